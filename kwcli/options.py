@@ -261,9 +261,9 @@ class OutputOptions(NamedTuple):
         if not live:
             env.start_paging()
         if self.output == "fields":
-            from kwcli.output.fields import FieldMarks
+            from kwcli.output.fields import FieldSeparators
 
-            FieldMarks.parse(self.marks)
+            FieldSeparators.parse_words(self.marks)
         return found
 
     def _zone_name(self, env: Environment) -> str:

@@ -22,7 +22,7 @@ from kwcli.net.addresses import format_address
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.deadline import Deadline
 from kwcli.net.metadata_requests import decode_reply
-from kwcli.output.renderers import Wanted
+from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class ClusterProbe:
         self._doctor = doctor
         self._config = config
         self._deadline = deadline
-        self._builder = ExchangeBuilder(Wanted(doctor.needs))
+        self._builder = ExchangeBuilder(WantedPaths(doctor.needs))
 
     def run(self) -> None:
         with ClusterClient(self._config, self._deadline, witness=self._observe_reply) as cluster:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.wire.readable_text import clean, format_latency
-from kwcli.output.short_texts import count_of, format_ranges, palette
+from kwcli.output.short_texts import count_of, format_number_ranges, palette
 from kwcli.output.table import Column, draw_table
 
 if TYPE_CHECKING:
@@ -126,7 +126,10 @@ def format_assignment(assignment: Mapping[str, Sequence[int]] | None) -> str:
     """The partitions assigned to a member, as text: `orders[0-2] payments[0]`."""
     if assignment is None:
         return _NOTHING
-    return " ".join(f"{clean(topic)}[{format_ranges(numbers)}]" for topic, numbers in assignment.items()) or "nothing"
+    return (
+        " ".join(f"{clean(topic)}[{format_number_ranges(numbers)}]" for topic, numbers in assignment.items())
+        or "nothing"
+    )
 
 
 def _generation_lines(timeline: Sequence[Row], names: MemberNames, settings: Settings, *, days: bool) -> list[str]:

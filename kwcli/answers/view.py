@@ -13,7 +13,7 @@ from decoders.wire.readable_text import clean
 from kwcli.output.csv import format_csv_lines
 from kwcli.output.short_texts import palette
 from kwcli.output.table import Column, draw_table
-from kwcli.output.value_writers import record_writer
+from kwcli.output.value_writers import open_value_writer
 from kwcli.sniff.fold_renderer import FoldRenderer
 from kwcli.sniff.run import SniffView
 
@@ -71,7 +71,7 @@ class AnswerRenderer(FoldRenderer):
                 self._write(shown.encode("utf-8", "backslashreplace"))
             return
         rows = self.found if isinstance(self.found, list) else list(islice(self.found, 1))
-        writer = record_writer(settings, self._write, [*_names_of_columns(rows), *self.keys])
+        writer = open_value_writer(settings, self._write, [*_names_of_columns(rows), *self.keys])
         for row in self.found:
             writer.add(answer_record(self._kind, row))
         writer.close()

@@ -18,9 +18,9 @@ from decoders.wire.readable_text import clean, format_latency
 from kwcli.calling.words.paths import SelectPath
 from kwcli.output import FACT_FORMATS, RECORD_FORMATS
 from kwcli.output.body import BodyPrinter, decode_failure_lines, encode_lines, find_message_plan, format_scalar
-from kwcli.output.renderers import Wanted, needs, open_renderer
+from kwcli.output.renderers import WantedPaths, open_renderer, renderer_needs
 from kwcli.output.short_texts import count_of, cut, palette
-from kwcli.output.value_writers import JsonWriter, record_writer
+from kwcli.output.value_writers import JsonWriter, open_value_writer
 
 if TYPE_CHECKING:
     from decoders.exchanges.body_reader import Needs
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kwcli.output.renderers import Renderer, Write
     from kwcli.output.settings import Settings
     from kwcli.output.short_texts import Palette
-    from kwcli.output.value_writers import RecordWriter
+    from kwcli.output.value_writers import ValueWriter
     from kwcli.run_environment import Environment
 
 
@@ -60,7 +60,7 @@ class CallOutput:
         self._brief = brief
         self._matrix: VersionTable | None = None
         self._begun = False
-        self._writer: RecordWriter | None = None
+        self._writer: ValueWriter | None = None
         self._records = values
         self._options = Options(
             settings.records or values is not None, settings.reveal_secrets, deferred=True, names=settings.names
@@ -71,7 +71,7 @@ class CallOutput:
     @property
     def needs(self) -> Needs | None:
         """The parts of bodies that `brief` output reads; None without `brief`."""
-        return Wanted(needs(self._settings)) if self._brief else None
+        return WantedPaths(renderer_needs(self._settings)) if self._brief else None
 
     def show_exchange(self, exchange: Exchange, node: str, *more: str) -> None:
         """Print one exchange; `node` and `more` stand in the line of its request, in text."""
@@ -172,9 +172,9 @@ class CallOutput:
             self._renderer = self._matrix = VersionTable(self._settings, self._write, self._against)
         return self._matrix
 
-    def _open_record_writer(self) -> RecordWriter:
+    def _open_record_writer(self) -> ValueWriter:
         if self._writer is None:
-            self._writer = record_writer(self._settings._replace(columns=()), self._write)
+            self._writer = open_value_writer(self._settings._replace(columns=()), self._write)
         return self._writer
 
     def _open_renderer(self) -> Renderer:
@@ -302,12 +302,12 @@ def _request_lines(exchange: Exchange, record: dict[str, Any], body: BodyPrinter
 
 def hex_dump_lines(exchange: Exchange, side: Side, settings: Settings, colors: Palette) -> Iterator[str]:
     """A hex dump of one side, with names and values beside the bytes."""
-    from kwcli.output.hex import HexStyle, hex_lines
+    from kwcli.output.hex import HexStyle, format_frame_as_hex
 
     frame = exchange.raw(side)
     if frame is not None:
         style = HexStyle(settings.width, colors, settings.reveal_secrets, conceal=conceal_of(exchange))
-        yield from hex_lines(frame, side, exchange.api_key, exchange.api_version, style)
+        yield from format_frame_as_hex(frame, side, exchange.api_key, exchange.api_version, style)
 
 
 def _response_line(exchange: Exchange, record: dict[str, Any], colors: Palette) -> str:

@@ -16,7 +16,7 @@ from decoders.protocol_facts.likeness import OPTIONAL, likeness, stable
 from decoders.protocol_facts.releases import Offer, served_of
 from decoders.schema.model import Versions
 from decoders.wire.readable_text import clean
-from kwcli.output.short_texts import Palette, cell_width, cut_left, palette, short_name
+from kwcli.output.short_texts import Palette, cell_width, cut_start_to_width, palette, shorten_api_name
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -122,7 +122,7 @@ def _format_versions(versions: Versions | None) -> str:
 def _cut_title(title: str, room: int) -> str:
     """`1 kafka1:9092` in so many cells: the address is cut on the left, as its end tells more."""
     number, blank, address = title.rpartition(" ")
-    return f"{number}{blank}{cut_left(address, room - len(number) - len(blank))}"
+    return f"{number}{blank}{cut_start_to_width(address, room - len(number) - len(blank))}"
 
 
 def _draw_table(
@@ -141,7 +141,7 @@ def _draw_table(
     heading = GAP.join(_cut_title(title, room).ljust(room) for title, room in zip(titles, widths, strict=True))
     yield f"{colors.dim}  {'':<{first}}{GAP}{heading.rstrip()}{colors.off}"
     for whole, cell, differs in rows:
-        name = short_name(whole, first)
+        name = shorten_api_name(whole, first)
         sign = f"{colors.bad}≠{colors.off}" if differs else " "
         line = GAP.join(text.ljust(room) for text, room in zip(cell, widths, strict=True))
         yield f"{sign} {name}{' ' * (first - cell_width(name))}{GAP}{line}".rstrip()

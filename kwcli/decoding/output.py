@@ -10,7 +10,7 @@ from decoders.messages.body_json import Options
 from decoders.messages.single_message import Told, conceal_of_message, message_json
 from decoders.wire.readable_text import in_bytes
 from kwcli.decoding.messages import NamedMessage, explain_doubt
-from kwcli.output.value_writers import VALUE_WRITERS, record_writer
+from kwcli.output.value_writers import VALUE_WRITERS, open_value_writer
 
 if TYPE_CHECKING:
     from kwcli.output.settings import Settings
@@ -28,7 +28,7 @@ class MessageOutput:
         self._env = env
         self._settings = settings
         self._options = Options(settings.records, settings.reveal_secrets, deferred=True, names=settings.names)
-        self._records = record_writer(settings, self._write) if settings.format in VALUE_WRITERS else None
+        self._records = open_value_writer(settings, self._write) if settings.format in VALUE_WRITERS else None
         self._explained: set[int] = set()
 
     @property
@@ -104,14 +104,14 @@ class MessageOutput:
         yield from body.error_meaning_lines(self._explained)
 
     def _hex_lines(self, message: NamedMessage, told: Told) -> Iterator[str]:
-        from kwcli.output.hex import HexStyle, hex_lines
+        from kwcli.output.hex import HexStyle, format_frame_as_hex
         from kwcli.output.short_texts import palette
 
         settings, alone = self._settings, message.alone
         colors, reveal = palette(settings.color), settings.reveal_secrets
         style = HexStyle(settings.width, colors, reveal, settings.verbose > 0, conceal_of_message(alone))
         yield from self._head_lines(message, told)
-        yield from hex_lines(
+        yield from format_frame_as_hex(
             alone.frame,
             alone.side,
             alone.key,

@@ -13,7 +13,7 @@ from decoders.schema.model import resolve
 from decoders.wire.deferred_json import Deferred, DeferredList, DeferredText, json_pieces
 from decoders.wire.readable_text import clean, in_bytes
 from kwcli.output.renderers import OncePiece
-from kwcli.output.short_texts import ALL_METRICS, Palette, cell_width, cut, with_word
+from kwcli.output.short_texts import ALL_METRICS, Palette, cell_width, cut, format_number_with_word
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -620,7 +620,7 @@ def _format_enum_numbers(value: Any, means: str) -> str:
     """A number, or a list of them, each with its word: `0 read_uncommitted`; a set of bits by its words alone."""
     if isinstance(value, list):
         return ",".join(_format_enum_numbers(one, means) for one in value) or "[]"
-    return with_word(value, means) if isinstance(value, int) else format_scalar(value)
+    return format_number_with_word(value, means) if isinstance(value, int) else format_scalar(value)
 
 
 def _format_scalar_list(value: list[Any]) -> str:

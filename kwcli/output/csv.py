@@ -11,7 +11,7 @@ import io
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from kwcli.output.row_cells import RowReader, asked_columns
+from kwcli.output.row_cells import RowReader, find_column_words
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -41,13 +41,13 @@ class Csv:
     def __init__(self, settings: Settings, write: Write) -> None:
         self._write = write
         self._safe = settings.csv_safe
-        self._reader = RowReader(asked_columns(settings), settings)
+        self._reader = RowReader(find_column_words(settings), settings)
         self._header = True
         self.errors = self.expected = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
-        self._reader.learn(rows)
+        self._reader.learn_node_addresses(rows)
         lines: list[list[Any]] = [[column.word for column in self._reader.columns]] if self._header else []
         self._header = False
         for row in rows:
@@ -55,12 +55,12 @@ class Csv:
                 self.errors += bool(row.unexpected)
                 self.expected += bool(row.error_codes and not row.unexpected)
                 self.undecoded += row.status == "undecoded"
-            lines.append(self._reader.line(row))
+            lines.append(self._reader.row_cells(row))
         self._write(format_csv_lines(lines, safe=self._safe).encode("utf-8", "backslashreplace"))
 
     def learn_from(self, rows: list[Settled]) -> None:
         """Learn the addresses of nodes from rows that are not shown."""
-        self._reader.learn(rows)
+        self._reader.learn_node_addresses(rows)
 
     def close(self) -> None:
         """Write the header of a table without rows."""

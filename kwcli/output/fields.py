@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.named_tuple import NamedTuple
-from kwcli.output.row_cells import RowReader, asked_columns, plain_text
+from kwcli.output.row_cells import RowReader, find_column_words, format_json_value_as_cell
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _KEPT: Final = {"f": slice(0, 1), "l": slice(-1, None), "a": slice(None)}
 _THERE_ARE: Final = "header=y, separator=, quote=d|s|n, aggregator=;, occurrence=f|l|a, escape=n"
 
 
-class FieldMarks(NamedTuple):
+class FieldSeparators(NamedTuple):
     """The separators and quotes around values: `-E header=y -E separator=,` and the like, in tshark's words."""
 
     header: bool = False
@@ -36,7 +36,7 @@ class FieldMarks(NamedTuple):
     escape: bool = True  # tabs and line ends in values as \\t and \\n
 
     @classmethod
-    def parse(cls, words: Iterable[str]) -> FieldMarks:
+    def parse_words(cls, words: Iterable[str]) -> FieldSeparators:
         """The marks of the words that -E gives. Raises Failure (usage)."""
         found: dict[str, Any] = {}
         for word in words:
@@ -56,7 +56,7 @@ class FieldMarks(NamedTuple):
         """The line of a row."""
         texts = []
         for values in cells:
-            text = self.aggregator.join(map(plain_text, values[self.kept]))
+            text = self.aggregator.join(map(format_json_value_as_cell, values[self.kept]))
             text = text.translate(_ESCAPES) if self.escape and not text.isprintable() else text
             texts.append(f"{self.quote}{text.replace(self.quote, self.quote * 2)}{self.quote}" if self.quote else text)
         return self.separator.join(texts) + "\n"
@@ -67,15 +67,15 @@ class Fields:
 
     def __init__(self, settings: Settings, write: Write) -> None:
         self._write = write
-        self._marks = FieldMarks.parse(settings.marks)
-        self._reader = RowReader(asked_columns(settings), settings, "-e")
+        self._marks = FieldSeparators.parse_words(settings.marks)
+        self._reader = RowReader(find_column_words(settings), settings, "-e")
         self._header = self._marks.header and settings.heading
         self.shows_skipped = settings.verbose > 0
         self.errors = self.expected = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
-        self._reader.learn(rows)
+        self._reader.learn_node_addresses(rows)
         lines = [self._head()] if self._header else []
         self._header = False
         for row in rows:
@@ -85,7 +85,7 @@ class Fields:
                 self.undecoded += row.status == "undecoded"
             elif not self.shows_skipped:
                 continue
-            lines.append(self._marks.line(self._reader.cells(row)))
+            lines.append(self._marks.line(self._reader.column_values(row)))
         if lines:
             self._write("".join(lines).encode("utf-8", "backslashreplace"))
 
@@ -94,7 +94,7 @@ class Fields:
 
     def learn_from(self, rows: list[Settled]) -> None:
         """Learn the addresses of nodes from rows that are not shown."""
-        self._reader.learn(rows)
+        self._reader.learn_node_addresses(rows)
 
     def close(self) -> None:
         """Write the header of a table without rows."""

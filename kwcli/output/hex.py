@@ -21,8 +21,8 @@ from decoders.schema.plan_walker import BytePart
 from decoders.wire.primitives import uuid_text
 from decoders.wire.readable_text import clean, in_bytes
 from kwcli.output.body import encode_lines
-from kwcli.output.short_texts import Palette, cell_width, cut, palette, with_word
-from kwcli.output.text import Lined
+from kwcli.output.short_texts import Palette, cell_width, cut, format_number_with_word, palette
+from kwcli.output.text import LineRenderer
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange, Settled
@@ -64,7 +64,7 @@ class HexRow:
         self.runs: list[ByteRun] = []
         self.ascii = False
 
-    def add(self, part: BytePart, *, dim: bool = False) -> None:
+    def add_bytes(self, part: BytePart, *, dim: bool = False) -> None:
         """Add bytes; they join the run before them if they follow it without a break."""
         if self.runs and self.runs[-1][1:] == (part.at, dim, part.secret):
             self.runs[-1] = self.runs[-1]._replace(end=part.end)
@@ -90,20 +90,20 @@ class HexRows:
                 if part.path.startswith(skipped[0]):
                     skipped = (skipped[0], skipped[1], part)
                     continue
-                yield from self._end_row()
-                yield self._left_out_row(*skipped)
+                yield from self._end_open_row()
+                yield self._make_row_of_left_out_elements(*skipped)
                 skipped = None
-            if not self._whole and (array := self._exceeded_array(part)):
-                yield from self._end_row()
+            if not self._whole and (array := self._find_array_beyond_limit(part)):
+                yield from self._end_open_row()
                 self._row = None
                 skipped = (f"{array}[", part.at, part)
                 continue
-            yield from self._add_part(part)
-        yield from self._end_row()
+            yield from self._add_part_to_rows(part)
+        yield from self._end_open_row()
         if skipped is not None:
-            yield self._left_out_row(*skipped)
+            yield self._make_row_of_left_out_elements(*skipped)
 
-    def _exceeded_array(self, part: BytePart) -> str:
+    def _find_array_beyond_limit(self, part: BytePart) -> str:
         """The array in which this part belongs to an element beyond the limit; empty if there is none."""
         for match in re.finditer(r"\[(\d+)\]", part.path):
             array = part.path[: match.start()]
@@ -111,18 +111,18 @@ class HexRows:
                 return array  # an array of numbers has the count -1: it is shortened as one value
         return ""
 
-    def _left_out_row(self, prefix: str, at: int, last: BytePart) -> HexRow:
+    def _make_row_of_left_out_elements(self, prefix: str, at: int, last: BytePart) -> HexRow:
         array = prefix[:-1]
         final = re.match(r"\d+", last.path[len(prefix) :])
         count = self._counts.get(array) or (int(final[0]) + 1 if final else 0)
         more = max(count - ELEMENTS, 1)
         element = f"{array}[{ELEMENTS}]"
         text = f"{more:,} more, {in_bytes(last.end - at)}"
-        row = HexRow(element, f"{self._indent(_ancestors(element)[:-1])}…", "", text, "dim")
-        self._chain = _ancestors(element)[:-1]
+        row = HexRow(element, f"{self._make_indentation(_list_path_prefixes(element)[:-1])}…", "", text, "dim")
+        self._chain = _list_path_prefixes(element)[:-1]
         return row
 
-    def _add_part(self, part: BytePart) -> Iterator[HexRow]:
+    def _add_part_to_rows(self, part: BytePart) -> Iterator[HexRow]:
         row = self._row
         match = _ELEMENT.fullmatch(part.path)
         if part.array:
@@ -131,26 +131,26 @@ class HexRows:
             self._counts[part.path] = -1 if shared else int(str(part.value))
             self._values = []
         if row is not None and match is not None and row.path == match[1] and self._counts.get(match[1]) == -1:
-            row.add(part)
+            row.add_bytes(part)
             if sum(map(len, self._values)) < TEXT_MAX:
-                self._values.append(part_text(part))
+                self._values.append(format_part_value(part))
                 row.text = ",".join(self._values)
             return
         if row is None or row.path != part.path:
-            yield from self._end_row()
-            yield from self._begin_row(part)
+            yield from self._end_open_row()
+            yield from self._begin_row_of_part(part)
             row = self._row
             assert row is not None
-        row.add(part, dim=part.what != "value")
-        self._set_value(row, part)
+        row.add_bytes(part, dim=part.what != "value")
+        self._set_value_of_row(row, part)
 
-    def _set_value(self, row: HexRow, part: BytePart) -> None:
-        name = _components(part.path)[-1]
+    def _set_value_of_row(self, row: HexRow, part: BytePart) -> None:
+        name = _split_path(part.path)[-1]
         if part.what == "value":
             row.kind = row.kind or part.kind
             if part.end == part.at and part.kind.endswith("records"):
                 return
-            row.text, row.paint = part_text(part), ""
+            row.text, row.paint = format_part_value(part), ""
             if part.secret:
                 row.text, row.paint = f"‹{in_bytes(part.end - part.at)} redacted›", "dim"
             elif name.endswith("error_code") and part.value:
@@ -180,9 +180,9 @@ class HexRows:
         else:
             row.kind = f"tag {part.value}"
 
-    def _begin_row(self, part: BytePart) -> Iterator[HexRow]:
+    def _begin_row_of_part(self, part: BytePart) -> Iterator[HexRow]:
         """Begin a new row, after the rows that only name the structs it lies in."""
-        chain = _ancestors(part.path)
+        chain = _list_path_prefixes(part.path)
         label = ""
         for depth, path in enumerate(chain[:-1]):
             if path in self._chain:
@@ -190,44 +190,44 @@ class HexRows:
             if path.endswith("]"):
                 label = path[path.rindex("[") :] + " "
                 continue
-            yield HexRow(path, f"{self._indent(chain[:depth], label)}{label}{_components(path)[-1]}")
+            yield HexRow(path, f"{self._make_indentation(chain[:depth], label)}{label}{_split_path(path)[-1]}")
             label = ""
-        name = _components(part.path)[-1]
+        name = _split_path(part.path)[-1]
         if part.path.endswith("]"):
             label, name = f"{label}{name[name.rindex('[') :]}", ""
-            indent = self._indent(chain[:-1])
+            indent = self._make_indentation(chain[:-1])
         else:
-            indent = self._indent(chain[:-1], label)
+            indent = self._make_indentation(chain[:-1], label)
         self._chain = chain
         self._row = HexRow(part.path, f"{indent}{label}{name}", part.kind)
 
     @staticmethod
-    def _indent(chain: list[str], label: str = "") -> str:
+    def _make_indentation(chain: list[str], label: str = "") -> str:
         """Blanks for the structs and elements that a row lies in; the label stands in the last of them."""
         width = sum(len(path) - path.rindex("[") + 1 if path.endswith("]") else 2 for path in chain)
         return " " * max(width - len(label), 0)
 
-    def _end_row(self) -> Iterator[HexRow]:
+    def _end_open_row(self) -> Iterator[HexRow]:
         if self._row is not None:
             yield self._row
             self._row = None
 
 
-def _components(path: str) -> list[str]:
+def _split_path(path: str) -> list[str]:
     return _COMPONENT.findall(path)
 
 
-def _ancestors(path: str) -> list[str]:
+def _list_path_prefixes(path: str) -> list[str]:
     """`a[0].b[1].c` → `a[0]`, `a[0].b[1]`, the path itself; an array of an element is not listed by itself."""
     found: list[str] = []
-    for component in _components(path):
+    for component in _split_path(path):
         found.append(f"{found[-1]}.{component}" if found else component)
     return found
 
 
-def part_text(part: BytePart) -> str:
+def format_part_value(part: BytePart) -> str:
     """The text of the value in these bytes."""
-    value, name = part.value, _components(part.path)[-1]
+    value, name = part.value, _split_path(part.path)[-1]
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, UUID):
@@ -244,7 +244,7 @@ def part_text(part: BytePart) -> str:
         if name in ("request_api_key", "api_key"):
             return f"{value} {api(value).name if value in NAMES else 'UNKNOWN'}"
         if part.means and part.what == "value":
-            return with_word(value, part.means)
+            return format_number_with_word(value, part.means)
         if name in _TIMES and value in _TIME_RANGE:
             return f"{value} {rfc3339(value * 1_000_000)}"
     return str(value)
@@ -269,7 +269,7 @@ _NAME_SHARE: Final = 0.58
 _NOTHING: Final[tuple[None, list[str], list[bool]]] = (None, [], [])
 
 
-class Columns(NamedTuple):
+class HexColumns(NamedTuple):
     """Widths in cells; 0 for a column that is not shown, `value` None where nothing is cut."""
 
     offset: int
@@ -280,12 +280,12 @@ class Columns(NamedTuple):
     value: int | None
 
 
-def columns(size: int, rows: list[HexRow], width: int | None) -> Columns:
+def lay_out_hex_columns(size: int, rows: list[HexRow], width: int | None) -> HexColumns:
     """The columns for a frame of so many bytes on a terminal of this width."""
     offset = max(4, len(f"{size:x}"))
     longest = max((cell_width(row.name) for row in rows), default=0)
     if width is None:
-        return Columns(offset, 16, True, _KIND_WIDTH, longest, None)
+        return HexColumns(offset, 16, True, _KIND_WIDTH, longest, None)
     _, count, text, typed = next(step for step in reversed(_STEPS) if width >= step[0])
     kind = min(_KIND_WIDTH, max((len(row.kind) for row in rows), default=0)) if typed else 0
     room = width - offset - len(GAP) - (3 * count - 1) - len(GAP)
@@ -293,7 +293,7 @@ def columns(size: int, rows: list[HexRow], width: int | None) -> Columns:
     texts = sorted(cell_width(row.text) for row in rows)
     usual = texts[len(texts) * 9 // 10] if texts else 0
     name = min(longest, max(int(room * _NAME_SHARE), room - len(GAP) - usual))
-    return Columns(offset, count, text, kind, name, max(room - name - len(GAP), 1))
+    return HexColumns(offset, count, text, kind, name, max(room - name - len(GAP), 1))
 
 
 class HexStyle(NamedTuple):
@@ -310,7 +310,7 @@ class HexStyle(NamedTuple):
     topic_name: Callable[[UUID], str | None] = lambda _: None
 
 
-def hex_lines(
+def format_frame_as_hex(
     frame: bytes,
     side: Side,
     api_key: int | None,
@@ -331,10 +331,10 @@ def hex_lines(
     found = split_frame(data, side, api_key, version, reveal=reveal, missing=missing, topic_name=topic_name)
     if conceal is not None and side == "response" and not reveal:
         found.body = list(echoes(found.body, conceal))
-    yield from _View(data, found, width, colors, made_up if sized else 4, whole or width is None).lines()
+    yield from _HexView(data, found, width, colors, made_up if sized else 4, whole or width is None).lines()
 
 
-class _View:
+class _HexView:
     """Makes the lines of one frame; `shift` is how many leading bytes of `data` were not given."""
 
     def __init__(
@@ -354,24 +354,24 @@ class _View:
         whole = self._whole
         rows = list(HexRows(whole=whole).make_rows(head))
         if head and found.header_version >= 0:
-            rows.insert(0, self._heading_row(f"header {found.header_version}"))
+            rows.insert(0, self._make_heading_row(f"header {found.header_version}"))
         if found.body:
             layout = f" (layout of {found.layout})" if found.layout else ""
-            rows += [self._heading_row(f"body{layout}"), *HexRows(whole=whole).make_rows(found.body)]
+            rows += [self._make_heading_row(f"body{layout}"), *HexRows(whole=whole).make_rows(found.body)]
         if found.rest_at < len(self._data):
-            rows.append(self._rest_rows())
-        widths = columns(len(self._data) - self._shift, rows, self._width)
+            rows.append(self._make_row_of_undecoded_rest())
+        widths = lay_out_hex_columns(len(self._data) - self._shift, rows, self._width)
         paints = cycle(self._colors.fields)
         for row in rows:
-            yield from self._row_lines(row, widths, next(paints) if row.runs else self._colors.dim)
+            yield from self._format_row_lines(row, widths, next(paints) if row.runs else self._colors.dim)
         if found.failure is not None:
-            yield from self._failure_rows()
+            yield from self._decode_failure_lines()
 
     @staticmethod
-    def _heading_row(text: str) -> HexRow:
+    def _make_heading_row(text: str) -> HexRow:
         return HexRow("", f"· {text}")
 
-    def _rest_rows(self) -> HexRow:
+    def _make_row_of_undecoded_rest(self) -> HexRow:
         found = self._found
         row = HexRow("", "undecoded", "bytes")
         end = len(self._data)
@@ -381,7 +381,7 @@ class _View:
         row.paint = "dim"
         return row
 
-    def _failure_rows(self) -> Iterator[str]:
+    def _decode_failure_lines(self) -> Iterator[str]:
         found, colors = self._found, self._colors
         assert found.failure is not None
         place = f" in {found.failure.path}" if found.failure.path else ""
@@ -394,24 +394,24 @@ class _View:
         for line in textwrap.wrap(text, self._width) if self._width is not None else [text]:
             yield f"{colors.bad}{line}{colors.off}"
 
-    def _row_lines(self, row: HexRow, widths: Columns, paint: str) -> Iterator[str]:
+    def _format_row_lines(self, row: HexRow, widths: HexColumns, paint: str) -> Iterator[str]:
         """The lines of one row."""
         count, colors = widths.each, self._colors
         total = sum(run.end - run.at for run in row.runs)
         most = REST_LINES if row.ascii else LINES
         shortened = not self._whole and total > most * count
         lines = most - 1 if shortened else -(-total // count)
-        texts = self._value_lines(row, widths, max(lines, 1), cut_off=shortened)
+        texts = self._split_value_in_lines(row, widths, max(lines, 1), cut_off=shortened)
         tone = {"dim": colors.dim, "bad": colors.bad}.get(row.paint, "")
         name = row.name if self._width is None else cut(row.name, widths.name)
-        pieces = self._split_bytes(row, count)
+        pieces = self._split_row_bytes_by_line(row, count)
         for number in range(max(lines, len(texts), 1)):
             at, bytes_, dims = next(pieces, _NOTHING) if number < lines else _NOTHING
             offset = "" if at is None else f"{at - self._shift:0{widths.offset}x}"
             line = f"{self._paint_cell(offset, colors.dim, widths.offset)}{GAP}"
-            line += f"{self._paint_digits(bytes_, dims, paint)}{'   ' * (count - len(bytes_))} "
+            line += f"{self._paint_hex_digits(bytes_, dims, paint)}{'   ' * (count - len(bytes_))} "
             if widths.ascii:
-                line += f"{self._ascii_text(at, bytes_):<{count}}{GAP}"
+                line += f"{self._format_bytes_as_ascii(at, bytes_):<{count}}{GAP}"
             line += f"{self._paint_cell(name if number == 0 else '', paint, widths.name)}{GAP}"
             if widths.kind:
                 kind = cut(row.kind, widths.kind) if number == 0 else ""
@@ -427,7 +427,7 @@ class _View:
         painted = f"{paint}{text}{self._colors.off}" if text and paint else text
         return painted + " " * (width - cell_width(text))
 
-    def _split_bytes(self, row: HexRow, count: int) -> Iterator[tuple[int, list[str], list[bool]]]:
+    def _split_row_bytes_by_line(self, row: HexRow, count: int) -> Iterator[tuple[int, list[str], list[bool]]]:
         """The bytes of a row by lines: the offset of the first, each as two digits, and which of them are dim."""
         at: int | None = None
         digits: list[str] = []
@@ -444,7 +444,7 @@ class _View:
         if at is not None:
             yield at, digits, dims
 
-    def _paint_digits(self, digits: list[str], dims: list[bool], paint: str) -> str:
+    def _paint_hex_digits(self, digits: list[str], dims: list[bool], paint: str) -> str:
         """The digits with their colours; an escape code only where the colour changes."""
         colors = self._colors
         out, before = "", None
@@ -455,7 +455,7 @@ class _View:
             out += digit + " "
         return f"{out[:-1]}{colors.off} " if digits else ""
 
-    def _ascii_text(self, at: int | None, digits: list[str]) -> str:
+    def _format_bytes_as_ascii(self, at: int | None, digits: list[str]) -> str:
         if at is None:
             return ""
         data = self._data[at : at + len(digits)]
@@ -464,20 +464,21 @@ class _View:
             for byte, digit in zip(data, digits, strict=True)
         )
 
-    def _value_lines(self, row: HexRow, widths: Columns, lines: int, *, cut_off: bool) -> list[str]:
+    def _split_value_in_lines(self, row: HexRow, widths: HexColumns, lines: int, *, cut_off: bool) -> list[str]:
         """The lines of the value column: the text, on as many lines as the bytes take."""
         if row.ascii and not widths.ascii:
             return [
-                self._ascii_text(at, digits) for at, digits, _ in islice(self._split_bytes(row, widths.each), lines)
+                self._format_bytes_as_ascii(at, digits)
+                for at, digits, _ in islice(self._split_row_bytes_by_line(row, widths.each), lines)
             ]
         if widths.value is None:
             return [row.text] if row.text else []
         room = widths.value
         if cell_width(row.text) <= room:
             return [row.text] if row.text else []
-        parts = _split_text(row.text, room, at_blanks=True)
+        parts = _split_text_by_width(row.text, room, at_blanks=True)
         if len(parts) > lines and not self._whole:
-            parts = _split_text(row.text, room)
+            parts = _split_text_by_width(row.text, room)
         if len(parts) > lines and not self._whole:
             parts = [*parts[: lines - 1], cut("".join(parts[lines - 1 :]), room)]
         elif cut_off:
@@ -485,7 +486,7 @@ class _View:
         return parts
 
 
-def _split_text(text: str, room: int, *, at_blanks: bool = False) -> list[str]:
+def _split_text_by_width(text: str, room: int, *, at_blanks: bool = False) -> list[str]:
     """A text in pieces of at most `room` cells; with `at_blanks` it is cut between words where there is a blank."""
     parts: list[str] = []
     at = 0
@@ -500,7 +501,7 @@ def _split_text(text: str, room: int, *, at_blanks: bool = False) -> list[str]:
     return parts
 
 
-class Hex(Lined):
+class Hex(LineRenderer):
     """The hex renderer: the line of an exchange, with its two frames below."""
 
     shows_skipped = True
@@ -513,10 +514,10 @@ class Hex(Lined):
         """Write the rows."""
         if rows and not self._begun:
             self._begun = True
-            self._write_lines([self._lines.header()])
+            self._write_lines([self._lines.column_titles_line()])
         for row in rows:
             if row.kind == "exchange":
-                self._write_lines(chain((self._lines.line(row),), self._frame_lines(row), ("",)))
+                self._write_lines(chain((self._lines.exchange_line(row),), self._exchange_frame_lines(row), ("",)))
             else:
                 self._write_lines([self._lines.skipped_line(row)])
 
@@ -524,9 +525,9 @@ class Hex(Lined):
         for piece in encode_lines(lines):
             self._write(piece)
 
-    def _frame_lines(self, exchange: Exchange) -> Iterator[str]:
+    def _exchange_frame_lines(self, exchange: Exchange) -> Iterator[str]:
         settings, colors = self._settings, self._colors
-        part_text = settings.reveal_secrets, settings.verbose > 0, conceal_of(exchange), exchange.topic_name
+        format_part_value = settings.reveal_secrets, settings.verbose > 0, conceal_of(exchange), exchange.topic_name
         for side, arrow in ARROWS.items():
             data = exchange.raw(side)
             size = exchange.request_size if side == "request" else exchange.response_size
@@ -537,20 +538,20 @@ class Hex(Lined):
             amount = "size unknown" if size is None else f"{size:,} B"
             yield f"  {colors.api}{arrow}{colors.off} {name}{version} {side} · {amount}"
             if exchange.outcome == "token":
-                yield from token_lines(data, settings.width, colors, reveal=settings.reveal_secrets)
+                yield from format_sasl_token_as_hex(data, settings.width, colors, reveal=settings.reveal_secrets)
                 continue
             missing = exchange.extra.get(side) if exchange.extra is not None else None
-            yield from hex_lines(
+            yield from format_frame_as_hex(
                 data,
                 side,
                 exchange.api_key,
                 exchange.api_version,
-                HexStyle(settings.width, colors, *part_text),
+                HexStyle(settings.width, colors, *format_part_value),
                 missing=missing,
             )
 
 
-def token_lines(data: bytes, width: int | None, colors: Palette, *, reveal: bool) -> Iterator[str]:
+def format_sasl_token_as_hex(data: bytes, width: int | None, colors: Palette, *, reveal: bool) -> Iterator[str]:
     """The lines of a bare SASL token with its size field."""
     from decoders.schema.plan_walker import BytePart
 
@@ -558,5 +559,5 @@ def token_lines(data: bytes, width: int | None, colors: Palette, *, reveal: bool
     if len(data) > 4:
         parts.append(BytePart("token", 4, len(data), "value", data[4:], "bytes", not reveal))
     found = FrameParts(parts, -1, [], len(data), rest_secret=False)
-    view = _View(data, found, width, colors, 0, whole=True)
+    view = _HexView(data, found, width, colors, 0, whole=True)
     yield from view.lines()

@@ -42,7 +42,7 @@ class Ndjson:
                 record = to_json_dict(row, options)
                 if row.kind == "exchange":
                     if record["errors"]:
-                        self._count(record["errors"])
+                        self._count_exchange_errors(record["errors"])
                     if record["status"] == "undecoded":
                         self.undecoded += 1
                 try:
@@ -55,7 +55,7 @@ class Ndjson:
                     self._write(b"\n")
             self._write(b"".join(lines))
 
-    def _count(self, errors: list[dict[str, Any]]) -> None:
+    def _count_exchange_errors(self, errors: list[dict[str, Any]]) -> None:
         expected = all("expected" in error for error in errors)
         self.expected += expected
         self.errors += not expected
@@ -82,11 +82,11 @@ class Json:
         for row in rows:
             record = to_json_dict(row, self._options)
             if record.get("errors"):
-                self._count(record["errors"])
+                self._count_exchange_errors(record["errors"])
             self.undecoded += record.get("status") == "undecoded"
             self._writer.add(record)
 
-    def _count(self, errors: list[dict[str, Any]]) -> None:
+    def _count_exchange_errors(self, errors: list[dict[str, Any]]) -> None:
         expected = all("expected" in error for error in errors)
         self.expected += expected
         self.errors += not expected

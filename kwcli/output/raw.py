@@ -45,15 +45,15 @@ class Raw:
                 self.expected += bool(row.error_codes) and not unexpected
                 self.undecoded += bool(row.failed) and row.outcome == "complete"
                 if not row.envelope and not row.is_token:  # an exchange inside an Envelope is in the frame of that one
-                    self._write(b"".join(self._row_frames(row)))
+                    self._write(b"".join(self._read_frames(row)))
 
-    def _row_frames(self, row: Exchange) -> Iterator[bytes]:
+    def _read_frames(self, row: Exchange) -> Iterator[bytes]:
         for side in SIDES:
             frame = row.raw(side)
             if frame is not None and len(frame) == _SIZE + int.from_bytes(frame[:_SIZE], "big"):
-                yield frame if self._reveal else self._hide_secrets(row, side, frame)
+                yield frame if self._reveal else self._hide_secrets_in_frame(row, side, frame)
 
-    def _hide_secrets(self, row: Exchange, side: Side, frame: bytes) -> bytes:
+    def _hide_secrets_in_frame(self, row: Exchange, side: Side, frame: bytes) -> bytes:
         """The frame with its secrets overwritten."""
         found = split_frame(frame, side, row.api_key, row.api_version)
         conceal = conceal_of(row) if side == "response" else None

@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from kwcli.output.row_cells import RowColumn
     from kwcli.output.settings import Settings
 
-__all__ = ["Needs", "OncePiece", "Renderer", "Wanted", "Write", "asks_history", "has_columns", "needs", "open_renderer"]
+__all__ = [
+    "Needs",
+    "OncePiece",
+    "Renderer",
+    "WantedPaths",
+    "Write",
+    "has_columns",
+    "open_renderer",
+    "renderer_needs",
+    "shows_history",
+]
 
 Write = Callable[[bytes], None]
 # API key and side → the paths that are read of that side before anything is shown.
@@ -75,7 +85,7 @@ def open_renderer(settings: Settings, write: Write) -> Renderer:
     return renderer
 
 
-class Wanted(body_reader.Needs):
+class WantedPaths(body_reader.Needs):
     """The paths of bodies that renderer and filters read; asked for each API when that API first occurs."""
 
     def __init__(self, *parts: Needs) -> None:
@@ -92,30 +102,30 @@ def has_columns(settings: Settings) -> bool:
     return bool(settings.columns) or settings.format in COLUMN_FORMATS
 
 
-def needs(settings: Settings) -> Needs:
+def renderer_needs(settings: Settings) -> Needs:
     """The paths of bodies that the format reads; formats that show whole bodies, or none, read none beforehand."""
     if has_columns(settings):
-        found = _row_columns(settings)
+        found = _make_row_columns(settings)
         return lambda key, side: frozenset().union(*(column.needed_paths(key, side) for column in found))
     if settings.format not in FACT_FORMATS:
-        return _no_paths
+        return _need_no_paths
     from kwcli.output.facts.fact_functions import facts_paths
 
     return facts_paths
 
 
-def asks_history(settings: Settings) -> bool:
+def shows_history(settings: Settings) -> bool:
     """Whether the format shows what earlier exchanges say about later ones (exchanges/history.py)."""
     if has_columns(settings):
-        return any(column.path is not None and column.path.history for column in _row_columns(settings))
+        return any(column.path is not None and column.path.history for column in _make_row_columns(settings))
     return settings.format in RECORD_FORMATS
 
 
-def _row_columns(settings: Settings) -> list[RowColumn]:
-    from kwcli.output.row_cells import asked_columns, columns
+def _make_row_columns(settings: Settings) -> list[RowColumn]:
+    from kwcli.output.row_cells import find_column_words, make_row_columns
 
-    return columns(asked_columns(settings), "-e" if settings.format == "fields" else "--columns")
+    return make_row_columns(find_column_words(settings), "-e" if settings.format == "fields" else "--columns")
 
 
-def _no_paths(_key: int, _side: Side) -> frozenset[str]:
+def _need_no_paths(_key: int, _side: Side) -> frozenset[str]:
     return frozenset()

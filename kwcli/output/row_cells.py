@@ -51,12 +51,12 @@ class RowColumn(NamedTuple):
         return facts_paths(key, side)  # `node` and `summary` read what lines of text read
 
 
-def columns(words: Iterable[str], option: str = "--columns", *, names: bool = False) -> list[RowColumn]:
+def make_row_columns(words: Iterable[str], option: str = "--columns", *, names: bool = False) -> list[RowColumn]:
     """The columns of these words; with `names` numbers have their names beside them. Raises Failure (usage)."""
-    return [_make_column(word, option, names) for word in words]
+    return [_make_row_column(word, option, names) for word in words]
 
 
-def _make_column(name: str, option: str, names: bool) -> RowColumn:
+def _make_row_column(name: str, option: str, names: bool) -> RowColumn:
     word = WORDS.get(name, name)
     look = COLUMNS.get(word, ColumnWord(name))
     if word in OWN:
@@ -72,7 +72,7 @@ def _make_column(name: str, option: str, names: bool) -> RowColumn:
         raise Failure(f"{option}: {error.text}{hint}", Exit.USAGE) from None
 
 
-def asked_columns(settings: Settings) -> tuple[str, ...]:
+def find_column_words(settings: Settings) -> tuple[str, ...]:
     """The words of the format's columns; none where it has no columns."""
     if settings.columns:
         return tuple(settings.columns)
@@ -96,7 +96,7 @@ class RowReader:
         form: Callable[[str], Any] = json_text,
     ) -> None:
         self._form = form
-        self.columns = columns(names, option, names=settings.names)
+        self.columns = make_row_columns(names, option, names=settings.names)
         self._options = Options(settings.records, settings.reveal_secrets, deferred=True, names=settings.names)
         self._whole = any(column.path is not None and column.path.whole for column in self.columns)
         self._learns = any(column.own == "node" for column in self.columns)
@@ -105,32 +105,32 @@ class RowReader:
 
             self._nodes = NodeIds()
         # For each column: the attribute of the row, or the function that reads its values.
-        self._readers = [self._reader(column, settings.zone) for column in self.columns]
+        self._readers = [self._find_column_reader(column, settings.zone) for column in self.columns]
         # Of an exchange: all attributes at once (with one more they are a tuple in any case), and the other columns.
         self._attributes = attrgetter(*(attribute or _ANY for attribute, _ in self._readers), _ANY)
         self._others = [(at, read) for at, (_, read) in enumerate(self._readers) if read is not None]
         self._texts = [at for at, (attribute, _) in enumerate(self._readers) if attribute in _TEXTS]
 
-    def _reader(self, column: RowColumn, zone: str) -> tuple[str, Values | None]:
+    def _find_column_reader(self, column: RowColumn, zone: str) -> tuple[str, Values | None]:
         if column.path is None:
-            return "", self._exchange_values(column.own)
+            return "", self._make_derived_column_reader(column.own)
         if column.path.attribute == "time" and zone:
             from kwcli.output.short_texts import find_zone
 
-            exact = find_zone(zone).exact
+            exact = find_zone(zone).format_exact_time
             return "", lambda row, _record: [exact(row.time)]
         if column.path.attribute == "schema":
             return "", lambda _row, _record: (SCHEMA,)
         return column.path.attribute, None if column.path.attribute else column.path.values
 
-    def _exchange_values(self, name: str) -> Values:
+    def _make_derived_column_reader(self, name: str) -> Values:
         from kwcli.output.facts.fact_functions import format_line_facts
 
         if name == "node":
             return lambda row, _record: [self._nodes[row.broker]] if row.broker in self._nodes else []
         return lambda row, _record: [format_line_facts(row)] if row.kind == "exchange" else []
 
-    def learn(self, rows: Iterable[Settled]) -> None:
+    def learn_node_addresses(self, rows: Iterable[Settled]) -> None:
         """Take the addresses of nodes from the answers that list them."""
         if self._learns:
             from decoders.exchanges.learned_names import NODE_LISTS
@@ -139,7 +139,7 @@ class RowReader:
                 if row.kind == "exchange" and row.api_key in NODE_LISTS:
                     self._nodes.add_brokers(row.view("response"))
 
-    def cells(self, row: Settled) -> list[Sequence[Any]]:
+    def column_values(self, row: Settled) -> list[Sequence[Any]]:
         """The values of each column, in JSON form: none, one or several."""
         record = to_json_dict(row, self._options) if self._whole else {}
         found: list[Sequence[Any]] = []
@@ -152,29 +152,29 @@ class RowReader:
                 found.append(() if value is None else (value,))
         return found
 
-    def line(self, row: Settled) -> list[Any]:
+    def row_cells(self, row: Settled) -> list[Any]:
         """The content of each cell: one value as it is, several with commas between them, None where there is none."""
         if row.kind != "exchange":
-            return [cell(values) for values in self.cells(row)]
+            return [join_cell_values(values) for values in self.column_values(row)]
         record = to_json_dict(row, self._options) if self._whole else {}
         line = list(self._attributes(row))
         line.pop()
         for at in self._texts:
             line[at] = None if line[at] is None else cell_text(line[at])
         for at, read in self._others:
-            line[at] = cell(read(row, record))
+            line[at] = join_cell_values(read(row, record))
         return line
 
 
-def cell(values: Sequence[Any]) -> Any:
+def join_cell_values(values: Sequence[Any]) -> Any:
     """The content of a cell of these values."""
     if len(values) != 1:
-        return ",".join(map(plain_text, values)) if values else None
+        return ",".join(map(format_json_value_as_cell, values)) if values else None
     value = values[0]
-    return value if value.__class__ in _NUMBERS else plain_text(value)
+    return value if value.__class__ in _NUMBERS else format_json_value_as_cell(value)
 
 
-def plain_text(value: Any) -> str:
+def format_json_value_as_cell(value: Any) -> str:
     """A value in JSON form as the text of a cell: text as it is, structs and lists as JSON on one line.
 
     A text that looks like the JSON form of bytes is in this form itself, so that every cell stands for one text.

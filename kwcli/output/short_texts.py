@@ -65,7 +65,7 @@ _WIDE: Final = (
 _EDGES: Final = list(map(chr, _WIDE))
 
 
-def _is_wide(character: str) -> bool:
+def _is_wide_character(character: str) -> bool:
     return bisect(_EDGES, character) % 2 == 1
 
 
@@ -90,14 +90,14 @@ def count_of(count: int, noun: str) -> str:
 ALL_METRICS: Final = (["*"], [""])
 
 
-def join_some(items: Sequence[str], most: int | None) -> str:
+def join_first_items(items: Sequence[str], most: int | None) -> str:
     """`orders,payments`; beyond `most` of them `orders,payments,+7`."""
     if most is None or len(items) <= most:
         return ",".join(items)
     return ",".join(items[:most]) + f",+{len(items) - most}"
 
 
-def format_ranges(numbers: Iterable[int]) -> str:
+def format_number_ranges(numbers: Iterable[int]) -> str:
     """Partition numbers: `0,3,5`, `0-5`, `0-2,7`."""
     parts: list[str] = []
     ordered = sorted(numbers)
@@ -116,7 +116,7 @@ def cell_width(text: str) -> int:
     """How many cells of a terminal a printable text takes."""
     if text.isascii() or text == "–":  # most cells without a value
         return len(text)
-    return len(text) + sum(map(_is_wide, text))
+    return len(text) + sum(map(_is_wide_character, text))
 
 
 def cut(text: str, width: int) -> str:
@@ -129,12 +129,12 @@ def cut(text: str, width: int) -> str:
     return text + "…" if width > 0 else ""
 
 
-def cut_left(text: str, width: int) -> str:
+def cut_start_to_width(text: str, width: int) -> str:
     """The text in at most `width` characters, its beginning replaced by `…`: an address is told apart by its end."""
     return text if len(text) <= width else ("…" + text[len(text) - width + 1 :])[:width]
 
 
-def short_name(name: str, room: int) -> str:
+def shorten_api_name(name: str, room: int) -> str:
     """An API's name in at most `room` characters, its last word kept, as that tells the most: `Consum…Heartbeat`."""
     if len(name) <= room:
         return name
@@ -143,7 +143,7 @@ def short_name(name: str, room: int) -> str:
     return f"{head}…{last}" if last and len(last) + 4 <= room else cut(name, room)
 
 
-def with_word(number: int, means: str) -> str:
+def format_number_with_word(number: int, means: str) -> str:
     """A number and its word in the set that its field means: `0 read_uncommitted`; a set of bits by its words alone."""
     from decoders.protocol_facts.enums import BITS, words_of
 
@@ -156,7 +156,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NAME_MAX: Final = 6
 
 
-class Zone:
+class TimeZone:
     """A time zone. `zone` None: that of the machine, for which the system reads TZ."""
 
     __slots__ = ("_zone", "utc")
@@ -180,7 +180,7 @@ class Zone:
         name = when.tzname() or ""
         return name if name.isalpha() and len(name) <= _NAME_MAX else when.isoformat()[-6:]
 
-    def exact(self, text: str) -> str:
+    def format_exact_time(self, text: str) -> str:
         """A time as records have it (`2026-11-21T03:04:05.123456Z`) in this zone, with its offset."""
         if self.utc or not text.endswith("Z"):
             return text
@@ -193,23 +193,23 @@ class Zone:
         return f"{said[:19]}{'.' if fraction else ''}{fraction}{said[19:]}"
 
 
-UTC_ZONE: Final = Zone(UTC)
+UTC_ZONE: Final = TimeZone(UTC)
 # The word for the zone of the machine.
 LOCAL: Final = "local"
 
 
 @cache
-def find_zone(name: str) -> Zone:
+def find_zone(name: str) -> TimeZone:
     """The zone of a word: empty for UTC, `local`, or a value of TZ. Raises Failure (usage) for a name that is none."""
     if not name:
         return UTC_ZONE
     if name == LOCAL:
-        return Zone(None)
+        return TimeZone(None)
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
     try:
-        return Zone(ZoneInfo(name.removeprefix(":")))
+        return TimeZone(ZoneInfo(name.removeprefix(":")))
     except (ZoneInfoNotFoundError, ValueError, OSError):
         if any(letter.isdecimal() for letter in name):
-            return Zone(None)
+            return TimeZone(None)
         raise Failure(f"--local: TZ={name} is no time zone (write Europe/Berlin)", Exit.USAGE) from None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import clean
-from kwcli.output.short_texts import NS, cell_width, cut, cut_left, find_zone, palette
+from kwcli.output.short_texts import NS, cell_width, cut, cut_start_to_width, find_zone, palette
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -50,18 +50,18 @@ class Column(NamedTuple):
     least: int = 0
     most: int = 0
 
-    def natural(self, heading: bool) -> int:
+    def uncut_width(self, heading: bool) -> int:
         """The width of the column when nothing is cut."""
         return max([cell_width(self.title) * heading, self.least, *map(cell_width, self.cells)])
 
-    def narrowest(self, natural: int) -> int:
+    def narrowest_width(self, natural: int) -> int:
         """The smallest width that the column may have."""
         if self.wrap:
             return min(natural, self.cut or WRAPPED_LEAST)
         return min(natural, max(self.cut, len(self.title))) if self.cut else natural
 
 
-def fill(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[Column]:
+def put_rows_in_columns(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[Column]:
     """The columns with the cells of these rows."""
     return [column._replace(cells=[row[at] for row in rows]) for at, column in enumerate(columns)]
 
@@ -96,19 +96,21 @@ def draw_table(
     """
     gap = GAP if not dense or width is None or width >= NARROW else 1
     kept = [column for column in columns if dense or any(column.cells)]
-    widths = [column.natural(heading) for column in kept]
+    widths = [column.uncut_width(heading) for column in kept]
     room = None if width is None else width if dense else max(width - len(margin), ROOM_LEAST)
     if room is not None:
-        _leave_out(kept, widths, room, gap)
-        (_cut_widest if dense else _cut_last)(kept, widths, room, gap)
+        _leave_out_columns(kept, widths, room, gap)
+        (_cut_widest_columns if dense else _cut_last_columns)(kept, widths, room, gap)
     for at, column in enumerate(kept):
         if column.grow is not None:
-            most = column.most if room is None else min(widths[at] - _excess_width(widths, room, gap), column.most)
+            most = (
+                column.most if room is None else min(widths[at] - _count_excess_cells(widths, room, gap), column.most)
+            )
             widths[at] = max(most, column.least)
             kept[at] = column._replace(cells=column.grow(widths[at]))
     between = " " * gap
     if heading and (kept or not dense):
-        titles = [_pad_cell(column, column.title, wide) for column, wide in zip(kept, widths, strict=True)]
+        titles = [_pad_cell_text(column, column.title, wide) for column, wide in zip(kept, widths, strict=True)]
         yield paint_text((margin + between.join(titles)).rstrip(), "dim", palette)
     for row in zip(*(column.cells for column in kept), strict=True):
         *first, last = row
@@ -116,7 +118,7 @@ def draw_table(
         if kept[-1].wrap and cell_width(last) > widths[-1]:
             last, *more = textwrap.wrap(last, widths[-1], break_on_hyphens=False)
         texts = [
-            _pad_cell(column, cell, wide, palette)
+            _pad_cell_text(column, cell, wide, palette)
             for column, cell, wide in zip(kept, [*first, last], widths, strict=True)
         ]
         yield (margin + between.join(texts)).rstrip()
@@ -124,37 +126,39 @@ def draw_table(
         yield from (blank + paint_text(line.replace(TOGETHER, " "), kept[-1].paint, palette) for line in more)
 
 
-def _excess_width(widths: Sequence[int], room: int, gap: int) -> int:
+def _count_excess_cells(widths: Sequence[int], room: int, gap: int) -> int:
     return sum(widths) + gap * (len(widths) - 1) - room
 
 
-def _leave_out(kept: list[Column], widths: list[int], room: int, gap: int) -> None:
+def _leave_out_columns(kept: list[Column], widths: list[int], room: int, gap: int) -> None:
     """Leave out columns until the others fit when they are cut."""
 
     def droppable() -> list[int]:
         return [at for at, column in enumerate(kept) if column.drop is not None]
 
-    def narrowest() -> list[int]:
-        return [column.narrowest(wide) for column, wide in zip(kept, widths, strict=True)]
+    def narrowest_widths() -> list[int]:
+        return [column.narrowest_width(wide) for column, wide in zip(kept, widths, strict=True)]
 
-    while len(kept) > 1 and _excess_width(narrowest(), room, gap) > 0 and (able := droppable()):
+    while len(kept) > 1 and _count_excess_cells(narrowest_widths(), room, gap) > 0 and (able := droppable()):
         at = max(able, key=lambda at: kept[at].drop or 0)
         del kept[at], widths[at]
 
 
-def _cut_last(kept: list[Column], widths: list[int], room: int, gap: int) -> None:
+def _cut_last_columns(kept: list[Column], widths: list[int], room: int, gap: int) -> None:
     """Cut columns that wrap, then the last columns first; narrow those that wrap further when nothing else helps."""
     for at in sorted(range(len(kept)), key=lambda at: (not kept[at].wrap, -at)):
-        widths[at] -= min(widths[at] - kept[at].narrowest(widths[at]), max(_excess_width(widths, room, gap), 0))
+        widths[at] -= min(
+            widths[at] - kept[at].narrowest_width(widths[at]), max(_count_excess_cells(widths, room, gap), 0)
+        )
     for at, column in enumerate(kept):
         if column.wrap:
-            widths[at] -= min(max(widths[at] - WRAPPED_NARROWEST, 0), max(_excess_width(widths, room, gap), 0))
+            widths[at] -= min(max(widths[at] - WRAPPED_NARROWEST, 0), max(_count_excess_cells(widths, room, gap), 0))
 
 
-def _cut_widest(kept: list[Column], widths: list[int], room: int, gap: int) -> None:
+def _cut_widest_columns(kept: list[Column], widths: list[int], room: int, gap: int) -> None:
     """Cut the widest columns to one width, as far as they may be cut."""
-    least = [column.narrowest(wide) for column, wide in zip(kept, widths, strict=True)]
-    while (over := _excess_width(widths, room, gap)) > 0:
+    least = [column.narrowest_width(wide) for column, wide in zip(kept, widths, strict=True)]
+    while (over := _count_excess_cells(widths, room, gap)) > 0:
         able = [at for at in range(len(kept)) if widths[at] > least[at]]
         if not able:
             break
@@ -163,11 +167,11 @@ def _cut_widest(kept: list[Column], widths: list[int], room: int, gap: int) -> N
         widths[widest] = max(least[widest], widths[widest] - over, min(max(others, default=0), widths[widest] - 1))
 
 
-def _pad_cell(column: Column, text: str, width: int, palette: Palette | None = None) -> str:
+def _pad_cell_text(column: Column, text: str, width: int, palette: Palette | None = None) -> str:
     if text.isascii() and len(text) <= width:  # most cells
         padding = " " * (width - len(text))
     else:
-        text = (cut_left if column.left else cut)(text, width).replace(TOGETHER, " ")
+        text = (cut_start_to_width if column.left else cut)(text, width).replace(TOGETHER, " ")
         padding = " " * (width - cell_width(text))
     if palette is not None and text != NOTHING:
         text = paint_text(text, column.paint, palette)
@@ -186,39 +190,40 @@ class ExchangeTable:
     shows_skipped = True
 
     def __init__(self, settings: Settings, write: Write) -> None:
-        from kwcli.output.row_cells import RowReader, asked_columns
+        from kwcli.output.row_cells import RowReader, find_column_words
 
         self._write = write
         self._width = settings.width
         self._palette = palette(settings.color)
-        self._reader = RowReader(asked_columns(settings), settings, form=clean)
+        self._reader = RowReader(find_column_words(settings), settings, form=clean)
         self._right = [column.look.right for column in self._reader.columns]
-        self._forms = [self._form(column) for column in self._reader.columns]
+        self._forms = [self._find_value_formatter(column) for column in self._reader.columns]
         self._widths: list[int] | None = None
         self._heading = settings.heading
         self.errors = self.expected = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
-        self._reader.learn(rows)
+        self._reader.learn_node_addresses(rows)
         for row in rows:
             if row.kind == "exchange":
                 self.errors += bool(row.unexpected)
                 self.expected += bool(row.error_codes and not row.unexpected)
                 self.undecoded += row.status == "undecoded"
-        lines = [self._cells(row) for row in rows if self.shows_skipped or row.kind == "exchange"]
+        lines = [self._format_row_cells(row) for row in rows if self.shows_skipped or row.kind == "exchange"]
         if self._widths is None:
             if not lines:
                 return
-            self._set_widths(lines)
+            self._set_column_widths(lines)
         assert self._widths is not None
-        out = [self._line(line, self._widths) for line in lines]
+        out = [self._join_row_cells(line, self._widths) for line in lines]
         self._write("".join(out).encode("utf-8", "backslashreplace"))
 
-    def _set_widths(self, lines: list[list[str]]) -> None:
-        titles = [self._title(column) for column in self._reader.columns]
+    def _set_column_widths(self, lines: list[list[str]]) -> None:
+        titles = [self._column_title(column) for column in self._reader.columns]
         widths = [
-            max(self._least(column), len(title)) for column, title in zip(self._reader.columns, titles, strict=True)
+            max(self._least_column_width(column), len(title))
+            for column, title in zip(self._reader.columns, titles, strict=True)
         ]
         for line in lines:
             widths = [max(width, cell_width(cell)) for width, cell in zip(widths, line, strict=True)]
@@ -227,10 +232,10 @@ class ExchangeTable:
                 widths.pop()
         self._widths = widths
         if self._heading:
-            title = self._line(titles, widths).rstrip("\n")
+            title = self._join_row_cells(titles, widths).rstrip("\n")
             self._write(f"{self._palette.dim}{title}{self._palette.off}\n".encode())
 
-    def _line(self, line: list[str], widths: list[int]) -> str:
+    def _join_row_cells(self, line: list[str], widths: list[int]) -> str:
         parts = []
         for text, width, right in zip(line, widths, self._right, strict=False):
             if not text.isascii() or (len(text) > width and self._width is not None):
@@ -241,15 +246,15 @@ class ExchangeTable:
                 parts.append(text.rjust(width) if right else text.ljust(width))
         return "  ".join(parts).rstrip() + "\n"
 
-    def _title(self, column: RowColumn) -> str:
+    def _column_title(self, column: RowColumn) -> str:
         return column.word
 
-    def _least(self, column: RowColumn) -> int:
+    def _least_column_width(self, column: RowColumn) -> int:
         return column.look.width
 
-    def _cells(self, row: Settled) -> list[str]:
+    def _format_row_cells(self, row: Settled) -> list[str]:
         texts = []
-        for form, values in zip(self._forms, self._reader.cells(row), strict=True):
+        for form, values in zip(self._forms, self._reader.column_values(row), strict=True):
             text = form(values[0]) if len(values) == 1 else ",".join(map(form, values)) if values else NOTHING
             texts.append(text if text.isprintable() else clean(text))
         words = [column.word for column in self._reader.columns]
@@ -261,15 +266,15 @@ class ExchangeTable:
         instead = {"api": "(skipped)", "status": row.reason, size: str(row.size)}
         return [instead.get(word, text) for word, text in zip(words, texts, strict=True)]
 
-    def _form(self, column: RowColumn) -> Callable[[Any], str]:
+    def _find_value_formatter(self, column: RowColumn) -> Callable[[Any], str]:
         """The function that makes text of a value."""
-        from kwcli.output.row_cells import plain_text
+        from kwcli.output.row_cells import format_json_value_as_cell
 
-        return "{:.3f}".format if column.word in ("latency_ms", "duration_ms") else plain_text
+        return "{:.3f}".format if column.word in ("latency_ms", "duration_ms") else format_json_value_as_cell
 
     def learn_from(self, rows: list[Settled]) -> None:
         """Learn the addresses of nodes from rows that are not shown."""
-        self._reader.learn(rows)
+        self._reader.learn_node_addresses(rows)
 
     def close(self) -> None:
         """Do nothing: rows need no end."""
@@ -290,12 +295,12 @@ class ChosenColumns(ExchangeTable):
             self._second = rows[0].time_ns // NS
         super().write(rows)
 
-    def _title(self, column: RowColumn) -> str:
+    def _column_title(self, column: RowColumn) -> str:
         """The word of the column, with the zone where it is a time of day."""
         return f"{column.word} {self._zone.name(self._second)}" if column.word == "time" else column.word
 
-    def _least(self, column: RowColumn) -> int:
+    def _least_column_width(self, column: RowColumn) -> int:
         return min(column.look.width, LEAST_SHORT)
 
-    def _form(self, column: RowColumn) -> Callable[[Any], str]:
-        return column.look.short or super()._form(column)
+    def _find_value_formatter(self, column: RowColumn) -> Callable[[Any], str]:
+        return column.look.short or super()._find_value_formatter(column)

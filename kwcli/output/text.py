@@ -17,7 +17,17 @@ from kwcli.output.facts.fact_functions import (
     list_no_facts,
     list_sure_facts,
 )
-from kwcli.output.short_texts import NS, UTC_ZONE, Zone, cell_width, cut, cut_left, find_zone, palette, short_name
+from kwcli.output.short_texts import (
+    NS,
+    UTC_ZONE,
+    TimeZone,
+    cell_width,
+    cut,
+    cut_start_to_width,
+    find_zone,
+    palette,
+    shorten_api_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -49,7 +59,7 @@ class LineLayout(NamedTuple):
     fact_rooms: tuple[FactLimits, ...]
 
     @property
-    def before_api(self) -> tuple[int, ...]:
+    def widths_before_api(self) -> tuple[int, ...]:
         """The widths of the columns between the time and the sign."""
         return (
             *(self.took, self.client, self.software, self.address, self.broker),
@@ -87,10 +97,10 @@ _FACT_ROOMS: Final[tuple[tuple[int, FactLimits], ...]] = (
 _UNLIMITED: Final = {"took": TOOK_WIDTH, "client": 16, "broker": 21, "api": 20}
 
 
-def layout(width: int | None) -> LineLayout:
+def lay_out_line(width: int | None) -> LineLayout:
     """The layout for a terminal of `width` columns (60 at least); None: nothing is cut."""
     if width is None:
-        return _make_layout(_UNLIMITED, None, (FactLimits(),))
+        return _make_line_layout(_UNLIMITED, None, (FactLimits(),))
     widths = dict(_NARROWEST)
     left = width - sum(widths.values()) - len(widths) + 1  # there is a blank between columns
     for column, most, least in _GROWTH:
@@ -103,14 +113,14 @@ def layout(width: int | None) -> LineLayout:
         widths["facts"] += left
     if left < 0:
         widths["facts"] += left
-    return _make_layout(
+    return _make_line_layout(
         widths,
         max(widths["facts"], FACTS_LEAST),
         tuple(fact_room for least, fact_room in _FACT_ROOMS if least <= width),
     )
 
 
-def _make_layout(widths: Mapping[str, int], facts: int | None, fact_rooms: tuple[FactLimits, ...]) -> LineLayout:
+def _make_line_layout(widths: Mapping[str, int], facts: int | None, fact_rooms: tuple[FactLimits, ...]) -> LineLayout:
     columns = {column: widths.get(column, 0) for column in LineLayout._fields[:-2]}
     return LineLayout(**columns, facts=facts, fact_rooms=fact_rooms)
 
@@ -155,8 +165,8 @@ class TextLines:
     Lines are f-strings with ready escape codes: a line costs about as much as reading the two views of its exchange.
     """
 
-    def __init__(self, width: int | None, *, color: bool, zone: Zone = UTC_ZONE) -> None:
-        self.layout: LineLayout = layout(width)
+    def __init__(self, width: int | None, *, color: bool, zone: TimeZone = UTC_ZONE) -> None:
+        self.layout: LineLayout = lay_out_line(width)
         self.zone = zone
         self.palette = palette(color)
         self.errors = 0  # exchanges with an unexpected error code in their response
@@ -173,11 +183,11 @@ class TextLines:
         self._api_readers: dict[ApiReader, tuple[Facts, str]] = {}
         self._between_of: dict[tuple[ConnectionInfo, str | None, bool], str] = {}
 
-    def header(self) -> str:
+    def column_titles_line(self) -> str:
         """The names of the columns."""
         w = self.layout
         parts = []
-        for word, width in zip(TEXT, (TIME_WIDTH, *w.before_api), strict=True):
+        for word, width in zip(TEXT, (TIME_WIDTH, *w.widths_before_api), strict=True):
             if width:
                 column = COLUMNS[word]
                 title = "node" if word == "broker" and width <= NODE_ALONE else column.title
@@ -186,22 +196,22 @@ class TextLines:
                 parts.append(f"{title:>{width}}" if column.right else f"{title:<{width}}")
         return f"{self.palette.dim}{' '.join(parts)}   {COLUMNS['summary'].title}{self.palette.off}"
 
-    def line(self, exchange: Exchange) -> str:
+    def exchange_line(self, exchange: Exchange) -> str:
         """The line of an exchange, after a line for its day where that is a new one."""
         time_ns = exchange.time_ns
         seconds = time_ns // NS
         request, response = exchange.view("request"), exchange.response_view
-        facts_of, api = self._api_readers.get(exchange.api_reader) or self._api_reader(exchange)
+        facts_of, api = self._api_readers.get(exchange.api_reader) or self._make_api_line_parts(exchange)
         if exchange.api_key in NODE_LISTS:
-            self.learn(exchange)
+            self.learn_node_addresses(exchange)
         client_key = (exchange.connection_info, exchange.client_id, exchange.client_software is None)
-        between = self._between_of.get(client_key) or self._client_columns(client_key, exchange)
+        between = self._between_of.get(client_key) or self._format_client_columns(client_key, exchange)
         if exchange.failed:
             facts = list_sure_facts(exchange, facts_of, self._fact_room)
         else:
             facts = facts_of(exchange, request or NO_VIEW, response or NO_VIEW, self._fact_room)
         if exchange.connection_info.tls is not None:
-            facts = [*facts, *_connection_facts(exchange)]
+            facts = [*facts, *_list_tls_facts(exchange)]
         text = " ".join(facts)
         room = self._room
         if not text.isprintable():
@@ -214,19 +224,21 @@ class TextLines:
             or exchange.outcome != "complete"
             or (exchange.extra is not None and "fault" in exchange.extra)
         ):
-            sign = self._exchange_sign(exchange)
-            text = self._fit_facts(exchange, facts_of, facts, format_exchange_trouble(exchange), bad="·" not in sign)
+            sign = self._format_exchange_sign(exchange)
+            text = self._join_facts_that_fit(
+                exchange, facts_of, facts, format_exchange_trouble(exchange), bad="·" not in sign
+            )
         elif room is not None and (len(text) > room or not text.isascii()):
-            text = self._fit_facts(exchange, facts_of, facts, "")
+            text = self._join_facts_that_fit(exchange, facts_of, facts, "")
         if self._wide:
-            between += self._number_columns(exchange)
+            between += self._format_number_columns(exchange)
         return (
-            f"{self._clock if seconds == self._second else self._start_second(seconds)}"
+            f"{self._clock if seconds == self._second else self._set_clock_to_second(seconds)}"
             f"{MILLISECONDS[time_ns // 1_000_000 % 1000]}{self._after_time}"
             f"{_format_latency_cell(exchange)} {between} {sign} {api} {text}"
         )
 
-    def is_day(self, time_ns: int) -> bool:
+    def is_on_latest_day(self, time_ns: int) -> bool:
         """Whether a time is on the day of the latest line, so that its line needs no line for a new day before it."""
         try:
             when = self.zone.local_time(time_ns // NS)
@@ -234,12 +246,12 @@ class TextLines:
             return False
         return self._day == f"{when.year:04d}-{when.month:02d}-{when.day:02d}"
 
-    def learn(self, exchange: Exchange) -> None:
+    def learn_node_addresses(self, exchange: Exchange) -> None:
         """Take the addresses of nodes from a response that lists them."""
         if self._nodes.add_brokers(exchange.view("response")):
             self._between_of.clear()
 
-    def _exchange_sign(self, exchange: Exchange) -> str:
+    def _format_exchange_sign(self, exchange: Exchange) -> str:
         status = exchange.status
         failed = bool(exchange.unexpected)
         if exchange.error_codes:
@@ -257,7 +269,7 @@ class TextLines:
         w = self.layout
         p = self.palette
         seconds, ns = divmod(row.time_ns, NS)
-        clock = self._clock if seconds == self._second else self._start_second(seconds)
+        clock = self._clock if seconds == self._second else self._set_clock_to_second(seconds)
         to = {"request": " to broker", "response": " to client"}.get(row.direction or "", "")
         text = f"{format_size(row.size)}{to}: {SKIPPED.get(row.reason, row.reason)}"
         detail = row.detail.removeprefix("TLS: ") if row.reason == "tls" else row.detail
@@ -269,14 +281,14 @@ class TextLines:
         if w.facts is not None:
             client = cut(client, w.client)
             text = cut(text, w.facts)
-        broker = f"{self._format_node(row.broker):<{w.broker}} " if w.broker else ""
+        broker = f"{self._format_node_address(row.broker):<{w.broker}} " if w.broker else ""
         return (
             f"{clock}{ns // 1_000_000:03d}{self._after_time}{'':>{w.took}} {p.client}{client:<{w.client}}{p.off} "
             f"{gap}{broker}{numbers}"
             f"{p.sign['…']}…{p.off} {'skipped':<{w.api}} {text}"
         )
 
-    def _start_second(self, seconds: int) -> str:
+    def _set_clock_to_second(self, seconds: int) -> str:
         """Set the clock to a new second; returns the beginning of a line, up to the milliseconds."""
         self._second = seconds
         p = self.palette
@@ -292,7 +304,7 @@ class TextLines:
             return self._clock
         return f"{p.dim}── {day} {self.zone.name(seconds)} ──{p.off}\n{self._clock}"
 
-    def _api_reader(self, exchange: Exchange) -> tuple[Facts, str]:
+    def _make_api_line_parts(self, exchange: Exchange) -> tuple[Facts, str]:
         """The parts that all lines of an API version share: the function of their facts, and the text `Produce 9`."""
         width = self.layout.api
         name, version = exchange.api, exchange.api_version
@@ -301,28 +313,28 @@ class TextLines:
         text = "SASL token" if name is None else name
         number = "" if version is None else f" {version}"
         if self.layout.facts is not None:
-            text = short_name(text, width - len(number))
+            text = shorten_api_name(text, width - len(number))
         p = self.palette
         row = find_api_facts(exchange.api_key)
         made = (row.facts if row else list_no_facts, f"{p.api}{f'{text}{number}':<{width}}{p.off}")
         self._api_readers[exchange.api_reader] = made
         return made
 
-    def _client_columns(self, client_key: tuple[ConnectionInfo, str | None, bool], exchange: Exchange) -> str:
+    def _format_client_columns(self, client_key: tuple[ConnectionInfo, str | None, bool], exchange: Exchange) -> str:
         """The columns that all exchanges of a client on a connection share."""
         w = self.layout
         p = self.palette
         client = clean(exchange.client_id or "") or exchange.client.rpartition(":")[0]
-        software = self._format_software(exchange)
+        software = self._format_client_software(exchange)
         if w.facts is not None:
             client = cut(client, w.client)
         parts = [f"{p.client}{client}{' ' * (w.client - cell_width(client))}{p.off}"]
         if w.software:
             parts.append(software + " " * (w.software - cell_width(software)))
         if w.address:
-            parts.append(f"{cut_left(exchange.client, w.address):<{w.address}}")
+            parts.append(f"{cut_start_to_width(exchange.client, w.address):<{w.address}}")
         if w.broker:
-            parts.append(f"{self._format_node(exchange.broker):<{w.broker}}")
+            parts.append(f"{self._format_node_address(exchange.broker):<{w.broker}}")
         if w.connection:
             parts.append(f"{exchange.connection:>{w.connection}}")
         text = " ".join(parts)
@@ -331,17 +343,17 @@ class TextLines:
         self._between_of[client_key] = text
         return text
 
-    def _format_node(self, address: str) -> str:
+    def _format_node_address(self, address: str) -> str:
         """A node's id, with its address where there is room for both. For an unknown node, as much of the address as
         fits: its end, which tells it apart.
         """
         number, room = self._nodes.get(address), self._broker
         if number is None:
-            return address if room is None else cut_left(address, room)
+            return address if room is None else cut_start_to_width(address, room)
         text = f"{number} {address}"
         return text if room is None or len(text) <= room else str(number)
 
-    def _number_columns(self, exchange: Exchange) -> str:
+    def _format_number_columns(self, exchange: Exchange) -> str:
         """The columns of numbers that only wide terminals have room for."""
         w = self.layout
         number = exchange.correlation_id
@@ -354,7 +366,7 @@ class TextLines:
             text += f" {'–' if size is None else format_size(size):>{w.got}}"
         return text
 
-    def _format_software(self, exchange: Exchange) -> str:
+    def _format_client_software(self, exchange: Exchange) -> str:
         """Name and version of the client's software; the name is cut where there is no room for both."""
         software = exchange.client_software
         if not software:
@@ -363,7 +375,7 @@ class TextLines:
         version = cut(clean(software["version"].partition("-")[0]), room // 2)
         return f"{cut(clean(software['name']), room - len(version) - 1)} {version}"
 
-    def _fit_facts(
+    def _join_facts_that_fit(
         self, exchange: Exchange, facts_of: Facts, facts: list[str], trouble: str, *, bad: bool = True
     ) -> str:
         """The first fact, the trouble, then the other facts: all of them with the longest lists and ids that fit, else
@@ -371,44 +383,46 @@ class TextLines:
         """
         room = self._room
         said = [trouble] if trouble else []
-        if room is None or _do_fit([*facts, *said], room):
-            return self._join_facts(facts, trouble, bad=bad)
+        if room is None or _do_texts_fit([*facts, *said], room):
+            return self._join_facts_and_trouble(facts, trouble, bad=bad)
         for fact_room in reversed(self._smaller):
             facts = [
-                clean(fact) for fact in (*list_sure_facts(exchange, facts_of, fact_room), *_connection_facts(exchange))
+                clean(fact) for fact in (*list_sure_facts(exchange, facts_of, fact_room), *_list_tls_facts(exchange))
             ]
-            if _do_fit([*facts, *said], room):
-                return self._join_facts(facts, trouble, bad=bad)
+            if _do_texts_fit([*facts, *said], room):
+                return self._join_facts_and_trouble(facts, trouble, bad=bad)
         if not trouble:
-            return self._join_facts(_first_fitting(facts, room), "")
+            return self._join_facts_and_trouble(_cut_to_first_facts_that_fit(facts, room), "")
         head = facts[0] if facts else ""
         if cell_width(head) + 1 + cell_width(trouble) <= room:
             left = room - cell_width(trouble) - 1
-            return self._join_facts(_first_fitting(facts, left), trouble, bad=bad)
+            return self._join_facts_and_trouble(_cut_to_first_facts_that_fit(facts, left), trouble, bad=bad)
         head = head.removeprefix("group ")  # the name says enough
         head = cut(head, max(room - cell_width(trouble) - 1, room // 4))
-        return self._join_facts([head] if head else [], cut(trouble, room - cell_width(head) - bool(head)), bad=bad)
+        return self._join_facts_and_trouble(
+            [head] if head else [], cut(trouble, room - cell_width(head) - bool(head)), bad=bad
+        )
 
-    def _join_facts(self, facts: list[str], trouble: str, *, bad: bool = True) -> str:
+    def _join_facts_and_trouble(self, facts: list[str], trouble: str, *, bad: bool = True) -> str:
         if not trouble:
             return " ".join(facts)
         p = self.palette
         return " ".join([*facts[:1], f"{p.bad if bad else p.dim}{trouble}{p.off}", *facts[1:]])
 
 
-def _connection_facts(exchange: Exchange) -> list[str]:
+def _list_tls_facts(exchange: Exchange) -> list[str]:
     """The facts that the connection adds to an exchange: the version of TLS."""
     tls = exchange.connection_info.tls
     return [] if tls is None else [f"TLS{tls['version']}"]
 
 
-def _do_fit(texts: list[str], room: int) -> bool:
+def _do_texts_fit(texts: list[str], room: int) -> bool:
     """Whether all texts fit in `room` cells, with a blank between each two."""
     text = " ".join(texts)
     return len(text) <= room and cell_width(text) <= room
 
 
-def _first_fitting(facts: list[str], room: int) -> list[str]:
+def _cut_to_first_facts_that_fit(facts: list[str], room: int) -> list[str]:
     """The first facts that fit in `room` cells; the first one is cut where it alone is too long."""
     kept = [cut(fact, room) for fact in facts[:1]]
     left = room - sum(map(cell_width, kept))
@@ -434,7 +448,7 @@ def _format_latency_cell(exchange: Exchange) -> str:
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class Lined:
+class LineRenderer:
     """Base of the renderers that write a line for each exchange."""
 
     def __init__(self, settings: Settings, write: Write) -> None:
@@ -458,7 +472,7 @@ class Lined:
         """Exchanges shown that could not be decoded."""
         return self._lines.undecoded
 
-    def keeps_day(self, rows: Iterable[Settled]) -> bool:
+    def are_all_on_latest_day(self, rows: Iterable[Settled]) -> bool:
         """Whether all rows are on the day of the latest line: then their lines depend on no other line's time."""
         first = last = -1
         for row in rows:
@@ -466,19 +480,19 @@ class Lined:
             if first < 0 or time_ns < first:
                 first = time_ns
             last = max(last, time_ns)
-        return first < 0 or (self._lines.is_day(first) and self._lines.is_day(last))
+        return first < 0 or (self._lines.is_on_latest_day(first) and self._lines.is_on_latest_day(last))
 
     def learn_from(self, rows: list[Settled]) -> None:
         """Learn the addresses of nodes from rows that are not shown."""
         for row in rows:
             if row.kind == "exchange" and row.api_key in NODE_LISTS:
-                self._lines.learn(row)
+                self._lines.learn_node_addresses(row)
 
     def close(self) -> None:
         """Do nothing: lines need no end."""
 
 
-class Text(Lined):
+class Text(LineRenderer):
     """The text renderer: a line for each exchange, with -v its bodies below."""
 
     def __init__(self, settings: Settings, write: Write) -> None:
@@ -491,33 +505,33 @@ class Text(Lined):
         if self._settings.verbose > 0 or self._settings.records:
             from kwcli.output.body import encode_lines
 
-            for piece in encode_lines(self._with_bodies(rows)):
+            for piece in encode_lines(self._exchange_lines_with_bodies(rows)):
                 self._write(piece)
             return
         out: list[str] = []
         for row in rows:
             if row.kind == "exchange":
-                out.append(self._lines.line(row))
+                out.append(self._lines.exchange_line(row))
             elif self.shows_skipped:
                 out.append(self._lines.skipped_line(row))
         if out:
             if not self._begun:
                 self._begun = True
-                out.insert(0, self._lines.header())
+                out.insert(0, self._lines.column_titles_line())
             out.append("")
             self._write("\n".join(out).encode("utf-8", "backslashreplace"))
 
-    def _with_bodies(self, rows: list[Settled]) -> Iterator[str]:
+    def _exchange_lines_with_bodies(self, rows: list[Settled]) -> Iterator[str]:
         """The lines of the rows, each with the lines that belong below it."""
         from kwcli.output.exchange_details import exchange_detail_lines
 
         for row in rows:
             if row.kind != "exchange" and not self.shows_skipped:
                 continue
-            line = self._lines.line(row) if row.kind == "exchange" else self._lines.skipped_line(row)
+            line = self._lines.exchange_line(row) if row.kind == "exchange" else self._lines.skipped_line(row)
             if not self._begun:
                 self._begun = True
-                yield self._lines.header()
+                yield self._lines.column_titles_line()
             yield line
             if row.kind == "exchange":
                 yield from exchange_detail_lines(row, self._settings, self._explained)

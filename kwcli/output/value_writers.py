@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kwcli.output.settings import Settings
 
 
-class RecordWriter(Protocol):
+class ValueWriter(Protocol):
     """Writes values one after the other; `close` ends what was begun."""
 
     def add(self, value: Any) -> None: ...
@@ -23,7 +23,7 @@ class RecordWriter(Protocol):
     def close(self) -> None: ...
 
 
-def record_writer(settings: Settings, write: Write, keys: Sequence[str] = ()) -> RecordWriter:
+def open_value_writer(settings: Settings, write: Write, keys: Sequence[str] = ()) -> ValueWriter:
     """The writer of the format in `settings`, one of VALUE_WRITERS.
 
     `keys`: all keys that an object may have, where not all objects have the same.
@@ -63,16 +63,16 @@ class YamlWriter:
 
     def add(self, value: Any) -> None:
         """Write one document."""
-        from kwcli.output.yaml import yaml_pieces
+        from kwcli.output.yaml import encode_yaml_in_pieces
 
-        for piece in yaml_pieces(value):
+        for piece in encode_yaml_in_pieces(value):
             self._write(piece)
 
     def close(self) -> None:
         """Do nothing: a document needs no end."""
 
 
-class _Rows:
+class _RowWriter:
     """Base of the writers of lines. Cells are the values at the paths asked for, else at those keys of the first object
     that hold no object.
     """
@@ -84,64 +84,69 @@ class _Rows:
         self._names: Sequence[str] = tuple(settings.columns)
         self._steps: list[tuple[PathStep, ...]] | None = None
 
-    def _cells(self, value: Any) -> list[list[Any]]:
+    def _read_cells(self, value: Any) -> list[list[Any]]:
         """The values at each path. Raises Failure (usage) where no object has such a key."""
         found = value if isinstance(value, dict) else {"value": value}
         if self._steps is None:
             self._names = self._names or [name for name, held in found.items() if not isinstance(held, dict)]
-            self._steps = [_path_steps(name, dict.fromkeys([*found, *self._keys])) for name in self._names]
-            self._head(self._names)
+            self._steps = [_parse_field_path(name, dict.fromkeys([*found, *self._keys])) for name in self._names]
+            self._write_heading(self._names)
         return [[each for each in values_at(found, steps) if each is not None] for steps in self._steps]
 
-    def _head(self, names: Sequence[str]) -> None:
+    def _write_heading(self, names: Sequence[str]) -> None:
         """Write the heading above the rows, in formats that have one."""
 
     def close(self) -> None:
         """Do nothing: rows need no end."""
 
 
-class FieldWriter(_Rows):
+class FieldWriter(_RowWriter):
     """Writes a line for each value, as `-o fields` does for exchanges."""
 
     def __init__(self, settings: Settings, write: Write, keys: Sequence[str] = ()) -> None:
-        from kwcli.output.fields import FieldMarks
+        from kwcli.output.fields import FieldSeparators
 
         super().__init__(settings, write, keys)
-        self._marks = FieldMarks.parse(settings.marks)
+        self._marks = FieldSeparators.parse_words(settings.marks)
 
     def add(self, value: Any) -> None:
         """Write one line."""
-        self._line(self._cells(value))
+        self._write_line(self._read_cells(value))
 
-    def _head(self, names: Sequence[str]) -> None:
+    def _write_heading(self, names: Sequence[str]) -> None:
         if self._marks.header:
-            self._line([[name] for name in names])
+            self._write_line([[name] for name in names])
 
-    def _line(self, cells: list[list[Any]]) -> None:
-        flat = ([part for value in values for part in _list_parts(value)] for values in cells)
+    def _write_line(self, cells: list[list[Any]]) -> None:
+        flat = ([part for value in values for part in _list_scalar_parts(value)] for values in cells)
         self._write(self._marks.line(flat).encode("utf-8", "backslashreplace"))
 
 
-class CsvWriter(_Rows):
+class CsvWriter(_RowWriter):
     """Writes a line for each value, below a line of names."""
 
     def add(self, value: Any) -> None:
         """Write one line."""
-        from kwcli.output.row_cells import cell
+        from kwcli.output.row_cells import join_cell_values
 
-        self._line([cell([part for each in values for part in _list_parts(each)]) for values in self._cells(value)])
+        self._write_line(
+            [
+                join_cell_values([part for each in values for part in _list_scalar_parts(each)])
+                for values in self._read_cells(value)
+            ]
+        )
 
-    def _head(self, names: Sequence[str]) -> None:
-        self._line(names)
+    def _write_heading(self, names: Sequence[str]) -> None:
+        self._write_line(names)
 
-    def _line(self, cells: Sequence[Any]) -> None:
+    def _write_line(self, cells: Sequence[Any]) -> None:
         from kwcli.output.csv import format_csv_lines
 
         self._write(format_csv_lines([cells], safe=self._settings.csv_safe).encode("utf-8", "backslashreplace"))
 
 
 # The writers of values by format: those of `FORMATS` that are records, and the two that are rows of chosen fields.
-VALUE_WRITERS: Final[dict[str, Callable[[Settings, Write, Sequence[str]], RecordWriter]]] = {
+VALUE_WRITERS: Final[dict[str, Callable[[Settings, Write, Sequence[str]], ValueWriter]]] = {
     "ndjson": lambda _settings, write, _keys: JsonWriter(write, lines=True),
     "json": lambda _settings, write, _keys: JsonWriter(write, lines=False),
     "yaml": lambda _settings, write, _keys: YamlWriter(write),
@@ -150,14 +155,14 @@ VALUE_WRITERS: Final[dict[str, Callable[[Settings, Write, Sequence[str]], Record
 }
 
 
-def _list_parts(value: Any) -> Sequence[Any]:
+def _list_scalar_parts(value: Any) -> Sequence[Any]:
     """The elements of a list of scalars; anything else is one part."""
     if isinstance(value, list) and not any(isinstance(each, dict | list) for each in value):
         return [each for each in value if each is not None]
     return [value]
 
 
-def _path_steps(name: str, first: dict[str, Any]) -> tuple[PathStep, ...]:
+def _parse_field_path(name: str, first: dict[str, Any]) -> tuple[PathStep, ...]:
     try:
         steps = parse_path(name)
     except ValueError:

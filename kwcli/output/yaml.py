@@ -33,14 +33,14 @@ _UNSAFE: Final = re.compile(
 _ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n"}
 
 
-def yaml_pieces(value: Any) -> Iterator[bytes]:
+def encode_yaml_in_pieces(value: Any) -> Iterator[bytes]:
     """One document in pieces; its deferred values are made while it is written."""
     yield b"---\n"
-    for piece in _lines(value, ""):
+    for piece in _yaml_lines(value, ""):
         yield piece.encode("utf-8", "backslashreplace")
 
 
-def _lines(value: Any, indent: str) -> Iterator[str]:
+def _yaml_lines(value: Any, indent: str) -> Iterator[str]:
     """The lines of a value, each after `indent`."""
     texts, deferred = split_deferred(value)
     word = "deferred"
@@ -48,10 +48,10 @@ def _lines(value: Any, indent: str) -> Iterator[str]:
         word += "-"
     words = [f'"{word}{number}"'.encode() for number in range(len(deferred))]
     data = b"".join([part for pair in zip(texts, words, strict=False) for part in pair] + texts[-1:])
-    yield from _plain_lines(orjson.loads(data), indent, _SeparateValues(word, [*deferred]))
+    yield from _lines_without_deferred(orjson.loads(data), indent, _SeparatedValues(word, [*deferred]))
 
 
-class _SeparateValues(NamedTuple):
+class _SeparatedValues(NamedTuple):
     """Values that are written separately: a word that occurs nowhere in the document, with a number, stands for each.
 
     Long lists and structs are such parts too, though they are not deferred.
@@ -72,7 +72,7 @@ class _SeparateValues(NamedTuple):
         return [self.separate_long_values(each, inside=True) for each in value]
 
 
-def _plain_lines(plain: Any, indent: str, known: _SeparateValues) -> Iterator[str]:
+def _lines_without_deferred(plain: Any, indent: str, known: _SeparatedValues) -> Iterator[str]:
     text = _dump_yaml(known.separate_long_values(plain))
     ends = 0
     for found in re.finditer(rf"^( *(?:- )*)(?:(.*) )?{known.word}(\d+)\n", text, re.MULTILINE) if known.parts else ():
@@ -80,16 +80,16 @@ def _plain_lines(plain: Any, indent: str, known: _SeparateValues) -> Iterator[st
         ends = found.end()
         lead, key, number = found.groups()
         before = f"{indent}{lead}{key or ''}".removesuffix(" ")
-        yield from _part_lines(known.parts[int(number)], before, f"{indent}{' ' * len(lead)}", known)
+        yield from _separated_value_lines(known.parts[int(number)], before, f"{indent}{' ' * len(lead)}", known)
     yield _indent_lines(text[ends:], indent)
 
 
-def _part_lines(
-    part: Deferred | list[Any] | dict[str, Any], before: str, indent: str, known: _SeparateValues
+def _separated_value_lines(
+    part: Deferred | list[Any] | dict[str, Any], before: str, indent: str, known: _SeparatedValues
 ) -> Iterator[str]:
     """The lines of a part after its key; `before` is the text up to the part, `indent` the indentation of its key."""
     if isinstance(part, DeferredText):
-        yield from _text_lines(part, before, indent)
+        yield from _long_text_lines(part, before, indent)
     elif isinstance(part, DeferredList):
         empty = True
         for chunk in part.chunks():
@@ -97,7 +97,7 @@ def _part_lines(
                 if empty:
                     yield f"{before}\n"
                     empty = False
-                yield from _lines(chunk[at : at + _AT_ONCE], indent)
+                yield from _yaml_lines(chunk[at : at + _AT_ONCE], indent)
         if empty:
             yield f"{before} []\n"
         if beside := part.further_fields():
@@ -110,12 +110,12 @@ def _part_lines(
         for at in range(0, len(items), _AT_ONCE):
             some = items[at : at + _AT_ONCE]
             if isinstance(part, list):
-                yield from _plain_lines(some, indent, known)
+                yield from _lines_without_deferred(some, indent, known)
             else:
-                yield from _plain_lines(dict(some), f"{indent}  ", known)
+                yield from _lines_without_deferred(dict(some), f"{indent}  ", known)
 
 
-def _text_lines(part: DeferredText, before: str, indent: str) -> Iterator[str]:
+def _long_text_lines(part: DeferredText, before: str, indent: str) -> Iterator[str]:
     """A long text in double quotes, on one line."""
     yield f"{before} " if part.is_text() else f"{before}\n{indent}  base64: "
     yield '"'
@@ -158,7 +158,7 @@ class Yaml:
             self.errors += failed
             self.expected += bool(errors) and not failed
             self.undecoded += record.get("status") == "undecoded"
-            for piece in yaml_pieces(record):
+            for piece in encode_yaml_in_pieces(record):
                 self._write(piece)
 
     def learn_from(self, rows: list[Settled]) -> None:

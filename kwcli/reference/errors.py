@@ -13,7 +13,7 @@ from decoders.protocol_facts.errors.error_names import LIBRDKAFKA_ERRORS, OTHER_
 from decoders.protocol_facts.errors.remedies import REMEDIES
 from decoders.protocol_facts.errors.returned import GENERIC, listed_errors, observed_errors
 from kwcli.output.short_texts import Palette
-from kwcli.output.table import Column, draw_table, fill, paint_text
+from kwcli.output.table import Column, draw_table, paint_text, put_rows_in_columns
 from kwcli.reference.field_paths import paths
 
 Row = dict[str, Any]
@@ -167,7 +167,7 @@ def list_lines(rows: Sequence[Row], width: int | None, palette: Palette) -> Iter
     )
     shown = [[str(row["code"]), row["name"], "yes" if row["retriable"] else "no", row["meaning"]] for row in rows]
     if shown:
-        yield from draw_table(fill(columns, shown), width, palette)
+        yield from draw_table(put_rows_in_columns(columns, shown), width, palette)
 
 
 def error_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
@@ -180,10 +180,12 @@ def error_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
     facts.append(["also called", ", ".join(row["also"])])
     yield f"{paint_text(row['name'], 'bad', palette)} · error code {row['code']}"
     columns = (Column("", paint="dim"), Column("", wrap=True))
-    yield from draw_table(fill(columns, [fact for fact in facts if fact[1]]), width, palette, "  ", heading=False)
+    yield from draw_table(
+        put_rows_in_columns(columns, [fact for fact in facts if fact[1]]), width, palette, "  ", heading=False
+    )
     if row["apis_from"]["behaviour"]:
         yield from draw_table(
-            fill(
+            put_rows_in_columns(
                 (Column("", paint="dim"), Column("", wrap=True, paint="dim")),
                 [["", "* from the behaviour of brokers; the others are listed in Kafka's definitions"]],
             ),

@@ -194,9 +194,9 @@ def _show_rows(env: Environment, settings: Settings, rows: Row | Sequence[Row], 
 
         env.stdout.write(orjson.dumps(rows, option=orjson.OPT_INDENT_2) + b"\n")
         return
-    from kwcli.output.value_writers import record_writer
+    from kwcli.output.value_writers import open_value_writer
 
-    writer = record_writer(settings, lambda data: _write_output(env, data))
+    writer = open_value_writer(settings, lambda data: _write_output(env, data))
     for row in [rows] if isinstance(rows, dict) else rows:
         writer.add(row)
     writer.close()

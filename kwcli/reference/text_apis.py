@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from decoders.protocol_facts.releases import RELEASES
 from kwcli.output.short_texts import Palette
-from kwcli.output.table import TOGETHER, Column, draw_table, fill, paint_text
+from kwcli.output.table import TOGETHER, Column, draw_table, paint_text, put_rows_in_columns
 from kwcli.reference.wire_layout import encodings, legend
 
 Row = dict[str, Any]
@@ -57,7 +57,7 @@ def list_lines(rows: Sequence[Row], width: int | None, palette: Palette, release
             columns.append(Column(one, paint="dim", right=True, drop=10 + number))
             for row, cell in zip(rows, shown, strict=True):
                 cell.append(span(row["releases"].get(one)))
-    yield from draw_table(fill(columns, shown), width, palette)
+    yield from draw_table(put_rows_in_columns(columns, shown), width, palette)
     if release is not None and any(release in row["unstable"] for row in rows):
         said = "* the newest version is unstable: brokers of this release hide it unless told otherwise"
         for line in textwrap.wrap(said, width or len(said)):
@@ -90,7 +90,7 @@ def tree_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
             yield f"{paint_text(side, 'api', palette)} (no fields)"
             continue
         yield paint_text(side, "api", palette)
-        yield from draw_table(fill(_TREE, [*_tree_rows(row[side], 0)]), width, palette, INDENT)
+        yield from draw_table(put_rows_in_columns(_TREE, [*_tree_rows(row[side], 0)]), width, palette, INDENT)
         for title, said in (
             ("values", _meaning_lines(row[side], "")),
             ("older names", _older_name_lines(row[side], "")),
@@ -98,7 +98,7 @@ def tree_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
             lines = [*said]
             if lines:
                 yield paint_text(f"{INDENT}{title}", "dim", palette)
-                yield from draw_table(fill(_MEANINGS, lines), width, palette, INDENT, heading=False)
+                yield from draw_table(put_rows_in_columns(_MEANINGS, lines), width, palette, INDENT, heading=False)
     names = [*row["errors"]["definition"], *(f"{name}*" for name in row["errors"]["behaviour"])]
     if names:
         yield ""
@@ -211,7 +211,11 @@ def head_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
         hidden = ", ".join(f"{release} (version {version})" for release, version in row["unstable"].items())
         facts.append(["unstable in", hidden])
     yield from draw_table(
-        fill((Column("", paint="dim"), Column("", wrap=True)), facts), width, palette, INDENT, heading=False
+        put_rows_in_columns((Column("", paint="dim"), Column("", wrap=True)), facts),
+        width,
+        palette,
+        INDENT,
+        heading=False,
     )
 
 
@@ -261,7 +265,9 @@ def wire_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
             yield from _section_lines(part[section], width, palette)
         yield ""
     yield from draw_table(
-        fill((Column("", paint="name"), Column("", wrap=True, paint="dim")), [*_FRAME, *map(list, legend(words))]),
+        put_rows_in_columns(
+            (Column("", paint="name"), Column("", wrap=True, paint="dim")), [*_FRAME, *map(list, legend(words))]
+        ),
         width,
         palette,
         heading=False,
@@ -274,7 +280,7 @@ def _section_lines(rows: Sequence[Row], width: int | None, palette: Palette) -> 
     lines = [*_wire_rows(rows, 0)]
     if lines:
         columns = _WIRE_WITH_ABOUTS if "about" in rows[0] else _WIRE
-        yield from draw_table(fill(columns, lines), width, palette, INDENT, heading=False)
+        yield from draw_table(put_rows_in_columns(columns, lines), width, palette, INDENT, heading=False)
 
 
 def _wire_rows(rows: Sequence[Row], depth: int) -> Iterator[list[str]]:
@@ -319,6 +325,6 @@ def found_lines(rows: Sequence[Row], word: str, width: int | None, palette: Pale
         for row in rows
     ]
     if shown:
-        yield from draw_table(fill(columns, shown), width, palette)
+        yield from draw_table(put_rows_in_columns(columns, shown), width, palette)
     else:
         yield f"nothing is called {word!r}"

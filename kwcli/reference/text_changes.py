@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from kwcli.output.short_texts import Palette, format_ranges
-from kwcli.output.table import Column, draw_table, fill, paint_text
+from kwcli.output.short_texts import Palette, format_number_ranges
+from kwcli.output.table import Column, draw_table, paint_text, put_rows_in_columns
 from kwcli.reference.text_apis import INDENT, span
 
 Row = dict[str, Any]
@@ -79,13 +79,13 @@ def _field_lines(fields: Sequence[Row], width: int | None, palette: Palette, *, 
             field["side"],
             SIGNS[field["change"]],
             field["path"],
-            f"v{format_ranges(field['versions'])}" if versions else "",
+            f"v{format_number_ranges(field['versions'])}" if versions else "",
             _field_text(field),
         ]
         for field in fields
     ]
     if shown:
-        yield from draw_table(fill(_FIELDS, shown), width, palette, INDENT * 2, heading=False)
+        yield from draw_table(put_rows_in_columns(_FIELDS, shown), width, palette, INDENT * 2, heading=False)
 
 
 def _field_text(field: Row) -> str:

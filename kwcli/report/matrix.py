@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.wire.readable_text import clean
 from kwcli.answers.view import flatten_value
-from kwcli.output.short_texts import cut, format_ranges
+from kwcli.output.short_texts import cut, format_number_ranges
 
 if TYPE_CHECKING:
     from kwcli.report.build_report import Report
@@ -49,7 +49,7 @@ def version_matrix(report: Report) -> Iterator[str]:
         for api in apis:
             versions = row["apis"].get(api)
             bad = ' class="old"' if (name, software, api) in old else ""
-            cells.append(f"<td{bad}>{format_ranges(versions) if versions else ''}</td>")
+            cells.append(f"<td{bad}>{format_number_ranges(versions) if versions else ''}</td>")
         yield f'<tr><th scope="row">{escape(cut(clean(name), _NAME))}{more}</th>{"".join(cells)}</tr>'
     yield "</tbody></table></div>"
     if len(clients) > len(shown):

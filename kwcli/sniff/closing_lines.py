@@ -15,7 +15,7 @@ from decoders.frames.framing import BEGINS_LATE
 from decoders.limits import CLIENTS_COUNTED_MAX, CONNECTIONS_MAX, TLS_SECRETS_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import format_size
-from kwcli.output.short_texts import NS, UTC_ZONE, Zone, count_of
+from kwcli.output.short_texts import NS, UTC_ZONE, TimeZone, count_of
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Summary
@@ -118,7 +118,7 @@ def closing_lines(
     read: Sequence[str] = (),
     seconds: float,
     passed_over: Sequence[str] = (),
-    zone: Zone = UTC_ZONE,
+    zone: TimeZone = UTC_ZONE,
 ) -> list[str]:
     """`6 exchanges, 4 clients, 3 brokers, 1 error, 1 unanswered, 1 gap · 2026-11-21 03:04:05–03:04:06 UTC · …`.
 

@@ -169,9 +169,9 @@ def needs_file_names(settings: Settings, selection: Filter | None) -> bool:
         return True
     if not has_columns(settings):
         return False
-    from kwcli.output.row_cells import asked_columns
+    from kwcli.output.row_cells import find_column_words
 
-    return "file" in asked_columns(settings)
+    return "file" in find_column_words(settings)
 
 
 def set_file_names(rows: Iterable[Settled], names: Sequence[str], *, count: bool = True) -> None:

@@ -62,7 +62,7 @@ class RowWork:
         self._filter_rows = filter_rows
         self._nodes = NodeIds()  # the nodes that all workers know
         # Whether all rows are of the day of the latest line, where the renderer has lines between days.
-        self._keeps_day: Callable[[Iterable[Settled]], bool] | None = getattr(renderer, "keeps_day", None)
+        self._keeps_day: Callable[[Iterable[Settled]], bool] | None = getattr(renderer, "are_all_on_latest_day", None)
 
     def process_steps(self, steps: Iterable[RowStep]) -> None:
         """Learn from, filter and write the rows of steps."""

@@ -14,7 +14,7 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Skipped
 from decoders.named_tuple import NamedTuple
 from decoders.tls.key_log import KeyLog
-from kwcli.output.renderers import Needs, Renderer, Wanted, Write, asks_history, needs, open_renderer
+from kwcli.output.renderers import Needs, Renderer, WantedPaths, Write, open_renderer, renderer_needs, shows_history
 from kwcli.output.short_texts import count_of, find_zone
 from kwcli.reading.capture_inputs import Captures
 from kwcli.reading.capture_sources import STANDARD_INPUT, add_byte_offset, escape_non_utf8
@@ -141,7 +141,7 @@ class SniffView(NamedTuple):
 
 def view_of_format(settings: Settings) -> SniffView:
     """The view of the format that `-o` names."""
-    return SniffView(needs(settings), partial(open_renderer, settings), remembers=asks_history(settings))
+    return SniffView(renderer_needs(settings), partial(open_renderer, settings), remembers=shows_history(settings))
 
 
 def add_metrics_export(

@@ -14,7 +14,7 @@ from decoders.wire.readable_text import clean
 from kwcli.output.csv import format_csv_lines
 from kwcli.output.short_texts import find_zone, palette
 from kwcli.output.table import Column, draw_table
-from kwcli.output.value_writers import record_writer
+from kwcli.output.value_writers import open_value_writer
 from kwcli.sniff.fold_renderer import FoldRenderer
 from kwcli.sniff.run import SniffView
 from kwcli.stats import StatsOptions
@@ -41,7 +41,7 @@ def to_records(result: StatsResult) -> list[Row]:
 def render_records(result: StatsResult, settings: Settings) -> str:
     """The result as records, one after the other: JSON, YAML, or the fields that were asked for."""
     parts: list[bytes] = []
-    writer = record_writer(settings, parts.append)
+    writer = open_value_writer(settings, parts.append)
     for row in to_records(result):
         writer.add(row)
     writer.close()
@@ -147,7 +147,11 @@ class Stats(FoldRenderer):
     def _in_zone(self, row: Row) -> Row:
         """The row with its time in the zone that was asked for."""
         zone = find_zone(self._settings.zone)
-        return row if zone.utc or not isinstance(row.get("time"), str) else {**row, "time": zone.exact(row["time"])}
+        return (
+            row
+            if zone.utc or not isinstance(row.get("time"), str)
+            else {**row, "time": zone.format_exact_time(row["time"])}
+        )
 
     def close(self) -> None:
         """Write the statistics."""

@@ -11,7 +11,7 @@ from decoders.analysis.fold import Fold
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Row
 from decoders.tcp.chunks import ZERO_WINDOW, Segment
-from kwcli.output.renderers import Wanted
+from kwcli.output.renderers import WantedPaths
 
 SYN, ACK, FIN, RST, PUSH = 2, 16, 1, 4, 8
 NS, MS = 10**9, 10**6
@@ -118,7 +118,7 @@ class Scene:
 
     def rows(self, fold: Fold) -> list[Exchange | Ended]:
         """The exchanges of the scene and the ends of its connections."""
-        engine = Engine(ports=frozenset({9092, 9093, 9094}), needs=Wanted(fold.needs), connections=True)
+        engine = Engine(ports=frozenset({9092, 9093, 9094}), needs=WantedPaths(fold.needs), connections=True)
         settled: list[Row] = [*engine.feed(self.segments()), *engine.finish()]
         found = [each for each in settled if isinstance(each, Exchange | Ended)]
         assert sum(isinstance(each, Exchange) for each in found) == self._asked

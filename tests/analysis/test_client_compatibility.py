@@ -17,7 +17,7 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
 from decoders.protocol_facts.releases import RELEASES, versions_by_api
 from decoders.schema.model import Versions
-from kwcli.output.renderers import Wanted
+from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import kw
@@ -26,7 +26,7 @@ from tests.schema.values import random_value
 
 SCHEMA_FILE = FOLDER.parent / "decoders" / "messages" / "audit.schema.json"
 SCHEMA = jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_bytes()))
-NEEDS = Wanted(Audit().needs)
+NEEDS = WantedPaths(Audit().needs)
 NEW = AuditTarget.of_release("4.0")
 
 

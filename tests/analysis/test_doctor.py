@@ -35,7 +35,7 @@ from decoders.protocol_facts.keys import (
 )
 from decoders.records.model import Batch, Record
 from decoders.records.write import encode_batch
-from kwcli.output.renderers import Wanted
+from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit
 from tests.analysis.scenes import BEGUN, FIN, MS, RST, Scene
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
@@ -43,7 +43,7 @@ from tests.cli.worlds import kw, world
 
 SCHEMA_FILE = FOLDER.parent / "decoders" / "messages" / "doctor.schema.json"
 SCHEMA = jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_bytes()))
-NEEDS = Wanted(Doctor().needs)
+NEEDS = WantedPaths(Doctor().needs)
 
 
 @cache

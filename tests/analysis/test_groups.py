@@ -23,7 +23,7 @@ from decoders.exchanges.exchange import Exchange
 from decoders.limits import MOMENTS_MAX
 from decoders.records.model import Batch, Record
 from decoders.records.write import encode_batch
-from kwcli.output.renderers import Wanted
+from kwcli.output.renderers import WantedPaths
 from tests.analysis.scenes import BEGUN, FIN, NS, Scene
 from tests.captures.shipped import FOLDER, capture_bytes
 from tests.cli.worlds import kw
@@ -402,7 +402,7 @@ def cut(value: Any, draw: Random) -> Any:
 @pytest.mark.parametrize("name", [*SHIPPED, "sasl-framed.pcapng"])
 def test_sides_that_end_in_the_middle_stop_nobody(name: str, make: type[Groups | TopicPortraits | Security]) -> None:
     fold, draw = make(), Random(name)
-    reader, engine = CaptureReader(), Engine(needs=Wanted(fold.needs))
+    reader, engine = CaptureReader(), Engine(needs=WantedPaths(fold.needs))
     for each in engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]) + engine.finish():
         if isinstance(each, Exchange):
             each.read_sides()

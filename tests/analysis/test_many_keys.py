@@ -26,7 +26,7 @@ from decoders.capture.files import CaptureReader
 from decoders.errors import DecodeError
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Summary
-from kwcli.output.renderers import Wanted
+from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit
 from tests.bench.cardinality import write_capture
 from tests.cli.worlds import kw
@@ -149,7 +149,7 @@ def test_a_name_among_the_others_is_not_said_to_be_missing(capture: str) -> None
 def exchanges(capture: str) -> list[Exchange]:
     folds = (Groups(), TopicPortraits(), Clients())
     reader = CaptureReader()
-    engine = Engine(needs=Wanted(lambda key, side: frozenset().union(*(fold.needs(key, side) for fold in folds))))
+    engine = Engine(needs=WantedPaths(lambda key, side: frozenset().union(*(fold.needs(key, side) for fold in folds))))
     found = engine.feed([*reader.feed(Path(capture).read_bytes()), *reader.finish()]) + engine.finish()
     return [each for each in found if isinstance(each, Exchange)]
 

@@ -19,7 +19,7 @@ from decoders.capture.files import CaptureReader
 from decoders.errors import Malformed
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
-from kwcli.output.renderers import Wanted
+from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import kw
@@ -39,7 +39,7 @@ TOUR = str(FOLDER / "tour.pcapng")
 @cache
 def exchanges(name: str) -> list[Exchange]:
     """The exchanges of a capture."""
-    reader, engine = CaptureReader(), Engine(needs=Wanted(*(make().needs for make in FOLDS.values())))
+    reader, engine = CaptureReader(), Engine(needs=WantedPaths(*(make().needs for make in FOLDS.values())))
     found = engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]) + engine.finish()
     return [each for each in found if isinstance(each, Exchange)]
 

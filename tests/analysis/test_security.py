@@ -17,7 +17,7 @@ from decoders.errors import Malformed
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Skipped
 from decoders.exchanges.learned_names import Topics
-from kwcli.output.renderers import Wanted
+from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit
 from tests.analysis.scenes import BEGUN, Scene
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
@@ -52,7 +52,7 @@ SHIPPED = {
 
 @cache
 def exchanges(name: str) -> list[Exchange]:
-    reader, engine = CaptureReader(), Engine(needs=Wanted(Security().needs))
+    reader, engine = CaptureReader(), Engine(needs=WantedPaths(Security().needs))
     found = engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]) + engine.finish()
     return [each for each in found if isinstance(each, Exchange)]
 

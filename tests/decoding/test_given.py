@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwcli.decoding.inputs import gather_inputs, inputs_of_bytes, inputs_of_text, parse_dump, payload
-from kwcli.output.hex import HexStyle, hex_lines
+from kwcli.output.hex import HexStyle, format_frame_as_hex
 from kwcli.output.short_texts import COLORED, PLAIN
 from kwcli.run_environment import Failure
 from tests.captures.shipped import segments
@@ -45,8 +45,8 @@ NOTATIONS = {
     "base64 for URLs": urlsafe_b64encode(FRAME).decode().rstrip("="),
     "broken hex": "\n".join(FRAME.hex()[at : at + 60] for at in range(0, len(FRAME.hex()), 60)),
     "broken base64": "\n".join(b64encode(FRAME).decode()[at : at + 76] for at in range(0, 400, 76)),
-    "kw's hex view": "\n".join(hex_lines(FRAME, "request", 3, 12, HexStyle(None, PLAIN))),
-    "kw's narrow hex view": "\n".join(hex_lines(FRAME, "request", 3, 12, HexStyle(80, PLAIN, whole=True))),
+    "kw's hex view": "\n".join(format_frame_as_hex(FRAME, "request", 3, 12, HexStyle(None, PLAIN))),
+    "kw's narrow hex view": "\n".join(format_frame_as_hex(FRAME, "request", 3, 12, HexStyle(80, PLAIN, whole=True))),
 }
 
 
@@ -217,5 +217,5 @@ def test_whatever_is_pasted(text: str, form: str) -> None:
 
 
 def test_colours_of_a_view_are_no_part_of_a_dump() -> None:
-    colored = "\n".join(hex_lines(FRAME, "request", 3, 12, HexStyle(100, COLORED, whole=True)))
+    colored = "\n".join(format_frame_as_hex(FRAME, "request", 3, 12, HexStyle(100, COLORED, whole=True)))
     assert bytes_of(colored) == [FRAME]

@@ -20,7 +20,7 @@ from decoders.records.byte_parts import NAMED_HEADERS_MAX
 from decoders.records.model import Record
 from decoders.records.write import encode_batch
 from decoders.schema.model import Side
-from kwcli.output.hex import HexStyle, columns, hex_lines, token_lines
+from kwcli.output.hex import HexStyle, format_frame_as_hex, format_sasl_token_as_hex, lay_out_hex_columns
 from kwcli.output.short_texts import COLORED, PLAIN, cell_width
 from tests.broker.options import PASSWORDS
 from tests.captures.reading import exchanges
@@ -37,12 +37,12 @@ def view(data: bytes, side: Side, key: int | None, version: int | None, **option
     """The lines of the hex view of a frame."""
     given = {name: options.pop(name) for name in HexStyle._fields if name in options}
     style = HexStyle(**{"width": None, "colors": PLAIN, **given})  # type: ignore[arg-type]  # a test's options
-    return list(hex_lines(data, side, key, version, style, **options))  # type: ignore[arg-type]  # a test's options
+    return list(format_frame_as_hex(data, side, key, version, style, **options))  # type: ignore[arg-type]  # a test's options
 
 
 def digits(lines: list[str], width: int | None = None) -> str:
     """The hex digits in the view."""
-    each = columns(1, [], width).each
+    each = lay_out_hex_columns(1, [], width).each
     found = ""
     for line in lines:
         cell = re.match(
@@ -101,8 +101,8 @@ def test_secrets_are_stars(name: str) -> None:
             if data is None:
                 continue
             if exchange.outcome == "token":
-                lines = list(token_lines(data, None, PLAIN, reveal=False))
-                shown = digits(list(token_lines(data, None, PLAIN, reveal=True)))
+                lines = list(format_sasl_token_as_hex(data, None, PLAIN, reveal=False))
+                shown = digits(list(format_sasl_token_as_hex(data, None, PLAIN, reveal=True)))
             else:
                 lines = view(data, side, exchange.api_key, exchange.api_version)
                 shown = digits(view(data, side, exchange.api_key, exchange.api_version, reveal=True))

@@ -11,11 +11,11 @@ from kwcli.output.short_texts import (
     cell_width,
     count_of,
     cut,
-    cut_left,
+    cut_start_to_width,
+    format_number_ranges,
     format_period,
-    format_ranges,
-    join_some,
-    short_name,
+    join_first_items,
+    shorten_api_name,
 )
 
 
@@ -66,13 +66,13 @@ def test_counted() -> None:
      ([1, 1, 2], "1,2")],
 )  # fmt: skip
 def test_ranges(numbers: list[int], text: str) -> None:
-    assert format_ranges(numbers) == text
+    assert format_number_ranges(numbers) == text
 
 
 def test_listed() -> None:
-    assert join_some(["a", "b", "c"], None) == "a,b,c"
-    assert join_some(["a", "b", "c"], 3) == "a,b,c"
-    assert join_some(["a", "b", "c"], 1) == "a,+2"
+    assert join_first_items(["a", "b", "c"], None) == "a,b,c"
+    assert join_first_items(["a", "b", "c"], 3) == "a,b,c"
+    assert join_first_items(["a", "b", "c"], 1) == "a,+2"
 
 
 @given(st.text(st.characters(), max_size=30), st.integers(0, 40))
@@ -107,12 +107,12 @@ def test_cells_of_a_terminal(text: str, width: int) -> None:
 
 def test_cut() -> None:
     assert [cut("abcdef", 6), cut("abcdef", 5), cut("漢字漢字", 5), cut("x", 0)] == ["abcdef", "abcd…", "漢字…", ""]
-    assert cut_left("127.0.0.1:9092", 7) == "…1:9092"
+    assert cut_start_to_width("127.0.0.1:9092", 7) == "…1:9092"
 
 
 def test_short_name() -> None:
-    assert short_name("Metadata", 8) == "Metadata"
-    assert short_name("ConsumerGroupHeartbeat", 16) == "Consum…Heartbeat"
-    assert short_name("88 StreamsGroupHeartbeat", 20) == "88 Streams…Heartbeat"
-    assert short_name("ConsumerGroupHeartbeat", 10) == "ConsumerG…"
-    assert short_name("eligible.leader.replicas.version", 20) == "eligible.leader.rep…"
+    assert shorten_api_name("Metadata", 8) == "Metadata"
+    assert shorten_api_name("ConsumerGroupHeartbeat", 16) == "Consum…Heartbeat"
+    assert shorten_api_name("88 StreamsGroupHeartbeat", 20) == "88 Streams…Heartbeat"
+    assert shorten_api_name("ConsumerGroupHeartbeat", 10) == "ConsumerG…"
+    assert shorten_api_name("eligible.leader.replicas.version", 20) == "eligible.leader.rep…"

@@ -12,7 +12,7 @@ from decoders.exchanges.exchange import Exchange, Settled
 from kwcli.output.renderers import open_renderer
 from kwcli.output.settings import Settings
 from kwcli.output.short_texts import cell_width
-from kwcli.output.text import TextLines, layout
+from kwcli.output.text import TextLines, lay_out_line
 from tests.output.fakes import TIME_NS, exchange, skipped
 
 WIDTHS = [60, 72, 80, 96, 100, 116, 120, 150, 180, 200, 250]
@@ -65,7 +65,7 @@ ROWS: list[tuple[str, Exchange]] = [
 
 
 def line(made: Exchange, width: int | None, *, color: bool = False) -> str:
-    return TextLines(width, color=color).line(made)
+    return TextLines(width, color=color).exchange_line(made)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -129,13 +129,13 @@ def test_a_wide_terminal_has_more_columns(width: int | None) -> None:
 
 def test_the_columns_stand_under_their_names() -> None:
     lines = TextLines(100, color=False)
-    header = lines.header()
-    text = lines.line(dict(ROWS)["produce"])
+    header = lines.column_titles_line()
+    text = lines.exchange_line(dict(ROWS)["produce"])
     assert text.index("checkout-7") == header.index("client")
     assert text.index("Produce") == header.index("request")
     wide = TextLines(200, color=False)
-    header = wide.header()
-    text = wide.line(dict(ROWS)["produce"])
+    header = wide.column_titles_line()
+    text = wide.exchange_line(dict(ROWS)["produce"])
     for title, value in (("address", "127.0.0.1:54321"), ("broker", "127.0.0.1:9092"), ("request", "Produce")):
         assert text.index(value) == header.index(title)
     assert text.index("999B") + 4 == header.index("got") + 3
@@ -144,10 +144,10 @@ def test_the_columns_stand_under_their_names() -> None:
 def test_a_node_is_known_by_its_id_once_metadata_has_told() -> None:
     lines = TextLines(100, color=False)
     brokers = [{"node_id": 2, "host": "127.0.0.1", "port": 9092}, {"node_id": 3, "host": "kafka3", "port": 9092}]
-    lines.line(exchange(3, 12, response_view={"brokers": brokers}))
-    text = lines.line(exchange(12, 4))
+    lines.exchange_line(exchange(3, 12, response_view={"brokers": brokers}))
+    text = lines.exchange_line(exchange(12, 4))
     assert " 2       " in text
-    text = lines.line(exchange(12, 4, broker="10.0.0.3:9092"))
+    text = lines.exchange_line(exchange(12, 4, broker="10.0.0.3:9092"))
     assert "…3:9092" in text
 
 
@@ -167,8 +167,8 @@ def test_a_long_name_keeps_its_last_word(key: int, name: str) -> None:
 
 def test_a_new_day_has_a_line_of_its_own() -> None:
     lines = TextLines(100, color=False)
-    assert len(lines.line(exchange()).splitlines()) == 1
-    day, _ = lines.line(exchange(time_ns=TIME_NS + 86_400 * 10**9)).splitlines()
+    assert len(lines.exchange_line(exchange()).splitlines()) == 1
+    day, _ = lines.exchange_line(exchange(time_ns=TIME_NS + 86_400 * 10**9)).splitlines()
     assert day == "── 2026-11-22 UTC ──"
 
 
@@ -206,7 +206,7 @@ def test_the_header_comes_once() -> None:
 
 @pytest.mark.parametrize("width", range(20, 260, 7))
 def test_layouts_leave_room(width: int) -> None:
-    room = layout(width).facts
+    room = lay_out_line(width).facts
     assert room is not None
     assert room >= 12
 

@@ -16,10 +16,10 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Settled
 from kwcli.output.facts.compile_facts import FactLimits
 from kwcli.output.facts.fact_functions import find_api_facts
-from kwcli.output.renderers import Wanted, needs
+from kwcli.output.renderers import WantedPaths, renderer_needs
 from kwcli.output.settings import Settings
 from kwcli.output.short_texts import cell_width
-from kwcli.output.text import TextLines, layout
+from kwcli.output.text import TextLines, lay_out_line
 from tests.apis.everything import layouts
 from tests.captures.shipped import CLEAN, NEGATIVE, segments
 from tests.output.fakes import exchange
@@ -32,13 +32,13 @@ LEFT_OUT = re.compile(r"\+\d+")
 
 @cache
 def rows(name: str) -> tuple[Settled, ...]:
-    engine = Engine(None, needs=Wanted(needs(Settings())))
+    engine = Engine(None, needs=WantedPaths(renderer_needs(Settings())))
     return (*engine.feed(list(segments(name))), *engine.finish())
 
 
 def lines(name: str, width: int | None) -> list[str]:
     made = TextLines(width, color=False)
-    return [made.line(row) if row.kind == "exchange" else made.skipped_line(row) for row in rows(name)]
+    return [made.exchange_line(row) if row.kind == "exchange" else made.skipped_line(row) for row in rows(name)]
 
 
 def less(narrow: str, wide: str, api: str = "") -> Iterator[str]:
@@ -89,19 +89,19 @@ def test_what_is_less_is_found() -> None:
 
 def test_no_column_gets_narrower() -> None:
     for narrow, wide in pairwise(range(20, 400)):
-        before, after = layout(narrow), layout(wide)
+        before, after = lay_out_line(narrow), lay_out_line(wide)
         assert all(one <= other for one, other in zip(before[:-2], after[:-2], strict=True))
         assert (before.facts or 0) <= (after.facts or 0)
         assert set(before.fact_rooms) <= set(after.fact_rooms)
 
 
 def test_nothing_is_cut_in_a_pipe() -> None:
-    text = TextLines(None, color=False).line(exchange(broker="10.150.171.3:36333"))
+    text = TextLines(None, color=False).exchange_line(exchange(broker="10.150.171.3:36333"))
     assert " 10.150.171.3:36333 " in text
     made = TextLines(None, color=False)
     brokers = [{"node_id": 1002, "host": "10.150.171.103", "port": 36333}]
-    made.line(exchange(3, 12, response_view={"brokers": brokers}))
-    assert " 1002 10.150.171.103:36333 " in made.line(exchange(broker="10.150.171.103:36333"))
+    made.exchange_line(exchange(3, 12, response_view={"brokers": brokers}))
+    assert " 1002 10.150.171.103:36333 " in made.exchange_line(exchange(broker="10.150.171.103:36333"))
 
 
 # A list, dict, bytes, object or constant as Python prints it, and a person would not.

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.wire.deferred_json import DeferredList, DeferredText, json_pieces
-from kwcli.output.yaml import yaml_pieces
+from kwcli.output.yaml import encode_yaml_in_pieces
 from tests.cli.worlds import kw
 from tests.records.bombs import BOMBS, capture
 from tests.sampling import sampled
@@ -68,14 +68,16 @@ def deferred(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 @given(st.dictionaries(st.sampled_from(["kind", "request", "deferred"]), st.recursive(PLAIN, deferred, max_leaves=25)))
 def test_a_document_reads_as_its_json(value: dict[str, Any]) -> None:
-    document = b"".join(yaml_pieces(value)).decode()
+    document = b"".join(encode_yaml_in_pieces(value)).decode()
     assert document.startswith("---\n")
     assert yaml.safe_load(document) == json.loads(b"".join(json_pieces(value)))
 
 
 def test_a_long_text_is_written_in_pieces() -> None:
     text = 'one "line"\\\n' + "é🙂\x00\x7f\u2028\ufeff" * 40_000
-    pieces = [*yaml_pieces({"value": DeferredText(text.encode(), text=True), "list": [DeferredText(b"\xff")]})]
+    pieces = [
+        *encode_yaml_in_pieces({"value": DeferredText(text.encode(), text=True), "list": [DeferredText(b"\xff")]})
+    ]
     assert max(map(len, pieces)) < 1 << 20
     assert yaml.safe_load(b"".join(pieces).decode()) == {"value": text, "list": [{"base64": "/w=="}]}
 
@@ -90,7 +92,7 @@ def test_long_lists_and_structs_are_written_in_pieces() -> None:
         "topic_names": {f"id {number}": [f"orders\n{number}"] for number in range(3000)},
         "a": [],
     }
-    pieces = [*yaml_pieces([value, {"errors": errors[:3]}])]
+    pieces = [*encode_yaml_in_pieces([value, {"errors": errors[:3]}])]
     assert max(map(len, pieces)) < 1 << 20
     assert yaml.load(b"".join(pieces), LOADER) == [value, {"errors": errors[:3]}]
 

@@ -29,7 +29,7 @@ from decoders.errors import Malformed
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Settled
 from decoders.messages.body_json import Options
-from kwcli.output.renderers import Wanted
+from kwcli.output.renderers import WantedPaths
 from kwcli.pipeline.tables.connections import ConnectionColumns, read_ended
 from kwcli.pipeline.tables.stored_exchanges import StoredExchanges, StoredRowReader
 from kwcli.run_environment import Exit
@@ -70,7 +70,7 @@ FOLDS: dict[str, tuple[Callable[[], Any], Callable[[Any], list[dict[str, Any]]]]
 @cache
 def captured(name: str) -> list[Settled]:
     """Everything settled of a capture, with the fields that all folds need."""
-    reader, engine = CaptureReader(), Engine(needs=Wanted(*(make().needs for make, _ in FOLDS.values())))
+    reader, engine = CaptureReader(), Engine(needs=WantedPaths(*(make().needs for make, _ in FOLDS.values())))
     return engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]) + engine.finish()
 
 

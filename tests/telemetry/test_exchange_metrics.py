@@ -15,7 +15,7 @@ import pytest
 
 from decoders import read_exchanges
 from decoders.exchanges.exchange import Exchange
-from kwcli.output.renderers import Wanted
+from kwcli.output.renderers import WantedPaths
 from kwcli.playground.ports import free_ports
 from kwcli.run_environment import Exit
 from kwcli.telemetry.exchange_metrics import TrafficMetrics
@@ -36,7 +36,7 @@ def counted(name: str) -> TrafficMetrics:
     from decoders.exchanges.engine import Engine
 
     traffic = TrafficMetrics()
-    engine, reader = Engine(needs=Wanted(traffic.needs)), CaptureReader()
+    engine, reader = Engine(needs=WantedPaths(traffic.needs)), CaptureReader()
     for row in [*engine.feed(reader.feed((FOLDER / name).read_bytes())), *engine.finish()]:
         if row.kind == "exchange":
             traffic.add(row)
@@ -91,7 +91,7 @@ def test_offsets_are_learnt_of_all_exchanges_and_counted_of_those_that_a_filter_
     from decoders.capture.files import CaptureReader
     from decoders.exchanges.engine import Engine
 
-    engine, reader = Engine(needs=Wanted(traffic.needs)), CaptureReader()
+    engine, reader = Engine(needs=WantedPaths(traffic.needs)), CaptureReader()
     rows: list[Exchange] = [
         row for row in [*engine.feed(reader.feed(Path(FIRST).read_bytes())), *engine.finish()] if row.kind == "exchange"
     ]

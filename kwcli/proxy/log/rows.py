@@ -18,7 +18,7 @@ from decoders.exchanges.pairer import Pairer
 from decoders.filters import parse
 from decoders.messages.exchange_json import SCHEMA
 from decoders.schema.json_form import row_json
-from kwcli.output.renderers import Wanted, asks_history, needs, open_renderer
+from kwcli.output.renderers import WantedPaths, open_renderer, renderer_needs, shows_history
 from kwcli.output.short_texts import count_of, find_zone
 from kwcli.run_environment import describe_write_error
 from kwcli.sniff.closing_lines import ShownCounts, closing_lines
@@ -49,8 +49,8 @@ class LogRows:
         self._settings = plan.settings
         self._via = plan.via
         self._selection = parse(plan.filter)
-        self.pairer = Pairer(needs=Wanted(needs(plan.settings), self._selection.needs))
-        if self._selection.asks_history or asks_history(plan.settings):
+        self.pairer = Pairer(needs=WantedPaths(renderer_needs(plan.settings), self._selection.needs))
+        if self._selection.asks_history or shows_history(plan.settings):
             self.pairer.remember()
         self._output = RowOutput(env, prompt=True)
         self._renderer = open_renderer(plan.settings, self._output.write)
