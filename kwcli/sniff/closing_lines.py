@@ -164,7 +164,7 @@ def format_exchange_count(shown: int, total: int) -> str:
     return count_of(total, "exchange") if shown == total else f"{shown:,} of {count_of(total, 'exchange')}"
 
 
-def format_time_span(first_ns: int, last_ns: int, zone: Zone = UTC_ZONE) -> str:
+def format_time_span(first_ns: int, last_ns: int, zone: TimeZone = UTC_ZONE) -> str:
     """`2026-11-21 03:04:05–03:04:06 UTC`; the day again where it changes."""
     try:
         first, last = zone.local_time(first_ns // NS), zone.local_time(last_ns // NS)

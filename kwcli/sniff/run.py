@@ -14,7 +14,7 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Skipped
 from decoders.named_tuple import NamedTuple
 from decoders.tls.key_log import KeyLog
-from kwcli.output.renderers import Needs, Renderer, WantedPaths, Write, open_renderer, renderer_needs, shows_history
+from kwcli.output.renderers import Needs, Renderer, Write, open_renderer, renderer_needs, shows_history
 from kwcli.output.short_texts import count_of, find_zone
 from kwcli.reading.capture_inputs import Captures
 from kwcli.reading.capture_sources import STANDARD_INPUT, add_byte_offset, escape_non_utf8
@@ -185,7 +185,7 @@ class Sniffing:
         key_logs = key_log_names(capture.keylogs, env.variables)
         self._key_logs = KeyLogFiles(key_logs, follow=capture.is_live) if key_logs else None
         self._keys = KeyLog() if self._key_logs is None else self._key_logs.keys
-        wanted = Wanted(view.needs, *([] if selection is None else [selection.needs]), *_paths_for_order(sort))
+        wanted = WantedPaths(view.needs, *([] if selection is None else [selection.needs]), *_paths_for_order(sort))
         self._tables = view.tables
         self._end_of = view.ended if self._tables is None else self._tables.end_connection
         self._engine = Engine(ports, wanted, connections=self._end_of is not None, keys=self._keys)
