@@ -14,7 +14,7 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Skipped
 from decoders.named_tuple import NamedTuple
 from decoders.tls.key_log import KeyLog
-from kwcli.output.renderers import Needs, Renderer, Write, open_renderer, renderer_needs, shows_history
+from kwcli.output.renderers import Needs, Renderer, WantedPaths, Write, open_renderer, renderer_needs, shows_history
 from kwcli.output.short_texts import count_of, find_zone
 from kwcli.reading.capture_inputs import Captures
 from kwcli.reading.capture_sources import STANDARD_INPUT, add_byte_offset, escape_non_utf8
