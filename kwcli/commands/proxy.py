@@ -88,4 +88,6 @@ def command(
 
     refuse_clashes(*CLASHES)
     config = read_config(env, connection, verbose=log.shown.verbose)
-    return start(env, config, listening.place(), security, log, faults, script_and_control, only_check=only_check)
+    return start(
+        env, config, listening.make_listening(), security, log, faults, script_and_control, only_check=only_check
+    )

@@ -436,9 +436,9 @@ def _complete_action(begun: str) -> Iterator[Candidate]:
 
 
 def _complete_fault_file(typed: Typed) -> Iterator[Candidate]:
-    from kwcli.proxy.faults.rule_files import presets
+    from kwcli.proxy.faults.rule_files import list_presets
 
-    yield from ((f"preset:{each.name}", each.about) for each in presets().values())
+    yield from ((f"preset:{each.name}", each.about) for each in list_presets().values())
     yield from ((path, "") for path in _complete_file(typed.word))
 
 

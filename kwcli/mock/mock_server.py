@@ -98,7 +98,7 @@ class MockServer:
 
     def _report_failed_handshake(self, peer: str, error: BaseException) -> None:
         assert self._tls is not None
-        text = f"refused: the client {self._tls.refusal(error)}"
+        text = f"refused: the client {self._tls.explain_failed_handshake(error)}"
         self._repeats.say_unless_repeated(
             f"connection from {peer.rpartition(':')[0]} {text}", f"connection from {peer} {text}"
         )

@@ -93,7 +93,7 @@ def _report_from_log(env: Environment, text: str) -> None:
 
 
 def _make_inbound(env: Environment, plan: MockPlan, host: str) -> Inbound | None:
-    if not plan.security.tls:
+    if not plan.security.uses_tls:
         return None
     from kwcli.proxy.tls.inbound import Inbound
 

@@ -41,7 +41,7 @@ class LoginBackoff:
         self._now_s = now_s
         self._known: dict[Address, tuple[float, float]] = {}  # when the pause ends, and its length
 
-    def pause(self, address: Address) -> float | None:
+    def begin_pause(self, address: Address) -> float | None:
         """Begin the pause after a failed login; its length in seconds, None where a pause goes on already."""
         until, last_s = self._known.get(address, (0.0, 0.0))
         if self._now_s() < until:
@@ -50,7 +50,7 @@ class LoginBackoff:
         self._known[address] = (self._now_s() + length_s, length_s)
         return length_s
 
-    def forget(self, address: Address) -> None:
+    def forget_broker(self, address: Address) -> None:
         """Forget the pauses of a broker that took a login."""
         self._known.pop(address, None)
 
@@ -134,11 +134,11 @@ class Acceptor:
             self._server = server
 
     @property
-    def refusing(self) -> bool:
+    def is_refusing(self) -> bool:
         """Whether clients are refused at the moment."""
         return self._probing is not None
 
-    def refuse(self) -> bool:
+    def begin_refusing(self) -> bool:
         """Refuse clients from now on, until a broker answers; False where they are refused already."""
         if self._over or self._probing is not None:
             return False
@@ -146,10 +146,10 @@ class Acceptor:
             self._server.close()
             self._server = None
         self._changed(False)
-        self._probing = asyncio.get_running_loop().create_task(self._probe())
+        self._probing = asyncio.get_running_loop().create_task(self._probe_until_broker_answers())
         return True
 
-    async def _probe(self) -> None:
+    async def _probe_until_broker_answers(self) -> None:
         begun = asyncio.get_running_loop().time()
         pause_s = FIRST_S
         while True:
@@ -157,7 +157,7 @@ class Acceptor:
             pause_s = min(2 * pause_s, MOST_S)
             if await self._answers():
                 try:
-                    await self._accept_again()
+                    await self._accept_clients_again()
                 except OSError as error:
                     self._say("cannot listen again yet; the proxy keeps trying", f": {error.strerror}")
                     continue
@@ -168,7 +168,7 @@ class Acceptor:
             "a broker answers, clients are let in again", f", after {asyncio.get_running_loop().time() - begun:.1f} s"
         )
 
-    async def _accept_again(self) -> None:
+    async def _accept_clients_again(self) -> None:
         if self._server is None:
             listen_again(self._sock)
             await self.begin_accepting()

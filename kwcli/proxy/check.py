@@ -69,7 +69,7 @@ def check(env: Environment, options: CheckOptions, output: str | None = None) ->
     line, between, ends = _FORMS[output]
     codes = set()
     env.stdout.write(ends[:1])
-    for number, finding in enumerate(check_lines(env.variables, options)):
+    for number, finding in enumerate(find_check_lines(env.variables, options)):
         finding = finding._replace(text=env.hide(finding.text))
         env.stdout.write((between if number else b"") + line(finding).encode("utf-8", "backslashreplace"))
         env.stdout.flush()
@@ -100,7 +100,7 @@ _FORMS: Final[Mapping[str | None, tuple[Callable[[CheckLine], str], bytes, bytes
 }
 
 
-def check_lines(variables: Mapping[str, str], options: CheckOptions) -> Iterator[CheckLine]:
+def find_check_lines(variables: Mapping[str, str], options: CheckOptions) -> Iterator[CheckLine]:
     """Check the certificate, the brokers and the ports; the findings, in this order."""
     if options.tls is not None:
         yield _check_certificate(options.tls, options.advertise)
@@ -243,14 +243,14 @@ def _check_certificate(make: Callable[[], Inbound], advertise: str) -> CheckLine
     ends, names = tls.describe_certificate()
     if ends < datetime.now(UTC):
         return CheckLine("certificate", f"it expired on {ends:%Y-%m-%d}: give another --tls-cert", Exit.FINDINGS)
-    if not _covers_host(names, advertise):
+    if not _is_certificate_for_host(names, advertise):
         known = ", ".join(names) or "nobody"
         text = f"it is for {known}, not for {advertise}, which clients are told: see --advertise"
         return CheckLine("certificate", text, Exit.FINDINGS)
     return CheckLine("certificate", f"given, good for {advertise} until {ends:%Y-%m-%d}")
 
 
-def _covers_host(names: list[str], host: str) -> bool:
+def _is_certificate_for_host(names: list[str], host: str) -> bool:
     try:
         wanted = ipaddress.ip_address(host)
     except ValueError:

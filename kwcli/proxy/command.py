@@ -13,7 +13,7 @@ from kwcli.proxy.log.options import LogOptions
 from kwcli.proxy.log.start_process import start as launch
 from kwcli.proxy.served_versions import VersionGate
 from kwcli.proxy.server import Proxy, serve
-from kwcli.proxy.settings import Discovered, Listening, ProxySettings, discover
+from kwcli.proxy.settings import DiscoveredNodes, Listening, ProxySettings, discover_nodes
 from kwcli.proxy.tls.options import TlsOptions, check_exposure
 from kwcli.run_environment import Environment, Exit, Failure
 
@@ -42,7 +42,7 @@ def start(
     port_base, bind, advertise, metrics, served = listening
     host = advertised_host(bind, advertise)
     check_exposure(security, config, bind)
-    make = partial(_make_inbound_tls, env, security, [host, bind]) if security.tls else None
+    make = partial(_make_inbound_tls, env, security, [host, bind]) if security.uses_tls else None
     plan = log.plan(env, recording=script_and_control.control is not None)
     rules = faults.rules(env.now_ns, controlled=script_and_control.control is not None)
     in_use = script_and_control.check()
@@ -51,7 +51,7 @@ def start(
 
         return check(env, CheckOptions(config, port_base, bind, host, make, metrics), log.shown.output)
     tls = make() if make is not None else None
-    found = discover(config)
+    found = discover_nodes(config)
     settings = ProxySettings(
         config, port_base, bind, host, verbose=log.shown.verbose, quiet=log.shown.quiet, metrics=metrics, tls=tls
     )
@@ -86,7 +86,7 @@ def combine_deciders(gate: VersionGate | None, rules: RuleFiles | None) -> Decid
         return None
     deciders = Deciders(found)
     if rules is not None:
-        rules.faults.wants_changed = deciders.ask_wants_again
+        rules.faults.wants_changed = deciders.refresh_wants
     return deciders
 
 
@@ -97,7 +97,7 @@ def _make_inbound_tls(env: Environment, security: TlsOptions, places: list[str])
 
 
 def _run_with_log(
-    env: Environment, settings: ProxySettings, found: Discovered, plan: LogPlan, overflow: Overflow
+    env: Environment, settings: ProxySettings, found: DiscoveredNodes, plan: LogPlan, overflow: Overflow
 ) -> int:
     """Run the proxy with a log's process beside it, which gets the time to write what it has."""
     script_and_control = settings.script_and_control
@@ -110,7 +110,7 @@ def _run_with_log(
         log.queue.pause = proxy.pause
         if plan.report:
             told = proxy.metrics.add_errors if proxy.metrics is not None else lambda _: None
-            log.queue.report_to(told, script_and_control.ring.add if script_and_control is not None else None)
+            log.queue.send_reports_to(told, script_and_control.ring.add if script_and_control is not None else None)
         log.queue.events = plan.events
         if proxy.metrics is not None:
             proxy.metrics.dropped = lambda: log.queue.dropped

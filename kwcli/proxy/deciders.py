@@ -34,10 +34,10 @@ class ClientConnection(Protocol):
     def apply_decision(self, exchange: InterceptedExchange, decision: Decision) -> object:
         """Carry out a decision that came later."""
 
-    def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
+    def log_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
         """Have the log say that a fault rule has done something to an exchange; rule 0: a script or a person."""
 
-    def tell_refusal(self, correlation_id: int, by: str, reason: str) -> None:
+    def log_refusal(self, correlation_id: int, by: str, reason: str) -> None:
         """Have the log say which option (`--as-kafka 2.8`) does not serve a request, and what it serves."""
 
 
@@ -45,7 +45,7 @@ class Decider(Protocol):
     """An object that decides about the frames of all connections."""
 
     def wants(self, api_key: int, version: int) -> bool:
-        """Whether exchanges of this API and version are intercepted; call `Deciders.ask_wants_again` at a change."""
+        """Whether exchanges of this API and version are intercepted; call `Deciders.refresh_wants` at a change."""
 
     def connection(self, relay: ClientConnection) -> ConnectionDecider:
         """The decider for one connection's frames."""
@@ -82,7 +82,7 @@ class Deciders:
     def _wants(self, api_key: int, version: int) -> bool:
         return any(each.wants(api_key, version) for each in self._deciders)
 
-    def ask_wants_again(self) -> None:
+    def refresh_wants(self) -> None:
         """Ask the deciders anew which exchanges they want, since that has changed."""
         self.request_rules.forget()
 

@@ -139,13 +139,13 @@ class WatchedConnection:
             exchange.extra = {"node": {"id": self._node}}
         return exchange
 
-    def exchange_of_client(self, watching: Watching, now_ns: int) -> Exchange:
+    def build_exchange_of_client(self, watching: Watching, now_ns: int) -> Exchange:
         """An exchange of what is known when a client has connected: no request, no answer."""
         exchange = self._begin_exchange(watching, now_ns)
         put_no_request(exchange)
         return exchange
 
-    def exchange_of_header(
+    def build_exchange_of_header(
         self, watching: Watching, api_key: int, version: int, client_id: bytes | None, now_ns: int
     ) -> Exchange:
         """An exchange of what all requests with such a header have in common."""
@@ -156,30 +156,30 @@ class WatchedConnection:
         exchange.client_software = self._software
         return exchange
 
-    def exchange_of_request(self, watching: Watching, frames: InterceptedExchange) -> Exchange:
+    def build_exchange_of_request(self, watching: Watching, frames: InterceptedExchange) -> Exchange:
         """The exchange of an intercepted request, without its answer."""
         frame = frames.request
         try:
             name = read_request_head(frame, 0, len(frame)).client_id
         except (DecodeError, IndexError):
             name = None
-        exchange = self.exchange_of_header(watching, frames.api_key, frames.version, name, frames.at_ns)
+        exchange = self.build_exchange_of_header(watching, frames.api_key, frames.version, name, frames.at_ns)
         exchange.correlation_id = frames.correlation_id
         put_request(exchange, Frame(frame, len(frame) - SIZE_FIELD, (frames.at_ns, 0), (frames.at_ns, 0), 0))
         if frames.api_key == API_VERSIONS and frames.version >= SOFTWARE_SINCE:
-            self._introduce(watching, client_software(exchange))
+            self._remember_client_software(watching, client_software(exchange))
         exchange.client_software = self._software
         return exchange
 
-    def _introduce(self, watching: Watching, software: ClientSoftware | None) -> None:
+    def _remember_client_software(self, watching: Watching, software: ClientSoftware | None) -> None:
         """Remember the client's software, which an ApiVersions request names."""
         before, self._software = self._software, software or self._software
         if before is not None and self._software != before:
             watching.wants_changed()
 
-    def exchange_of_answer(self, watching: Watching, frames: InterceptedExchange, now_ns: int) -> Exchange:
+    def build_exchange_of_answer(self, watching: Watching, frames: InterceptedExchange, now_ns: int) -> Exchange:
         """The exchange of an intercepted request and its answer."""
-        exchange = self.exchange_of_request(watching, frames)
+        exchange = self.build_exchange_of_request(watching, frames)
         assert frames.response is not None
         frame = frames.response
         put_response(exchange, Frame(frame, len(frame) - SIZE_FIELD, (now_ns, 0), (now_ns, 0), 0))
@@ -191,7 +191,7 @@ class WatchedConnection:
             return
         if frames.heard is not None and frames.heard is not frames.response:
             frame = frames.heard
-            seen = self.exchange_of_request(watching, frames)
+            seen = self.build_exchange_of_request(watching, frames)
             put_response(seen, Frame(frame, len(frame) - SIZE_FIELD, (seen.time_ns, 0), (seen.time_ns, 0), 0))
         watching.learn(seen)
 
@@ -201,7 +201,7 @@ class WatchedConnection:
         """Which requests with such a header have to be intercepted for one of the askers."""
         if watching.wants(api_key, version):
             return True
-        prefilter = watching.prefilter(self.exchange_of_header(watching, api_key, version, client_id, 0))
+        prefilter = watching.prefilter(self.build_exchange_of_header(watching, api_key, version, client_id, 0))
         return join_by_or(
             prefilter.may_pass(each.when, answered=each.side == "response") for each in askers if each.can_be(api_key)
         )
@@ -214,7 +214,7 @@ class WatchedConnection:
         learns = watching.wants(frames.api_key, frames.version)
         if not askers and not learns:
             return [], False
-        seen = self.exchange_of_request(watching, frames)
+        seen = self.build_exchange_of_request(watching, frames)
         look = learns or any(
             each.side == "response" and each.when.decide(seen, Phase.REQUEST) is not False for each in askers
         )
@@ -224,7 +224,7 @@ class WatchedConnection:
         self, watching: Watching, askers: Iterable[Asker], frames: InterceptedExchange, now_ns: int
     ) -> list[Asker]:
         """The askers that want an answer."""
-        seen = self.exchange_of_answer(watching, frames, now_ns)
+        seen = self.build_exchange_of_answer(watching, frames, now_ns)
         self.learn(watching, frames, seen)
         wanted = [each for each in askers if each.side == "response" and each.can_be(frames.api_key)]
         return [each for each in wanted if each.when.matches(seen)]

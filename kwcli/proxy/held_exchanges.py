@@ -76,7 +76,7 @@ class HeldExchanges:
         decision = RELEASES[how]
         if decision is not None:
             self._done[how] += 1
-            held.relay.tell_fault(held.exchange.correlation_id, 0, f"control {_DONE[how]}", self._done[how])
+            held.relay.log_fault(held.exchange.correlation_id, 0, f"control {_DONE[how]}", self._done[how])
         if held.relay.deciding is not None:
             held.relay.deciding.finish_decision(held.exchange, decision or held.decision, self._now_ns())
         return True

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from decoders.filters import Filter, FilterError, parse
 from decoders.filters.prefilter import Possible
 from kwcli.proxy.deciders import ClientConnection
-from kwcli.proxy.faults.grammar import known_at
+from kwcli.proxy.faults.grammar import is_known_at
 from kwcli.proxy.frame_filters import WatchedConnection, Watching
 from kwcli.proxy.held_exchanges import HeldExchanges
 from kwcli.proxy.relay.frame_decisions import PASS, Decision, InterceptedExchange
@@ -55,32 +55,32 @@ class HoldRules:
         """Add a rule that holds matching requests or answers from now on. Raises FilterError."""
         found = parse(when)
         for atom in found.atoms():
-            if not known_at(atom, "request" if side == "request" else "answer"):
+            if not is_known_at(atom, "request" if side == "request" else "answer"):
                 raise FilterError(f"{atom.name} is not known when a {side} is held", 1)
         self._count += 1
         rule = self.rules[self._count] = HoldRule(self._count, found, side, first)
-        self._watch()
+        self._rebuild_filters()
         return rule
 
     def remove(self, number: int) -> bool:
         """Remove a rule, so that it holds no more exchanges; False when there is no such rule."""
         if self.rules.pop(number, None) is None:
             return False
-        self._watch()
+        self._rebuild_filters()
         return True
 
-    def _watch(self) -> None:
+    def _rebuild_filters(self) -> None:
         filters = (rule.when for rule in self.rules.values())
         self.watching = Watching(filters, self.watching.topics, lambda: self.wants_changed())
         self.wants_changed()
 
-    def active(self) -> list[HoldRule]:
+    def find_active_rules(self) -> list[HoldRule]:
         """The rules that may still hold exchanges."""
         return [rule for rule in self.rules.values() if rule.left != 0]
 
     def wants(self, api_key: int, version: int) -> bool:
         """Whether a rule may hold exchanges of this API and version."""
-        active = self.active()
+        active = self.find_active_rules()
         return bool(active) and (self.watching.wants(api_key, version) or any(each.can_be(api_key) for each in active))
 
     def connection(self, relay: ClientConnection) -> _HeldConnection:
@@ -107,19 +107,19 @@ class _HeldConnection:
     def prefilter_by_header(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
         """Which requests with such a header a rule may hold."""
         rules = self._rules
-        return self._watched.prefilter_by_header(rules.watching, rules.active(), api_key, version, client_id)
+        return self._watched.prefilter_by_header(rules.watching, rules.find_active_rules(), api_key, version, client_id)
 
     def request(self, exchange: InterceptedExchange, _now_ns: int) -> Decision | None:
         """Hold the request (None) if a rule says so; else pass it, with `look` where a rule may want its answer."""
         rules = self._rules
-        wanted, look = self._watched.match_request(rules.watching, rules.active(), exchange)
+        wanted, look = self._watched.match_request(rules.watching, rules.find_active_rules(), exchange)
         decision = Decision(look=look)
         return None if wanted and self._hold_by_rule(wanted[0], exchange, decision) else decision
 
     def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """Hold the answer (None) if a rule says so, else pass it."""
         rules = self._rules
-        wanted = self._watched.match_response(rules.watching, rules.active(), exchange, now_ns)
+        wanted = self._watched.match_response(rules.watching, rules.find_active_rules(), exchange, now_ns)
         return None if wanted and self._hold_by_rule(wanted[0], exchange, PASS) else PASS
 
     def _hold_by_rule(self, rule: HoldRule, exchange: InterceptedExchange, decision: Decision) -> bool:

@@ -145,9 +145,9 @@ class ProxyListeners:
         self._failed: set[int] = set()
         self.boot: Listener | None = None
 
-    def open_boot(self, targets: tuple[Address, ...]) -> Listener:
+    def open_bootstrap(self, targets: tuple[Address, ...]) -> Listener:
         """Open the bootstrap listener, which leads to `targets`. Raises Failure."""
-        self.boot = self._open(None, self._ports.bootstrap, targets, None)
+        self.boot = self._open_listener(None, self._ports.bootstrap, targets, None)
         return self.boot
 
     def open_node(self, node_id: int, target: Address, rack: str | None = None) -> Listener:
@@ -155,7 +155,7 @@ class ProxyListeners:
         port = self._ports.port(node_id)
         if port is None:
             raise Failure(f"no port is left for node {node_id}: give a lower --port-base")
-        self._nodes[node_id] = self._open(node_id, port, (target,), rack)
+        self._nodes[node_id] = self._open_listener(node_id, port, (target,), rack)
         return self._nodes[node_id]
 
     @property
@@ -164,12 +164,12 @@ class ProxyListeners:
         boot = [self.boot] if self.boot is not None else []
         return [*boot, *(self._nodes[number] for number in sorted(self._nodes))]
 
-    def brokers_of(self, listener: Listener) -> list[Address]:
+    def find_brokers_behind(self, listener: Listener) -> list[Address]:
         """The brokers that a listener leads to; for bootstrap the given servers first, then the nodes found since."""
         others = self._nodes.values() if listener is self.boot else ()
         return list(dict.fromkeys([*listener.targets, *(target for each in others for target in each.targets)]))
 
-    def listen_for(self, found: Iterable[Endpoint]) -> Mapping[int, Address]:
+    def open_listeners_for(self, found: Iterable[Endpoint]) -> Mapping[int, Address]:
         """Where clients find the nodes that a broker names, which are learnt; nodes without a listener are left out."""
         places: dict[int, Address] = {}
         for each in found:
@@ -191,7 +191,7 @@ class ProxyListeners:
         self._ports.write_ports_file()
         return places
 
-    def addresses_of(self, found: Iterable[Endpoint]) -> Mapping[int, Address]:
+    def find_listener_addresses(self, found: Iterable[Endpoint]) -> Mapping[int, Address]:
         """Where clients find the nodes of an answer that no broker gave; nodes without a listener are left out."""
         return {each.node_id: self._nodes[each.node_id].address for each in found if each.node_id in self._nodes}
 
@@ -207,7 +207,9 @@ class ProxyListeners:
         self._say(f"node {node_id}: {format_address(target)} at {format_address(listener.address)}")
         return listener
 
-    def _open(self, node_id: int | None, port: int, targets: tuple[Address, ...], rack: str | None) -> Listener:
+    def _open_listener(
+        self, node_id: int | None, port: int, targets: tuple[Address, ...], rack: str | None
+    ) -> Listener:
         sock = open_listener(self._bind, port)
         listener = Listener(node_id, (self._advertise, sock.getsockname()[1]), targets, rack)
         self._opened(listener, sock)

@@ -75,17 +75,17 @@ class Metrics:
 
     def text(self) -> str:
         """All counts in Prometheus' text format."""
-        return "".join(f"{line}\n" for line in self._lines())
+        return "".join(f"{line}\n" for line in self._format_lines())
 
-    def _lines(self) -> Iterator[str]:
+    def _format_lines(self) -> Iterator[str]:
         dropped = self.dropped()
-        yield from self._exchanges()
+        yield from self._format_exchanges()
         yield from family_header(
             "kw_proxy_errors_total", "counter", "Errors in answers, as far as they were decoded for the log."
         )
         for (name, error), count in sorted(self._errors.items()):
             yield format_row("kw_proxy_errors_total", {"api": name, "error": error}, count)
-        yield from self._by_node()
+        yield from self._format_counts_by_node()
         for name, what, value in (
             ("kw_proxy_handshakes_failed_total", "TLS handshakes with clients that failed.", self.refused),
             ("kw_proxy_rewritten_total", "Answers in which addresses of brokers were replaced.", self.rewritten),
@@ -97,7 +97,7 @@ class Metrics:
             yield from family_header(name, "counter", what)
             yield format_row(name, {}, value)
 
-    def _exchanges(self) -> Iterator[str]:
+    def _format_exchanges(self) -> Iterator[str]:
         name = "kw_proxy_exchange_seconds"
         yield from family_header(name, "histogram", "From a request's last byte to the first of its answer.")
         for node, meter in self._meters.items():
@@ -111,7 +111,7 @@ class Metrics:
                 labels = {"api": api(key).name if key in NAMES else "other", "node": node}
                 yield format_row(name, labels, sum(histogram.counts))
 
-    def _by_node(self) -> Iterator[str]:
+    def _format_counts_by_node(self) -> Iterator[str]:
         meters = self._meters.items()
         yield from family_header("kw_proxy_bytes_total", "counter", "Bytes as clients sent and got them, before TLS.")
         for node, meter in meters:

@@ -73,7 +73,7 @@ class RepeatFilter:
             if len(self._known) > _MOST:
                 self._say_count(*self._known.popitem(last=False))
         else:
-            self._next(text, known)
+            self._begin_longer_pause(text, known)
         self._say(line)
 
     def say_due(self) -> None:
@@ -83,7 +83,7 @@ class RepeatFilter:
             if now_s < known.until_s:
                 continue
             if known.more:
-                self._next(text, known)
+                self._begin_longer_pause(text, known)
             else:
                 del self._known[text]
 
@@ -93,7 +93,7 @@ class RepeatFilter:
             self._say_count(text, known)
         self._known.clear()
 
-    def _next(self, text: str, known: _Pause) -> None:
+    def _begin_longer_pause(self, text: str, known: _Pause) -> None:
         self._say_count(text, known)
         known.length_s = min(2 * known.length_s, PAUSE_MOST_S) if known.more else PAUSE_FIRST_S
         known.until_s = self._now_s() + known.length_s

@@ -127,7 +127,7 @@ class ScriptAndControl:
         present: list[Decider] = [each for each in asked if each is not None]
         self.deciders: Deciders = Deciders(present if gate is None else [gate, *present])
         for each in (each for each in asked if each is not None):
-            each.wants_changed = self.deciders.ask_wants_again
+            each.wants_changed = self.deciders.refresh_wants
 
     def _open_control(self, port: int) -> None:
         from kwcli.proxy.control.http_control import ControlServer
@@ -161,8 +161,8 @@ class ScriptAndControl:
 
             await self.server.begin_answering(
                 ControlState(
-                    lambda: _connections(relays()),
-                    lambda: _listeners(listeners()),
+                    lambda: _list_connection_rows(relays()),
+                    lambda: _list_listener_rows(listeners()),
                     self.ring,
                     self.held,
                     self.holds,
@@ -171,7 +171,7 @@ class ScriptAndControl:
                 )
             )
 
-    def release_all(self) -> None:
+    def release_held(self) -> None:
         """Let all held exchanges go on, since the proxy drains."""
         for row in self.held.rows():
             self.held.release_exchange(row["id"])
@@ -188,7 +188,7 @@ class ScriptAndControl:
         return self.script.lines() if self.script is not None else []
 
 
-def _connections(relays: Iterable[Relay]) -> list[dict[str, Any]]:
+def _list_connection_rows(relays: Iterable[Relay]) -> list[dict[str, Any]]:
     return [
         {
             "connection": relay.number,
@@ -201,7 +201,7 @@ def _connections(relays: Iterable[Relay]) -> list[dict[str, Any]]:
     ]
 
 
-def _listeners(listeners: Iterable[Listener]) -> list[dict[str, Any]]:
+def _list_listener_rows(listeners: Iterable[Listener]) -> list[dict[str, Any]]:
     from kwcli.net.addresses import format_address
 
     return [

@@ -71,7 +71,7 @@ class ServedVersions:
         known = ALL if self._stable is None else self._stable.get(api_key, NONE)
         return known & self._limits.get(api_key, ALL)
 
-    def refusal(self, api_key: int, version: int) -> tuple[str, str]:
+    def describe_refusal(self, api_key: int, version: int) -> tuple[str, str]:
         """The option that excludes such a request (`--as-kafka 2.8`), and a text of the versions that are served."""
         from decoders.apis import NAMES, api
         from decoders.schema.model import NONE
@@ -82,7 +82,7 @@ class ServedVersions:
         else:
             most = self._limits.get(api_key, NONE)
             by = f"--max {name}={most.high}" if most else f"--hide {name}"
-        return by, served_text(self.served_versions(api_key))
+        return by, format_served_versions(self.served_versions(api_key))
 
     def offered_versions(self, api_key: int, versions: Versions) -> Versions:
         """The versions of an API that clients are told, of those that brokers offer."""
@@ -97,7 +97,7 @@ class ServedVersions:
 
         return None if self._features is None else self._features.get(feature, NONE)
 
-    def lacking(self, offered: Mapping[int, Versions]) -> list[str]:
+    def list_lacking_versions(self, offered: Mapping[int, Versions]) -> list[str]:
         """The versions that the release served, and brokers that offer `offered` do not, as a text for each API."""
         from decoders.apis import api
         from decoders.protocol_facts.likeness import OPTIONAL
@@ -122,7 +122,7 @@ class ServedVersions:
             return said
         if offered is None:
             return [*said, "the brokers' versions are not known yet: clients are offered only those that brokers have"]
-        lacking = self.lacking(offered)
+        lacking = self.list_lacking_versions(offered)
         if lacking:
             said.append(f"brokers lack what Kafka {self.release} served: {', '.join(lacking)}")
         if API_VERSIONS not in (self._stable or ()):
@@ -131,7 +131,7 @@ class ServedVersions:
             )
         return said
 
-    def fallback(self, correlation_id: int) -> bytes:
+    def build_unsupported_version_answer(self, correlation_id: int) -> bytes:
         """The answer to an ApiVersions request in a version that is not served; with its size field."""
         from decoders.frames.live_framing import add_size_field
         from decoders.messages.whole_messages import encode_response
@@ -191,10 +191,12 @@ class VersionGate:
     def lines(self) -> list[str]:
         """Lines about clients that could not work, in the words of `kw audit` where it says that they break."""
         said = []
-        why = self._verdicts()
+        why = self._find_verdicts()
         for client, uses in self._refused.items():
             key = (client.client_id or client.host, client.software, client.software_version)
-            said.append(f"{_describe_client(client)} could not work: {why.get(key) or _refusals(uses, self.served)}")
+            said.append(
+                f"{_describe_client(client)} could not work: {why.get(key) or _format_refusals(uses, self.served)}"
+            )
         said += [
             f"{_describe_client(client)} asked for the versions (ApiVersions) and then nothing more"
             for client in self._asked
@@ -203,7 +205,7 @@ class VersionGate:
         more = len(said) - _TOLD_MAX
         return said[:_TOLD_MAX] + ([f"and {more:,} more clients"] if more > 0 else [])
 
-    def _verdicts(self) -> dict[tuple[str | None, str | None, str | None], str]:
+    def _find_verdicts(self) -> dict[tuple[str | None, str | None, str | None], str]:
         """Why clients break, as `kw audit` says it, by client id, software and its version."""
         from decoders.analysis.client_compatibility import AuditTarget
         from decoders.apis import KEYS
@@ -218,7 +220,7 @@ class VersionGate:
         return found
 
 
-def served_text(versions: Versions) -> str:
+def format_served_versions(versions: Versions) -> str:
     """`0 to 12 are served`, `is not served`."""
     return f"{versions.low} to {versions.high} are served" if versions else "is not served"
 
@@ -228,13 +230,13 @@ def _describe_client(client: AuditedClient) -> str:
     return f"client {client.client_id or 'without an id'} ({software}{client.host})"
 
 
-def _refusals(uses: Mapping[tuple[int, int], int], served: ServedVersions) -> str:
+def _format_refusals(uses: Mapping[tuple[int, int], int], served: ServedVersions) -> str:
     from decoders.apis import NAMES, api
 
     parts = []
     for key, version in sorted(uses):
         name = api(key).name if key in NAMES else f"API {key}"
-        parts.append(f"{name} {version} ({served_text(served.served_versions(key))})")
+        parts.append(f"{name} {version} ({format_served_versions(served.served_versions(key))})")
     return ", ".join(parts)
 
 
@@ -259,17 +261,17 @@ class ConnectionGate:
         key, version = exchange.api_key, exchange.version
         served = version in self._gate.served.served_versions(key)
         if key == API_VERSIONS:
-            self._learn(exchange)
+            self._learn_software(exchange)
         fallback = key == API_VERSIONS and bool(self._gate.served.served_versions(key))
         listener = self._relay.listener
         self._gate.count_request(
-            self._client(exchange), listener.title, (key, version), now_ns, served=served or fallback
+            self._make_audited_client(exchange), listener.title, (key, version), now_ns, served=served or fallback
         )
         if served:
             return PASS
-        self._relay.tell_refusal(exchange.correlation_id, *self._gate.served.refusal(key, version))
+        self._relay.log_refusal(exchange.correlation_id, *self._gate.served.describe_refusal(key, version))
         if fallback:
-            return Decision(reply=self._gate.served.fallback(exchange.correlation_id))
+            return Decision(reply=self._gate.served.build_unsupported_version_answer(exchange.correlation_id))
         reason = f"{exchange.base} is not served by {self._gate.served.name}"
         return Decision(b"", then=Then.CLOSE, reason=reason)
 
@@ -282,7 +284,7 @@ class ConnectionGate:
     def end_connection(self) -> None:
         """Called when the connection is over; nothing is to be done."""
 
-    def _learn(self, exchange: InterceptedExchange) -> None:
+    def _learn_software(self, exchange: InterceptedExchange) -> None:
         from decoders.errors import DecodeError
         from decoders.messages.whole_messages import decode_request
 
@@ -292,7 +294,7 @@ class ConnectionGate:
             return
         self._software = (body.get("client_software_name") or None, body.get("client_software_version") or None)
 
-    def _client(self, exchange: InterceptedExchange) -> AuditedClient:
+    def _make_audited_client(self, exchange: InterceptedExchange) -> AuditedClient:
         from decoders.analysis.client_compatibility import AuditedClient
         from decoders.errors import DecodeError
         from decoders.frames.header_checks import read_request_head

@@ -27,7 +27,7 @@ from kwcli.proxy.relay.rewrite_cache import RewrittenAnswers
 from kwcli.proxy.relay.socket_half import SocketHalf, Turns
 from kwcli.proxy.relay.upstream_login import BrokerLogin
 from kwcli.proxy.repeated_messages import RepeatFilter, SeenTexts
-from kwcli.proxy.settings import Discovered, ProxySettings
+from kwcli.proxy.settings import DiscoveredNodes, ProxySettings
 from kwcli.run_environment import Environment, Exit
 from kwcli.telemetry.http_server import MetricsConnection, listen_for_metrics
 
@@ -62,7 +62,7 @@ class Proxy:
         self,
         env: Environment,
         settings: ProxySettings,
-        found: Discovered,
+        found: DiscoveredNodes,
         log_queue: LogQueue | None = None,
         *,
         both: bool = False,
@@ -111,7 +111,7 @@ class Proxy:
         else:
             self._repeats.say_unless_repeated(f"({name}): {text}", line)
 
-    def note(self, text: str, relay: Relay) -> None:
+    def say_once(self, text: str, relay: Relay) -> None:
         """Say a text that people should know, once; how often it came is said at the end."""
         if self._notes.is_new(text):
             self.report(relay, text, loud=True)
@@ -134,7 +134,7 @@ class Proxy:
         if self.settings.metrics is not None:
             self._told = listen_for_metrics(self.settings.metrics)
         try:
-            self.listeners.open_boot(self.settings.config.servers)
+            self.listeners.open_bootstrap(self.settings.config.servers)
             for node in self._found.nodes.values():
                 self.listeners.open_node(node.id, node.address, node.rack)
         except BaseException:
@@ -147,40 +147,40 @@ class Proxy:
     async def run(self) -> int:
         """Serve until a signal, then drain; the exit code. `bind` comes before."""
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(self._defect)
+        loop.set_exception_handler(self._report_defect)
         if self.log_queue is not None:
             self.log_queue.attach(loop)
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._handle_signal)
         sockets, self._sockets = self._sockets, []
         for listener, sock in sockets:
-            await self._serve(listener, sock)
+            await self._serve_listener(listener, sock)
         if self._told is not None and self.metrics is not None:
             told = partial(MetricsConnection, self.metrics.text)
             self._telling = await loop.create_server(told, sock=self._told)
         if self.settings.script_and_control is not None:
             await self.settings.script_and_control.serve(self.relays.values, lambda: self.listeners.all)
-        self._start_told()
-        self._trim()
-        self._look_at_rules()
+        self._report_start()
+        self._work_now_and_then()
+        self._reload_changed_rules()
         await self._ended.wait()
-        await self._drain()
+        await self._drain_connections()
         return Exit.INTERRUPTED if self._signals > 1 else Exit.DONE
 
-    def _trim(self) -> None:
+    def _work_now_and_then(self) -> None:
         self._trimmer.trim_if_grown()
         self._repeats.say_due()
-        self._make_room()
-        asyncio.get_running_loop().call_later(TRIM_S, self._trim)
+        self._cut_stalled_clients()
+        asyncio.get_running_loop().call_later(TRIM_S, self._work_now_and_then)
 
-    def _look_at_rules(self) -> None:
+    def _reload_changed_rules(self) -> None:
         """Reload files of fault rules that have changed, now and again every `_RULES_S`."""
         rules = self.settings.rules
         if rules is not None and not self._ended.is_set():
             rules.read_changed_files(self._say_and_log)
-            asyncio.get_running_loop().call_later(_RULES_S, self._look_at_rules)
+            asyncio.get_running_loop().call_later(_RULES_S, self._reload_changed_rules)
 
-    def _make_room(self) -> None:
+    def _cut_stalled_clients(self) -> None:
         """Cut off clients that do not read the answers they have room for, while other clients wait for room."""
         for relay in list(self.relays.values()):
             link = relay.client.transport
@@ -196,7 +196,7 @@ class Proxy:
         """End the proxy as the first SIGINT or SIGTERM does."""
         self._handle_signal()
 
-    def _start_told(self) -> None:
+    def _report_start(self) -> None:
         assert self.listeners.boot is not None
         boot = format_address(self.listeners.boot.address)
         for line in format_listeners(self.listeners.all):
@@ -223,23 +223,23 @@ class Proxy:
         except RuntimeError:
             self._sockets.append((listener, sock))
             return
-        task = loop.create_task(self._serve(listener, sock))
+        task = loop.create_task(self._serve_listener(listener, sock))
         self._starting.add(task)
         task.add_done_callback(self._starting.discard)
 
-    async def _serve(self, listener: Listener, sock: socket.socket) -> None:
+    async def _serve_listener(self, listener: Listener, sock: socket.socket) -> None:
         self._accepting[listener] = Acceptor(
             sock,
-            partial(self._server, listener),
-            partial(self._answers, listener),
+            partial(self._make_server, listener),
+            partial(self._is_broker_reachable, listener),
             lambda text, more: self._repeats.say_unless_repeated(
                 f"{listener.title}: {text}", f"{listener.title}: {text}{more}"
             ),
-            partial(self._let_in, listener),
+            partial(self._note_listening, listener),
         )
         await self._accepting[listener].begin_accepting()
 
-    async def _server(self, listener: Listener, sock: socket.socket) -> asyncio.Server | TlsServer:
+    async def _make_server(self, listener: Listener, sock: socket.socket) -> asyncio.Server | TlsServer:
         factory = partial(self._make_relay, listener)
         tls = self.settings.tls
         if tls is None:
@@ -252,18 +252,18 @@ class Proxy:
         """End a relay that no broker took, and refuse further clients of its listener until a broker answers."""
         said = [*reached.failures, *reached.paused]
         for text in reached.paused:
-            self.note(text, relay)
+            self.say_once(text, relay)
         accepting = self._accepting.get(relay.listener)
-        if accepting is not None and not self._signals and accepting.refuse():
+        if accepting is not None and not self._signals and accepting.begin_refusing():
             said.append("clients are refused until a broker answers")
         relay.client.reset()  # looks like the refusal that later clients get
         relay.end("; ".join(said), loud=bool(reached.failures))
 
     def refuses(self, listener: Listener) -> bool:
         """Whether the listener refuses clients, so that one that was accepted all the same is to be turned away."""
-        return listener in self._accepting and self._accepting[listener].refusing
+        return listener in self._accepting and self._accepting[listener].is_refusing
 
-    async def _answers(self, listener: Listener) -> bool:
+    async def _is_broker_reachable(self, listener: Listener) -> bool:
         """Whether a broker of the listener takes a connection (with TLS where configured), which is closed again."""
         made: list[asyncio.BaseTransport] = []
 
@@ -271,12 +271,12 @@ class Proxy:
             def connection_made(self, transport: asyncio.BaseTransport) -> None:
                 made.append(transport)
 
-        reached = await dial_first(self.listeners.brokers_of(listener), self.dialler, self.backoff, Probe)
+        reached = await dial_first(self.listeners.find_brokers_behind(listener), self.dialler, self.backoff, Probe)
         for transport in made:
             transport.close()
         return reached.target is not None
 
-    def _let_in(self, listener: Listener, let_in: bool) -> None:
+    def _note_listening(self, listener: Listener, let_in: bool) -> None:
         if self.metrics is not None:
             self.metrics.meter(listener).listening = let_in
 
@@ -288,7 +288,7 @@ class Proxy:
         assert self.settings.tls is not None
         if self.metrics is not None:
             self.metrics.refused += 1
-        text = f"refused: the client {self.settings.tls.refusal(error)}"
+        text = f"refused: the client {self.settings.tls.explain_failed_handshake(error)}"
         if self._notes.is_new(f"connection from {peer.rpartition(':')[0]} {text}"):  # clients try again and again
             self._say_and_log(f"connection from {peer} {text}")
 
@@ -302,29 +302,29 @@ class Proxy:
         self._signals += 1
         self._ended.set()
         if self._signals > 1:
-            self._cut()
+            self._abort_connections()
 
-    async def _drain(self) -> None:
+    async def _drain_connections(self) -> None:
         """Take no new connections and requests; end when all answers are sent, or the time is up."""
         if self.settings.script_and_control is not None:
-            self.settings.script_and_control.release_all()
+            self.settings.script_and_control.release_held()
         await asyncio.gather(*self._starting)
         for each in self._accepting.values():
             each.close()
         if self._telling is not None:
             self._telling.close()
-        if not self._idle():
-            self._say_and_log(f"waiting for answers to {self._in_flight()} requests (Ctrl-C: at once)")
+        if not self._drain_and_check_idle():
+            self._say_and_log(f"waiting for answers to {self._count_in_flight()} requests (Ctrl-C: at once)")
         end = time.monotonic() + self.settings.drain_s
-        while not self._idle() and self._signals < 2:
+        while not self._drain_and_check_idle() and self._signals < 2:
             if time.monotonic() > end:
-                self._say_and_log(f"gave up on {self._in_flight()} unanswered requests")
+                self._say_and_log(f"gave up on {self._count_in_flight()} unanswered requests")
                 break
             await asyncio.sleep(_LOOK_S)
         # Answers that were sent may still be in buffers.
         while self.relays and time.monotonic() < end and self._signals < 2:
             await asyncio.sleep(_LOOK_S)
-        self._cut()
+        self._abort_connections()
         await asyncio.sleep(0)
         if not self.settings.quiet:
             self._repeats.finish()
@@ -338,18 +338,18 @@ class Proxy:
             ):
                 self._say_and_log(line)
 
-    def _idle(self) -> bool:
+    def _drain_and_check_idle(self) -> bool:
         over = [relay.drain() for relay in self.relays.values()]
         return all(over)
 
-    def _in_flight(self) -> int:
+    def _count_in_flight(self) -> int:
         return sum(relay.core.in_flight for relay in self.relays.values())
 
-    def _cut(self) -> None:
+    def _abort_connections(self) -> None:
         for relay in list(self.relays.values()):
             relay.abort()
 
-    def _defect(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def _report_defect(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
         text = f"{context.get('message', 'defect')}: {error!r}" if error else str(context.get("message"))
         if isinstance(error, OSError) and "accept" in str(context.get("message")):
@@ -362,7 +362,7 @@ class Proxy:
                 self.env.report(line)
 
 
-def more_files() -> None:
+def raise_file_limit() -> None:
     """Raise the limit of open files as far as the system allows: a connection takes two."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
@@ -370,7 +370,7 @@ def more_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def find_loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     """The factory of uvloop's event loop; None where uvloop is not installed."""
     try:
         import uvloop
@@ -382,8 +382,8 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 def serve(proxy: Proxy) -> int:
     """Bind the proxy's listeners and run it to its end; the exit code. Raises Failure."""
-    more_files()
+    raise_file_limit()
     set_malloc_thresholds()
     proxy.bind()
-    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=find_loop_factory()) as runner:
         return runner.run(proxy.run())

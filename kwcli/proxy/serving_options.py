@@ -34,13 +34,13 @@ class ServedOptions(NamedTuple):
         from decoders.schema.model import NONE, Versions
 
         limits: dict[int, Versions] = {}
-        for word in _words(self.most):
+        for word in _split_words(self.most):
             name, equals, number = word.partition("=")
             if not equals:
                 raise Failure(f"--max {word}: write API=VERSION, as in fetch=11", Exit.USAGE)
             found = find_api(name.strip())
             limits[found.key] = Versions(0, find_version(found, number.strip()))
-        for word in _words(self.hide):
+        for word in _split_words(self.hide):
             limits[find_api(word).key] = NONE
         from kwcli.proxy.served_versions import ServedVersions
 
@@ -57,14 +57,14 @@ class ListeningOptions(NamedTuple):
     metrics: Address | None
     served: ServedOptions
 
-    def place(self) -> Listening:
+    def make_listening(self) -> Listening:
         """The settings that these options mean. Raises Failure (usage)."""
         from kwcli.proxy.settings import Listening
 
         return Listening(self.port_base, self.bind, self.advertise, self.metrics, self.served.read_served_versions())
 
 
-def _words(given: tuple[str, ...]) -> Iterator[str]:
+def _split_words(given: tuple[str, ...]) -> Iterator[str]:
     return (word.strip() for each in given for word in each.split(",") if word.strip())
 
 

@@ -67,7 +67,7 @@ class ProxySettings(NamedTuple):
 _TOLD_MAX: Final = 3
 
 
-class Discovered(NamedTuple):
+class DiscoveredNodes(NamedTuple):
     """The nodes. `remark`: why none are known yet, or which have impossible addresses; `offered` is by API key."""
 
     nodes: Mapping[int, ClusterNode]
@@ -76,7 +76,7 @@ class Discovered(NamedTuple):
     offered: Mapping[int, Versions] | None = None
 
 
-def discover(config: ClientConfig) -> Discovered:
+def discover_nodes(config: ClientConfig) -> DiscoveredNodes:
     """Ask the cluster for its nodes. Raises Failure where no broker answers.
 
     A cluster that wants a login is no failure where clients log in by themselves: then no nodes are known yet.
@@ -88,10 +88,10 @@ def discover(config: ClientConfig) -> Discovered:
             more = f"; and {len(problems) - _TOLD_MAX} more like that" * (len(problems) > _TOLD_MAX)
             remark = "; ".join(problems[:_TOLD_MAX]) + more if problems else None
             usable = {number: node for number, node in nodes.items() if node.problem is None}
-            return Discovered(usable, cluster.cluster_id, remark, cluster.connect_to_any().versions)
+            return DiscoveredNodes(usable, cluster.cluster_id, remark, cluster.connect_to_any().versions)
     except Failure as failure:
         if failure.code != Exit.REFUSED or "SASL" in config.protocol:
             raise
-        return Discovered(
+        return DiscoveredNodes(
             {}, None, f"{failure.text}; the proxy learns the nodes from the first client that asks for them"
         )

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from typing import cast
 
-from kwcli.proxy.server import loop_factory
+from kwcli.proxy.server import find_loop_factory
 
 
 class _End(asyncio.Protocol):
@@ -57,5 +57,5 @@ async def _serve(port: int) -> None:
 
 
 if __name__ == "__main__":
-    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=find_loop_factory()) as runner:
         runner.run(_serve(int(sys.argv[1])))

@@ -12,7 +12,7 @@ from typing import Any
 from kwcli.net.config.client_config import Address, ClientConfig
 from kwcli.playground.ports import free_ports
 from kwcli.proxy.server import Proxy
-from kwcli.proxy.settings import Discovered, ProxySettings
+from kwcli.proxy.settings import DiscoveredNodes, ProxySettings
 from kwcli.run_environment import Environment
 from tests.proxy.hidden import port_base
 from tests.proxy.stage import HEARTBEAT, request, response
@@ -146,7 +146,7 @@ async def running(
         stdin=io.BytesIO(), stdout=io.BytesIO(), stderr=stderr, variables={"XDG_STATE_HOME": "/nonexistent"}
     )
     config = ClientConfig(tuple(servers), **(way or {}))
-    proxy = Proxy(env, ProxySettings(config, base or port_base(12), **settings), Discovered({}, None))
+    proxy = Proxy(env, ProxySettings(config, base or port_base(12), **settings), DiscoveredNodes({}, None))
     proxy.bind()
     made = Running(proxy, stderr, asyncio.create_task(proxy.run()))
     try:

@@ -172,7 +172,7 @@ class Stage:
             self.done.append(NAMES[what])
             if what == YIELD:
                 self.turns += 1
-                todo += self.connection.go_on(command[1], self.now_ns)
+                todo += self.connection.resume_turn(command[1], self.now_ns)
             elif what in (RESOLVE, RESERVE):
                 assert not {SEND_CLIENT, END, CLOSE} & {each[0] for each in todo[number + 1 :]}, (
                     "it is not answered yet"

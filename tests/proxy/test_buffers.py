@@ -158,12 +158,12 @@ async def test_who_reads_nothing_takes_no_room_from_others_for_ever() -> None:
         deaf[1].write(request(FETCH, 16, id=1))
         await sooner_or_later(lambda: proxy.proxy.shared_memory.used > 12 << 20)
         await settled(lambda: proxy.proxy.shared_memory.used)
-        proxy.proxy._make_room()
-        proxy.proxy._make_room()
+        proxy.proxy._cut_stalled_clients()
+        proxy.proxy._cut_stalled_clients()
         assert len(proxy.proxy.relays) == 3  # the waiting connection blocks no other
         patient[1].write(request(FETCH, 16, id=2))
         await sooner_or_later(lambda: proxy.proxy.shared_memory.has_waiters)
-        proxy.proxy._make_room()
+        proxy.proxy._cut_stalled_clients()
         await frame(patient[0])
         assert "the client reads nothing" in proxy.said
         good[1].write(request(FETCH, 16, id=3))

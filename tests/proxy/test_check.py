@@ -13,7 +13,7 @@ import pytest
 import decoders
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.playground.tls_certificates import make_certificates
-from kwcli.proxy.check import CheckOptions, check, check_lines
+from kwcli.proxy.check import CheckOptions, check, find_check_lines
 from kwcli.proxy.tls.inbound import Inbound, TlsIn
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw, world
@@ -105,7 +105,7 @@ def test_findings_are_no_table() -> None:
 )
 def test_brokers_that_are_newer(state: dict[str, str], more: dict[int, tuple[int, int]], text: str) -> None:
     with Broker({**OFFERED, **more}) as broker:
-        found = list(check_lines(state, options(broker.address, port_base(NODES))))
+        found = list(find_check_lines(state, options(broker.address, port_base(NODES))))
     bad = [finding for finding in found if finding.code]
     assert [finding.code for finding in bad] == [Exit.FINDINGS]
     assert text in bad[0].text
@@ -144,6 +144,6 @@ def test_given_certificates(
     asked = TlsIn(str(tmp_path / name))
     with Broker(OFFERED) as broker:
         settings = options(broker.address, port_base(NODES), tls=lambda: Inbound(asked, [advertise], state))
-        first, *_ = list(check_lines(state, settings._replace(advertise=advertise)))
+        first, *_ = list(find_check_lines(state, settings._replace(advertise=advertise)))
     assert (first.what, first.code) == ("certificate", code)
     assert text in first.text

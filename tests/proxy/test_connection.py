@@ -52,7 +52,7 @@ def test_places_are_those_of_listeners_whatever_the_pieces(step: int) -> None:
     assert stage.resolved == list(NODES)
     assert stage.closed is None
     assert stage.shared_memory.used == 0
-    assert stage.connection.idle
+    assert stage.connection.is_idle
 
 
 def test_what_is_not_held_goes_on_in_the_chunks_in_which_it_came() -> None:
@@ -72,7 +72,7 @@ def test_the_rest_of_a_chunk_waits_for_the_listeners() -> None:
     assert stage.to_client == []
     stage.answer()
     assert stage.at_client.endswith(beaten(2) + beaten(3))
-    assert stage.connection.idle
+    assert stage.connection.is_idle
 
 
 def test_room_is_asked_for_before_the_body_is_read() -> None:
@@ -388,5 +388,5 @@ def test_a_thousand_requests_at_once_with_acks_0_among_them() -> None:
             answers.append(beaten(number))
     stage = Stage().client(b"".join(asked)).server(*pieces(b"".join(answers), 1000))
     assert stage.closed is None
-    assert stage.connection.idle
+    assert stage.connection.is_idle
     assert stage.at_client == b"".join(answers)

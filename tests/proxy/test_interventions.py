@@ -109,7 +109,7 @@ def test_what_nobody_wants_otherwise_passes_as_it_is(step: int, decision: Decisi
     assert (stage.at_server, stage.at_client) == (ASKED, ANSWERS)
     assert [each.correlation_id for each in judge.asked] == [1, 3]
     assert len(judge.answered) == (2 if decision.look else 0)
-    assert (judge.kept, stage.connection.idle, stage.closed) == (0, True, None)
+    assert (judge.kept, stage.connection.is_idle, stage.closed) == (0, True, None)
 
 
 def test_a_whole_chunk_of_requests_that_pass_stays_one() -> None:
@@ -124,7 +124,7 @@ def test_an_answer_of_our_own_comes_in_its_turn(step: int) -> None:
     stage = play(judge, asked, groups(9) + groups(2) + beaten(3), step)
     assert stage.at_server == listed(9) + listed(2) + beat(3)
     assert stage.at_client == groups(9) + beaten(1, 27) + groups(2) + beaten(3)
-    assert (judge.kept, stage.connection.idle) == (0, True)
+    assert (judge.kept, stage.connection.is_idle) == (0, True)
 
 
 def test_an_answer_of_our_own_needs_no_broker() -> None:
@@ -167,7 +167,7 @@ def test_a_request_that_ends_the_connection_is_not_sent(step: int, then: Then) -
     assert stage.at_server == beat(1) + listed(2)
     assert stage.at_client == beaten(1) + groups(2)
     assert (stage.closed, stage.reset) == ENDS[then]
-    assert stage.connection.swallowed == (then is Then.SWALLOW)
+    assert stage.connection.is_swallowed == (then is Then.SWALLOW)
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -190,7 +190,7 @@ def test_swallowed_both_sides_are_read_and_nothing_passes(step: int) -> None:
     stage.server(*pieces(groups(1), step)).client(listed(4))
     assert (stage.at_server, stage.at_client) == (listed(1), b"")
     assert stage.stopped == [False, False]
-    assert stage.connection.idle
+    assert stage.connection.is_idle
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -201,7 +201,7 @@ def test_withheld_requests_go_on_and_no_answer_comes_any_more(step: int) -> None
     assert stage.at_server == listed(1) + ASKED + ASKED
     assert stage.at_client == groups(1)
     assert [each.correlation_id for each in judge.answered] == [1]
-    assert stage.connection.idle
+    assert stage.connection.is_idle
     assert stage.client_eof().server_eof().closed == "the broker closed the connection"
 
 
@@ -230,7 +230,7 @@ def test_a_delayed_answer_holds_those_behind_it_and_not_the_requests(step: int) 
     assert (stage.at_client, stage.stopped[SERVER]) == (ANSWERS, False)
     stage.server(*pieces(groups(4), step))
     assert stage.at_client == ANSWERS + groups(4)
-    assert (judge.kept, stage.shared_memory.used, stage.connection.idle) == (0, 0, True)
+    assert (judge.kept, stage.shared_memory.used, stage.connection.is_idle) == (0, 0, True)
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -238,7 +238,7 @@ def test_a_client_that_leaves_meanwhile_is_told_of_in_its_turn(step: int) -> Non
     judge = Judge(lambda x: Decision(delay_ns=MS) if x.correlation_id == 1 else PASS)
     stage = Stage(interventions=judge).client(*pieces(ASKED, step)).client_eof()
     assert "END" not in stage.done
-    assert not stage.connection.idle
+    assert not stage.connection.is_idle
     stage.pass_time()
     assert stage.at_server == ASKED
     assert stage.done[-1] == "END"
@@ -383,4 +383,4 @@ def test_without_a_decision_bytes_are_those_of_a_proxy_without_anybody(keys: lis
             cuts = sorted(data.draw(st.sets(st.integers(1, max(len(whole) - 1, 1)), max_size=6)))
             side(*(whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True) if a < b))
     assert (judged.at_server, judged.at_client) == (plain.at_server, plain.at_client) == (asked, plain.at_client)
-    assert (judged.notes, judged.closed, judged.connection.idle) == (plain.notes, plain.closed, True)
+    assert (judged.notes, judged.closed, judged.connection.is_idle) == (plain.notes, plain.closed, True)

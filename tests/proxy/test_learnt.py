@@ -149,7 +149,7 @@ async def test_names_of_topics_are_those_that_the_broker_said(said: str, renamed
     rule = parse_rule("error NOT_LEADER_OR_FOLLOWER, when api == Fetch and topic == orders")
     faults = Faults([rule], 1, lambda: MS)
     deciders = Deciders([Changer(change), faults])
-    faults.wants_changed = deciders.ask_wants_again
+    faults.wants_changed = deciders.refresh_wants
     fetch: dict[str, Any] = {"topics": [{"topic_id": TOPIC_ID, "partitions": [{"partition": 0}]}]}
     async with running(broker, deciders=deciders) as proxy:
         reader, writer = await proxy.connect()

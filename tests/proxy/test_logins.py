@@ -82,17 +82,17 @@ def test_pauses_grow_to_a_bound_and_end_with_a_login() -> None:
     where = ("broker", 9092)
     lengths = []
     for _ in range(8):
-        length = backoff.pause(where)
+        length = backoff.begin_pause(where)
         assert length is not None
         assert backoff.is_paused(where)
-        assert backoff.pause(where) is None
+        assert backoff.begin_pause(where) is None
         assert not backoff.is_paused(("another", 9092))
         lengths.append(length)
         now[0] += length
         assert not backoff.is_paused(where)
     assert lengths == [BACKOFF_FIRST_S, 2.0, 4.0, 8.0, 16.0, BACKOFF_MOST_S, BACKOFF_MOST_S, BACKOFF_MOST_S]
-    backoff.forget(where)
-    assert backoff.pause(where) == BACKOFF_FIRST_S
+    backoff.forget_broker(where)
+    assert backoff.begin_pause(where) == BACKOFF_FIRST_S
 
 
 def test_notes_are_said_once_and_counted() -> None:

@@ -15,7 +15,7 @@ from decoders.exchanges.exchange import Exchange
 from decoders.filters import Filter, Phase, parse
 from decoders.filters.prefilter import Possible
 from kwcli.proxy.deciders import ConnectionDeciders
-from kwcli.proxy.faults.decider import may_be_in_session
+from kwcli.proxy.faults.decider import prefilter_fetch_session
 from kwcli.proxy.frame_filters import WatchedConnection, Watching
 from kwcli.proxy.listeners import Listener
 from kwcli.proxy.relay.frame_decisions import InterceptedExchange
@@ -43,10 +43,10 @@ class Client:
     def apply_decision(self, *_: object) -> None:
         raise AssertionError
 
-    def tell_refusal(self, *_: object) -> None:
+    def log_refusal(self, *_: object) -> None:
         """Ignore a refusal."""
 
-    def tell_fault(self, *_: object) -> None:
+    def log_fault(self, *_: object) -> None:
         raise AssertionError
 
 
@@ -90,10 +90,10 @@ def verdicts(one: Filter, watching: Watching, *, answered: bool) -> Iterator[tup
         held = InterceptedExchange(
             RequestRule(key, version, 0, 0), int.from_bytes(frame[8:12], "big"), frame, 1, answered=True
         )
-        seen = watched.exchange_of_request(watching, held)
+        seen = watched.build_exchange_of_request(watching, held)
         kind = key, version, client_id[1]
         if kind not in known:
-            prefilter = watching.prefilter(watched.exchange_of_header(watching, *kind, 1))
+            prefilter = watching.prefilter(watched.build_exchange_of_header(watching, *kind, 1))
             known[kind] = prefilter.may_pass(one, answered=answered)
         possible = known[kind]
         short = possible if isinstance(possible, bool) else possible(b"??" + frame + b"orders", 2, 2 + len(frame))
@@ -118,7 +118,7 @@ def learnt(*filters: Filter) -> Watching:
 @pytest.mark.parametrize("client_id", [None, "", "c" * 40])
 @pytest.mark.parametrize("version", range(4, 19))
 def test_a_fetch_outside_of_sessions_is_known_by_its_bytes(version: int, client_id: str | None) -> None:
-    asked = may_be_in_session(version, None if client_id is None else client_id.encode())
+    asked = prefilter_fetch_session(version, None if client_id is None else client_id.encode())
     for session, inside in (((0, -1), False), ((0, 0), True), ((5, 3), True), ((5, -1), True)):
         said = dict(zip(("session_id", "session_epoch"), session, strict=True)) if version >= 7 else {}
         frame = request(FETCH, version, {"max_wait_ms": -1, "min_bytes": 0, **said}, client_id=client_id)
@@ -284,7 +284,7 @@ def test_what_nobody_may_want_is_not_shown(step: int, possible: Possible) -> Non
     assert (stage.at_server, stage.at_client) == (asked, answers)
     if step > 64:
         assert judge.asked == []
-    assert (judge.kept, stage.connection.idle, stage.closed) == (0, True, None)
+    assert (judge.kept, stage.connection.is_idle, stage.closed) == (0, True, None)
 
 
 def test_each_request_is_told_by_its_own_bytes() -> None:

@@ -20,11 +20,11 @@ from kwcli.proxy.relay.rewrite import (
     Cap,
     RewriteFailed,
     cap_api_versions,
-    endpoints,
+    find_address_row,
+    find_endpoints,
     highest_version,
     is_buffered,
-    rewrite,
-    row_of,
+    rewrite_addresses,
 )
 
 CASES = [
@@ -85,7 +85,7 @@ def some(row: AddressRow, places: dict[int, tuple[str, int]]) -> dict[int, tuple
 def test_places_are_replaced_and_nothing_else(key: int, version: int, row: AddressRow, tags: bool) -> None:
     tags = tags and version in api(key).flexible
     before = frame_of(key, version, body(row, some(row, NODES), tags=tags))
-    after = rewrite(key, version, before, LOCAL)
+    after = rewrite_addresses(key, version, before, LOCAL)
     assert after.frame == frame_of(key, version, body(row, some(row, LOCAL), tags=tags))
     assert not after.stripped
     assert places_of(key, version, after.frame, row) == some(row, LOCAL)
@@ -94,7 +94,7 @@ def test_places_are_replaced_and_nothing_else(key: int, version: int, row: Addre
 @every_row
 def test_places_are_found(key: int, version: int, row: AddressRow) -> None:
     frame = frame_of(key, version, body(row, some(row, NODES)))
-    found = endpoints(key, version, frame)
+    found = find_endpoints(key, version, frame)
     assert {each.node_id: (each.host, each.port) for each in found} == some(row, NODES)
     assert all(frame[each.at : each.end].endswith(each.port.to_bytes(4, "big")) for each in found)
 
@@ -103,27 +103,27 @@ def test_places_are_found(key: int, version: int, row: AddressRow) -> None:
 @pytest.mark.parametrize("place", [("", 9092), ("kafka", 0), ("kafka", -1), ("", -1)], ids=repr)
 def test_placeholders_of_errors_stay(key: int, version: int, row: AddressRow, place: tuple[str, int]) -> None:
     frame = frame_of(key, version, body(row, {1: place}))
-    assert endpoints(key, version, frame) == []
-    assert rewrite(key, version, frame, LOCAL).frame is frame
+    assert find_endpoints(key, version, frame) == []
+    assert rewrite_addresses(key, version, frame, LOCAL).frame is frame
 
 
 @every_row
 def test_a_node_without_an_id_stays(key: int, version: int, row: AddressRow) -> None:
-    assert endpoints(key, version, frame_of(key, version, body(row, {-1: ("kafka", 9092)}))) == []
+    assert find_endpoints(key, version, frame_of(key, version, body(row, {-1: ("kafka", 9092)}))) == []
 
 
 @rows_with(optional=False)
 def test_a_node_without_a_listener_fails(key: int, version: int, row: AddressRow) -> None:
     frame = frame_of(key, version, body(row, some(row, NODES), tags=version in api(key).flexible))
     with pytest.raises(RewriteFailed, match="has no listener"):
-        rewrite(key, version, frame, {2: LOCAL[2]})
+        rewrite_addresses(key, version, frame, {2: LOCAL[2]})
 
 
 @rows_with(optional=True)
 def test_a_node_without_a_listener_is_left_out_where_others_stay(key: int, version: int, row: AddressRow) -> None:
     tags = version in api(key).flexible
     frame = frame_of(key, version, body(row, some(row, NODES), tags=tags))
-    after = rewrite(key, version, frame, {1: LOCAL[1]})
+    after = rewrite_addresses(key, version, frame, {1: LOCAL[1]})
     assert after.stripped
     assert after.frame == frame_of(key, version, body(row, {}, tags=tags))
 
@@ -134,7 +134,7 @@ def test_a_frame_that_is_cut_or_too_long_fails(key: int, version: int, row: Addr
     frame = frame_of(key, version, body(row, some(row, NODES)))
     for broken in [frame[:cut] for cut in range(8, len(frame))] + [frame + b"\1", frame + bytes(2)]:
         with pytest.raises(RewriteFailed):
-            endpoints(key, version, broken)
+            find_endpoints(key, version, broken)
 
 
 PLACES = st.tuples(st.text(min_size=1, max_size=60), st.integers(1, 65535))
@@ -156,7 +156,7 @@ def test_any_places_are_replaced_as_encoding_would(
         places = {3: ("kafka", 9092)}
     new = {node: data.draw(st.tuples(st.text(max_size=300), st.integers(0, 65535))) for node in places}
     frame = frame_of(key, version, body(row, places))
-    assert rewrite(key, version, frame, new).frame == frame_of(key, version, body(row, new))
+    assert rewrite_addresses(key, version, frame, new).frame == frame_of(key, version, body(row, new))
 
 
 def test_records_and_unknown_tags_of_a_fetch_stay() -> None:
@@ -166,15 +166,15 @@ def test_records_and_unknown_tags_of_a_fetch_stay() -> None:
     for version in (16, 17, 18):
         before = frame_of(1, version, {**value, "node_endpoints": [{"node_id": 1, "host": "kafka-1", "port": 9092}]})
         after = frame_of(1, version, {**value, "node_endpoints": [{"node_id": 1, "host": "127.0.0.1", "port": 19094}]})
-        assert rewrite(1, version, before, LOCAL).frame == after
-        assert rewrite(1, version, before, {}).frame == frame_of(1, version, value)
-        assert rewrite(1, version, frame_of(1, version, value), {}).frame == frame_of(1, version, value)
+        assert rewrite_addresses(1, version, before, LOCAL).frame == after
+        assert rewrite_addresses(1, version, before, {}).frame == frame_of(1, version, value)
+        assert rewrite_addresses(1, version, frame_of(1, version, value), {}).frame == frame_of(1, version, value)
 
 
 def test_controllers_stay() -> None:
     value = {"endpoint_type": 2, "brokers": [{"broker_id": 1, "host": "controller", "port": 9093}]}
     for version in (1, 2):
-        assert endpoints(60, version, frame_of(60, version, value)) == []
+        assert find_endpoints(60, version, frame_of(60, version, value)) == []
 
 
 def test_a_coordinator_error_beside_a_coordinator_stays() -> None:
@@ -183,7 +183,7 @@ def test_a_coordinator_error_beside_a_coordinator_stays() -> None:
     for version in (4, 5, 6):
         frame = frame_of(10, version, {"coordinators": [bad, good]})
         after = frame_of(10, version, {"coordinators": [bad, {**good, "host": "127.0.0.1", "port": 19094}]})
-        assert rewrite(10, version, frame, LOCAL).frame == after
+        assert rewrite_addresses(10, version, frame, LOCAL).frame == after
 
 
 # Versions
@@ -275,7 +275,7 @@ def test_every_row_covers_every_version_with_places() -> None:
     for key in ROWS:
         for version in range(api(key).versions.low, api(key).versions.high + 1):
             holds = _has_places(key, version)
-            assert (row_of(key, version) is not None) == holds, (key, version)
+            assert (find_address_row(key, version) is not None) == holds, (key, version)
             assert is_buffered(key, version) == holds
         assert highest_version(key) == api(key).versions.high
     assert is_buffered(18, 3)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwcli.proxy.relay.rewrite import RewriteFailed, rewrite
+from kwcli.proxy.relay.rewrite import RewriteFailed, rewrite_addresses
 from kwcli.proxy.relay.rewrite_cache import ENTRY_COST, RewrittenAnswers
 from tests.proxy.stage import API_VERSIONS, FETCH, METADATA, Stage, metadata, request, response
 
@@ -31,7 +31,7 @@ def test_the_same_bytes_are_read_and_rewritten_once(key: int, version: int, valu
     for number in range(50):
         frame = response(key, version, value, id=number)
         made = known.rewrite_answer(known.read_answer(key, version, frame), frame, WHERE)
-        assert made == rewrite(key, version, frame, WHERE)
+        assert made == rewrite_addresses(key, version, frame, WHERE)
     assert (known.read, known.made) == (1, 1)
 
 
@@ -72,7 +72,7 @@ def test_listeners_that_move_are_seen() -> None:
     moved = {**WHERE, 2: ("127.0.0.1", 20000)}
     for where in (WHERE, moved, moved, WHERE):
         made = known.rewrite_answer(known.read_answer(METADATA, 12, frame), frame, where)
-        assert made == rewrite(METADATA, 12, frame, where)
+        assert made == rewrite_addresses(METADATA, 12, frame, where)
     assert (known.read, known.made) == (1, 3)
     for _ in range(2):
         with pytest.raises(RewriteFailed, match="node 2 has no listener"):
@@ -84,7 +84,7 @@ def test_one_byte_makes_another_answer() -> None:
     frames = [metadata(NODES[0], (2, "kafka-2.invalid", port)) for port in range(9000, 9100)]
     for frame in frames * 2:
         made = known.rewrite_answer(known.read_answer(METADATA, 12, frame), frame, WHERE)
-        assert made == rewrite(METADATA, 12, frame, WHERE)
+        assert made == rewrite_addresses(METADATA, 12, frame, WHERE)
     assert known.read == known.made == 100
 
 
@@ -117,6 +117,6 @@ def test_connections_share_what_is_known() -> None:
     for number in range(5):
         stage = Stage(WHERE, rewritten_answers=known)
         stage.client(request(METADATA, 12, id=number)).server(metadata(*NODES, id=number))
-        assert stage.at_client == rewrite(METADATA, 12, metadata(*NODES, id=number), WHERE).frame
+        assert stage.at_client == rewrite_addresses(METADATA, 12, metadata(*NODES, id=number), WHERE).frame
         assert stage.resolved == list(NODES)  # listeners learn of every answer
     assert (known.read, known.made) == (1, 1)

@@ -11,7 +11,7 @@ import decoders
 from decoders.schema.model import Side
 from kwcli.proxy.log.redact import find_secrets
 from kwcli.proxy.scripts.script_api import Exchanged, ScriptError, load_script
-from kwcli.proxy.scripts.script_process import pack, run_message, unpack
+from kwcli.proxy.scripts.script_process import pack_message, run_message, unpack_messages
 from tests.proxy.stage import FETCH, HEARTBEAT, METADATA, PRODUCE, framed, request, response
 
 INCREMENTAL_ALTER_CONFIGS, CREATE_TOPICS = 44, 19
@@ -32,7 +32,7 @@ def run(source: str, key: int, version: int, asked: bytes, answer: bytes | None 
         None if answer is None else bytes(starred), frozenset(spans),
     )  # fmt: skip
     numbers = [n for n, each in enumerate(script.handlers) if each.side == side]
-    [(message, frame)] = unpack(bytearray(run_message(script, 7, numbers, exchanged)))
+    [(message, frame)] = unpack_messages(bytearray(run_message(script, 7, numbers, exchanged)))
     assert message["n"] == 7
     if not message.get("fills"):
         return message, frame
@@ -44,7 +44,7 @@ def run(source: str, key: int, version: int, asked: bytes, answer: bytes | None 
     return message, bytes(out)
 
 
-def body_of(frame: bytes) -> Mapping[str, Any]:
+def decode_body_of_side(frame: bytes) -> Mapping[str, Any]:
     return decoders.decode_request(frame[4:]).body
 
 
@@ -104,7 +104,7 @@ def test_functions_run_in_order_until_one_ends_the_matter() -> None:
     )
     message, frame = run(source, HEARTBEAT, 4, HEARTBEAT_4)
     assert (message["do"], message.get("error")) == ("hold", None)
-    assert body_of(frame)["member_id"] == "m12"
+    assert decode_body_of_side(frame)["member_id"] == "m12"
 
 
 def test_an_answer_instead() -> None:
@@ -203,12 +203,12 @@ def test_scripts_that_do_not_load(source: str, text: str) -> None:
 
 
 def test_messages_in_pieces() -> None:
-    data = pack({"n": 1}, b"frame") + pack({"n": 2}) + pack({"n": 3}, framed(b"x"))
+    data = pack_message({"n": 1}, b"frame") + pack_message({"n": 2}) + pack_message({"n": 3}, framed(b"x"))
     for cut in range(len(data)):
         buffer = bytearray(data[:cut])
-        first = list(unpack(buffer))
+        first = list(unpack_messages(buffer))
         buffer += data[cut:]
-        assert [*first, *unpack(buffer)] == [({"n": 1}, b"frame"), ({"n": 2}, b""), ({"n": 3}, framed(b"x"))]
+        assert [*first, *unpack_messages(buffer)] == [({"n": 1}, b"frame"), ({"n": 2}, b""), ({"n": 3}, framed(b"x"))]
 
 
 def test_other_apis_keep_their_bytes() -> None:

@@ -41,10 +41,10 @@ class Client:
     def __init__(self) -> None:
         self.refusals: list[tuple[int, str, str]] = []
 
-    def tell_refusal(self, correlation_id: int, by: str, reason: str) -> None:
+    def log_refusal(self, correlation_id: int, by: str, reason: str) -> None:
         self.refusals.append((correlation_id, by, reason))
 
-    def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
+    def log_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
         raise AssertionError((correlation_id, rule, action, hit))
 
     def apply_decision(self, exchange: object, decision: object) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import decoders
 from decoders.apis import NAMES, api
 from decoders.protocol_facts.keys import API_VERSIONS
-from kwcli.proxy.relay.rewrite import is_buffered, row_of
+from kwcli.proxy.relay.rewrite import find_address_row, is_buffered
 from tests.proxy.stage import METADATA, PRODUCE, SASL_HANDSHAKE, Stage, framed, metadata, pieces, request, response
 
 EVERY = [(key, version) for key in sorted(NAMES) for version in api(key).versions]
@@ -47,7 +47,7 @@ def test_responses_outside_the_table_go_through_in_their_pieces(key: int, versio
     assert Stage().client(asked(key, version)).server(*pieces(answer, 1)).at_client == answer
 
 
-BUFFERED = [(key, version) for key, version in EVERY if row_of(key, version) is not None]
+BUFFERED = [(key, version) for key, version in EVERY if find_address_row(key, version) is not None]
 
 
 @pytest.mark.parametrize(("key", "version"), BUFFERED, ids=[f"{api(key).name}-{version}" for key, version in BUFFERED])
@@ -108,7 +108,7 @@ def test_the_pieces_make_no_difference(kinds: list[int], up: list[int], down: li
     assert stage.at_server == questions
     assert stage.at_client == expected
     assert stage.closed is None
-    assert stage.connection.idle
+    assert stage.connection.is_idle
     assert stage.shared_memory.used == 0
 
 

@@ -15,7 +15,7 @@ from cryptography import x509
 
 from kwcli.playground.tls_certificates import make_certificates
 from kwcli.proxy.tls import inbound
-from kwcli.proxy.tls.authority import own_authority, state_folder
+from kwcli.proxy.tls.authority import find_state_folder, read_or_make_authority
 from kwcli.proxy.tls.inbound import Inbound, TlsIn
 from kwcli.run_environment import Exit, Failure
 
@@ -81,10 +81,10 @@ def shake(context: ssl.SSLContext, door: Door, name: str) -> Any:
 
 def test_an_authority_is_made_once_and_only_its_owner_may_read_its_key(tmp_path: Path) -> None:
     folder = tmp_path / "kw" / "proxy"
-    first = own_authority(folder)
+    first = read_or_make_authority(folder)
     assert stat.S_IMODE((folder / "authority.pem").stat().st_mode) == 0o600
     assert b"PRIVATE" not in first.path.read_bytes()
-    again = own_authority(folder)
+    again = read_or_make_authority(folder)
     assert again.issued.certificate == first.issued.certificate
     assert x509.load_pem_x509_certificate(first.path.read_bytes()) == first.issued.certificate
     assert sorted(path.name for path in folder.iterdir()) == ["authority.pem", "ca.pem"]
@@ -92,7 +92,7 @@ def test_an_authority_is_made_once_and_only_its_owner_may_read_its_key(tmp_path:
 
 def test_proxies_that_start_together_share_one_authority(tmp_path: Path) -> None:
     found = []
-    threads = [threading.Thread(target=lambda: found.append(own_authority(tmp_path / "kw"))) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: found.append(read_or_make_authority(tmp_path / "kw"))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -102,23 +102,23 @@ def test_proxies_that_start_together_share_one_authority(tmp_path: Path) -> None
 
 
 def test_an_authority_that_others_may_read_is_not_used(tmp_path: Path) -> None:
-    own_authority(tmp_path)
+    read_or_make_authority(tmp_path)
     (tmp_path / "authority.pem").chmod(0o640)
     with pytest.raises(Failure, match=r"other users may read .*authority\.pem.*chmod 600") as failure:
-        own_authority(tmp_path)
+        read_or_make_authority(tmp_path)
     assert failure.value.code is Exit.USAGE
 
 
 def test_a_broken_authority_is_named(tmp_path: Path) -> None:
-    own_authority(tmp_path)
+    read_or_make_authority(tmp_path)
     (tmp_path / "authority.pem").write_text("nothing")
     with pytest.raises(Failure, match=r"authority\.pem holds no key and certificate; remove it"):
-        own_authority(tmp_path)
+        read_or_make_authority(tmp_path)
 
 
 def test_where_the_state_is() -> None:
-    assert state_folder({"XDG_STATE_HOME": "/s"}) == Path("/s/kw/proxy")
-    assert state_folder({"HOME": "/h"}) == Path("/h/.local/state/kw/proxy")
+    assert find_state_folder({"XDG_STATE_HOME": "/s"}) == Path("/s/kw/proxy")
+    assert find_state_folder({"HOME": "/h"}) == Path("/h/.local/state/kw/proxy")
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_given_certificate_and_clients_that_have_to_show_one(state: dict[str, 
     asked = TlsIn(str(files / "broker.crt"), str(files / "broker.key"), str(files / "ca.pem"))
     tls = Inbound(asked, ["proxy.example"], state)
     assert tls.trust is None
-    assert tls.mutual
+    assert tls.requires_client_certificates
     door = Door(tls.context)
     shake(client(files / "ca.pem", files / "client.pem"), door, "localhost")
     assert door.end() is None
@@ -234,7 +234,7 @@ def test_why_a_handshake_fails(state: dict[str, str], files: Path, context: str,
             shake(made, door, "proxy.example")
     error = door.end()
     assert error is not None
-    assert tls.refusal(error).startswith(reason)
+    assert tls.explain_failed_handshake(error).startswith(reason)
 
 
 @pytest.mark.parametrize(
@@ -253,4 +253,4 @@ def test_clients_without_the_right_certificate(
         shake(client(tls.trust, files / own if own else None), door, "localhost")
     error = door.end()
     assert error is not None
-    assert tls.refusal(error).startswith(reason)
+    assert tls.explain_failed_handshake(error).startswith(reason)

@@ -59,7 +59,7 @@ def test_thousands_of_answers_in_one_piece_are_given_in_turns(key: int, version:
     connection = RelayCore()
     requests = connection.client_bytes(asked(key, version), 1)
     while requests[-1][0] == YIELD:
-        requests = connection.go_on(CLIENT, 1)
+        requests = connection.resume_turn(CLIENT, 1)
     made = {HEARTBEAT: response(HEARTBEAT, 4), METADATA: metadata((1, "kafka.invalid", 9092))}[key]
     data = Counted(b"".join(made[:4] + id.to_bytes(4, "big") + made[8:] for id in range(COUNT)))
     Counted.copied = 0
@@ -75,7 +75,7 @@ def test_thousands_of_answers_in_one_piece_are_given_in_turns(key: int, version:
             todo += connection.resume_after_resolution(command[1], {1: ("kafka.invalid", 9092)}, 3)
         elif command[0] == YIELD:
             pieces, frames = pieces + 1, 0
-            todo += connection.go_on(command[1], 4)
+            todo += connection.resume_turn(command[1], 4)
     assert sent == data
     assert pieces >= COUNT // MOST
     assert Counted.copied < 4 * len(data)
@@ -97,7 +97,7 @@ def test_what_comes_while_others_have_their_turn_is_kept_in_order() -> None:
     out = connection.client_bytes(data[:-7], 1)
     assert connection.client_bytes(data[-7:], 2) == []
     while out[-1][0] == YIELD:
-        out = [*out[:-1], *connection.go_on(CLIENT, 3)]
+        out = [*out[:-1], *connection.resume_turn(CLIENT, 3)]
     assert b"".join(command[1] for command in out) == data
 
 

@@ -32,7 +32,7 @@ def find_port(variables: Mapping[str, str]) -> int:
     """The port of the one proxy that has a control interface. Raises Failure where there is none, or are several."""
     found = sorted(own_folder("state", variables).glob("proxy-control-*.token"))
     numbers = [path.stem.rpartition("-")[2] for path in found]
-    ports = [int(number) for number in numbers if number.isdigit() and _listens(int(number))]
+    ports = [int(number) for number in numbers if number.isdigit() and _is_port_listening(int(number))]
     if len(ports) == 1:
         return ports[0]
     if not ports:
@@ -42,7 +42,7 @@ def find_port(variables: Mapping[str, str]) -> int:
     raise Failure(f"several proxies have a control interface: give --port {' or '.join(map(str, ports))}", Exit.USAGE)
 
 
-def _listens(port: int) -> bool:
+def _is_port_listening(port: int) -> bool:
     """Whether a program listens on the port; needed since a killed proxy leaves its token's file."""
     with socket.socket() as sock:
         sock.settimeout(_LOOK_S)
@@ -104,14 +104,14 @@ def write_rows(env: Environment, rows: list[dict[str, Any]], settings: Settings)
         rows = [{name: row.get(name) for name in _EXCHANGE} for row in rows]
     titles = list(dict.fromkeys(name for row in rows for name in row))
     columns = [
-        Column(title.replace("_", " "), [_cell(row.get(title)) for row in rows], drop=at, cut=12, wrap=False)
+        Column(title.replace("_", " "), [_format_cell(row.get(title)) for row in rows], drop=at, cut=12, wrap=False)
         for at, title in enumerate(titles)
     ]
     lines = draw_table(columns, settings.width, palette(settings.color)) if rows else ["nothing"]
     env.stdout.write("".join(f"{line}\n" for line in lines).encode())
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     if value is None or value == []:
         return NOTHING
     if isinstance(value, float):

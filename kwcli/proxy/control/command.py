@@ -35,7 +35,7 @@ def _run_operation(env: Environment, shown: OutputOptions, method: str, path: st
     write_rows(env, answer if isinstance(answer, list) else [answer], settings)
 
 
-def _examples(*lines: str) -> str:
+def _format_examples(*lines: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  kw proxy ctl {line}" for line in lines)])
 
 
@@ -43,24 +43,24 @@ _shown = output_options(formats=("text", "ndjson", "json"))
 
 
 @command.command(
-    "exchanges", short_help="The last exchanges.", epilog=_examples("exchanges", "exchanges -n 100 -o ndjson")
+    "exchanges", short_help="The last exchanges.", epilog=_format_examples("exchanges", "exchanges -n 100 -o ndjson")
 )
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=20, help="How many (default: 20).")
 @_shown
 @click.pass_obj
-def exchanges(env: Environment, /, shown: OutputOptions, limit: int) -> None:
+def show_exchanges(env: Environment, /, shown: OutputOptions, limit: int) -> None:
     """Show the last exchanges that went through the proxy, oldest first."""
     _run_operation(env, shown, "GET", "/v1/exchanges", limit=limit)
 
 
 @command.command(
-    "release", short_help="Let a held exchange go on.", epilog=_examples("release 1", "release 1 --do close")
+    "release", short_help="Let a held exchange go on.", epilog=_format_examples("release 1", "release 1 --do close")
 )
 @click.argument("number", type=click.IntRange(min=1), metavar="ID")
 @click.option("--do", "how", type=click.Choice(["pass", "close", "reset"]), default="pass", help="How to release it.")
 @_shown
 @click.pass_obj
-def release(env: Environment, /, shown: OutputOptions, number: int, how: str) -> None:
+def release_exchange(env: Environment, /, shown: OutputOptions, number: int, how: str) -> None:
     """Let the exchange ID (of `held`) pass, or end its connection."""
     _run_operation(env, shown, "POST", f"/v1/held/{number}", do=how)
 
@@ -68,7 +68,7 @@ def release(env: Environment, /, shown: OutputOptions, number: int, how: str) ->
 @command.command(
     "hold",
     short_help="Hold new exchanges that match.",
-    epilog=_examples("hold 'api == JoinGroup'", "hold 'topic == orders' --side response --first 1"),
+    epilog=_format_examples("hold 'api == JoinGroup'", "hold 'topic == orders' --side response --first 1"),
 )
 @click.argument("when", default="", metavar="[FILTER]")
 @click.option("--side", type=click.Choice(["request", "response"]), default="request", help="Requests or responses.")
@@ -83,32 +83,32 @@ def hold_exchanges(env: Environment, /, shown: OutputOptions, when: str, side: s
 @command.command(
     "fault",
     short_help="Add a fault.",
-    epilog=_examples(
+    epilog=_format_examples(
         "fault 'delay 200ms, rate 10%'", "fault 'error NOT_COORDINATOR, first 3, when api == OffsetCommit'"
     ),
 )
 @click.argument("rule")
 @_shown
 @click.pass_obj
-def fault(env: Environment, /, shown: OutputOptions, rule: str) -> None:
+def add_fault(env: Environment, /, shown: OutputOptions, rule: str) -> None:
     """Add a fault RULE, as --fault takes it (kw help faults)."""
     _run_operation(env, shown, "POST", "/v1/faults", rule=rule)
 
 
-def _add_list(name: str, text: str) -> None:
+def _add_listing_command(name: str, text: str) -> None:
     """Add a command that shows all rows of `/v1/NAME`."""
 
-    @command.command(name, short_help=text, help=text, epilog=_examples(name, f"{name} -o json"))
+    @command.command(name, short_help=text, help=text, epilog=_format_examples(name, f"{name} -o json"))
     @_shown
     @click.pass_obj
     def show(env: Environment, /, shown: OutputOptions) -> None:
         _run_operation(env, shown, "GET", f"/v1/{name}")
 
 
-def _add_end(name: str, rows: str, text: str) -> None:
+def _add_ending_command(name: str, rows: str, text: str) -> None:
     """Add a command that ends one of the rules `/v1/ROWS`."""
 
-    @command.command(name, short_help=text, help=text, epilog=_examples(f"{name} 1", f"{name} 1 -o json"))
+    @command.command(name, short_help=text, help=text, epilog=_format_examples(f"{name} 1", f"{name} 1 -o json"))
     @click.argument("number", type=click.IntRange(min=1), metavar="ID")
     @_shown
     @click.pass_obj
@@ -116,10 +116,10 @@ def _add_end(name: str, rows: str, text: str) -> None:
         _run_operation(env, shown, "DELETE", f"/v1/{rows}/{number}")
 
 
-_add_list("connections", "Show the connections of clients.")
-_add_list("listeners", "Show the proxy's listeners and the nodes behind them.")
-_add_list("held", "Show held exchanges, and how long they will still be held.")
-_add_list("holds", "Show the rules that hold exchanges.")
-_add_list("faults", "Show the faults, and how often each has hit.")
-_add_end("unhold", "holds", "End rule ID (of holds); its exchanges stay held.")
-_add_end("unfault", "faults", "End the fault ID (of faults).")
+_add_listing_command("connections", "Show the connections of clients.")
+_add_listing_command("listeners", "Show the proxy's listeners and the nodes behind them.")
+_add_listing_command("held", "Show held exchanges, and how long they will still be held.")
+_add_listing_command("holds", "Show the rules that hold exchanges.")
+_add_listing_command("faults", "Show the faults, and how often each has hit.")
+_add_ending_command("unhold", "holds", "End rule ID (of holds); its exchanges stay held.")
+_add_ending_command("unfault", "faults", "End the fault ID (of faults).")

@@ -104,35 +104,35 @@ class _ControlConnection(OneRequest):
             return
         try:
             self._http.receive_data(data)
-            self._take_events()
+            self._handle_http_events()
         except h11.RemoteProtocolError as error:
-            self._send(_problem(error.error_status_hint or 400, str(error)))
+            self._send_and_close(_problem(error.error_status_hint or 400, str(error)))
 
-    def _take_events(self) -> None:
+    def _handle_http_events(self) -> None:
         while True:
             event = self._http.next_event()
             if isinstance(event, h11.Request):
                 self._request = event
                 if sum(len(name) + len(value) for name, value in event.headers) > HEAD_MAX:
-                    self._send(_problem(431, f"headers have at most {HEAD_MAX} bytes"))
+                    self._send_and_close(_problem(431, f"headers have at most {HEAD_MAX} bytes"))
                     return
                 refused = find_refusal(event, self._token)
                 if refused is not None:
-                    self._send(refused)
+                    self._send_and_close(refused)
                     return
             elif isinstance(event, h11.Data):
                 self._body += bytes(event.data)
                 if len(self._body) > BODY_MAX:
-                    self._send(_problem(413, f"a body has at most {BODY_MAX} bytes"))
+                    self._send_and_close(_problem(413, f"a body has at most {BODY_MAX} bytes"))
                     return
             elif isinstance(event, h11.EndOfMessage):
                 assert self._request is not None
-                self._send(self._answer(self._request))
+                self._send_and_close(self._answer_request(self._request))
                 return
             else:
                 return
 
-    def _answer(self, request: h11.Request) -> ControlAnswer:
+    def _answer_request(self, request: h11.Request) -> ControlAnswer:
         method = request.method.decode()
         path, _, query = request.target.decode("ascii", "replace").partition("?")
         if path == "/openapi.json" and method == "GET":
@@ -147,7 +147,7 @@ class _ControlConnection(OneRequest):
                 return _problem(400, "the body is no JSON object")
         return run_operation(self._state, method, path, fields)
 
-    def _send(self, answer: ControlAnswer) -> None:
+    def _send_and_close(self, answer: ControlAnswer) -> None:
         headers = [
             ("Content-Type", "application/json"),
             ("Content-Length", str(len(answer.body))),

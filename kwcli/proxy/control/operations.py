@@ -181,7 +181,7 @@ def run_operation(state: ControlState, method: str, path: str, fields: Json) -> 
     """Run the operation for a method and path; its answer. `fields` come from the query (GET) or the body."""
     allowed = []
     for row in OPERATIONS:
-        number = _parse_number(row.path, path)
+        number = _parse_id_in_path(row.path, path)
         if number is None:
             continue
         if row.method != method:
@@ -203,7 +203,7 @@ def _problem(status: int, text: str) -> ControlAnswer:
     return ControlAnswer(status, orjson.dumps({"error": text}) + b"\n")
 
 
-def _parse_number(pattern: str, path: str) -> int | None:
+def _parse_id_in_path(pattern: str, path: str) -> int | None:
     """The number in the place of `{id}`, 0 where the pattern has none; None where the path does not match."""
     head, found, _ = pattern.partition("{id}")
     if not found:

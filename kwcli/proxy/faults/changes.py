@@ -31,7 +31,7 @@ _BATCH_HEAD: Final = Struct(">qi")
 _FETCHED: Final = RECORD_ARRAYS[FETCH]
 
 
-def body_of(exchange: InterceptedExchange, side: Side) -> tuple[bytes, dict[str, Any]] | None:
+def decode_body_of_side(exchange: InterceptedExchange, side: Side) -> tuple[bytes, dict[str, Any]] | None:
     """The bytes before the body of a request or answer, and the body; None where the body cannot be read."""
     key, version = exchange.api_key, exchange.version
     frame = exchange.request if side == "request" else exchange.response
@@ -59,18 +59,18 @@ def build_frame(exchange: InterceptedExchange, side: Side, head: bytes, body: Ma
 
 def change_body(exchange: InterceptedExchange, side: Side, change: Change, arguments: Arguments) -> bytes | None:
     """The frame of a request or answer whose body `change` has changed; None where it cannot."""
-    found = body_of(exchange, side)
+    found = decode_body_of_side(exchange, side)
     if found is None or not change(found[1], arguments):
         return None
     return build_frame(exchange, side, *found)
 
 
-def with_correlation_id(frame: bytes, correlation_id: int) -> bytes:
+def replace_correlation_id(frame: bytes, correlation_id: int) -> bytes:
     """A response frame with another correlation id."""
     return frame[:SIZE_FIELD] + correlation_id.to_bytes(4, "big", signed=True) + frame[8:]
 
 
-def throttle(body: dict[str, Any], arguments: Arguments) -> bool:
+def set_throttle_time(body: dict[str, Any], arguments: Arguments) -> bool:
     """Set the throttle time of an answer; False where it has no such field."""
     if "throttle_time_ms" not in body:
         return False
@@ -78,7 +78,7 @@ def throttle(body: dict[str, Any], arguments: Arguments) -> bool:
     return True
 
 
-def forget_topics(body: dict[str, Any], _arguments: Arguments) -> bool:
+def mark_topics_unknown(body: dict[str, Any], _arguments: Arguments) -> bool:
     """Let a Metadata answer say that its topics do not exist; its brokers stay. False where it has no topics."""
     topics = body.get("topics") or ()
     for topic in topics:
@@ -90,7 +90,7 @@ def forget_topics(body: dict[str, Any], _arguments: Arguments) -> bool:
     return bool(topics)
 
 
-def name_leader(body: dict[str, Any], arguments: Arguments) -> bool:
+def set_leader(body: dict[str, Any], arguments: Arguments) -> bool:
     """Make one node the leader of all partitions of a Metadata answer; False where it has none."""
     found = False
     for topic in body.get("topics") or ():
@@ -100,20 +100,20 @@ def name_leader(body: dict[str, Any], arguments: Arguments) -> bool:
     return found
 
 
-def _partitions(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _find_partitions_with_records(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The partitions of a Fetch answer that have records."""
     return [each for _, each in partitions_in(body, _FETCHED) if each.get(_FETCHED.records)]
 
 
-def empty_fetch(body: dict[str, Any], _arguments: Arguments) -> bool:
+def remove_records(body: dict[str, Any], _arguments: Arguments) -> bool:
     """Remove all records from a Fetch answer; False where it has none."""
-    found = _partitions(body)
+    found = _find_partitions_with_records(body)
     for partition in found:
         partition[_FETCHED.records] = b""
     return bool(found)
 
 
-def _batches(records: bytes | bytearray) -> list[tuple[int, int]]:
+def _find_batch_spans(records: bytes | bytearray) -> list[tuple[int, int]]:
     """Where record batches begin and end; the end of the records cuts the last one short."""
     found = []
     at = 0
@@ -129,9 +129,9 @@ def _batches(records: bytes | bytearray) -> list[tuple[int, int]]:
 def corrupt_records(body: dict[str, Any], _arguments: Arguments) -> bool:
     """Make the CRC wrong in every record batch of a Fetch answer that has one; False where none has."""
     found = False
-    for partition in _partitions(body):
+    for partition in _find_partitions_with_records(body):
         records = bytearray(partition[_FETCHED.records])
-        for at, end in _batches(records):
+        for at, end in _find_batch_spans(records):
             place = _CRC_AT.get(records[at + _MAGIC_AT]) if at + _MAGIC_AT < end else None
             if place is not None and at + place + 4 <= end:
                 records[at + place + 3] ^= 0x01
@@ -143,8 +143,8 @@ def corrupt_records(body: dict[str, Any], _arguments: Arguments) -> bool:
 def truncate_records(body: dict[str, Any], _arguments: Arguments) -> bool:
     """Cut the last record batch of each partition in its middle; False where there is none."""
     found = False
-    for partition in _partitions(body):
-        batches = _batches(partition[_FETCHED.records])
+    for partition in _find_partitions_with_records(body):
+        batches = _find_batch_spans(partition[_FETCHED.records])
         if batches:
             at, end = batches[-1]
             partition[_FETCHED.records] = partition[_FETCHED.records][: (at + end) // 2]
@@ -152,25 +152,25 @@ def truncate_records(body: dict[str, Any], _arguments: Arguments) -> bool:
     return found
 
 
-def rewrite(body: dict[str, Any], arguments: Arguments) -> bool:
+def set_field_at_path(body: dict[str, Any], arguments: Arguments) -> bool:
     """Set every field that the path leads to; False where it leads to none."""
-    return _set(body, arguments.path, arguments.value)
+    return _set_at_path(body, arguments.path, arguments.value)
 
 
-def _set(value: Any, steps: Sequence[PathStep], new: Any) -> bool:
+def _set_at_path(value: Any, steps: Sequence[PathStep], new: Any) -> bool:
     step, rest = steps[0], steps[1:]
     if not isinstance(value, dict) or step.name not in value:
         return False
     inner = value[step.name]
     if not isinstance(inner, list):
         if rest:
-            return _set(inner, rest, new)
+            return _set_at_path(inner, rest, new)
         value[step.name] = new
         return True
     wanted = step.indices[0] if step.indices else None
     places = range(len(inner)) if wanted is None else [wanted] if wanted < len(inner) else []
     if rest:
-        return any([_set(inner[place], rest, new) for place in places])  # noqa: C419 - all of them
+        return any([_set_at_path(inner[place], rest, new) for place in places])  # noqa: C419 - all of them
     if not step.indices:
         return False  # a list takes no single value
     for place in places:
@@ -179,12 +179,12 @@ def _set(value: Any, steps: Sequence[PathStep], new: Any) -> bool:
 
 
 CHANGES: Final[dict[str, Change]] = {
-    "throttle": throttle,
-    "leader": name_leader,
-    "empty fetch": empty_fetch,
+    "throttle": set_throttle_time,
+    "leader": set_leader,
+    "empty fetch": remove_records,
     "corrupt records": corrupt_records,
     "truncate records": truncate_records,
-    "rewrite": rewrite,
+    "rewrite": set_field_at_path,
 }
 
 
@@ -208,7 +208,7 @@ class FirstAnswers:
         key = (exchange.version, exchange.request[at:])
         known = self._known.get(key)
         if known is not None:
-            return with_correlation_id(known, exchange.correlation_id)
+            return replace_correlation_id(known, exchange.correlation_id)
         size = len(exchange.response) + len(key[1])
         if self._size + size <= self.MOST:
             self._size += size

@@ -28,9 +28,9 @@ from kwcli.proxy.faults.changes import (
     UNKNOWN_TOPIC,
     UNKNOWN_TOPIC_ID,
     FirstAnswers,
-    body_of,
     change_body,
-    forget_topics,
+    decode_body_of_side,
+    mark_topics_unknown,
 )
 from kwcli.proxy.faults.grammar import Arguments
 from kwcli.proxy.faults.rule_schedule import Schedule
@@ -114,7 +114,7 @@ class Faults:
         if not rules:
             return False
         now_ns = self._now_ns()
-        exchange = WatchedConnection(relay).exchange_of_client(self.watching, now_ns)
+        exchange = WatchedConnection(relay).build_exchange_of_client(self.watching, now_ns)
         for schedule in rules:
             if schedule.rule.selection.matches(exchange) and schedule.count_match(now_ns):
                 schedule.count_hit(now_ns)
@@ -155,7 +155,7 @@ class ConnectionFaults:
         if faults.watching.wants(api_key, version):
             return True
         prefilter = faults.watching.prefilter(
-            self._watched.exchange_of_header(faults.watching, api_key, version, client_id, 0)
+            self._watched.build_exchange_of_header(faults.watching, api_key, version, client_id, 0)
         )
         found: list[Possible] = []
         for each in faults.schedules:
@@ -165,7 +165,7 @@ class ConnectionFaults:
             possible = prefilter.may_pass(rule.selection, answered=rule.side == "answer")
             found.append(possible)
             if possible and api_key == FETCH and rule.action.name in _ERRORS:
-                found.append(may_be_in_session(version, client_id))
+                found.append(prefilter_fetch_session(version, client_id))
         return join_by_or(found)
 
     def request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
@@ -176,10 +176,10 @@ class ConnectionFaults:
         learns = faults.watching.wants(key, version)
         if not rules and not learns:
             return PASS
-        seen = self._watched.exchange_of_request(faults.watching, exchange)
+        seen = self._watched.build_exchange_of_request(faults.watching, exchange)
         look = learns and exchange.answered
         if key == FETCH and any(each.rule.action.name in _ERRORS for each in rules):
-            look = self._follow_session(exchange) or look
+            look = self._follow_fetch_session(exchange) or look
         made = Decision()
         for schedule in rules:
             if schedule.rule.side == "answer":
@@ -192,14 +192,14 @@ class ConnectionFaults:
         """The decision of all rules about an answer."""
         faults = self._faults
         key, version = exchange.api_key, exchange.version
-        seen = self._watched.exchange_of_answer(faults.watching, exchange, now_ns)
+        seen = self._watched.build_exchange_of_answer(faults.watching, exchange, now_ns)
         self._watched.learn(faults.watching, exchange, seen)
         if isinstance(exchange.memo, _Fetching) and self._sessions is not None:
-            found = body_of(exchange, "response")
+            found = decode_body_of_side(exchange, "response")
             self._sessions.follow_response(exchange.memo.asked, found[1] if found is not None else {})
         made = Decision()
         if isinstance(exchange.memo, _Forgotten):
-            frame = change_body(exchange, "response", forget_topics, exchange.memo.arguments)
+            frame = change_body(exchange, "response", mark_topics_unknown, exchange.memo.arguments)
             made = combine_decisions(exchange, made, Decision(frame))
         for schedule in faults.schedules:
             rule = schedule.rule
@@ -209,11 +209,11 @@ class ConnectionFaults:
                 made = self._add_decision_of_rule(schedule, exchange, made, now_ns)
         return made
 
-    def _follow_session(self, exchange: InterceptedExchange) -> bool:
+    def _follow_fetch_session(self, exchange: InterceptedExchange) -> bool:
         """Remember all partitions that a Fetch asks for; whether it begins a session, which its answer tells."""
         if self._sessions is None:
             self._sessions = FetchSessions()
-        found = body_of(exchange, "request")
+        found = decode_body_of_side(exchange, "request")
         if found is None:
             return False
         exchange.memo = _Fetching(found[1], self._sessions.complete_request(found[1]))
@@ -228,7 +228,7 @@ class ConnectionFaults:
             schedule.skipped += 1
             return made
         hit = schedule.count_hit(now_ns)
-        self._relay.tell_fault(exchange.correlation_id, schedule.number, schedule.rule.title, hit)
+        self._relay.log_fault(exchange.correlation_id, schedule.number, schedule.rule.title, hit)
         return combine_decisions(exchange, made, decision)
 
     def _decide_by_rule(self, schedule: Schedule, exchange: InterceptedExchange) -> Decision | None:
@@ -242,35 +242,35 @@ class ConnectionFaults:
                 return None
             return Decision(frame, mute_ns=rule.arguments.time_ns if rule.arguments.mute else 0)
         if name == "no such topic" and exchange.api_key == METADATA:
-            return _forget_topics_decision(exchange, rule.arguments)
+            return _make_unknown_topics_decision(exchange, rule.arguments)
         if name in _ERRORS:
-            return self._error_decision(schedule, exchange)
+            return self._make_error_decision(schedule, exchange)
         if name == "stale metadata":
             frame = self._faults.first_answers.find(exchange)
             return None if frame is None else Decision(frame)
         return _PLAIN[name](schedule)
 
-    def _error_decision(self, schedule: Schedule, exchange: InterceptedExchange) -> Decision | None:
+    def _make_error_decision(self, schedule: Schedule, exchange: InterceptedExchange) -> Decision | None:
         rule = schedule.rule
         code = rule.arguments.code
         if rule.action.name == "no such topic":
             since = _TOPIC_IDS_SINCE.get(exchange.api_key)
             code = UNKNOWN_TOPIC_ID if since is not None and exchange.version >= since else UNKNOWN_TOPIC
-        found = body_of(exchange, "request")
+        found = decode_body_of_side(exchange, "request")
         if found is None:
-            return Decision(b"", then=Then.CLOSE, reason=f"{_reason(schedule)}: {exchange.base} cannot be read")
+            return Decision(b"", then=Then.CLOSE, reason=f"{_format_reason(schedule)}: {exchange.base} cannot be read")
         asked = exchange.memo.whole if isinstance(exchange.memo, _Fetching) else found[1]
         answer = error_answer(exchange.api_key, exchange.version, asked, code)
         frame = error_frame(exchange.api_key, exchange.version, answer, exchange.correlation_id)
         if frame is None:
-            return Decision(b"", then=Then.CLOSE, reason=f"{_reason(schedule)}: {answer.why}")
+            return Decision(b"", then=Then.CLOSE, reason=f"{_format_reason(schedule)}: {answer.why}")
         if isinstance(exchange.memo, _Fetching) and self._sessions is not None:
             self._sessions.follow_response(exchange.memo.asked, {})
         frame = add_size_field(frame)
         return Decision(frame) if rule.side == "answer" else Decision(reply=frame)
 
 
-def may_be_in_session(version: int, client_id: bytes | None) -> Possible:
+def prefilter_fetch_session(version: int, client_id: bytes | None) -> Possible:
     """Whether a Fetch with this header may be part of a session, whose partitions only all its fetches together tell.
 
     A request outside of sessions has session id 0 and epoch -1, at a place that its header decides.
@@ -284,9 +284,9 @@ def may_be_in_session(version: int, client_id: bytes | None) -> Possible:
     return lambda data, at, stop: stop < at + end or data[at + begin : at + end] != _APART
 
 
-def _forget_topics_decision(exchange: InterceptedExchange, arguments: Arguments) -> Decision | None:
+def _make_unknown_topics_decision(exchange: InterceptedExchange, arguments: Arguments) -> Decision | None:
     """Mark a Metadata request, so that its answer loses its topics; None where it asks for none."""
-    found = body_of(exchange, "request")
+    found = decode_body_of_side(exchange, "request")
     # No list asks for all topics; so does an empty one in version 0.
     if found is None or (found[1].get("topics") == [] and exchange.version):
         return None
@@ -294,38 +294,38 @@ def _forget_topics_decision(exchange: InterceptedExchange, arguments: Arguments)
     return Decision(look=True)
 
 
-def _reason(schedule: Schedule) -> str:
+def _format_reason(schedule: Schedule) -> str:
     return f"fault {schedule.number} ({schedule.rule.title})"
 
 
 def _make_ending_decision(then: Then) -> Callable[[Schedule], Decision]:
-    return lambda schedule: Decision(b"", then=then, reason=_reason(schedule))
+    return lambda schedule: Decision(b"", then=then, reason=_format_reason(schedule))
 
 
-def _lose_decision(schedule: Schedule) -> Decision:
+def _make_lose_decision(schedule: Schedule) -> Decision:
     then = Then.CLOSE if schedule.rule.arguments.close else Then.WITHHOLD
-    return Decision(b"", then=then, reason=_reason(schedule))
+    return Decision(b"", then=then, reason=_format_reason(schedule))
 
 
-def _delay_decision(schedule: Schedule) -> Decision:
+def _make_delay_decision(schedule: Schedule) -> Decision:
     arguments = schedule.rule.arguments
     return Decision(delay_ns=arguments.time_ns + schedule.random_shift(arguments.spread_ns))
 
 
-def _cut_decision(schedule: Schedule) -> Decision:
+def _make_cut_decision(schedule: Schedule) -> Decision:
     return Decision(
-        delivery=AnswerDelivery(cut=schedule.rule.arguments.size), then=Then.CLOSE, reason=_reason(schedule)
+        delivery=AnswerDelivery(cut=schedule.rule.arguments.size), then=Then.CLOSE, reason=_format_reason(schedule)
     )
 
 
 # Actions that need not look at the frame.
 _PLAIN: Final[dict[str, Callable[[Schedule], Decision]]] = {
-    "lose answer": _lose_decision,
-    "delay": _delay_decision,
+    "lose answer": _make_lose_decision,
+    "delay": _make_delay_decision,
     "close": _make_ending_decision(Then.CLOSE),
     "reset": _make_ending_decision(Then.RESET),
     "blackhole": _make_ending_decision(Then.SWALLOW),
-    "cut": _cut_decision,
+    "cut": _make_cut_decision,
     "slice": lambda schedule: Decision(delivery=AnswerDelivery(piece=schedule.rule.arguments.size)),
     "slow": lambda schedule: Decision(delivery=AnswerDelivery(rate=schedule.rule.arguments.rate)),
     "duplicate answer": lambda _: Decision(delivery=AnswerDelivery(times=2)),
@@ -339,29 +339,31 @@ def notes(rules: Iterable[Rule]) -> list[str]:
         if rule.action.breaks:
             found.append(f"{rule.title!r} breaks the protocol: clients may react in any way")
         if rule.action.name in ("error", "error after"):
-            found += [f"{rule.title!r} closes the connection instead: {why}" for why in _apis_without_error_place(rule)]
-            if names := _warn_of_implausible_errors(rule):
+            found += [
+                f"{rule.title!r} closes the connection instead: {why}" for why in _explain_missing_error_places(rule)
+            ]
+            if names := _list_apis_without_error(rule):
                 found.append(
                     f"{rule.title!r}: brokers are not known to answer {', '.join(names)} with this error (kw errors)"
                 )
     return found
 
 
-def _named_apis(rule: Rule) -> list[int]:
+def _list_apis_of_filter(rule: Rule) -> list[int]:
     """The APIs that a rule's filter names; none where it names none."""
     meant = [key for key in KEYS if rule.selection.may_pass_api(key)]
     return meant if len(meant) < len(KEYS) else []
 
 
-def _warn_of_implausible_errors(rule: Rule) -> list[str]:
+def _list_apis_without_error(rule: Rule) -> list[str]:
     """The APIs named by a rule that brokers are not known to answer with its error."""
     error = error_name(rule.arguments.code)
-    return [api(key).name for key in _named_apis(rule) if not is_plausible_error(key, error)]
+    return [api(key).name for key in _list_apis_of_filter(rule) if not is_plausible_error(key, error)]
 
 
-def _apis_without_error_place(rule: Rule) -> Iterator[str]:
+def _explain_missing_error_places(rule: Rule) -> Iterator[str]:
     """Why answers that a rule may hit have no field for its error."""
-    meant = _named_apis(rule)
+    meant = _list_apis_of_filter(rule)
     if not meant:
         yield "where an answer has no field for it, or there is no answer"
         return

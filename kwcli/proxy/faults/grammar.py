@@ -125,19 +125,19 @@ class Rule(NamedTuple):
         """Whether the rule may hit exchanges of this API and version, as far as these decide."""
         if self.side == "connection" or (self.apis is not None and api_key not in self.apis):
             return False
-        if self.action.name == "throttle" and not _has_throttle(api_key, version):
+        if self.action.name == "throttle" and not _has_throttle_time(api_key, version):
             return False
         return self.selection.may_pass_api(api_key)
 
 
-def _has_throttle(api_key: int, version: int) -> bool:
+def _has_throttle_time(api_key: int, version: int) -> bool:
     declared = api(api_key)
     return version in declared.versions and any(
-        field.name == "throttle_time_ms" for field in _plan(api_key, version).fields
+        field.name == "throttle_time_ms" for field in _resolve_response_plan(api_key, version).fields
     )
 
 
-def _plan(api_key: int, version: int) -> Plan:
+def _resolve_response_plan(api_key: int, version: int) -> Plan:
     return resolve(api(api_key).response, version)
 
 
@@ -147,30 +147,30 @@ class _Clause(NamedTuple):
     text: str
     at: int
 
-    def words(self) -> Iterator[_Clause]:
+    def split_words(self) -> Iterator[_Clause]:
         for match in re.finditer(r"\S+", self.text):
             yield _Clause(match[0], self.at + match.start())
 
 
 def parse_rule(text: str) -> Rule:
     """The rule that a text describes. Raises RuleError."""
-    head, condition = _split(text)
-    clauses = list(_clauses(head))
+    head, condition = _split_off_filter(text)
+    clauses = list(_split_at_commas(head))
     if not clauses[0].text.strip():
-        raise _error("the action is missing", clauses[0], candidates=list(BY_NAME))
-    action, arguments, asked = _action(clauses[0])
-    limits = _limits(clauses[1:])
-    selection = _selection(condition)
-    side = _side(action, asked, selection)
-    _check_known(selection, side, condition.at if condition is not None else 0)
+        raise _make_rule_error("the action is missing", clauses[0], candidates=list(BY_NAME))
+    action, arguments, asked = _parse_action(clauses[0])
+    limits = _parse_limits(clauses[1:])
+    selection = _parse_filter(condition)
+    side = _choose_moment(action, asked, selection)
+    _refuse_unknown_fields(selection, side, condition.at if condition is not None else 0)
     apis = action.apis
     if action.name == "rewrite":
-        apis = _apis_of_path(side, arguments.path)
+        apis = _find_apis_with_path(side, arguments.path)
     title = " ".join(clauses[0].text.split())
     return Rule(text, title, action, arguments, limits, side, selection, apis)
 
 
-def _split(text: str) -> tuple[_Clause, _Clause | None]:
+def _split_off_filter(text: str) -> tuple[_Clause, _Clause | None]:
     """The part of a rule before its filter, and the filter; None where it has none."""
     match = re.search(r"""^((?:[^"',]|"[^"]*"|'[^']*'|,(?!\s*when\b))*),\s*when\b""", text)
     if match is None:
@@ -178,7 +178,7 @@ def _split(text: str) -> tuple[_Clause, _Clause | None]:
     return _Clause(text[: len(match[1])], 0), _Clause(text[match.end() :], match.end())
 
 
-def _clauses(head: _Clause) -> Iterator[_Clause]:
+def _split_at_commas(head: _Clause) -> Iterator[_Clause]:
     begun = 0
     quote = ""
     for at, sign in enumerate(head.text):
@@ -192,7 +192,7 @@ def _clauses(head: _Clause) -> Iterator[_Clause]:
     yield _Clause(head.text[begun:], begun)
 
 
-def _error(text: str, clause: _Clause, *, word: str = "", candidates: list[str] | None = None) -> RuleError:
+def _make_rule_error(text: str, clause: _Clause, *, word: str = "", candidates: list[str] | None = None) -> RuleError:
     at = clause.at + len(clause.text) - len(clause.text.lstrip())
     return RuleError(text, at + 1, word=word, candidates=candidates or ())
 
@@ -200,48 +200,50 @@ def _error(text: str, clause: _Clause, *, word: str = "", candidates: list[str] 
 # Actions
 
 
-def _action(clause: _Clause) -> tuple[Action, Arguments, When | None]:
+def _parse_action(clause: _Clause) -> tuple[Action, Arguments, When | None]:
     """The action, its arguments and the side that the text names, if any."""
-    words = list(clause.words())
+    words = list(clause.split_words())
     texts = [word.text.lower() for word in words]
     for size in (3, 2, 1):
         name = " ".join(texts[:size])
         if name in BY_NAME and name != "error after":
             break
     else:
-        raise _error(f"there is no action {words[0].text!r}", words[0], word=words[0].text, candidates=list(BY_NAME))
+        raise _make_rule_error(
+            f"there is no action {words[0].text!r}", words[0], word=words[0].text, candidates=list(BY_NAME)
+        )
     rest = words[size:]
-    read = _READERS.get(name)
+    read = _ACTION_PARSERS.get(name)
     if read is None:
         if rest:
-            raise _error(f"{name!r} takes no {rest[0].text!r}", rest[0])
+            raise _make_rule_error(f"{name!r} takes no {rest[0].text!r}", rest[0])
         return BY_NAME[name], Arguments(), None
     end = _Clause("", clause.at + len(clause.text))
     return read(BY_NAME[name], rest, end)
 
 
-_Read = Callable[[Action, list[_Clause], _Clause], tuple[Action, Arguments, "When | None"]]
+_ActionParser = Callable[[Action, list[_Clause], _Clause], tuple[Action, Arguments, "When | None"]]
 
 
 def _refuse_more_words(action: Action, words: list[_Clause]) -> None:
     if words:
-        raise _error(f"write {action.name} {action.arguments}: leave {words[0].text!r} out", words[0])
+        raise _make_rule_error(f"write {action.name} {action.arguments}: leave {words[0].text!r} out", words[0])
 
 
-def _first_word(action: Action, words: list[_Clause], end: _Clause) -> _Clause:
+def _require_first_word(action: Action, words: list[_Clause], end: _Clause) -> _Clause:
     if not words:
         raise RuleError(f"write {action.name} {action.arguments}", end.at + 1)
     return words[0]
 
 
-def _read_error(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
-    word = _first_word(action, words, end)
+def _parse_error_action(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
+    word = _require_first_word(action, words, end)
     code = int(word.text) if re.fullmatch(r"-?\d{1,5}", word.text) else find_error(word.text)
     if code is None:
         names = [row.name for row in ERRORS.values()]
-        raise _error(f"no error has the name {word.text!r}", word, word=word.text, candidates=names)
+        raise _make_rule_error(f"no error has the name {word.text!r}", word, word=word.text, candidates=names)
     if not code or not -32768 <= code <= 32767:
-        raise _error(f"{error_name(code)} is no error", word)
+        raise _make_rule_error(f"{error_name(code)} is no error", word)
     if len(words) > 1 and words[1].text.lower() == "after":
         _refuse_more_words(BY_NAME["error after"], words[2:])
         return BY_NAME["error after"], Arguments(code=code), None
@@ -249,7 +251,7 @@ def _read_error(action: Action, words: list[_Clause], end: _Clause) -> tuple[Act
     return action, Arguments(code=code), None
 
 
-def _read_lose(action: Action, words: list[_Clause], _end: _Clause) -> tuple[Action, Arguments, When | None]:
+def _parse_lose_action(action: Action, words: list[_Clause], _end: _Clause) -> tuple[Action, Arguments, When | None]:
     if [word.text.lower() for word in words[:2]] == ["then", "close"]:
         _refuse_more_words(action, words[2:])
         return action, Arguments(close=True), None
@@ -257,77 +259,81 @@ def _read_lose(action: Action, words: list[_Clause], _end: _Clause) -> tuple[Act
     return action, Arguments(), None
 
 
-def _duration(word: _Clause, text: str) -> int:
+def _parse_duration_ns(word: _Clause, text: str) -> int:
     try:
         return int(parse_duration(text) * 1e6)
     except ValueError:
-        raise _error(f"{text!r} is no duration: write 250us, 100ms or 2m; 1.5 is seconds", word) from None
+        raise _make_rule_error(f"{text!r} is no duration: write 250us, 100ms or 2m; 1.5 is seconds", word) from None
 
 
-def _read_delay(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
-    word = _first_word(action, words, end)
+def _parse_delay_action(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
+    word = _require_first_word(action, words, end)
     time, sign, spread = word.text.replace("+-", "±").partition("±")
-    length = _duration(word, time)
-    wide = _duration(word, spread) if sign else 0
+    length = _parse_duration_ns(word, time)
+    wide = _parse_duration_ns(word, spread) if sign else 0
     if wide > length:
-        raise _error(f"{spread} around {time} would be less than zero", word)
+        raise _make_rule_error(f"{spread} around {time} would be less than zero", word)
     side: When | None = None
     if len(words) > 1:
         if words[1].text.lower() not in ("request", "answer"):
-            raise _error(f"it is the request or the answer that is delayed, not {words[1].text!r}", words[1])
+            raise _make_rule_error(f"it is the request or the answer that is delayed, not {words[1].text!r}", words[1])
         side = "request" if words[1].text.lower() == "request" else "answer"
     _refuse_more_words(action, words[2:])
     return action, Arguments(time_ns=length, spread_ns=wide), side
 
 
-def _read_throttle(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
-    word = _first_word(action, words, end)
+def _parse_throttle_action(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
+    word = _require_first_word(action, words, end)
     mute = len(words) > 1 and words[1].text.lower() == "mute"
     _refuse_more_words(action, words[2 if mute else 1 :])
-    time_ns = _duration(word, word.text)
+    time_ns = _parse_duration_ns(word, word.text)
     if time_ns > 0x7FFFFFFF * 1_000_000:
-        raise _error("throttle_time_ms has room for 24 days", word)
+        raise _make_rule_error("throttle_time_ms has room for 24 days", word)
     return action, Arguments(time_ns=time_ns, mute=mute), None
 
 
-def _read_size(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
-    word = _first_word(action, words, end)
+def _parse_size_action(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
+    word = _require_first_word(action, words, end)
     _refuse_more_words(action, words[1:])
     try:
         size = parse_size(word.text.removesuffix("/s"))
     except ValueError:
-        raise _error(f"{word.text!r} is no size: write 512, 10kB or 1MiB", word) from None
+        raise _make_rule_error(f"{word.text!r} is no size: write 512, 10kB or 1MiB", word) from None
     if size < 1 and action.name != "cut":
-        raise _error("it has to be 1 byte or more", word)
+        raise _make_rule_error("it has to be 1 byte or more", word)
     return action, Arguments(size=int(size), rate=size), None
 
 
-def _read_node(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
-    word = _first_word(action, words, end)
+def _parse_leader_action(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
+    word = _require_first_word(action, words, end)
     _refuse_more_words(action, words[1:])
     if not re.fullmatch(r"-1|\d{1,9}", word.text):
-        raise _error(f"{word.text!r} is no node: write its number, or -1 for none", word)
+        raise _make_rule_error(f"{word.text!r} is no node: write its number, or -1 for none", word)
     return action, Arguments(node=int(word.text)), None
 
 
-def _read_rewrite(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
-    first = _first_word(action, words, end)
+def _parse_rewrite_action(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
+    first = _require_first_word(action, words, end)
     text = " ".join(word.text for word in words)
     path, sign, value = text.partition("=")
     head, _, tail = path.strip().partition(".")
     if not sign or head not in ("request", "response") or not tail:
-        raise _error("write rewrite request.PATH=VALUE or rewrite response.PATH=VALUE", first)
+        raise _make_rule_error("write rewrite request.PATH=VALUE or rewrite response.PATH=VALUE", first)
     side: Side = "request" if head == "request" else "response"
     try:
         steps = parse_path(tail)
     except ValueError as bad:
-        raise _error(f"{bad.args[0]!r} is no part of a path", first) from None
+        raise _make_rule_error(f"{bad.args[0]!r} is no part of a path", first) from None
     if not apis_with_path(side, tail):
-        raise _error(f"no {side} has a field {tail!r}", first)
-    return action, Arguments(path=steps, value=_value(value.strip())), "request" if side == "request" else "answer"
+        raise _make_rule_error(f"no {side} has a field {tail!r}", first)
+    return (
+        action,
+        Arguments(path=steps, value=_parse_value(value.strip())),
+        "request" if side == "request" else "answer",
+    )
 
 
-def _value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     """The value that a text means: null, true, false, a number; else the text itself, without its quotes."""
     if text[:1] in ('"', "'") and text[-1:] == text[:1] and len(text) > 1:
         return text[1:-1]
@@ -336,20 +342,20 @@ def _value(text: str) -> Any:
     return int(text) if re.fullmatch(r"-?\d+", text) else text
 
 
-_READERS: Final[dict[str, _Read]] = {
-    "error": _read_error,
-    "lose answer": _read_lose,
-    "delay": _read_delay,
-    "throttle": _read_throttle,
-    "cut": _read_size,
-    "slice": _read_size,
-    "slow": _read_size,
-    "leader": _read_node,
-    "rewrite": _read_rewrite,
+_ACTION_PARSERS: Final[dict[str, _ActionParser]] = {
+    "error": _parse_error_action,
+    "lose answer": _parse_lose_action,
+    "delay": _parse_delay_action,
+    "throttle": _parse_throttle_action,
+    "cut": _parse_size_action,
+    "slice": _parse_size_action,
+    "slow": _parse_size_action,
+    "leader": _parse_leader_action,
+    "rewrite": _parse_rewrite_action,
 }
 
 
-def _apis_of_path(side: When, path: tuple[PathStep, ...]) -> frozenset[int]:
+def _find_apis_with_path(side: When, path: tuple[PathStep, ...]) -> frozenset[int]:
     return apis_with_path("request" if side == "request" else "response", ".".join(step.name for step in path))
 
 
@@ -358,41 +364,41 @@ def _apis_of_path(side: When, path: tuple[PathStep, ...]) -> frozenset[int]:
 _LIMITS: Final = ("first", "every", "rate", "after", "for")
 
 
-def _limits(clauses: list[_Clause]) -> Limits:
+def _parse_limits(clauses: list[_Clause]) -> Limits:
     found: dict[str, Any] = {}
     for clause in clauses:
-        words = list(clause.words())
+        words = list(clause.split_words())
         if not words:
             raise RuleError("a limit or a filter is missing behind this comma", clause.at)
         name = words[0].text.lower()
         if name not in _LIMITS:
-            raise _error(
+            raise _make_rule_error(
                 f"{words[0].text!r} is no limit: {', '.join(_LIMITS)}, or when FILTER",
                 words[0],
                 word=words[0].text,
                 candidates=[*_LIMITS, "when"],
             )
         if len(words) != 2:
-            raise _error(f"write {_SYNTAX[name]}", words[0])
+            raise _make_rule_error(f"write {_SYNTAX[name]}", words[0])
         if name in found or (name == "for" and "for_ns" in found):
-            raise _error(f"there is a second {name!r}", words[0])
-        found["for_ns" if name == "for" else name] = _limit(name, words[1])
+            raise _make_rule_error(f"there is a second {name!r}", words[0])
+        found["for_ns" if name == "for" else name] = _parse_limit(name, words[1])
     return Limits(**found)
 
 
 _SYNTAX: Final = {"first": "first N", "every": "every N", "rate": "rate P%", "after": "after N", "for": "for TIME"}
 
 
-def _limit(name: str, word: _Clause) -> int | float:
+def _parse_limit(name: str, word: _Clause) -> int | float:
     if name == "for":
-        return _duration(word, word.text)
+        return _parse_duration_ns(word, word.text)
     if name == "rate":
         match = re.fullmatch(r"(\d+(?:\.\d+)?|\.\d+)%", word.text)
         if match is None or float(match[1]) > 100:
-            raise _error(f"{word.text!r} is no share: write rate 5%", word)
+            raise _make_rule_error(f"{word.text!r} is no share: write rate 5%", word)
         return float(match[1]) / 100
     if not re.fullmatch(r"\d{1,9}", word.text) or (name != "after" and not int(word.text)):
-        raise _error(f"{word.text!r} is no count: write {_SYNTAX[name]}", word)
+        raise _make_rule_error(f"{word.text!r} is no count: write {_SYNTAX[name]}", word)
     return int(word.text)
 
 
@@ -408,7 +414,7 @@ _IN_REQUESTS: Final = frozenset({"partition", "records", "key", "value"})
 _WHEN: Final = {"connection": "a client connects", "request": "the request comes", "answer": "the answer comes"}
 
 
-def _selection(condition: _Clause | None) -> Filter:
+def _parse_filter(condition: _Clause | None) -> Filter:
     if condition is None:
         return parse("")
     if not condition.text.strip():
@@ -420,16 +426,16 @@ def _selection(condition: _Clause | None) -> Filter:
         raise RuleError(error.text, at, word=error.word, candidates=error.candidates) from None
 
 
-def _side(action: Action, asked: When | None, selection: Filter) -> When:
+def _choose_moment(action: Action, asked: When | None, selection: Filter) -> When:
     """When the action happens."""
     if asked is not None:
         return asked
     if action.side != "either":
         return action.side
-    return "request" if all(known_at(atom, "request") for atom in selection.atoms()) else "answer"
+    return "request" if all(is_known_at(atom, "request") for atom in selection.atoms()) else "answer"
 
 
-def known_at(atom: Atom, side: When) -> bool:
+def is_known_at(atom: Atom, side: When) -> bool:
     """Whether the data path knows the field of a filter's `atom` at the moment `side`."""
     if atom.name in _NEVER:
         return False
@@ -444,9 +450,9 @@ def known_at(atom: Atom, side: When) -> bool:
     return atom.name.startswith(("header.", "record."))
 
 
-def _check_known(selection: Filter, side: When, begun: int) -> None:
+def _refuse_unknown_fields(selection: Filter, side: When, begun: int) -> None:
     for atom in selection.atoms():
-        if not known_at(atom, side):
+        if not is_known_at(atom, side):
             names = [atom.name, *(word for word, name in ALIASES.items() if name == atom.name)]
             place = re.search(rf"(?<![\w.])({'|'.join(map(re.escape, names))})(?![\w.])", selection.text)
             column = begun + (place.start() if place else 0) + 1
@@ -456,4 +462,4 @@ def _check_known(selection: Filter, side: When, begun: int) -> None:
 
 
 def _known_nowhere(atom: Atom) -> bool:
-    return not known_at(atom, "answer")
+    return not is_known_at(atom, "answer")

@@ -30,7 +30,7 @@ class Preset(NamedTuple):
     text: str
 
 
-def presets() -> dict[str, Preset]:
+def list_presets() -> dict[str, Preset]:
     """All presets, by name."""
     found = {}
     for each in sorted(files("kwcli.proxy.faults").joinpath("presets").iterdir(), key=lambda each: each.name):
@@ -40,7 +40,7 @@ def presets() -> dict[str, Preset]:
     return found
 
 
-def read_rule(text: str, place: str) -> Rule:
+def parse_rule_or_fail(text: str, place: str) -> Rule:
     """The rule that a text describes. Raises Failure, which names the column of the error behind `place`."""
     try:
         return parse_rule(text)
@@ -49,13 +49,13 @@ def read_rule(text: str, place: str) -> Rule:
         raise Failure(f"{place}{error.column}: {error.text}{hint}", Exit.USAGE) from None
 
 
-def read_rules(text: str, name: str) -> list[Rule]:
+def parse_rules_of_file(text: str, name: str) -> list[Rule]:
     """The rules in the text of a file. Raises Failure with line and column."""
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         indent = len(line) - len(line.lstrip())
         if line.strip() and line[indent] != "#":
-            found.append(read_rule(line.rstrip(), f"{name}:{number}:"))
+            found.append(parse_rule_or_fail(line.rstrip(), f"{name}:{number}:"))
     return found
 
 
@@ -79,7 +79,7 @@ class _RuleFile:
             raise Failure(f"{self.name}: {error.strerror}", Exit.USAGE) from None
         if len(text) > SIZE_MAX:
             raise Failure(f"{self.name} is too large for a file of rules", Exit.USAGE)
-        self.rules = read_rules(text, self.name)
+        self.rules = parse_rules_of_file(text, self.name)
 
     @property
     def changed(self) -> bool:
@@ -98,32 +98,32 @@ class RuleFiles:
     """All fault rules: those of `--fault` first, then those of each file or preset in order, then added ones."""
 
     def __init__(self, rules: Sequence[str], names: Sequence[str], seed: int, now_ns: Callable[[], int]) -> None:
-        from kwcli.proxy.faults.decider import Faults, notes  # completion asks for presets alone
+        from kwcli.proxy.faults.decider import Faults, notes  # completion asks for list_presets alone
 
         self._notes = notes
         self._given = [
-            read_rule(text, f"--fault {number}: column " if len(rules) > 1 else "--fault: column ")
+            parse_rule_or_fail(text, f"--fault {number}: column " if len(rules) > 1 else "--fault: column ")
             for number, text in enumerate(rules, 1)
         ]
-        self._parts: list[_RuleFile | list[Rule]] = [self._part(name) for name in names]
+        self._parts: list[_RuleFile | list[Rule]] = [self._read_part(name) for name in names]
         self._added: list[Rule] = []  # by the control interface
         self._removed: set[str] = set()
         self.seed = seed
-        self.faults = Faults(list(self._rules()), seed, now_ns)
+        self.faults = Faults(list(self._iterate_rules()), seed, now_ns)
 
-    def _part(self, name: str) -> _RuleFile | list[Rule]:
+    def _read_part(self, name: str) -> _RuleFile | list[Rule]:
         if not name.startswith(PRESET):
             file = _RuleFile(name)
             file.read()
             return file
-        known = presets()
+        known = list_presets()
         word = name.removeprefix(PRESET)
         if word not in known:
             hint = did_you_mean(word, known) or f": there are {', '.join(known)}"
             raise Failure(f"--faults: there is no preset {word!r}{hint}", Exit.USAGE)
-        return read_rules(known[word].text, name)
+        return parse_rules_of_file(known[word].text, name)
 
-    def _rules(self) -> Iterator[Rule]:
+    def _iterate_rules(self) -> Iterator[Rule]:
         parts = (part.rules if isinstance(part, _RuleFile) else part for part in self._parts)
         for part in (self._given, *parts, self._added):
             yield from (rule for rule in part if rule.text not in self._removed)
@@ -132,9 +132,9 @@ class RuleFiles:
         """Add a rule; its row. Raises RuleError."""
         found = parse_rule(rule)
         self._removed.discard(found.text)
-        if all(found.text != known.text for known in self._rules()):
+        if all(found.text != known.text for known in self._iterate_rules()):
             self._added.append(found)
-            self.faults.replace(list(self._rules()))
+            self.faults.replace(list(self._iterate_rules()))
         return next(row for row in self.rows() if row["rule"] == found.text)
 
     def remove(self, number: int) -> bool:
@@ -144,7 +144,7 @@ class RuleFiles:
             return False
         self._added = [rule for rule in self._added if rule.text != text]
         self._removed.add(text)
-        self.faults.replace(list(self._rules()))
+        self.faults.replace(list(self._iterate_rules()))
         return True
 
     def rows(self) -> list[dict[str, Any]]:
@@ -160,7 +160,7 @@ class RuleFiles:
         if not count:
             return []
         rules = f"{count} rule{'' if count == 1 else 's'}"
-        return [f"faults on purpose by {rules} (--seed {self.seed} repeats them)", *self._notes(self._rules())]
+        return [f"faults on purpose by {rules} (--seed {self.seed} repeats them)", *self._notes(self._iterate_rules())]
 
     def read_changed_files(self, say: Callable[[str], None]) -> None:
         """Read changed files again; `say` gets a line about each, that it was read or what is wrong with it."""
@@ -172,7 +172,7 @@ class RuleFiles:
             except Failure as failure:
                 say(f"{failure.text}; the old rules stay in force")
                 continue
-            self.faults.replace(list(self._rules()))
+            self.faults.replace(list(self._iterate_rules()))
             count = len(part.rules)
             say(f"{part.name} was read again: {count} rule{'' if count == 1 else 's'}")
             for line in self._notes(part.rules):

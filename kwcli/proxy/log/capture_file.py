@@ -130,22 +130,22 @@ class SyntheticTcp:
     """
 
     def __init__(self, client: str, server: str, time_ns: int) -> None:
-        (client_host, client_port), (server_host, server_port) = _endpoint(client), _endpoint(server)
+        (client_host, client_port), (server_host, server_port) = _parse_endpoint(client), _parse_endpoint(server)
         self._six = isinstance(client_host, IPv6Address) or isinstance(server_host, IPv6Address)
         hosts = [_pack_address(host, six=self._six) for host in (client_host, server_host)]
         self._ends = ((*hosts, client_port, server_port), (*reversed(hosts), server_port, client_port))
-        self._sum = 0 if self._six else _sum_of(hosts[0], hosts[1])
+        self._sum = 0 if self._six else _sum_ipv4_header(hosts[0], hosts[1])
         # From the time, so that the SYN of a later connection with the same ports is no copy of this one.
         first = time_ns >> 6 & _MASK
         self._next = [first, ~first & _MASK]
 
     def opening_packets(self) -> list[bytes]:
         """The packets of the handshake."""
-        packets = [self._packet(CLIENT, _SYN, acks=False)]
+        packets = [self._build_packet(CLIENT, _SYN, acks=False)]
         self._next[CLIENT] += 1
-        packets.append(self._packet(SERVER, _SYN | _ACK))
+        packets.append(self._build_packet(SERVER, _SYN | _ACK))
         self._next[SERVER] += 1
-        packets.append(self._packet(CLIENT, _ACK))
+        packets.append(self._build_packet(CLIENT, _ACK))
         return packets
 
     def data_packets(self, side: int, data: bytes) -> list[tuple[bytes, int]]:
@@ -153,27 +153,27 @@ class SyntheticTcp:
         out = []
         for at in range(0, len(data), MOST):
             piece = data[at : at + MOST] if len(data) > MOST else data
-            out.append((self._packet(side, _PSH | _ACK, piece), len(piece)))
+            out.append((self._build_packet(side, _PSH | _ACK, piece), len(piece)))
             self._next[side] = self._next[side] + len(piece) & _MASK
         return out
 
     def gap_packets(self, side: int, size: int) -> list[bytes]:
         """The packet for `size` missing bytes: the other end acknowledges them."""
         self._next[side] = self._next[side] + size & _MASK
-        return [self._packet(1 - side, _ACK)]
+        return [self._build_packet(1 - side, _ACK)]
 
     def closing_packets(self, *, reset: bool) -> list[bytes]:
         """The packets of the end: FIN of both sides, or RST."""
         if reset:
-            return [self._packet(CLIENT, _RST | _ACK)]
+            return [self._build_packet(CLIENT, _RST | _ACK)]
         packets = []
         for side in (CLIENT, SERVER):
-            packets.append(self._packet(side, _FIN | _ACK))
+            packets.append(self._build_packet(side, _FIN | _ACK))
             self._next[side] += 1
-        packets.append(self._packet(CLIENT, _ACK))
+        packets.append(self._build_packet(CLIENT, _ACK))
         return packets
 
-    def _packet(self, side: int, flags: int, data: bytes = b"", *, acks: bool = True) -> bytes:
+    def _build_packet(self, side: int, flags: int, data: bytes = b"", *, acks: bool = True) -> bytes:
         source, target, source_port, target_port = self._ends[side]
         ack = self._next[1 - side] & _MASK if acks else 0
         head = _TCP.pack(source_port, target_port, self._next[side] & _MASK, ack, 5 << 4, flags, _WINDOW, 0, 0)
@@ -186,7 +186,7 @@ class SyntheticTcp:
         return first + head + data
 
 
-def _endpoint(text: str) -> tuple[IPv4Address | IPv6Address, int]:
+def _parse_endpoint(text: str) -> tuple[IPv4Address | IPv6Address, int]:
     host, _, port = text.rpartition(":")
     try:
         address = ip_address(host.strip("[]").partition("%")[0])
@@ -201,7 +201,7 @@ def _pack_address(host: IPv4Address | IPv6Address, *, six: bool) -> bytes:
     return host.packed
 
 
-def _sum_of(first: bytes, second: bytes) -> int:
+def _sum_ipv4_header(first: bytes, second: bytes) -> int:
     """The sum of an IPv4 header between two addresses, without the packet's size, for its checksum (RFC 791)."""
     header = _IP4.pack(0x45, 0, 0, 0, _DO_NOT_FRAGMENT, _HOPS, _TCP_NUMBER, 0, first, second)
     return sum(int.from_bytes(header[at : at + 2], "big") for at in range(0, len(header), 2))

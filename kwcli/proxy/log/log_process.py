@@ -46,7 +46,7 @@ def main(descriptor: int) -> None:
     code = 0
     try:
         with socket.socket(fileno=descriptor) as sock:
-            code = _run(env, sock)
+            code = _run_log(env, sock)
     except Failure as failure:
         env.report(f"kw: {failure.text}")
         code = int(failure.code)
@@ -61,19 +61,19 @@ def main(descriptor: int) -> None:
     os._exit(code)  # a normal exit would complain about a closed standard output
 
 
-def _run(env: Environment, sock: socket.socket) -> int:
+def _run_log(env: Environment, sock: socket.socket) -> int:
     parser = Parser()
     keeping: Recorder | None = None
     reporter: Reporter | None = None
     taken = 0
-    for data in _pieces(sock):
+    for data in _receive_pieces(sock):
         taken += len(data)
         messages = parser.feed(data)
         if keeping is None and messages:
             kind, _, _, content = messages.pop(0)
             if kind != MessageKind.PLAN:
                 return 2
-            plan = LogPlan.of_json(content)
+            plan = LogPlan.from_json(content)
             env.debug = plan.debug
             plan.settings.allow_colors(env)
             shown = plan.settings
@@ -92,7 +92,7 @@ def _run(env: Environment, sock: socket.socket) -> int:
     return int(keeping is not None and keeping.failed)
 
 
-def _pieces(sock: socket.socket) -> Iterator[bytes]:
+def _receive_pieces(sock: socket.socket) -> Iterator[bytes]:
     """Bytes from the socket until its end; gives free memory back now and then, and when no bytes come."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _PATIENCE)  # settimeout would let sending wait as well
     trimmer = Trimmer()

@@ -60,7 +60,7 @@ class LogPlan(NamedTuple):
         return json.dumps({**self._asdict(), "settings": self.settings._asdict()}).encode()
 
     @classmethod
-    def of_json(cls, data: bytes) -> LogPlan:
+    def from_json(cls, data: bytes) -> LogPlan:
         """The plan that `to_json` wrote."""
         fields = json.loads(data)
         return cls(**{**fields, "settings": Settings(**fields["settings"])})

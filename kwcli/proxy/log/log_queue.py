@@ -82,7 +82,7 @@ class Reporter:
         for _, code in exchange.unexpected:
             self._found[exchange.api or "other", error_name(code)] += 1
         if self._options is not None:
-            self._records.append(_record_line(exchange, self._options))
+            self._records.append(_format_record_line(exchange, self._options))
 
     def send(self, taken: int = 0) -> None:
         """Send what was noted since, and that `taken` bytes are worked off, as far as the socket takes it at once."""
@@ -102,7 +102,7 @@ class Reporter:
             return  # sent later, or nobody reads any more
 
 
-def _record_line(exchange: Exchange, options: Options) -> bytes:
+def _format_record_line(exchange: Exchange, options: Options) -> bytes:
     """The record of an exchange as a line of JSON, without bodies where it is too long."""
     from decoders.messages.exchange_json import to_json_dict  # here, since the data path loads this module too
 
@@ -141,7 +141,7 @@ class Reports:
         self._loop = loop
         if sock is not None:
             self._sock, self._line = sock, b""
-        loop.add_reader(self._sock.fileno(), self._read)
+        loop.add_reader(self._sock.fileno(), self._read_reports)
 
     def detach(self) -> None:
         """Stop reading reports; to be called before the socket is closed."""
@@ -149,7 +149,7 @@ class Reports:
         if loop is not None and not loop.is_closed() and self._sock.fileno() >= 0:
             loop.remove_reader(self._sock.fileno())
 
-    def _read(self) -> None:
+    def _read_reports(self) -> None:
         try:
             data = self._sock.recv(READ)
         except BlockingIOError:
@@ -278,7 +278,7 @@ class LogQueue:
         """Bytes, answers and connections that were left out so far."""
         return self.dropped_bytes, self.dropped_exchanges, self.dropped_connections
 
-    def report_to(self, told: Callable[[Errors], None], record: Callable[[bytes], None] | None = None) -> None:
+    def send_reports_to(self, told: Callable[[Errors], None], record: Callable[[bytes], None] | None = None) -> None:
         """Have `told` called with errors in answers, and `record` with exchanges, where the log's plan reports them.
 
         To be called before `attach`.
@@ -360,7 +360,7 @@ class LogQueue:
             self._unseen.discard(connection)
             return
         for kind in (MessageKind.GAP, MessageKind.GAP_SERVER, MessageKind.RAW_GAP, MessageKind.RAW_GAP_SERVER):
-            self._declare(connection, kind, time_ns)
+            self._queue_gap(connection, kind, time_ns)
         self._known.pop(connection, None)
         told = f"{how}\n{clean(reason)}" if reason else how
         self._queue_now_or_late(MessageKind.CLOSED, connection, time_ns, told.encode())
@@ -382,7 +382,7 @@ class LogQueue:
                 if not self._pieces:
                     if not self._parts:
                         break
-                    self._pack()
+                    self._join_parts()
                 piece = self._pieces.popleft()
                 self._unsent = memoryview(piece)
                 self._sent_size += len(piece)
@@ -398,11 +398,11 @@ class LogQueue:
             self._queued -= sent
             self._packed -= sent
             self._unsent = self._unsent[sent:]
-        self._watch(bool(self._unsent))
+        self._watch_writable(bool(self._unsent))
         if self._queued < self._most // 2:
             self._end_overflow()
 
-    def _pack(self) -> None:
+    def _join_parts(self) -> None:
         """Join the messages that came to one piece."""
         self._pieces.append(b"".join(self._parts))
         self._parts = []
@@ -410,13 +410,13 @@ class LogQueue:
 
     def finish(self, timeout: float = 30.0) -> bool:
         """Send the rest and close; waits at most `timeout` (s). False when the log did not take everything."""
-        self._watch(False)
+        self._watch_writable(False)
         if self._due is not None:
             self._due.cancel()
             self._due = None
         if self._restarting is not None:
             self._restarting.cancel()
-            self._begin_again()
+            self._start_new_process()
         self._loop = None
         if not self.alive:
             return False
@@ -424,7 +424,7 @@ class LogQueue:
             self._sock.settimeout(timeout)
             self._over = False
             rest = [bytes(self._unsent), *self._pieces, *self._parts, *self._late]
-            self._forget()
+            self._drop_waiting_messages()
             self._sock.sendall(b"".join([*rest, self._pack_dropped_counts()]))
         except OSError:
             return False
@@ -440,14 +440,14 @@ class LogQueue:
             self._restarting.cancel()
             self._restarting = None
         self._over = True  # so that nothing is taken any more
-        self._watch(False)
+        self._watch_writable(False)
         if self._due is not None:
             self._due.cancel()
             self._due = None
         with suppress(OSError):
             self._sock.close()
 
-    def _forget(self) -> None:
+    def _drop_waiting_messages(self) -> None:
         """Drop all messages that wait."""
         self._parts, self._late, self._unsent, self._queued, self._packed = [], [], memoryview(b""), 0, 0
         self._pieces.clear()
@@ -456,7 +456,7 @@ class LogQueue:
     def _flush_soon(self) -> None:
         """Have `flush` called: soon, or at once when enough bytes wait."""
         if self._queued - self._packed > PIECE:
-            self._pack()
+            self._join_parts()
         if self._loop is None or self._watched or not self.alive:
             return
         if self._due is None:
@@ -465,7 +465,7 @@ class LogQueue:
             self._due.cancel()
             self.flush()
 
-    def _watch(self, wanted: bool) -> None:
+    def _watch_writable(self, wanted: bool) -> None:
         """Have `flush` called when the socket takes more."""
         if self._loop is None or wanted == self._watched or self._restarting is not None:
             return
@@ -493,7 +493,7 @@ class LogQueue:
             self._gaps[place] = self._gaps.get(place, 0) + size
             self.dropped_bytes += size
             return
-        self._declare(connection, kind + MessageKind.GAP, time_ns)
+        self._queue_gap(connection, kind + MessageKind.GAP, time_ns)
         self._queue_message(kind, connection, time_ns, data)
 
     def _begin_overflow(self) -> None:
@@ -524,7 +524,7 @@ class LogQueue:
         counts = COUNTS.pack(self.dropped_bytes, self.dropped_exchanges, self.dropped_connections)
         return HEAD.pack(MessageKind.DROPPED, 0, 0, len(counts)) + counts
 
-    def _declare(self, connection: int, kind: int, time_ns: int) -> None:
+    def _queue_gap(self, connection: int, kind: int, time_ns: int) -> None:
         """Send the log the size of a gap, where bytes of a connection were left out."""
         size = self._gaps.pop((connection, kind), 0)
         if size:
@@ -565,22 +565,22 @@ class LogQueue:
             self._failures = 0
         restarts, loop = self._restarts, self._loop
         if restarts is None or loop is None or self._failures >= len(restarts.pauses_s):
-            self._give_up()
+            self._go_on_without_log()
             return
         self.reports.detach()
-        self._watch(False)
+        self._watch_writable(False)
         self._sock.close()
-        self._miss(restarts.plan(self._count))
-        self._restarting = loop.call_later(restarts.pauses_s[self._failures], self._begin_again)
+        self._leave_out_unfinished(restarts.plan(self._count))
+        self._restarting = loop.call_later(restarts.pauses_s[self._failures], self._start_new_process)
         self._failures += 1
 
-    def _begin_again(self) -> None:
+    def _start_new_process(self) -> None:
         """Start another process, if the last one has ended by a defect."""
         self._restarting = None
         assert self._restarts is not None
         sock = self._restarts.start()
         if sock is None:
-            self._give_up()
+            self._go_on_without_log()
             return
         sock.setblocking(False)
         self._sock = sock
@@ -593,7 +593,7 @@ class LogQueue:
             self.reports.attach(self._loop, sock)
             self.flush()
 
-    def _miss(self, plan: bytes) -> None:
+    def _leave_out_unfinished(self, plan: bytes) -> None:
         """Leave out and count all that the old process has not worked off; tell the new one of the open connections."""
         data = b"".join([*(piece for _, piece in self._sent), *self._pieces, *self._parts, *self._late])
         end = self._sent[0][0] - len(self._sent[0][1]) if self._sent else self._taken_size
@@ -614,7 +614,7 @@ class LogQueue:
         for place, size in self._gaps.items():
             missed[place] += size
         over, self._over = self._over, False
-        self._forget()
+        self._drop_waiting_messages()
         self._sent_size = self._taken_size = 0
         self.queue_packed(plan)
         self._count += len(self._known)  # each gets another number
@@ -632,11 +632,11 @@ class LogQueue:
         if over and not self._drops:
             self.pause(False)
 
-    def _give_up(self) -> None:
+    def _go_on_without_log(self) -> None:
         """Go on without a log, whose process has ended."""
         paused = self._over and not self._drops
         self.close()
-        self._forget()
+        self._drop_waiting_messages()
         self._gaps.clear()
         if paused:
             self.pause(False)

@@ -84,32 +84,32 @@ class Recorder:
         for kind, number, time_ns, content in messages:
             kept = known.get(number)
             if kept is None:
-                self._record_unconnected(kind, number, time_ns, content)
+                self._record_message_without_connection(kind, number, time_ns, content)
                 chunks = self._chunks  # the chunks before a row of another kind were settled
             elif kind <= SERVER:
                 if kept.client is None:
                     chunks.append((kept.halves[kind], time_ns, 0, content))
                 else:
-                    self._track(kept, kept.client, kind, time_ns, content)
+                    self._record_bytes(kept, kept.client, kind, time_ns, content)
                     if kept in self._lost:
-                        self._settle()  # so that later bytes get into the file, if the redactor is in step by now
+                        self._settle_chunks()  # later bytes get into the file, if the redactor is in step by now
                         chunks = self._chunks
             elif kind == MessageKind.UPSTREAM:
                 correlation_id, sent_ns, first_ns = TIMES.unpack(content)
                 self._rows.keep_upstream_latency(kept.connection.number, correlation_id, (first_ns - sent_ns) / 1e6)
             else:
-                self._event(kept, kind, number, time_ns, content)
+                self._record_connection_message(kept, kind, number, time_ns, content)
                 chunks = self._chunks
-        self._settle()
+        self._settle_chunks()
         if self._files is not None:
             self._do_with_file(self._files.flush)
 
     def finish(self) -> None:
         """Record the end of all connections, and close rows and files: the data path has ended."""
         for number, kept in list(self._kept.items()):
-            self._drain(kept)
+            self._record_kept_bytes(kept)
             del self._kept[number]
-        self._settle()
+        self._settle_chunks()
         more = []
         if any(self._dropped):
             size, exchanges, connections = self._dropped
@@ -122,28 +122,30 @@ class Recorder:
 
     # -- messages without bytes of the traffic -------------------------------------------------------------------------
 
-    def _record_unconnected(self, kind: int, number: int, time_ns: int, content: bytes) -> None:
+    def _record_message_without_connection(self, kind: int, number: int, time_ns: int, content: bytes) -> None:
         """Take a message about no open connection."""
         if kind == MessageKind.OPENED:
-            self._open(number, time_ns, content)
+            self._open_connection(number, time_ns, content)
         elif kind == MessageKind.DROPPED:
             self._dropped = COUNTS.unpack(content)
         elif kind == MessageKind.EVENT:
-            self._settle()
+            self._settle_chunks()
             self._rows.print_event(content.decode(), time_ns, None)
 
-    def _event(self, kept: RecordedConnection, kind: int, number: int, time_ns: int, content: bytes) -> None:
+    def _record_connection_message(
+        self, kept: RecordedConnection, kind: int, number: int, time_ns: int, content: bytes
+    ) -> None:
         """Take a message about an open connection."""
         if kind in (MessageKind.GAP, MessageKind.GAP_SERVER):
             side, size = kind - MessageKind.GAP, SIZE.unpack(content)[0]
             if kept.client is not None:
-                self._track(kept, kept.client, side, time_ns, b"", size)
+                self._record_bytes(kept, kept.client, side, time_ns, b"", size)
             else:
                 self._chunks.append((kept.halves[side], time_ns, 0, Gap(size, "lost")))
         elif kind == MessageKind.CLOSED:
-            self._close(number, kept, time_ns, content)
+            self._close_connection(number, kept, time_ns, content)
         elif kind in (MessageKind.TLS, MessageKind.EVENT):
-            self._settle()
+            self._settle_chunks()
             if kind == MessageKind.EVENT:
                 self._rows.print_event(content.decode(), time_ns, kept.connection.number)
             else:
@@ -154,35 +156,35 @@ class Recorder:
         elif kind == MessageKind.DIALLED and self._files is not None:
             kept.upstream = self._begin_track(tuple(json.loads(content)), time_ns, UPSTREAM)
         elif kind in (MessageKind.RAW, MessageKind.RAW_SERVER) and kept.upstream is not None:
-            self._track(kept, kept.upstream, kind - MessageKind.RAW, time_ns, content)
+            self._record_bytes(kept, kept.upstream, kind - MessageKind.RAW, time_ns, content)
         elif kind in (MessageKind.RAW_GAP, MessageKind.RAW_GAP_SERVER) and kept.upstream is not None:
-            self._track(kept, kept.upstream, kind - MessageKind.RAW_GAP, time_ns, b"", SIZE.unpack(content)[0])
+            self._record_bytes(kept, kept.upstream, kind - MessageKind.RAW_GAP, time_ns, b"", SIZE.unpack(content)[0])
 
-    def _open(self, number: int, time_ns: int, content: bytes) -> None:
+    def _open_connection(self, number: int, time_ns: int, content: bytes) -> None:
         client, listener, upstream, *again = json.loads(content)
         self._count += 1
         connection = Connection(self._count, client, listener, time_ns, opened=not again)
         kept = self._kept[number] = RecordedConnection(connection, client, listener)
         self._rows.add_connection(connection)
         if self._rows.events and not again:
-            self._settle()
+            self._settle_chunks()
             self._rows.print_connection_event(kept.ends, "opened", time_ns, {"upstream": upstream} if upstream else {})
         if self._files is not None:
             kept.client = self._begin_track((client, listener), time_ns, CLIENTS)
 
-    def _close(self, number: int, kept: RecordedConnection, time_ns: int, content: bytes) -> None:
+    def _close_connection(self, number: int, kept: RecordedConnection, time_ns: int, content: bytes) -> None:
         word, _, reason = content.decode().partition("\n")
         how: How = "rst" if word == "rst" else "fin"
-        self._drain(kept)
+        self._record_kept_bytes(kept)
         for track in (kept.client, kept.upstream):
             if track is not None:
-                self._write(track, time_ns, track.talk.closing_packets(reset=how == "rst"))
+                self._write_packets(track, time_ns, track.talk.closing_packets(reset=how == "rst"))
         self._chunks.append((kept.connection.first, time_ns, 0, Close(how)))
         del self._kept[number]
         self._lost.discard(kept)
         self._ended.append(kept.connection.number)
         if self._rows.events:
-            self._settle()
+            self._settle_chunks()
             self._rows.print_connection_event(kept.ends, "closed", time_ns, {"how": word, "reason": reason or None})
 
     # -- the file ------------------------------------------------------------------------------------------------------
@@ -192,23 +194,23 @@ class Recorder:
         track = CaptureTrack(
             SyntheticTcp(ends[0], ends[1], time_ns), interface, None if self._reveal else Redactor(self._seen)
         )
-        self._write(track, time_ns, track.talk.opening_packets())
+        self._write_packets(track, time_ns, track.talk.opening_packets())
         return track
 
-    def _track(
+    def _record_bytes(
         self, kept: RecordedConnection, track: CaptureTrack, side: int, time_ns: int, data: bytes, gap: int = 0
     ) -> None:
         """Pass bytes, or a gap of them, through the redactor into the file, then to the rows."""
         if track.redactor is None:
             pieces = [LoggedChunk(side, time_ns, data, gap)]
         else:
-            pieces = track.redactor.gap(side, time_ns, gap) if gap else track.redactor.feed(side, time_ns, data)
+            pieces = track.redactor.take_gap(side, time_ns, gap) if gap else track.redactor.feed(side, time_ns, data)
             if track is kept.client and track.redactor.lost:
                 self._lost.add(kept)
         for piece in pieces:
             self._write_piece(kept, track, piece)
 
-    def _drain(self, kept: RecordedConnection) -> None:
+    def _record_kept_bytes(self, kept: RecordedConnection) -> None:
         """Record what the redactors of a connection still keep."""
         for track in (kept.client, kept.upstream):
             if track is not None and track.redactor is not None:
@@ -222,15 +224,15 @@ class Recorder:
         shown = piece.shown if piece.cut is None else piece.shown[: piece.cut]
         at = 0
         for packet, size in track.talk.data_packets(side, bytes(shown)):
-            number = self._write(track, time_ns, [packet])
+            number = self._write_packets(track, time_ns, [packet])
             rows.append((half, time_ns, number, data[at : at + size] if size < len(data) else data))
             at += size
         left_out = piece.gap or len(data) - at
         if left_out:
-            number = self._write(track, time_ns, track.talk.gap_packets(side, left_out))
+            number = self._write_packets(track, time_ns, track.talk.gap_packets(side, left_out))
             rows.append((half, time_ns, number, Gap(piece.gap, "lost") if piece.gap else data[at:]))
 
-    def _write(self, track: CaptureTrack, time_ns: int, packets: list[bytes]) -> int:
+    def _write_packets(self, track: CaptureTrack, time_ns: int, packets: list[bytes]) -> int:
         """Write packets to the file; the number of the last one, 0 without a file."""
         files = self._files
         if files is None:
@@ -250,7 +252,7 @@ class Recorder:
 
     # -- the end of a batch --------------------------------------------------------------------------------------------
 
-    def _settle(self) -> None:
+    def _settle_chunks(self) -> None:
         if self._chunks:
             chunks, self._chunks = self._chunks, []
             self._rows.add_chunks(chunks)
@@ -258,9 +260,9 @@ class Recorder:
             self._rows.forget_connection(number)
         self._ended = []
         if self._lost:
-            self._find_step()
+            self._resume_lost_redactors()
 
-    def _find_step(self) -> None:
+    def _resume_lost_redactors(self) -> None:
         """Let redactors that are out of step go on where the engine has found frames again."""
         for kept in list(self._lost):
             redactor = kept.client.redactor if kept.client is not None else None
@@ -268,12 +270,12 @@ class Recorder:
                 continue
             for side in redactor.lost:
                 direction = kept.halves[side].state
-                if isinstance(direction, FrameDirection) and _in_step(direction):
-                    redactor.in_step(side, direction.left)
+                if isinstance(direction, FrameDirection) and _is_in_step(direction):
+                    redactor.resume_side(side, direction.left)
             if not redactor.lost:
                 self._lost.discard(kept)
 
 
-def _in_step(direction: FrameDirection) -> bool:
+def _is_in_step(direction: FrameDirection) -> bool:
     """Whether the engine knows where the next frame of a direction begins."""
     return direction.unframed is None and not direction.doubt and (direction.need > 0 or not direction.parts)

@@ -52,7 +52,7 @@ class LoggedChunk:
         self.gap = gap  # how many bytes are missing; then `data` is empty
         self.waits = False  # for the rest of a frame
 
-    def star(self, at: int, end: int) -> None:
+    def hide_bytes(self, at: int, end: int) -> None:
         """Replace the bytes from `at` to `end` by stars."""
         if at < end:
             if not isinstance(self.shown, bytearray):
@@ -95,10 +95,10 @@ class FrameTracker:
         piece.waits = True
         return place
 
-    def star(self, start: int, stop: int) -> None:
+    def hide_bytes(self, start: int, stop: int) -> None:
         """Replace bytes of the waiting chunks by stars, by their places."""
         for place, piece in self.pieces:
-            piece.star(max(start - place, 0), min(stop - place, len(piece.data)))
+            piece.hide_bytes(max(start - place, 0), min(stop - place, len(piece.data)))
 
     def release(self) -> None:
         """Let the chunks pass that came before the bytes kept by the framer."""
@@ -159,7 +159,7 @@ class Redactor:
         """The sides that are out of step, once all chunks were returned."""
         return [] if self._queue else [tracker.side for tracker in self._trackers if tracker.lost]
 
-    def in_step(self, side: int, left: int = 0) -> None:
+    def resume_side(self, side: int, left: int = 0) -> None:
         """Follow a side again: a frame begins after `left` more bytes, which are starred."""
         tracker = self._trackers[side]
         tracker.stop()
@@ -173,8 +173,8 @@ class Redactor:
             tracker.place += len(data)
             return [piece]
         self._queue.append(piece)
-        self._follow(tracker, piece)
-        return self._ready()
+        self._follow_frames_of_chunk(tracker, piece)
+        return self._take_finished_chunks()
 
     def _is_without_secrets(self, tracker: FrameTracker, data: bytes) -> bool:
         """Whether `data` is one whole frame without secrets, or more of one: the usual case, fast. False: unsure."""
@@ -208,10 +208,10 @@ class Redactor:
                 return False
         elif may_have_secret(key, version, "request"):
             return False
-        self._register(correlation_id, (key, version))
+        self._remember_request(correlation_id, (key, version))
         return True
 
-    def gap(self, side: int, time_ns: int, size: int) -> list[LoggedChunk]:
+    def take_gap(self, side: int, time_ns: int, size: int) -> list[LoggedChunk]:
         """Take note that `size` bytes of a side are missing; the chunks that may be written now."""
         self._queue.append(LoggedChunk(side, time_ns, b"", size))
         tracker = self._trackers[side]
@@ -219,7 +219,7 @@ class Redactor:
         rest = framer.left
         if framer.kept:
             rest = 0 if tracker.size is None else tracker.size + SIZE_FIELD - framer.kept
-            self._blind(tracker)
+            self._hide_unfinished_frame(tracker)
             tracker.blind = True
         if rest and size <= rest and not tracker.lost:
             framer.left = rest - size
@@ -228,31 +228,31 @@ class Redactor:
         else:
             tracker.stop(lost=True)
             self._doubt = True
-        return self._ready()
+        return self._take_finished_chunks()
 
     def finish(self) -> list[LoggedChunk]:
         """End the connection: the kept chunks, with unfinished frames starred."""
         for tracker in self._trackers:
             if tracker.framer.kept:
-                self._blind(tracker)
-        return self._ready()
+                self._hide_unfinished_frame(tracker)
+        return self._take_finished_chunks()
 
-    def _ready(self) -> list[LoggedChunk]:
+    def _take_finished_chunks(self) -> list[LoggedChunk]:
         queue = self._queue
         out = []
         while queue and not queue[0].waits:
             out.append(queue.popleft())
         return out
 
-    def _blind(self, tracker: FrameTracker) -> None:
+    def _hide_unfinished_frame(self, tracker: FrameTracker) -> None:
         """Star all of an unfinished frame but its header."""
         place = tracker.place - tracker.framer.kept
-        shown = SIZE_FIELD if tracker.size is None or self._sasl.tokens else _head(tracker.side)
-        tracker.star(place + shown, tracker.place)
+        shown = SIZE_FIELD if tracker.size is None or self._sasl.tokens else _header_size(tracker.side)
+        tracker.hide_bytes(place + shown, tracker.place)
         tracker.framer.drop_held()
         tracker.release()
 
-    def _follow(self, tracker: FrameTracker, piece: LoggedChunk) -> None:
+    def _follow_frames_of_chunk(self, tracker: FrameTracker, piece: LoggedChunk) -> None:
         """Go through the frames that a chunk has bytes of."""
         framer, data = tracker.framer, piece.data
         begun = tracker.add(piece) - framer.kept  # the place of the first byte to look at
@@ -261,17 +261,17 @@ class Redactor:
         elif framer.wanted:
             frame, at = framer.collect_frame(data)
             if frame is not None:
-                self._finish(tracker, frame, begun)
-                self._frames(tracker, data, at, tracker.place - len(data))
+                self._hide_secrets_of_frame(tracker, frame, begun)
+                self._follow_frames(tracker, data, at, tracker.place - len(data))
         else:
             at = framer.skip_rest(data)
             if tracker.blind:
-                piece.star(0, at)
+                piece.hide_bytes(0, at)
             if not framer.left:
-                self._frames(tracker, framer.join_kept(data), at, begun)
+                self._follow_frames(tracker, framer.join_kept(data), at, begun)
         tracker.release()
 
-    def _frames(self, tracker: FrameTracker, data: bytes, begin: int, place: int) -> None:
+    def _follow_frames(self, tracker: FrameTracker, data: bytes, begin: int, place: int) -> None:
         """Go through the frames of `data` from `begin` on; `place` is the place of its first byte."""
         end = len(data)
         for at, size in tracker.framer.frames(data, begin):
@@ -285,34 +285,42 @@ class Redactor:
                 return
             tracker.size = size
             stop = min(at + SIZE_FIELD + size, end)
-            head = data[at : at + min(SIZE_FIELD + size, _head(tracker.side))]
-            if len(head) < min(SIZE_FIELD + size, _head(tracker.side)):
+            head = data[at : at + min(SIZE_FIELD + size, _header_size(tracker.side))]
+            if len(head) < min(SIZE_FIELD + size, _header_size(tracker.side)):
                 tracker.framer.keep_rest(data, at)
                 return
-            shown = self._asks(tracker, head) if tracker.side == CLIENT else self._answers(tracker, head)
+            shown = (
+                self._count_shown_bytes_of_request(tracker, head)
+                if tracker.side == CLIENT
+                else self._count_shown_bytes_of_answer(tracker, head)
+            )
             if shown == WHOLE and size > HELD_MOST:
                 shown = SIZE_FIELD if tracker.code is None else len(head)
             if shown == WHOLE:
                 frame = tracker.framer.take_whole(data, at, size)
                 if frame is None:
                     return
-                self._finish(tracker, frame, start)
+                self._hide_secrets_of_frame(tracker, frame, start)
             elif shown is not None:
                 tracker.blind = True
-                tracker.star(start + shown, place + stop)
+                tracker.hide_bytes(start + shown, place + stop)
             tracker.first = False
         if tracker.framer.kept:
             tracker.begin_frame()
 
-    def _finish(self, tracker: FrameTracker, frame: bytes, place: int) -> None:
+    def _hide_secrets_of_frame(self, tracker: FrameTracker, frame: bytes, place: int) -> None:
         """Star the secrets of a frame that was kept until it was whole."""
-        for start, stop in self._request(tracker, frame) if tracker.side == CLIENT else self._response(tracker, frame):
-            tracker.star(place + start, place + stop)
+        for start, stop in (
+            self._find_hidden_in_request(tracker, frame)
+            if tracker.side == CLIENT
+            else self._find_hidden_in_answer(tracker, frame)
+        ):
+            tracker.hide_bytes(place + start, place + stop)
         tracker.first = False
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
-    def _asks(self, tracker: FrameTracker, head: bytes) -> int | None:
+    def _count_shown_bytes_of_request(self, tracker: FrameTracker, head: bytes) -> int | None:
         """How many bytes of a request are shown: None all; WHOLE: the whole frame has to be decoded first."""
         if len(head) < _REQUEST.size or self._sasl.phase != SaslPhase.KAFKA:
             return WHOLE
@@ -322,12 +330,12 @@ class Redactor:
         if self._doubt and not ApiReader(key, version, _NO_NEEDS).layouts("request"):
             return WHOLE  # more likely a token than a request of a later version
         tracker.code = (key, version)
-        self._register(correlation_id, tracker.code)
+        self._remember_request(correlation_id, tracker.code)
         if key == FETCH:
             return None if self._seen.metadata else WHOLE
         return WHOLE if (key, version) == _HANDSHAKE or may_have_secret(key, version, "request") else None
 
-    def _register(self, correlation_id: int, code: Code) -> None:
+    def _remember_request(self, correlation_id: int, code: Code) -> None:
         asked = self._asked
         if len(asked) >= IN_FLIGHT_MAX:
             asked.oldest()
@@ -337,18 +345,18 @@ class Redactor:
         else:
             asked[correlation_id] = code
 
-    def _request(self, tracker: FrameTracker, frame: bytes) -> list[tuple[int, int]]:
+    def _find_hidden_in_request(self, tracker: FrameTracker, frame: bytes) -> list[tuple[int, int]]:
         """The (start, stop) places of the bytes to hide in a request, or in a token."""
         code = tracker.code
         if code is None:
-            code = _request_code(frame)
+            code = _decode_request_code(frame)
             if code is None:
                 if tracker.first:
                     self._sasl.opened_with_token()
                 self._sasl.wait(None)
                 return [(SIZE_FIELD, len(frame))]
             self._sasl.phase = SaslPhase.KAFKA
-            self._register(_REQUEST.unpack_from(frame)[3], code)
+            self._remember_request(_REQUEST.unpack_from(frame)[3], code)
         key, _ = code
         if code == _HANDSHAKE:
             try:
@@ -361,10 +369,10 @@ class Redactor:
             return []
         spans, whole = find_secrets(frame, "request", code)
         if key in ECHOING and whole:
-            self._remember(_REQUEST.unpack_from(frame)[3], [frame[start:stop] for start, stop in spans])
+            self._remember_secrets(_REQUEST.unpack_from(frame)[3], [frame[start:stop] for start, stop in spans])
         return spans
 
-    def _remember(self, correlation_id: int, secrets: list[bytes]) -> None:
+    def _remember_secrets(self, correlation_id: int, secrets: list[bytes]) -> None:
         known = self._secrets
         known.pop(correlation_id, None)
         if sum(map(len, secrets)) <= REMEMBERED_SIZE:
@@ -374,7 +382,7 @@ class Redactor:
 
     # -- answers -------------------------------------------------------------------------------------------------------
 
-    def _answers(self, tracker: FrameTracker, head: bytes) -> int | None:
+    def _count_shown_bytes_of_answer(self, tracker: FrameTracker, head: bytes) -> int | None:
         """How many bytes of an answer are shown: None all; WHOLE: the whole frame has to be decoded first."""
         correlation_id = _RESPONSE.unpack(head)[1] if len(head) == _RESPONSE.size else None
         code = None if correlation_id is None else self._asked.first(correlation_id)
@@ -392,7 +400,7 @@ class Redactor:
             return WHOLE if self._seen.metadata else None
         return WHOLE if code == _HANDSHAKE or may_have_secret(*code, "response") else None
 
-    def _response(self, tracker: FrameTracker, frame: bytes) -> list[tuple[int, int]]:
+    def _find_hidden_in_answer(self, tracker: FrameTracker, frame: bytes) -> list[tuple[int, int]]:
         assert tracker.code is not None
         if tracker.code == _HANDSHAKE:
             try:
@@ -441,7 +449,7 @@ def find_secrets(
     return sorted(spans), whole
 
 
-def _request_code(frame: bytes) -> Code | None:
+def _decode_request_code(frame: bytes) -> Code | None:
     """API key and version of a frame that decodes as a request to its last byte; None for any other."""
     try:
         request = decode_request(frame[SIZE_FIELD:])
@@ -450,5 +458,5 @@ def _request_code(frame: bytes) -> Code | None:
     return request.api_key, request.api_version
 
 
-def _head(side: int) -> int:
+def _header_size(side: int) -> int:
     return _REQUEST.size if side == CLIENT else _RESPONSE.size

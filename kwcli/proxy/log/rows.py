@@ -111,10 +111,10 @@ class LogRows:
 
     def _write_event(self, row: dict[str, Any]) -> None:
         if self.events:
-            self._guard(self._output.write, orjson.dumps(row_json(row), option=orjson.OPT_APPEND_NEWLINE))
-            self._guard(self._output.settle)
+            self._guard_output(self._output.write, orjson.dumps(row_json(row), option=orjson.OPT_APPEND_NEWLINE))
+            self._guard_output(self._output.settle)
 
-    def _login(self, exchange: Exchange) -> None:
+    def _print_login(self, exchange: Exchange) -> None:
         """Print a row about a login, with the first request after it."""
         login, number = exchange.login, exchange.connection_info.number
         if login is None or exchange.api_key in LOGGING_IN or self._logins.get(number) == login:
@@ -124,14 +124,14 @@ class LogRows:
 
     def add_chunks(self, chunks: list[Chunk]) -> None:
         """Take chunks, and print the rows that are settled by them."""
-        self._show(self.pairer.feed(chunks))
+        self._print_rows(self.pairer.feed(chunks))
 
     def finish(self, more: list[str]) -> None:
         """Settle and print the open exchanges, then say the summary; `more` goes behind its counts."""
-        self._show(self.pairer.finish())
+        self._print_rows(self.pairer.finish())
         if self.listening:
-            self._guard(self._renderer.close)
-            self._guard(self._output.flush)
+            self._guard_output(self._renderer.close)
+            self._guard_output(self._output.flush)
         if not self._settings.quiet:
             renderer = self._renderer
             lines = closing_lines(
@@ -148,12 +148,12 @@ class LogRows:
                     count = count_of(self._decided[name], "exchange")
                     self._env.report(f"kw: {count} {text} (-f {name} shows them)")
 
-    def _show(self, rows: list[Settled]) -> None:
+    def _print_rows(self, rows: list[Settled]) -> None:
         for row in rows:
             if isinstance(row, Exchange):
-                self._mark(row)
+                self._add_latency_and_decisions(row)
                 if self.events:
-                    self._login(row)
+                    self._print_login(row)
                 if self._reporter is not None:
                     self._reporter.add(row)
         if not rows or not self.listening:
@@ -163,10 +163,10 @@ class LogRows:
             self._renderer.learn_from(rows)
             rows = [row for row in rows if row.kind == "exchange" and selection.matches(row)]
         self._shown += len(rows) - sum(map(isinstance, rows, repeat(Skipped)))
-        self._guard(self._renderer.write, rows)
-        self._guard(self._output.settle)
+        self._guard_output(self._renderer.write, rows)
+        self._guard_output(self._output.settle)
 
-    def _mark(self, exchange: Exchange) -> None:
+    def _add_latency_and_decisions(self, exchange: Exchange) -> None:
         """Add to an exchange what is not in its bytes: the broker's latency, and decisions about it."""
         extra = exchange.extra
         if extra is None:
@@ -186,7 +186,7 @@ class LogRows:
             extra |= _merge_decisions(self._decisions.pop((exchange.connection_info.number, correlation_id), []))
             self._decided.update(extra.keys() & _DECIDED.keys())
 
-    def _guard(self, write: Any, *arguments: Any) -> None:
+    def _guard_output(self, write: Any, *arguments: Any) -> None:
         """Write rows. A reader that has gone ends the rows only; any other error (a full disk) is reported, too."""
         if not self.listening:
             return

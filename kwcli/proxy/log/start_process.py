@@ -51,17 +51,17 @@ class Log:
         self._plan = plan
         self._streams = (stdout, stderr)
         self._plans = 0  # how many were sent
-        ours, self.process = self._launch()
-        self.queue = make_queue(ours, Restarts(self._message, self._restart, pauses_s))
-        self.queue.queue_packed(self._message(0))
+        ours, self.process = self._start_process()
+        self.queue = make_queue(ours, Restarts(self._make_plan_message, self._restart_process, pauses_s))
+        self.queue.queue_packed(self._make_plan_message(0))
 
-    def _message(self, connections: int) -> bytes:
+    def _make_plan_message(self, connections: int) -> bytes:
         """The first message to a process: the plan, after so many connections."""
         content = self._plan._replace(restarted=self._plans, connections=connections).to_json()
         self._plans += 1
         return HEAD.pack(MessageKind.PLAN, 0, 0, len(content)) + content
 
-    def _restart(self) -> socket.socket | None:
+    def _restart_process(self) -> socket.socket | None:
         """Start another process; returns its socket, or None where the last one has ended as it should.
 
         A process has no other reason to close the socket than its end, so one that is still there is killed.
@@ -72,12 +72,12 @@ class Log:
         if 0 <= self.process.returncode != DEFECT:
             return None
         try:
-            ours, self.process = self._launch()
+            ours, self.process = self._start_process()
         except OSError:
             return None
         return ours
 
-    def _launch(self) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    def _start_process(self) -> tuple[socket.socket, subprocess.Popen[bytes]]:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         for each in (ours, theirs):
             each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
@@ -152,7 +152,7 @@ def start(
 ) -> Log:
     """Start the log's process, by default with our `stdout` and `stderr`. Raises Failure: the file cannot be made."""
     if plan.write is not None:
-        _check(plan.write)
+        _check_writable(plan.write)
 
     def make_queue(sock: socket.socket, restarts: Restarts) -> LogQueue:
         return LogQueue(sock, overflow=overflow, most=most, pause=pause, say=say, restarts=restarts)
@@ -160,7 +160,7 @@ def start(
     return Log(plan, make_queue, stdout=stdout, stderr=stderr, pauses_s=pauses_s)
 
 
-def _check(name: str) -> None:
+def _check_writable(name: str) -> None:
     """Raise Failure where the file cannot be written, before the proxy listens."""
     try:
         open(name, "ab", opener=open_private).close()

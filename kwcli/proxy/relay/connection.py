@@ -110,7 +110,7 @@ class Shared(Protocol):
     def report(self, relay: Relay, text: str, *, loud: bool) -> None:
         """Say what happened to a connection; without -v only where it is `loud`."""
 
-    def note(self, text: str, relay: Relay) -> None:
+    def say_once(self, text: str, relay: Relay) -> None:
         """Say a text that people should know, once; how often it came is said at the end."""
 
 
@@ -130,8 +130,8 @@ class Relay:
         self.peer = ""
         self._target = listener.targets[0]
         self.upstream = format_address(self._target)
-        self.receivers: tuple[Take, Take] = (self._from_client, self.handle_broker_bytes)
-        self.write_server: Take = self.write
+        self.receivers: tuple[Take, Take] = (self._handle_client_bytes, self.handle_broker_bytes)
+        self.write_server: Take = self.write_to_broker
         self._proxy = proxy
         self._log_queue = proxy.log_queue
         self._both = proxy.both
@@ -171,11 +171,11 @@ class Relay:
             self.pause(True)
         if self._meter is not None:
             self._meter.count_client()
-        self._dialling = asyncio.get_running_loop().create_task(self._dial())
+        self._dialling = asyncio.get_running_loop().create_task(self._dial_broker())
 
-    async def _dial(self) -> None:
+    async def _dial_broker(self) -> None:
         proxy = self._proxy
-        targets = proxy.listeners.brokers_of(self.listener)
+        targets = proxy.listeners.find_brokers_behind(self.listener)
         reached = await dial_first(targets, proxy.dialler, proxy.backoff, lambda: self.server)
         self._dialling = None
         if reached.target is not None:
@@ -189,18 +189,21 @@ class Relay:
             self.server.close()
         else:
             if self._log_queue is not None:
-                self._log_queue.log_opened(self.number, self.peer, self.client.local, self.upstream, now_ns())
+                self._log_queue.log_opened(self.number, self.peer, self.client.local_address, self.upstream, now_ns())
                 self._log_tls(self._log_queue)
             self._proxy.report(self, f"to {self.upstream}", loud=False)
             if self._both is not None:
                 self._log_dialled(self._both)
             self._log_in()
             if self._both is not None:
-                self.receivers = (self._from_client, partial(self._log_and_handle, self._both, self.receivers[SERVER]))
+                self.receivers = (
+                    self._handle_client_bytes,
+                    partial(self._log_and_handle, self._both, self.receivers[SERVER]),
+                )
             self.client.resume_reading(DIALLING)
             early, self._early = self._early, []
             if early:
-                self._from_client(b"".join(early))
+                self._handle_client_bytes(b"".join(early))
             if self._early_end:
                 self.eof_received(self.client)
 
@@ -213,7 +216,7 @@ class Relay:
         """Begin the proxy's own login, where it has one, before anything of the client is sent."""
         self._login = self._proxy.login(self, self._target)
         if self._login is not None:
-            self.receivers = (self._from_client, self._login.from_server)
+            self.receivers = (self._handle_client_bytes, self._login.from_server)
             self.write_server = self._login.to_server
             self._login.begin_login()
 
@@ -222,7 +225,7 @@ class Relay:
         link = self.server.transport
         assert link is not None
         log_queue.log_dialled(
-            self.number, self.server.local, format_address(link.get_extra_info("peername")[:2]), now_ns()
+            self.number, self.server.local_address, format_address(link.get_extra_info("peername")[:2]), now_ns()
         )
 
     def pause(self, paused: bool) -> None:
@@ -237,16 +240,16 @@ class Relay:
         log_queue.log_raw(self.number, SERVER, now_ns(), data)
         take(data)
 
-    def write(self, data: bytes) -> None:
+    def write_to_broker(self, data: bytes) -> None:
         """Send to the broker."""
         if self._both is not None:
             self._both.log_raw(self.number, CLIENT, now_ns(), data)
         if self.server.transport is not None:
             self.server.transport.write(data)
 
-    def note(self, text: str) -> None:
+    def say_once(self, text: str) -> None:
         """Say a text that people should know, once."""
-        self._proxy.note(text, self)
+        self._proxy.say_once(text, self)
 
     def pause_for_login(self, paused: bool) -> None:
         """Read nothing from the client while the proxy logs in; `paused` False: go on."""
@@ -261,7 +264,7 @@ class Relay:
 
     # Bytes
 
-    def _from_client(self, data: bytes) -> None:
+    def _handle_client_bytes(self, data: bytes) -> None:
         if self._dialling is not None:
             self._early.append(data)
             self.client.pause_again()
@@ -275,7 +278,7 @@ class Relay:
         if len(commands) == 1 and commands[0][0] == SEND_SERVER:
             self.write_server(commands[0][1])
         else:
-            self._run(commands)
+            self._carry_out_commands(commands)
 
     def handle_broker_bytes(self, data: bytes) -> None:
         """Handle the broker's bytes, without its answers to the proxy's own login."""
@@ -283,78 +286,78 @@ class Relay:
         if len(commands) == 1 and commands[0][0] == SEND_CLIENT and self._log_queue is None and self._meter is None:
             self.client.transport.write(commands[0][1])  # type: ignore[union-attr]  # the client is there first
         else:
-            self._run(commands)
+            self._carry_out_commands(commands)
         if self._ending:
             self._end_if_done()
 
     def apply_decision(self, exchange: InterceptedExchange, decision: Decision) -> None:
         """Carry out the awaited decision about a frame of this connection."""
         if not self.over:
-            self._run(self.core.apply_decision(exchange, decision, now_ns()))
+            self._carry_out_commands(self.core.apply_decision(exchange, decision, now_ns()))
             if self._ending:
                 self._end_if_done()
 
-    def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
+    def log_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
         """Have the log say that a fault rule has done something to an exchange."""
         if self._log_queue is not None:
             said = {"rule": rule, "action": action, "hit": hit}
             self._log_queue.log_decision(self.number, {"id": correlation_id, "fault": said}, now_ns())
 
-    def tell_refusal(self, correlation_id: int, by: str, reason: str) -> None:
+    def log_refusal(self, correlation_id: int, by: str, reason: str) -> None:
         """Have the log say which option does not serve a request."""
         if self._log_queue is not None:
             said = {"by": by, "reason": reason}
             self._log_queue.log_decision(self.number, {"id": correlation_id, "refused": said}, now_ns())
 
-    def _timer_expired(self, side: int) -> None:
+    def _resume_delayed_frame(self, side: int) -> None:
         """Go on with a delayed frame, or a piece of one: its time has come."""
         if not self.over:
-            self._run(self.core.timer_expired(side, now_ns()))
+            self._carry_out_commands(self.core.timer_expired(side, now_ns()))
             if self._ending:
                 self._end_if_done()
 
     def _end_if_done(self) -> None:
-        if self.core.idle:
+        if self.core.is_idle:
             self.end("the client closed the connection", how="fin")
 
-    def _go_on(self, side: int) -> None:
+    def _resume_side_in_turn(self, side: int) -> None:
         """Handle the rest of a side's bytes: other connections have had their turn."""
         if self.over:
             return
         self._yielded = False
-        self._run(self.core.go_on(side, now_ns()))
+        self._carry_out_commands(self.core.resume_turn(side, now_ns()))
         if not self._yielded:
             self._proxy.turns.run_later(
-                partial(self._side(side).resume_reading, TURN)
+                partial(self._socket_of_side(side).resume_reading, TURN)
             )  # reading on takes a turn as well
         if self._ending:
             self._end_if_done()
 
-    def _run(self, commands: list[Command]) -> None:
+    def _carry_out_commands(self, commands: list[Command]) -> None:
         """Carry out commands in order, then the commands that answers to RESOLVE and RESERVE return."""
         for command in commands:
             what = command[0]
             if what == SEND_CLIENT:
-                self._to_client(command[1])
+                self._send_to_client(command[1])
             elif what == SEND_SERVER:
                 self.write_server(command[1])
             elif what == RESOLVE:
                 listeners, found, told = self._proxy.listeners, command[2], command[3]
                 if told is None:
-                    where = listeners.listen_for(found)
+                    where = listeners.open_listeners_for(found)
                 else:
-                    listeners.listen_for(told)
-                    where = listeners.addresses_of(found)
+                    listeners.open_listeners_for(told)
+                    where = listeners.find_listener_addresses(found)
                 if self._metrics is not None:
                     self._metrics.rewritten += 1
                 commands += self.core.resume_after_resolution(command[1], where, now_ns())
             elif what == RESERVE:
-                if self._reserve(command[1]):
+                if self._reserve_memory(command[1]):
                     commands += self.core.reserved(now_ns())
             else:
                 self._carry_out(what, command)
 
-    def _to_client(self, data: bytes) -> None:
+    def _send_to_client(self, data: bytes) -> None:
         if self._meter is not None:
             self._meter.sent += len(data)
         if self._log_queue is not None:
@@ -367,20 +370,20 @@ class Relay:
             self.room.release_when_drained(command[1])
         elif what == YIELD:
             self._yielded = True
-            self._side(command[1]).pause_reading(TURN)
-            self._proxy.turns.run_later(partial(self._go_on, command[1]))
+            self._socket_of_side(command[1]).pause_reading(TURN)
+            self._proxy.turns.run_later(partial(self._resume_side_in_turn, command[1]))
         elif what in _DECIDED:
             self._carry_out_decided(what, command)
         elif what == PAUSE_FOR_ANSWERS:
-            self._side(command[1]).pause_reading(AWAITS_ANSWERS)
+            self._socket_of_side(command[1]).pause_reading(AWAITS_ANSWERS)
         elif what == RESUME_AFTER_ANSWERS:
-            self._side(command[1]).resume_reading(AWAITS_ANSWERS)
+            self._socket_of_side(command[1]).resume_reading(AWAITS_ANSWERS)
         elif what == END:
-            self._end_of(command[1])
+            self._end_side(command[1])
         elif what == CLOSE:
             self.end(command[1], loud=command[2])
         elif what == NOTE:
-            self._proxy.note(command[1], self)
+            self._proxy.say_once(command[1], self)
         elif what == ANSWERED:
             _, correlation_id, sent_ns, first_ns, api_key = command
             if self._log_queue is not None:
@@ -393,11 +396,11 @@ class Relay:
     def _carry_out_decided(self, what: int, command: Command) -> None:
         """Carry out a command that comes from a decision about a frame."""
         if what == PAUSE_FOR_DECISION:
-            self._side(command[1]).pause_reading(AWAITS_DECISION)
+            self._socket_of_side(command[1]).pause_reading(AWAITS_DECISION)
         elif what == RESUME_AFTER_DECISION:
-            self._side(command[1]).resume_reading(AWAITS_DECISION)
+            self._socket_of_side(command[1]).resume_reading(AWAITS_DECISION)
         elif what == TIMER:
-            asyncio.get_running_loop().call_later(command[2] / 1e9, self._timer_expired, command[1])
+            asyncio.get_running_loop().call_later(command[2] / 1e9, self._resume_delayed_frame, command[1])
         elif what == MUTE:
             self.client.pause_reading(MUTED)
             asyncio.get_running_loop().call_later(command[1] / 1e9, self.client.resume_reading, MUTED)
@@ -406,20 +409,20 @@ class Relay:
             self.client.reset()
             self.server.reset()
 
-    def _side(self, side: int) -> SocketHalf:
+    def _socket_of_side(self, side: int) -> SocketHalf:
         return self.client if side == CLIENT else self.server
 
-    def _reserve(self, size: int) -> bool:
+    def _reserve_memory(self, size: int) -> bool:
         """Take room for a frame that will be buffered; False: there is none, the broker is not read until then."""
         if self.room.reserve(size):
             return True
         self.server.pause_reading(AWAITS_ROOM)
-        self.room.wait(size, self._read_after_grant)
+        self.room.wait_for_room(size, self._read_after_grant)
         return False
 
     def _read_after_grant(self) -> None:
         self.server.resume_reading(AWAITS_ROOM)
-        self._run(self.core.reserved(now_ns()))
+        self._carry_out_commands(self.core.reserved(now_ns()))
 
     # Full and empty buffers
 
@@ -440,25 +443,25 @@ class Relay:
         if self.over:
             return False
         if side is self.server:
-            self._broker_left()
+            self._handle_broker_eof()
             return False
         if self._dialling is not None:
             self._early_end = True
             return True
-        self._run(self.core.client_eof(now_ns()))
-        if self.core.idle and not self.over:
+        self._carry_out_commands(self.core.client_eof(now_ns()))
+        if self.core.is_idle and not self.over:
             self.end("the client closed the connection", how="fin")
         return not self.over
 
-    def _end_of(self, side: int) -> None:
+    def _end_side(self, side: int) -> None:
         if side == SERVER and self._login is not None:
             self._login.end()
         elif side == SERVER:
-            self.end_server()
+            self.end_broker_side()
         elif self.client.transport is not None and self.client.transport.can_write_eof():
             self.client.transport.write_eof()
 
-    def end_server(self) -> None:
+    def end_broker_side(self) -> None:
         """Tell the broker that no more bytes come."""
         link = self.server.transport
         if link is None or link.is_closing():
@@ -468,15 +471,15 @@ class Relay:
         else:
             self._ending = True
 
-    def _broker_left(self) -> None:
+    def _handle_broker_eof(self) -> None:
         if self._login is not None:
             self._login.server_eof()
         if not self.over:
-            self._run(self.core.server_eof())
+            self._carry_out_commands(self.core.server_eof())
 
     def connection_lost(self, side: SocketHalf, error: Exception | None) -> None:
         """Handle that a socket is closed: end the connection."""
-        if side is self.server and self.core.swallowed:
+        if side is self.server and self.core.is_swallowed:
             return
         if side is self.server and not self.over:
             alert = self._proxy.dialler.describe_tls_alert(self._target, error)
@@ -492,11 +495,11 @@ class Relay:
             if error is not None:
                 other.reset()
             # Clients may leave at any time, for example during a long poll.
-            loud = self.core.inside_request if side is self.client else bool(waiting)
+            loud = self.core.is_inside_request if side is self.client else bool(waiting)
             where = " inside a request" if side is self.client and loud else ""
             self.end(f"the {who} {verb} the connection{where}{waiting}", loud=loud, how="rst" if error else "fin")
         if self.client.lost:
-            self._forget()
+            self._forget_connection()
 
     def end(self, reason: str, *, loud: bool = False, how: How = "proxy") -> None:
         """Close both sides, once their buffers are sent; `reason` is for people."""
@@ -524,11 +527,11 @@ class Relay:
     def drain(self) -> bool:
         """Take no more requests; whether the connection is closed, which it is once nothing is in flight."""
         self.client.pause_reading(DRAINING)
-        if self.core.idle and self._dialling is None:
+        if self.core.is_idle and self._dialling is None:
             self.end("the proxy ends")
         return self.over
 
-    def _forget(self) -> None:
+    def _forget_connection(self) -> None:
         self.room.release_all()
         if self.deciding is not None:
             self.deciding.end_connection()

@@ -74,7 +74,7 @@ class AnswerDelivery(NamedTuple):
     piece: int = 0  # bytes; 0: all at once
     rate: float = 0.0  # bytes a second; 0: as fast as it goes
 
-    def steps(self, frame: bytes) -> list[tuple[int, bytes]]:
+    def split_into_steps(self, frame: bytes) -> list[tuple[int, bytes]]:
         """The pieces of a frame, each with the ns to wait before it."""
         data = frame * self.times
         if self.cut is not None:
@@ -162,29 +162,31 @@ class DecidedFrames:
     def __init__(self) -> None:
         self._due: tuple[InterceptedExchange, Decision] | None = None
 
-    def _do_or_wait(
+    def _apply_or_wait(
         self, exchange: InterceptedExchange, decision: Decision | None, now_ns: int, out: list[Command]
     ) -> None:
         """Carry a decision out, or wait for it (None) or for its time."""
         if decision is None:
-            self._block(out)
+            self._block_direction(out)
         elif decision.delay_ns > 0:
             self._due = (exchange, decision)
-            self._block(out)
+            self._block_direction(out)
             out.append((TIMER, self._side, decision.delay_ns))
         else:
-            self._carry_out(exchange, decision, now_ns, out)
+            self._apply_decision(exchange, decision, now_ns, out)
 
-    def _do_due(self, now_ns: int, out: list[Command]) -> None:
+    def _apply_due(self, now_ns: int, out: list[Command]) -> None:
         """Carry out the delayed decision: its time has come."""
         if self._due is not None:
             (exchange, decision), self._due = self._due, None
-            self._carry_out(exchange, decision, now_ns, out)
+            self._apply_decision(exchange, decision, now_ns, out)
 
-    def _block(self, out: list[Command]) -> None:
+    def _block_direction(self, out: list[Command]) -> None:
         raise NotImplementedError
 
-    def _carry_out(self, exchange: InterceptedExchange, decision: Decision, now_ns: int, out: list[Command]) -> None:
+    def _apply_decision(
+        self, exchange: InterceptedExchange, decision: Decision, now_ns: int, out: list[Command]
+    ) -> None:
         raise NotImplementedError
 
 

@@ -33,24 +33,24 @@ class SharedMemory:
         self.used += size
         return True
 
-    def wait(self, owner: Hashable, size: int, granted: Callable[[], None]) -> None:
+    def wait_for_room(self, owner: Hashable, size: int, granted: Callable[[], None]) -> None:
         """Take `size` bytes for `owner` when there is room, then call `granted`."""
         self._queue.append((owner, size, granted))
 
     def release(self, size: int) -> None:
         """Give room back."""
         self.used -= size
-        self._grant()
+        self._grant_waiting()
 
-    def forget(self, owner: Hashable) -> None:
+    def forget_owner(self, owner: Hashable) -> None:
         """Remove an owner from those that wait for room."""
         self._queue = deque(each for each in self._queue if each[0] != owner)
-        self._grant()
+        self._grant_waiting()
 
     def _fits(self, size: int) -> bool:
         return not self.used or self.used + size <= self.total
 
-    def _grant(self) -> None:
+    def _grant_waiting(self) -> None:
         while self._queue and self._fits(self._queue[0][1]):
             _, size, granted = self._queue.popleft()
             self.used += size
@@ -83,14 +83,14 @@ class MemoryShare:
             return True
         return False
 
-    def wait(self, size: int, granted: Callable[[], None]) -> None:
+    def wait_for_room(self, size: int, granted: Callable[[], None]) -> None:
         """Take room for a frame when there is some, then call `granted`."""
 
         def count_granted() -> None:
             self._taken += size
             granted()
 
-        self._shared_memory.wait(self, size, count_granted)
+        self._shared_memory.wait_for_room(self, size, count_granted)
 
     def release_when_drained(self, size: int) -> None:
         """Give back the room of a frame that was sent; where the client's buffer is full, once it has drained."""
@@ -115,7 +115,7 @@ class MemoryShare:
 
     def wait_no_more(self) -> None:
         """Stop waiting for room: the connection ends."""
-        self._shared_memory.forget(self)
+        self._shared_memory.forget_owner(self)
 
     def release_all(self) -> None:
         """Give back all room of the connection: the client has gone."""

@@ -21,7 +21,7 @@ _HINTS: Final = {
 }
 
 
-def about_mechanism(name: str) -> str | None:
+def hint_about_mechanism(name: str) -> str | None:
     """A hint for people about a SASL mechanism that may not work through a proxy; None for others."""
     return _HINTS.get(name)
 
@@ -79,13 +79,13 @@ def find_rule(number: int) -> RequestRule:
     found = KNOWN.get(number)
     if found is None:
         key, version = _to_signed(number >> 16), _to_signed(number & 0xFFFF)
-        found = RequestRule(key, version, _reads(key, version), _answer(key, version))
+        found = RequestRule(key, version, _choose_reads(key, version), _choose_answer(key, version))
         if key in NAMES:  # a client that makes up numbers fills no memory
             KNOWN[number] = found
     return found
 
 
-def _reads(key: int, version: int) -> int:
+def _choose_reads(key: int, version: int) -> int:
     most = highest_version(key)
     if most is not None and version > most:
         return REFUSE
@@ -96,7 +96,7 @@ def _reads(key: int, version: int) -> int:
     return TELL if key in BYSTANDERS else NOTHING
 
 
-def _answer(key: int, version: int) -> int:
+def _choose_answer(key: int, version: int) -> int:
     if key == API_VERSIONS:
         return CAP
     if key == SASL_HANDSHAKE and version == 0:
@@ -122,10 +122,10 @@ def read_acks(version: int, data: bytes, at: int, end: int) -> int:
                 return _to_signed(data[place] << 8 | data[place + 1])
             if data[place : place + 2] == (_BARE if version >= 9 else _NOBODY):
                 return _to_signed(data[place + 2] << 8 | data[place + 3])
-    return _acks(version, data, at, end)
+    return _read_unusual_acks(version, data, at, end)
 
 
-def _acks(version: int, data: bytes, at: int, end: int) -> int:
+def _read_unusual_acks(version: int, data: bytes, at: int, end: int) -> int:
     """The acks of an unusual Produce request: with tags in the header, or with a transactional id."""
     at = read_request_head(data, at, end).body
     if version >= 3:  # a transactional id, nullable

@@ -39,7 +39,7 @@ from kwcli.proxy.relay.request_handling import (
     TELL,
     WANTED,
     RequestRule,
-    about_mechanism,
+    hint_about_mechanism,
 )
 from kwcli.proxy.relay.responses import Responses
 from kwcli.proxy.relay.rewrite import highest_version
@@ -141,43 +141,43 @@ class Requests(DecidedFrames):
             if self._begun is not None:
                 state.in_flight.append((*self._begun, now_ns))
                 self._begun = None
-            self._read(data, at, 0, now_ns, out)
+            self._read_frames(data, at, 0, now_ns, out)
         elif framer.wanted:
-            self._collect(data, now_ns, out)
+            self._collect_intercepted(data, now_ns, out)
         elif state.sasl.phase == _HANDSHAKE:
             self._waiting.append(data)
         elif self._strange:
-            self._open(data, now_ns, out)
+            self._read_first_bytes(data, now_ns, out)
         elif framer.kept:
             # The bytes that were kept have been sent already, unless deciders are asked.
             sent = framer.kept if self._interventions is None else 0
-            self._read(framer.join_kept(data), 0, sent, now_ns, out)
+            self._read_frames(framer.join_kept(data), 0, sent, now_ns, out)
         else:
-            self._read(data, 0, 0, now_ns, out)
+            self._read_frames(data, 0, 0, now_ns, out)
         return out
 
-    def go_on(self, now_ns: int) -> list[Command]:
+    def resume_turn(self, now_ns: int) -> list[Command]:
         """Handle the bytes that had to wait for their turn."""
         out: list[Command] = []
         if self._late is not None and not self._blocked and not self._state.closed:
             (data, at), self._late = self._late, None
-            self._read(data, at, at, now_ns, out)
+            self._read_frames(data, at, at, now_ns, out)
         return out
 
     def apply_decision(self, exchange: InterceptedExchange, decision: Decision, now_ns: int) -> list[Command]:
         """Carry out the awaited decision about a request."""
         out: list[Command] = []
         if not self._state.closed:
-            self._do_or_wait(exchange, decision, now_ns, out)
-            self._unblock(now_ns, out)
+            self._apply_or_wait(exchange, decision, now_ns, out)
+            self._resume_behind_request(now_ns, out)
         return out
 
     def timer_expired(self, now_ns: int) -> list[Command]:
         """Send a delayed request: its time has come."""
         out: list[Command] = []
         if self._due is not None and not self._state.closed:
-            self._do_due(now_ns, out)
-            self._unblock(now_ns, out)
+            self._apply_due(now_ns, out)
+            self._resume_behind_request(now_ns, out)
         return out
 
     def login_answered(self, now_ns: int) -> list[Command]:
@@ -187,12 +187,12 @@ class Requests(DecidedFrames):
         return out if self._state.crowded else [*out, (RESUME_AFTER_ANSWERS, CLIENT)]
 
     @property
-    def inside(self) -> bool:
+    def is_inside_request(self) -> bool:
         """Whether the end of a request is still to come."""
         return self._framer.inside
 
     @property
-    def blocked(self) -> bool:
+    def is_blocked(self) -> bool:
         """Whether a request waits for a decision, or for its time."""
         return self._blocked
 
@@ -203,7 +203,7 @@ class Requests(DecidedFrames):
             self._ended = True
             return out
         while self._late is not None and not self._blocked and not self._state.closed:
-            out += (command for command in self.go_on(now_ns) if command[0] != YIELD)
+            out += (command for command in self.resume_turn(now_ns) if command[0] != YIELD)
         if self._blocked:
             self._ended = True
         if self._state.closed or self._blocked:
@@ -213,32 +213,36 @@ class Requests(DecidedFrames):
         self._waiting.clear()
         if rest:
             out.append((SEND_SERVER, rest))
-        if self.inside:
+        if self.is_inside_request:
             out.append((NOTE, "the client closed the connection inside a request"))
         return [*out, (END, SERVER)]
 
-    def _open(self, data: bytes, now_ns: int, out: list[Command]) -> None:
+    def _read_first_bytes(self, data: bytes, now_ns: int, out: list[Command]) -> None:
         """Read the first bytes of the connection, or refuse them, or keep them until there are enough."""
         data = self._framer.join_kept(data)
         if len(data) >= SIZE_FIELD and not 8 <= SIZE.unpack_from(data)[0] <= REQUEST_MAX:
-            self._refuse(data, 0, out)
+            self._close_for_wrong_size(data, 0, out)
         elif len(data) < _SHORTEST:
             self._framer.keep_rest(data, 0)
         else:
             self._strange = False
             if data[4] == _TOKEN:
                 self._state.sasl.opened_with_token()
-                self._hint(GSSAPI, out)
-            self._read(data, 0, 0, now_ns, out)
+                self._note_mechanism_hint(GSSAPI, out)
+            self._read_frames(data, 0, 0, now_ns, out)
 
-    def _read(self, data: bytes, at: int, sent: int, now_ns: int, out: list[Command]) -> None:
+    def _read_frames(self, data: bytes, at: int, sent: int, now_ns: int, out: list[Command]) -> None:
         """Read the frames from `at` on; the first `sent` bytes were sent to the broker before."""
         state = self._state
         sasl = state.sasl
         self._sent = sent
         while True:
             phase = sasl.phase
-            at = self._requests(data, at, now_ns, out) if phase == _KAFKA else self._tokens(data, at, now_ns, out)
+            at = (
+                self._read_requests(data, at, now_ns, out)
+                if phase == _KAFKA
+                else self._read_tokens(data, at, now_ns, out)
+            )
             if state.closed:
                 return
             if self._late is not None:
@@ -270,7 +274,7 @@ class Requests(DecidedFrames):
             self._state.crowded = True
             out.append((PAUSE_FOR_ANSWERS, CLIENT))
 
-    def _requests(self, data: bytes, at: int, now_ns: int, out: list[Command]) -> int:
+    def _read_requests(self, data: bytes, at: int, now_ns: int, out: list[Command]) -> int:
         """Note the requests from `at` on as in flight; where the last request that was understood ends."""
         state = self._state
         in_flight = state.in_flight
@@ -284,7 +288,7 @@ class Requests(DecidedFrames):
             left -= 1
             size, number, correlation_id = _unpack(data, at)
             if not 8 <= size <= REQUEST_MAX:
-                self._refuse(data, at, out)
+                self._close_for_wrong_size(data, at, out)
                 return at
             rule = known.get(number) or self._request_rules.find(number)
             stop = at + SIZE_FIELD + size
@@ -327,7 +331,7 @@ class Requests(DecidedFrames):
     def _keep_rest(self, data: bytes, at: int, out: list[Command]) -> None:
         """Keep the bytes behind the last request whose header is whole, or refuse them."""
         if len(data) - at >= SIZE_FIELD and not 8 <= SIZE.unpack_from(data, at)[0] <= REQUEST_MAX:
-            self._refuse(data, at, out)
+            self._close_for_wrong_size(data, at, out)
         else:
             self._framer.stop_at(data, at)
 
@@ -336,13 +340,13 @@ class Requests(DecidedFrames):
     ) -> bool | None:
         """Read more of a request than its header; whether it is answered, None: not known yet, or refused."""
         if rule.reads == ACKS:
-            return self._acks(rule, data, at, stop, out)
+            return self._is_answered_by_acks(rule, data, at, stop, out)
         if rule.reads == REFUSE:
             most = highest_version(rule.api_key)
             reason = (
                 f"{rule} would be answered with addresses in a layout that kw does not know (it knows up to {most})"
             )
-            self._stop(data, at, reason, out)
+            self._close_with_reason(data, at, reason, out)
             return None
         if rule.reads == TELL:
             name = api(rule.api_key).name
@@ -350,24 +354,26 @@ class Requests(DecidedFrames):
             out.append((NOTE, text))
             return True
         if rule.reads == HINT:
-            self._hint(request_handling.read_mechanism(data, at, min(stop, len(data))), out)
+            self._note_mechanism_hint(request_handling.read_mechanism(data, at, min(stop, len(data))), out)
             return True
         assert rule.reads == MECHANISM
         if stop > len(data):
             if stop - at > _JUDGED_MAX:
-                self._stop(data, at, f"a {rule} of {in_bytes(stop - at)}", out)
+                self._close_with_reason(data, at, f"a {rule} of {in_bytes(stop - at)}", out)
             return None
         mechanism = request_handling.read_mechanism(data, at, stop)
         self._state.sasl.follow_handshake_request(mechanism)
-        self._hint(mechanism, out)
+        self._note_mechanism_hint(mechanism, out)
         return True
 
-    def _hint(self, mechanism: str, out: list[Command]) -> None:
-        hint = about_mechanism(mechanism)
+    def _note_mechanism_hint(self, mechanism: str, out: list[Command]) -> None:
+        hint = hint_about_mechanism(mechanism)
         if hint is not None:
             out.append((NOTE, hint))
 
-    def _acks(self, rule: RequestRule, data: bytes, at: int, stop: int, out: list[Command]) -> bool | None:
+    def _is_answered_by_acks(
+        self, rule: RequestRule, data: bytes, at: int, stop: int, out: list[Command]
+    ) -> bool | None:
         end = min(stop, len(data))
         try:
             return request_handling.read_acks(rule.version, data, at, end) != 0
@@ -375,7 +381,7 @@ class Requests(DecidedFrames):
             if end == stop:
                 return True  # the request is broken: the broker will say so, or close
             if end - at > _DEEP_MAX:
-                self._stop(data, at, f"a {rule} with a header of more than {_DEEP_MAX} bytes", out)
+                self._close_with_reason(data, at, f"a {rule} with a header of more than {_DEEP_MAX} bytes", out)
             return None
         except DecodeError:
             return True
@@ -411,31 +417,31 @@ class Requests(DecidedFrames):
         stop = at + SIZE_FIELD + size
         end = len(data)
         if stop > end:
-            self._give_on(data, at, out)
+            self._send_bytes_before(data, at, out)
             self._framer.want_frame(size)
             self._framer.collect_frame(data, at)
             self._wanted = (rule, correlation_id)
             self._sent = end
             return end
-        exchange = self._exchange(rule, correlation_id, data[at:stop] if at or stop < end else data, now_ns, out)
+        exchange = self._make_exchange(rule, correlation_id, data[at:stop] if at or stop < end else data, now_ns, out)
         assert self._interventions is not None
         decision = self._interventions.request(exchange, now_ns)
         if decision is not None and decision[:-1] == PASS[:-1]:
-            self._in_flight(exchange, decision, now_ns)  # its bytes are sent with those around it
+            self._note_in_flight(exchange, decision, now_ns)  # its bytes are sent with those around it
             return stop
-        self._give_on(data, at, out)
+        self._send_bytes_before(data, at, out)
         self._sent = stop
-        self._do_or_wait(exchange, decision, now_ns, out)
+        self._apply_or_wait(exchange, decision, now_ns, out)
         if self._blocked:
             self._late = (data, stop)
         return stop
 
-    def _give_on(self, data: bytes, at: int, out: list[Command]) -> None:
+    def _send_bytes_before(self, data: bytes, at: int, out: list[Command]) -> None:
         """Send the bytes before a request that is intercepted."""
         if at > self._sent:
             out.append((SEND_SERVER, data[self._sent : at]))
 
-    def _collect(self, data: bytes, now_ns: int, out: list[Command]) -> None:
+    def _collect_intercepted(self, data: bytes, now_ns: int, out: list[Command]) -> None:
         """Take more of a request that is intercepted; ask deciders about it once it is whole."""
         frame, at = self._framer.collect_frame(data)
         if frame is None:
@@ -444,16 +450,16 @@ class Requests(DecidedFrames):
         assert self._interventions is not None
         (rule, correlation_id), self._wanted = self._wanted, None
         self._sent = 0
-        exchange = self._exchange(rule, correlation_id, frame, now_ns, out)
-        self._do_or_wait(exchange, self._interventions.request(exchange, now_ns), now_ns, out)
+        exchange = self._make_exchange(rule, correlation_id, frame, now_ns, out)
+        self._apply_or_wait(exchange, self._interventions.request(exchange, now_ns), now_ns, out)
         if self._state.closed:
             return
         if self._blocked:
             self._late = (data, at)
         elif at < len(data):
-            self._read(data, at, at, now_ns, out)
+            self._read_frames(data, at, at, now_ns, out)
 
-    def _exchange(
+    def _make_exchange(
         self, rule: WantedRule, correlation_id: int, frame: bytes, now_ns: int, out: list[Command]
     ) -> InterceptedExchange:
         """The exchange that an intercepted request begins."""
@@ -461,46 +467,48 @@ class Requests(DecidedFrames):
         answered = self._read_beyond_header(base, frame, 0, len(frame), out) if base.reads else True
         return InterceptedExchange(base, correlation_id, frame, now_ns, answered=answered is not False)
 
-    def _block(self, out: list[Command]) -> None:
+    def _block_direction(self, out: list[Command]) -> None:
         if not self._blocked:
             self._blocked = True
             out.append((PAUSE_FOR_DECISION, CLIENT))
 
-    def _unblock(self, now_ns: int, out: list[Command]) -> None:
+    def _resume_behind_request(self, now_ns: int, out: list[Command]) -> None:
         """Go on with the bytes behind a request that was decided about."""
         state = self._state
         if state.closed or self._due is not None:
             return
         self._blocked = False
-        out += self.go_on(now_ns)
+        out += self.resume_turn(now_ns)
         if state.closed or self._blocked:
             return
         out.append((RESUME_AFTER_DECISION, CLIENT))
         if self._ended:
             out += self.finish(now_ns)
 
-    def _carry_out(self, exchange: InterceptedExchange, decision: Decision, now_ns: int, out: list[Command]) -> None:
+    def _apply_decision(
+        self, exchange: InterceptedExchange, decision: Decision, now_ns: int, out: list[Command]
+    ) -> None:
         state = self._state
         if decision.reply is not None:
             exchange.answer = LOCAL
             exchange.response = decision.reply
             exchange.decision = decision
-            self._release(exchange)
+            self._release_kept_bytes(exchange)
             if exchange.answered and not state.withheld:
                 state.in_flight.append((exchange.correlation_id, exchange, now_ns))
                 state.local += 1
-                self._responses.answer(now_ns, out)
+                self._responses.send_own_answers(now_ns, out)
             return
         frame = exchange.request if decision.frame is None else decision.frame
         if frame:
             out.append((SEND_SERVER, frame))
-            self._in_flight(exchange, decision, now_ns)
+            self._note_in_flight(exchange, decision, now_ns)
         else:
-            self._release(exchange)
+            self._release_kept_bytes(exchange)
         if decision.then is not Then.GO_ON:
-            self._responses.end(decision, out)
+            self._responses.end_by_decision(decision, out)
 
-    def _in_flight(self, exchange: InterceptedExchange, decision: Decision, now_ns: int) -> None:
+    def _note_in_flight(self, exchange: InterceptedExchange, decision: Decision, now_ns: int) -> None:
         """Note a request that was decided about as in flight."""
         state = self._state
         state.silent = not exchange.answered
@@ -508,13 +516,13 @@ class Requests(DecidedFrames):
         if exchange.answered:
             state.in_flight.append((exchange.correlation_id, exchange if look else exchange.base, now_ns))
         if not look:
-            self._release(exchange)
+            self._release_kept_bytes(exchange)
 
-    def _release(self, exchange: InterceptedExchange) -> None:
+    def _release_kept_bytes(self, exchange: InterceptedExchange) -> None:
         assert self._interventions is not None
         self._interventions.release_bytes(exchange.kept)
 
-    def _tokens(self, data: bytes, begin: int, now_ns: int, out: list[Command]) -> int:
+    def _read_tokens(self, data: bytes, begin: int, now_ns: int, out: list[Command]) -> int:
         """Note the bare SASL tokens from `begin` on as in flight; where the last frame known to be a token ends."""
         state = self._state
         sasl = state.sasl
@@ -528,7 +536,7 @@ class Requests(DecidedFrames):
                 return at
             left -= 1
             if not 0 <= size <= REQUEST_MAX:
-                self._refuse(data, at, out)
+                self._close_for_wrong_size(data, at, out)
                 return at
             stop = at + SIZE_FIELD + size
             if not sasl.left:
@@ -537,7 +545,7 @@ class Requests(DecidedFrames):
                     self._framer.keep_rest(data, at)
                     return at
                 if request_verdict(data[at:shown], 0) != NO:
-                    self._logged_in()
+                    self._end_login()
                     return at
             sasl.follow_token_answer()
             if stop > end:
@@ -546,24 +554,24 @@ class Requests(DecidedFrames):
                 state.in_flight.append((0, request_handling.TOKENS, now_ns))
         return end
 
-    def _logged_in(self) -> None:
+    def _end_login(self) -> None:
         """End the login, since a request came in place of a token: the last token of GSSAPI has no answer."""
         state = self._state
         state.sasl.phase = SaslPhase.KAFKA
         while state.in_flight and state.in_flight[-1][1] is request_handling.TOKENS:
             state.in_flight.pop()
 
-    def _refuse(self, data: bytes, at: int, out: list[Command]) -> None:
+    def _close_for_wrong_size(self, data: bytes, at: int, out: list[Command]) -> None:
         """Close the connection: the bytes at `at` cannot be a size field."""
         (size,) = SIZE.unpack_from(data, at)
-        self._stop(
+        self._close_with_reason(
             data,
             at,
             f"the client sent no Kafka request, but a size of {size}{describe_bytes(data[at:])}",
             out,
         )
 
-    def _stop(self, data: bytes, at: int, reason: str, out: list[Command]) -> None:
+    def _close_with_reason(self, data: bytes, at: int, reason: str, out: list[Command]) -> None:
         if at > self._sent:
             out.append((SEND_SERVER, data[self._sent : at]))
-        out.append(self._state.close(reason))
+        out.append(self._state.make_close_command(reason))

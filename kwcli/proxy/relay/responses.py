@@ -137,7 +137,7 @@ class Responses(DecidedFrames):
         self._last: int | None = None
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """Whether bytes of an answer are buffered here."""
         return (self._blocked and not self._state.withheld) or self._framer.inside
 
@@ -156,27 +156,27 @@ class Responses(DecidedFrames):
             at = framer.skip_rest(data)
             if at == len(data) and not self._state.local:
                 return [(SEND_CLIENT, data)]
-            self._read(data, at, 0, now_ns, out)
+            self._read_answers(data, at, 0, now_ns, out)
         elif framer.wanted:
-            self._collect(data, now_ns, out)
+            self._collect_buffered(data, now_ns, out)
         else:
-            self._read(framer.join_kept(data) if framer.kept else data, 0, 0, now_ns, out)
+            self._read_answers(framer.join_kept(data) if framer.kept else data, 0, 0, now_ns, out)
         if self._state.local:
-            self.answer(now_ns, out)
+            self.send_own_answers(now_ns, out)
         return self._resume_client(out) if self._state.crowded else out
 
     def resume_after_reservation(self, now_ns: int) -> list[Command]:
         """Go on: there is room for the frame that begins with the waiting bytes."""
         self._blocked = False
-        return self._resume(now_ns)
+        return self._resume_waiting(now_ns)
 
-    def go_on(self, now_ns: int) -> list[Command]:
+    def resume_turn(self, now_ns: int) -> list[Command]:
         """Go on with the waiting bytes: other connections have had their turn."""
         if not self._yielded or self._state.closed:
             return []
         self._yielded = self._blocked = False
         self._turn = TURN
-        return self._resume(now_ns)
+        return self._resume_waiting(now_ns)
 
     def resume_after_resolution(self, ticket: int, where: Mapping[int, Address], now_ns: int) -> list[Command]:
         """Rewrite and send the frame with this ticket; nodes of the frame that are not in `where` have no listener."""
@@ -189,41 +189,47 @@ class Responses(DecidedFrames):
         try:
             rewritten = self._rewritten_answers.rewrite_answer(reading, frame, where)
         except RewriteFailed as failure:
-            return [*self._release_reserved(), self._state.close(f"{rule} cannot be passed on: {failure.text}")]
+            return [
+                *self._release_reserved(),
+                self._state.make_close_command(f"{rule} cannot be passed on: {failure.text}"),
+            ]
         out: list[Command] = []
         if rewritten.stripped:
             out.append((NOTE, f"addresses of new leaders were left out of a {rule}: a node has no listener"))
-        self._send(rewritten.frame, out)
-        return out if self._blocked else out + self._resume(now_ns)
+        self._send_answer(rewritten.frame, out)
+        return out if self._blocked else out + self._resume_waiting(now_ns)
 
     def finish(self) -> list[Command]:
         """Handle the broker's end: send what was kept back, and close."""
         if self._state.withheld:
-            return [self._state.close("the broker closed the connection", loud=False)]
+            return [self._state.make_close_command("the broker closed the connection", loud=False)]
         if self._blocked:
             self._ended = True
             return []
         waiting = self._state.in_flight
         part = b"" if self._framer.wanted else self._framer.join_held()
         if part and (what := describe_bytes(part)).startswith(":"):  # a TLS alert has seven bytes
-            return [*self._release_reserved(), self._state.close(f"the broker sent no Kafka response{what}")]
+            return [
+                *self._release_reserved(),
+                self._state.make_close_command(f"the broker sent no Kafka response{what}"),
+            ]
         streamed = bool(waiting) and waiting[0][1].answer in (STREAM, TOKEN)
         out: list[Command] = [(SEND_CLIENT, part)] if part and streamed else []
         out += self._release_reserved()
         text = "the broker closed the connection"
-        if self.busy:
+        if self.is_busy:
             text += " inside an answer"
         if waiting:
             text += f" with {len(waiting)} unanswered, {waiting[0][1]} first"
-        elif self._state.silent and not self.busy:
+        elif self._state.silent and not self.is_busy:
             text += " after a Produce with acks=0: brokers do so when the Produce failed"
-        loud = bool(waiting) or self.busy or self._state.silent
+        loud = bool(waiting) or self.is_busy or self._state.silent
         if self._state.gone:  # nobody waits for these answers
             text = "the client closed the connection" + (f" with {len(waiting)} unanswered" if waiting else "")
             loud = False
-        return [*out, self._state.close(text, loud=loud)]
+        return [*out, self._state.make_close_command(text, loud=loud)]
 
-    def _resume(self, now_ns: int) -> list[Command]:
+    def _resume_waiting(self, now_ns: int) -> list[Command]:
         if self._state.closed:
             return []
         waiting, self._waiting = self._waiting, []
@@ -232,13 +238,13 @@ class Responses(DecidedFrames):
         if waiting:
             data = waiting[0] if len(waiting) == 1 else b"".join(waiting)
             if at:
-                self._read(data, at, at, now_ns, out)
+                self._read_answers(data, at, at, now_ns, out)
                 if self._state.crowded:
                     self._resume_client(out)
             else:
                 out = self.feed(data, now_ns)
         if self._state.local:
-            self.answer(now_ns, out)
+            self.send_own_answers(now_ns, out)
         if self._blocked or self._state.closed:
             return out
         if self._stopped:
@@ -248,7 +254,7 @@ class Responses(DecidedFrames):
             out += self.finish()
         return out
 
-    def _read(self, data: bytes, at: int, start: int, now_ns: int, out: list[Command]) -> None:
+    def _read_answers(self, data: bytes, at: int, start: int, now_ns: int, out: list[Command]) -> None:
         """Read the frames from `at` on; bytes from `start` on were not sent to the client yet."""
         state = self._state
         in_flight = state.in_flight
@@ -257,7 +263,7 @@ class Responses(DecidedFrames):
         timed = self._timed
         while at < end:
             if turn <= 0:
-                self._yield(data, at, start, out)
+                self._yield_turn(data, at, start, out)
                 return
             if not in_flight:
                 self._stop_at_unasked(data, at, start, out)
@@ -269,7 +275,7 @@ class Responses(DecidedFrames):
             size, got = _unpack(data, at) if answer != TOKEN else (SIZE.unpack_from(data, at)[0], correlation_id)
             least, most = _SIZES[answer]
             if got != correlation_id or not least <= size <= most:
-                if not self._send_own_answers(answer, data, at, start, now_ns, out):
+                if not self._send_own_answers_before(answer, data, at, start, now_ns, out):
                     return
                 start = at
                 continue
@@ -292,7 +298,7 @@ class Responses(DecidedFrames):
             start = at = stop
             if self._blocked or state.closed:
                 if at < end:
-                    self._wait(data, at)
+                    self._keep_waiting_bytes(data, at)
                 return
         if at != end:
             self._framer.stop_at(data, at)
@@ -300,15 +306,15 @@ class Responses(DecidedFrames):
         if at > start:
             out.append((SEND_CLIENT, data[start:at] if start or at < end else data))
 
-    def _yield(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
+    def _yield_turn(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
         """Stop reading at `at`, so that other connections have their turn."""
         if at > start:
             out.append((SEND_CLIENT, data[start:at]))
-        self._wait(data, at)
+        self._keep_waiting_bytes(data, at)
         self._blocked = self._yielded = True
         out.append((YIELD, SERVER))
 
-    def _wait(self, data: bytes, at: int) -> None:
+    def _keep_waiting_bytes(self, data: bytes, at: int) -> None:
         """Keep the bytes from `at` on for later, without a copy, since they may be thousands of frames."""
         if not self._state.withheld:
             self._waiting.append(data)
@@ -323,16 +329,18 @@ class Responses(DecidedFrames):
                 out.append((RESUME_AFTER_ANSWERS, CLIENT))
         return out
 
-    def _send_own_answers(self, answer: int, data: bytes, at: int, start: int, now_ns: int, out: list[Command]) -> bool:
+    def _send_own_answers_before(
+        self, answer: int, data: bytes, at: int, start: int, now_ns: int, out: list[Command]
+    ) -> bool:
         """Send our own answers, if they are due instead of the answer at `at`; whether to read on at `at`."""
         if answer != LOCAL:
             self._stop_out_of_step(data, at, start, out)
             return False
         if at > start:
             out.append((SEND_CLIENT, data[start:at]))
-        self.answer(now_ns, out)
+        self.send_own_answers(now_ns, out)
         if self._blocked or self._state.closed:
-            self._wait(data, at)
+            self._keep_waiting_bytes(data, at)
             return False
         return True
 
@@ -347,7 +355,7 @@ class Responses(DecidedFrames):
         self._waiting.append(data)
         out.append((RESERVE, self._reserved))
 
-    def _collect(self, data: bytes, now_ns: int, out: list[Command]) -> None:
+    def _collect_buffered(self, data: bytes, now_ns: int, out: list[Command]) -> None:
         frame, at = self._framer.collect_frame(data)
         if frame is None:
             return
@@ -357,18 +365,18 @@ class Responses(DecidedFrames):
         self._handle_whole_frame(rule, frame, now_ns, out)
         if at < len(data) and not self._state.closed:
             if self._blocked:
-                self._wait(data, at)
+                self._keep_waiting_bytes(data, at)
             else:
-                self._read(data, at, at, now_ns, out)
+                self._read_answers(data, at, at, now_ns, out)
 
     def _handle_whole_frame(self, rule: RequestRule, frame: bytes, now_ns: int, out: list[Command]) -> None:
         """Ask deciders about a buffered frame that is whole now, or pass it on."""
         if isinstance(rule, InterceptedExchange):
             self._ask_deciders(rule, frame, now_ns, out)
         else:
-            self._pass(rule, frame, now_ns, out)
+            self._pass_answer(rule, frame, now_ns, out)
 
-    def _pass(
+    def _pass_answer(
         self,
         rule: RequestRule,
         frame: bytes,
@@ -385,7 +393,7 @@ class Responses(DecidedFrames):
                 reading = self._rewritten_answers.read_answer(rule.api_key, rule.version, frame)
             except RewriteFailed as failure:
                 out += self._release_reserved()
-                out.append(self._state.close(f"{rule} cannot be passed on: {failure.text}"))
+                out.append(self._state.make_close_command(f"{rule} cannot be passed on: {failure.text}"))
                 return
             if reading.found:
                 self._buffered = (rule, frame, reading)
@@ -396,7 +404,7 @@ class Responses(DecidedFrames):
         elif rule.answer == CAP:
             frame, commands = self._rewritten_answers.cap_answer(rule.version, frame)
             out += commands
-        self._send(frame, out)
+        self._send_answer(frame, out)
         if rule.answer == LOGIN and not self._state.closed:
             self._state.sasl.follow_handshake_response(int.from_bytes(frame[8:10], "big"))
             out += self._after_login(now_ns)
@@ -428,15 +436,15 @@ class Responses(DecidedFrames):
         decision = self._interventions.response(exchange, now_ns)
         if decision is None:
             self._asked = exchange
-        self._do_or_wait(exchange, decision, now_ns, out)
+        self._apply_or_wait(exchange, decision, now_ns, out)
 
     def apply_decision(self, exchange: InterceptedExchange, decision: Decision, now_ns: int) -> list[Command]:
         """Carry out the awaited decision about an answer."""
         out: list[Command] = []
         if self._asked is exchange and not self._state.closed and not self._state.withheld:
             self._asked = None
-            self._do_or_wait(exchange, decision, now_ns, out)
-            self._unblock(now_ns, out)
+            self._apply_or_wait(exchange, decision, now_ns, out)
+            self._resume_behind_answer(now_ns, out)
         return out
 
     def timer_expired(self, now_ns: int) -> list[Command]:
@@ -446,37 +454,39 @@ class Responses(DecidedFrames):
             return out
         self._blocked = False
         if self._due is not None:
-            self._do_due(now_ns, out)
+            self._apply_due(now_ns, out)
         else:
-            self._step(out)
-        self._unblock(now_ns, out)
+            self._send_due_pieces(out)
+        self._resume_behind_answer(now_ns, out)
         return out
 
-    def _block(self, out: list[Command]) -> None:
+    def _block_direction(self, out: list[Command]) -> None:
         self._blocked = self._stopped = True
         out.append((PAUSE_FOR_DECISION, SERVER))
 
-    def _unblock(self, now_ns: int, out: list[Command]) -> None:
+    def _resume_behind_answer(self, now_ns: int, out: list[Command]) -> None:
         """Go on with the bytes behind an answer that was decided about, if all of it was sent."""
         state = self._state
         if self._due is not None or self._steps or self._buffered is not None or state.closed or state.withheld:
             return
         self._blocked = False
-        out += self._resume(now_ns)
+        out += self._resume_waiting(now_ns)
 
-    def _carry_out(self, exchange: InterceptedExchange, decision: Decision, now_ns: int, out: list[Command]) -> None:
+    def _apply_decision(
+        self, exchange: InterceptedExchange, decision: Decision, now_ns: int, out: list[Command]
+    ) -> None:
         frame = decision.frame if decision.frame is not None else exchange.response
         self._blocked = False
         if not frame:
             out += self._release_reserved()
-            self.end(decision, out)
+            self.end_by_decision(decision, out)
         elif decision.delivery is None and not decision.mute_ns and decision.then is Then.GO_ON:
-            self._pass(exchange.base, frame, now_ns, out, exchange)
+            self._pass_answer(exchange.base, frame, now_ns, out, exchange)
         else:
             self._decision = decision
-            self._pass(exchange.base, frame, now_ns, out, exchange)
+            self._pass_answer(exchange.base, frame, now_ns, out, exchange)
 
-    def answer(self, now_ns: int, out: list[Command]) -> None:
+    def send_own_answers(self, now_ns: int, out: list[Command]) -> None:
         """Send answers of the proxy itself, as far as no broker's answer is due before them."""
         state = self._state
         while state.local and not self._blocked and not state.closed:
@@ -493,26 +503,26 @@ class Responses(DecidedFrames):
             assert reply is not None
             if decision.delivery is not None or decision.mute_ns or decision.then is not Then.GO_ON:
                 self._decision = decision
-            self._pass(exchange.base, reply, now_ns, out, exchange)
+            self._pass_answer(exchange.base, reply, now_ns, out, exchange)
 
-    def _send(self, frame: bytes, out: list[Command]) -> None:
+    def _send_answer(self, frame: bytes, out: list[Command]) -> None:
         """Send an answer to the client, in the way that was decided."""
         decision = self._decision
         if decision is None:
             out.append((SEND_CLIENT, frame))
             out += self._release_reserved()
             return
-        self._steps.extend(decision.delivery.steps(frame) if decision.delivery is not None else [(0, frame)])
-        self._step(out)
+        self._steps.extend(decision.delivery.split_into_steps(frame) if decision.delivery is not None else [(0, frame)])
+        self._send_due_pieces(out)
 
-    def _step(self, out: list[Command]) -> None:
+    def _send_due_pieces(self, out: list[Command]) -> None:
         """Send the pieces of an answer whose time has come."""
         steps = self._steps
         while steps:
             wait_ns, piece = steps[0]
             if wait_ns:
                 steps[0] = (0, piece)
-                self._block(out)
+                self._block_direction(out)
                 out.append((TIMER, SERVER, wait_ns))
                 return
             steps.popleft()
@@ -522,25 +532,25 @@ class Responses(DecidedFrames):
         assert decision is not None
         if decision.mute_ns:
             out.append((MUTE, decision.mute_ns))
-        self.end(decision, out)
+        self.end_by_decision(decision, out)
 
-    def end(self, decision: Decision, out: list[Command]) -> None:
+    def end_by_decision(self, decision: Decision, out: list[Command]) -> None:
         """Close, reset, swallow or withhold the connection after a frame, if the decision about the frame says so."""
         state = self._state
         if decision.then is Then.CLOSE:
-            out.append(state.close(decision.reason, loud=False))
+            out.append(state.make_close_command(decision.reason, loud=False))
         elif decision.then is Then.RESET:
             state.closed = True
             out.append((RESET, decision.reason))
         elif decision.then is Then.SWALLOW:
-            self._forget()
-            out += state.swallow()
+            self._drop_buffered()
+            out += state.swallow_all()
         elif decision.then is Then.WITHHOLD:
-            self._forget()
+            self._drop_buffered()
             self._blocked = True
-            out += state.withhold()
+            out += state.withhold_answers()
 
-    def _forget(self) -> None:
+    def _drop_buffered(self) -> None:
         """Drop all buffered and waiting bytes: no answer gets to the client any more."""
         self._waiting.clear()
         self._steps.clear()
@@ -556,7 +566,7 @@ class Responses(DecidedFrames):
             reason = f"the broker answered twice, with correlation id {got}"
         else:
             reason = f"the broker sent {in_bytes(len(data) - at)} that answer no request{describe_bytes(data[at:])}"
-        self._stop(data, at, start, reason, out)
+        self._close_with_reason(data, at, start, reason, out)
 
     def _stop_out_of_step(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
         size, got = _HEAD.unpack_from(data.ljust(at + _HEAD_SIZE, b"\0"), at)
@@ -571,9 +581,9 @@ class Responses(DecidedFrames):
         else:
             reason = f"the broker answered with correlation id {got} where {due} ({rule}) was due"
             reason += describe_bytes(data[at:])
-        self._stop(data, at, start, f"{reason}; nothing after that can be rewritten", out)
+        self._close_with_reason(data, at, start, f"{reason}; nothing after that can be rewritten", out)
 
-    def _stop(self, data: bytes, at: int, start: int, reason: str, out: list[Command]) -> None:
+    def _close_with_reason(self, data: bytes, at: int, start: int, reason: str, out: list[Command]) -> None:
         if at > start:
             out.append((SEND_CLIENT, data[start:at]))
-        out.append(self._state.close(reason))
+        out.append(self._state.make_close_command(reason))

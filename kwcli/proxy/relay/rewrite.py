@@ -82,14 +82,14 @@ JUDGED: Final[dict[tuple[int, Side, str], Judgement]] = {
 BYSTANDERS: Final = frozenset(key for (key, _, _), word in JUDGED.items() if word in ("controllers", "between brokers"))
 
 
-def row_of(api_key: int, version: int) -> AddressRow | None:
+def find_address_row(api_key: int, version: int) -> AddressRow | None:
     """The row for responses of this API at this version."""
     return next((row for row in ROWS.get(api_key, ()) if version in row.versions), None)
 
 
 def is_buffered(api_key: int, version: int) -> bool:
     """Whether responses of this kind are buffered until they are whole; all others stream through."""
-    return api_key == API_VERSIONS or row_of(api_key, version) is not None
+    return api_key == API_VERSIONS or find_address_row(api_key, version) is not None
 
 
 def highest_version(api_key: int) -> int | None:
@@ -136,64 +136,64 @@ class RewrittenFrame(NamedTuple):
     stripped: bool
 
 
-def endpoints(api_key: int, version: int, frame: bytes) -> list[Endpoint]:
+def find_endpoints(api_key: int, version: int, frame: bytes) -> list[Endpoint]:
     """The nodes and addresses in a response, in wire order, without placeholders of errors. Raises RewriteFailed.
 
     Controllers, which DescribeCluster lists when it is asked for them, are left alone.
     """
-    known = _reading(api_key, version)
+    known = _find_address_reader(api_key, version)
     if known is None:
         return []
     row, plan, read = known
-    view = _view(plan, read, frame, body_at(api_key, version, frame))
+    view = _read_view(plan, read, frame, find_body(api_key, version, frame))
     if api_key == DESCRIBE_CLUSTER and view.get("endpoint_type") == CONTROLLERS:
         return []
     elements = view.get(row.array) if row.array else (view,)
-    return list(_endpoints(elements, row.node_id, plan.flexible, frame)) if elements else []
+    return list(_iterate_endpoints(elements, row.node_id, plan.flexible, frame)) if elements else []
 
 
-def rewrite(
+def rewrite_addresses(
     api_key: int,
     version: int,
     frame: bytes,
     where: Mapping[int, Address],
     found: Sequence[Endpoint] | None = None,
 ) -> RewrittenFrame:
-    """The frame with the address of each node in `where`; `found` is the result of `endpoints`. Raises RewriteFailed.
+    """The frame with the address of each node in `where`; `found`: of `find_endpoints`. Raises RewriteFailed.
 
     A node that `where` lacks makes it fail, unless clients do without addresses: then all of them are left out.
     """
-    row = row_of(api_key, version)
-    found = endpoints(api_key, version, frame) if found is None else found
+    row = find_address_row(api_key, version)
+    found = find_endpoints(api_key, version, frame) if found is None else found
     if row is None or not found:
         return RewrittenFrame(frame, stripped=False)
     missing = [each for each in found if each.node_id not in where]
-    plan = _plan(api_key, version)
+    plan = _resolve_response_plan(api_key, version)
     if missing and not row.optional:
         raise RewriteFailed(f"node {missing[0].node_id} has no listener")
     if missing:
-        return RewrittenFrame(_remove_addresses(plan, row, frame, body_at(api_key, version, frame)), stripped=True)
-    edits = [(each.at, each.end, _place(*where[each.node_id], plan.flexible)) for each in found]
+        return RewrittenFrame(_remove_addresses(plan, row, frame, find_body(api_key, version, frame)), stripped=True)
+    edits = [(each.at, each.end, _encode_address(*where[each.node_id], plan.flexible)) for each in found]
     if any(field.name == row.array for field in plan.tagged):
-        edits += _tag_size(plan, row, frame, body_at(api_key, version, frame), edits)
-    return RewrittenFrame(splice(frame, edits), stripped=False)
+        edits += _make_tag_size_edits(plan, row, frame, find_body(api_key, version, frame), edits)
+    return RewrittenFrame(splice_frame(frame, edits), stripped=False)
 
 
-def _plan(api_key: int, version: int) -> Plan:
+def _resolve_response_plan(api_key: int, version: int) -> Plan:
     return resolve(api(api_key).response, version)
 
 
 @cache
-def _reading(api_key: int, version: int) -> tuple[AddressRow, Plan, Projector] | None:
+def _find_address_reader(api_key: int, version: int) -> tuple[AddressRow, Plan, Projector] | None:
     """The row of such responses, their plan, and a reader of their addresses (tests/bench/proxy.py, "5 held")."""
-    row = row_of(api_key, version)
+    row = find_address_row(api_key, version)
     if row is None:
         return None
-    plan = _plan(api_key, version)
-    return row, plan, projector(plan, _paths(row, api_key, version), False)
+    plan = _resolve_response_plan(api_key, version)
+    return row, plan, projector(plan, _list_address_paths(row, api_key, version), False)
 
 
-def _paths(row: AddressRow, api_key: int, version: int) -> frozenset[str]:
+def _list_address_paths(row: AddressRow, api_key: int, version: int) -> frozenset[str]:
     prefix = f"{row.array}[]." if row.array else ""
     paths = {prefix + row.node_id, f"{prefix}host:span", f"{prefix}port"}
     if api_key == DESCRIBE_CLUSTER and version:
@@ -201,7 +201,7 @@ def _paths(row: AddressRow, api_key: int, version: int) -> frozenset[str]:
     return frozenset(paths)
 
 
-def body_at(api_key: int, version: int, frame: bytes) -> int:
+def find_body(api_key: int, version: int, frame: bytes) -> int:
     """Where the body begins, behind the size field and the header."""
     if not _header_has_tags(api_key, version) and len(frame) >= _UNTAGGED:
         return _UNTAGGED
@@ -222,7 +222,7 @@ def _header_has_tags(api_key: int, version: int) -> bool:
     return response_header_version(api_key, version) > 0
 
 
-def _view(plan: Plan, read: Projector, frame: bytes, at: int) -> dict[str, Any]:
+def _read_view(plan: Plan, read: Projector, frame: bytes, at: int) -> dict[str, Any]:
     end = len(frame)
     try:
         view, _, after = read(frame, at, end)
@@ -237,7 +237,9 @@ def _view(plan: Plan, read: Projector, frame: bytes, at: int) -> dict[str, Any]:
     raise RewriteFailed(f"{plan.name} {plan.version}: {in_bytes(end - after)} after its end at byte {after}")
 
 
-def _endpoints(elements: Sequence[Mapping[str, Any]], node_id: str, compact: bool, frame: bytes) -> Iterator[Endpoint]:
+def _iterate_endpoints(
+    elements: Sequence[Mapping[str, Any]], node_id: str, compact: bool, frame: bytes
+) -> Iterator[Endpoint]:
     for element in elements:
         start, size = element["host"]
         port = element["port"]
@@ -252,14 +254,14 @@ def _endpoints(elements: Sequence[Mapping[str, Any]], node_id: str, compact: boo
         yield Endpoint(number, host, port, at, start + size + _PORT)
 
 
-def _place(host: str, port: int, compact: bool) -> bytes:
+def _encode_address(host: str, port: int, compact: bool) -> bytes:
     data = host.encode()
     if len(data) > _STRING_MAX:
         raise RewriteFailed("the name of a listener is too long")
     return write_size(len(data), False, compact) + data + port.to_bytes(_PORT, "big")
 
 
-def splice(frame: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
+def splice_frame(frame: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
     """The frame with the bytes of `edits` (start, end, new bytes) replaced, and its size field updated."""
     parts = []
     at = SIZE_FIELD
@@ -276,23 +278,23 @@ def splice(frame: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
 # Rare cases: addresses in a tagged field, and addresses that must be left out. The walker says where fields are.
 
 
-def _spans(plan: Plan, frame: bytes, at: int) -> list[Span]:
+def _walk_spans(plan: Plan, frame: bytes, at: int) -> list[Span]:
     spans: list[Span] = []
     walk(plan, frame, at, len(frame), spans)
     return spans
 
 
-def _tag(row: AddressRow, spans: list[Span]) -> tuple[Span, int]:
+def _find_address_tag(row: AddressRow, spans: list[Span]) -> tuple[Span, int]:
     """The span with the tag and size of the tagged field that has the addresses, and where the field's value ends."""
     (head,) = (span for span in spans if span.what == "tag" and span.path == row.array)
     inner = [span for span in spans if span.path.startswith(row.array) and span.at >= head.end]
     return head, max(span.end for span in inner)
 
 
-def _tag_size(
+def _make_tag_size_edits(
     plan: Plan, row: AddressRow, frame: bytes, at: int, edits: Sequence[tuple[int, int, bytes]]
 ) -> list[tuple[int, int, bytes]]:
-    head, end = _tag(row, _spans(plan, frame, at))
+    head, end = _find_address_tag(row, _walk_spans(plan, frame, at))
     size = end - head.end + sum(len(data) - (stop - start) for start, stop, data in edits)
     assert isinstance(head.value, int)
     return [(head.at, head.end, write_uvarint(head.value) + write_uvarint(size))]
@@ -300,15 +302,15 @@ def _tag_size(
 
 def _remove_addresses(plan: Plan, row: AddressRow, frame: bytes, at: int) -> bytes:
     """The frame without any address: the tagged field taken out, or the array emptied."""
-    spans = _spans(plan, frame, at)
+    spans = _walk_spans(plan, frame, at)
     if any(field.name == row.array for field in plan.tagged):
-        head, end = _tag(row, spans)
+        head, end = _find_address_tag(row, spans)
         (count,) = (span for span in spans if span.what == "tags" and span.path == UNKNOWN)
         assert isinstance(count.value, int)
-        return splice(frame, [(count.at, count.end, write_uvarint(count.value - 1)), (head.at, end, b"")])
+        return splice_frame(frame, [(count.at, count.end, write_uvarint(count.value - 1)), (head.at, end, b"")])
     (count,) = (span for span in spans if span.what == "size" and span.path == row.array)
     end = max(span.end for span in spans if span.path.startswith(row.array + "["))
-    return splice(frame, [(count.at, end, write_size(0, True, plan.flexible))])
+    return splice_frame(frame, [(count.at, end, write_size(0, True, plan.flexible))])
 
 
 # Versions in ApiVersions
@@ -343,10 +345,10 @@ def cap_api_versions(frame: bytes, version: int, served: Served | None = None) -
     that nobody could replace. Only those APIs are changed, and ApiVersions itself; all others pass, known or not.
     Numbers keep their size, so this is a splice as well.
 
-    The list has only versions that `rewrite` cannot handle, not those that `served` leaves out.
+    The list has only versions that `rewrite_addresses` cannot handle, not those that `served` leaves out.
     A broker that does not know the version asked for answers in the layout of version 0.
     """
-    at = body_at(API_VERSIONS, version, frame)
+    at = find_body(API_VERSIONS, version, frame)
     failure: DecodeError | None = None
     read: tuple[Plan, dict[str, Any], list[Span], int] | None = None
     for layout in dict.fromkeys((version, 0)):
@@ -399,16 +401,16 @@ def _cap_versions(
     if gone:
         (count,) = (span for span in spans if span.what == "size" and span.path == "api_keys")
         edits.append((count.at, count.end, write_size(len(rows) - gone, True, plan.flexible)))
-    features = None if served is None else _features(value, served)
+    features = None if served is None else _limit_features(value, served)
     if features is not None:
-        edits.append(_tags(plan, spans, {**value, **features}, end))
-    return (splice(frame, edits) if edits else frame), caps
+        edits.append(_make_tags_edit(plan, spans, {**value, **features}, end))
+    return (splice_frame(frame, edits) if edits else frame), caps
 
 
 _FEATURES: Final = ("supported_features", "finalized_features")
 
 
-def _features(value: dict[str, Any], served: Served) -> dict[str, Any] | None:
+def _limit_features(value: dict[str, Any], served: Served) -> dict[str, Any] | None:
     """The features of an answer, limited by `served`; None where it limits none of them."""
     levels = {each["name"]: served.feature_levels(each["name"]) for name in _FEATURES for each in value.get(name, ())}
     if all(each is None for each in levels.values()):
@@ -430,12 +432,12 @@ def _features(value: dict[str, Any], served: Served) -> dict[str, Any] | None:
     return found
 
 
-def _tags(plan: Plan, spans: list[Span], value: dict[str, Any], end: int) -> tuple[int, int, bytes]:
+def _make_tags_edit(plan: Plan, spans: list[Span], value: dict[str, Any], end: int) -> tuple[int, int, bytes]:
     """The edit that replaces all tagged fields at the end of an answer by those of `value`."""
     made = encode(plan, {**value, "api_keys": []})
-    return _tags_at(spans), end, made[_tags_at(_spans(plan, made, 0)) :]
+    return _find_tags(spans), end, made[_find_tags(_walk_spans(plan, made, 0)) :]
 
 
-def _tags_at(spans: list[Span]) -> int:
+def _find_tags(spans: list[Span]) -> int:
     (count,) = (span for span in spans if span.what == "tags" and span.path == UNKNOWN)
     return count.at

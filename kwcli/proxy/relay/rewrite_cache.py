@@ -24,8 +24,8 @@ from kwcli.proxy.relay.rewrite import (
     RewrittenFrame,
     Served,
     cap_api_versions,
-    endpoints,
-    rewrite,
+    find_endpoints,
+    rewrite_addresses,
 )
 from kwcli.proxy.relay.state import CAPPED, NOTE, Command
 
@@ -58,7 +58,7 @@ class ReadAnswer:
         self.places: list[Address | None] = []
         self.made: tuple[bytes, bytes, bool] | None = None  # size field, what follows the correlation id, stripped
 
-    def answer(self, frame: bytes, places: list[Address | None]) -> RewrittenFrame | None:
+    def make_rewritten_frame(self, frame: bytes, places: list[Address | None]) -> RewrittenFrame | None:
         """The rewritten answer with the correlation id of `frame`; None where it was not made for these places."""
         if self.made is None or self.places != places:
             return None
@@ -93,14 +93,14 @@ class RewrittenAnswers:
     def read_answer(self, api_key: int, version: int, frame: bytes) -> ReadAnswer:
         """The nodes that an answer names, of an API with a row in rewrite.py. Raises RewriteFailed."""
         if api_key not in _KEPT:
-            found = endpoints(api_key, version, frame)
+            found = find_endpoints(api_key, version, frame)
             return ReadAnswer(api_key, version, found, None) if found else _NOTHING
         key = (api_key, version, frame[_HEAD:])
-        known = self._find(key)
+        known = self._find_result(key)
         if isinstance(known, ReadAnswer):
             return known
         self.read += 1
-        found = endpoints(api_key, version, frame)
+        found = find_endpoints(api_key, version, frame)
         reading = ReadAnswer(api_key, version, found, key)
         self._keep_result(key, reading, len(frame) + ENDPOINT_COST * len(found))
         return reading
@@ -108,11 +108,11 @@ class RewrittenAnswers:
     def rewrite_answer(self, reading: ReadAnswer, frame: bytes, where: Mapping[int, Address]) -> RewrittenFrame:
         """The frame that `reading` describes, with the listeners' addresses of `where`. Raises RewriteFailed."""
         places = [where.get(each.node_id) for each in reading.found]
-        known = reading.answer(frame, places)
+        known = reading.make_rewritten_frame(frame, places)
         if known is not None:
             return known
         self.made += 1
-        made = rewrite(reading.api_key, reading.version, frame, where, reading.found)
+        made = rewrite_addresses(reading.api_key, reading.version, frame, where, reading.found)
         if reading.key is not None and reading.key in self._readings:
             reading.places = places
             reading.made = (made.frame[:_SIZE], made.frame[_HEAD:], made.stripped)
@@ -122,10 +122,10 @@ class RewrittenAnswers:
     def cap_answer(self, version: int, frame: bytes) -> tuple[bytes, Sequence[Command]]:
         """The frame of an ApiVersions response as clients get it, and commands that count and report what was cut."""
         key = (API_VERSIONS, version, frame[_HEAD:])
-        known = self._find(key)
+        known = self._find_result(key)
         if not isinstance(known, _Capped):
             self.read += 1
-            made, commands = _cap(version, frame, self.served)
+            made, commands = _cap_and_report(version, frame, self.served)
             same = None if made is frame else (made[:_SIZE], made[_HEAD:])
             known = _Capped(same, commands)
             self._keep_result(key, known, len(frame) + (len(made) if same else 0))
@@ -134,7 +134,7 @@ class RewrittenAnswers:
         size, rest = known.made
         return size + frame[_SIZE:_HEAD] + rest, known.commands
 
-    def _find(self, key: Key) -> ReadAnswer | _Capped | None:
+    def _find_result(self, key: Key) -> ReadAnswer | _Capped | None:
         if key not in self._readings:
             return None
         self._readings.move_to_end(key)
@@ -154,7 +154,7 @@ class RewrittenAnswers:
             self.size -= gone
 
 
-def _cap(version: int, frame: bytes, served: Served | None) -> tuple[bytes, Sequence[Command]]:
+def _cap_and_report(version: int, frame: bytes, served: Served | None) -> tuple[bytes, Sequence[Command]]:
     try:
         capped, caps = cap_api_versions(frame, version, served)
     except RewriteFailed as failure:

@@ -50,7 +50,7 @@ class RelayCore:
     ) -> None:
         self._state = RelayState()
         known = RewrittenAnswers() if rewritten_answers is None else rewritten_answers
-        self._responses = Responses(self._state, self._logged_in, known, interventions, timed=timed)
+        self._responses = Responses(self._state, self._resume_after_login, known, interventions, timed=timed)
         self._requests = Requests(self._state, self._responses, interventions)
         self.client_bytes = self._requests.feed
         self.server_bytes = self._responses.feed
@@ -62,23 +62,23 @@ class RelayCore:
         return len(self._state.in_flight)
 
     @property
-    def idle(self) -> bool:
+    def is_idle(self) -> bool:
         """Whether the connection can end now without losing an answer."""
         if self._state.swallowed:
             return True
-        return not self._state.in_flight and not self._responses.busy and not self._requests.blocked
+        return not self._state.in_flight and not self._responses.is_busy and not self._requests.is_blocked
 
     @property
-    def inside_request(self) -> bool:
+    def is_inside_request(self) -> bool:
         """Whether the client has not sent all of a request."""
-        return self._requests.inside
+        return self._requests.is_inside_request
 
     @property
-    def swallowed(self) -> bool:
+    def is_swallowed(self) -> bool:
         """Whether nothing gets through any more in either direction, on purpose."""
         return self._state.swallowed
 
-    def _logged_in(self, now_ns: int) -> list[Command]:
+    def _resume_after_login(self, now_ns: int) -> list[Command]:
         return self._requests.login_answered(now_ns)
 
     def apply_decision(self, exchange: InterceptedExchange, decision: Decision, now_ns: int) -> list[Command]:
@@ -95,9 +95,9 @@ class RelayCore:
         """Answer RESOLVE: `where` has the listeners' addresses by node id; a node without a listener is left out."""
         return self._responses.resume_after_resolution(ticket, where, now_ns)
 
-    def go_on(self, side: int, now_ns: int) -> list[Command]:
+    def resume_turn(self, side: int, now_ns: int) -> list[Command]:
         """Handle the rest of a side's bytes, a turn after YIELD."""
-        return self._requests.go_on(now_ns) if side == CLIENT else self._responses.go_on(now_ns)
+        return self._requests.resume_turn(now_ns) if side == CLIENT else self._responses.resume_turn(now_ns)
 
     def client_eof(self, now_ns: int) -> list[Command]:
         """Handle that the client ended its side."""

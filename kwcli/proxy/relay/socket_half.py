@@ -35,9 +35,9 @@ class Turns:
     def run_later(self, work: Callable[[], None]) -> None:
         """Call `work` in a later turn, after all work that waits already."""
         self.waiting.append(work)
-        self._schedule()
+        self._schedule_turn()
 
-    def _schedule(self) -> None:
+    def _schedule_turn(self) -> None:
         if not self._scheduled:
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self._run_turn)
@@ -50,7 +50,7 @@ class Turns:
                 self.waiting.popleft()()
         finally:
             if self.waiting:
-                self._schedule()
+                self._schedule_turn()
 
 
 # How many bytes may wait in a transport's write buffer; beyond that the other side is not read.
@@ -130,9 +130,9 @@ class SocketHalf(asyncio.Protocol):
         self._late.append(data)
         if len(self._late) == 1:
             self.pause_reading(LATER)
-            self._turns.run_later(self._go_on)
+            self._turns.run_later(self._hand_over_late_bytes)
 
-    def _go_on(self) -> None:
+    def _hand_over_late_bytes(self) -> None:
         """Hand over the bytes that waited: it is their turn, or no more bytes will come."""
         if self._late:
             data, self._late = b"".join(self._late), []
@@ -141,12 +141,12 @@ class SocketHalf(asyncio.Protocol):
             self.resume_reading(LATER)
 
     def eof_received(self) -> bool:
-        self._go_on()
+        self._hand_over_late_bytes()
         stays = self.owner.eof_received(self)
         return stays and self.transport is not None and self.transport.can_write_eof()  # TLS ends both ways at once
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._go_on()
+        self._hand_over_late_bytes()
         self.lost = True
         self.owner.connection_lost(self, exc)
 
@@ -181,7 +181,7 @@ class SocketHalf(asyncio.Protocol):
             self.transport.pause_reading()
 
     @property
-    def local(self) -> str:
+    def local_address(self) -> str:
         """Our own address of this socket, which is not always the one that clients are told."""
         ours = self.transport.get_extra_info("sockname") if self.transport is not None else None
         return format_address(ours[:2]) if ours else ""

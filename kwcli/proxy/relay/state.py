@@ -76,12 +76,12 @@ class RelayState:
         self.withheld = False  # no answer gets to the client any more
         self.swallowed = False  # nothing gets through any more
 
-    def close(self, reason: str, *, loud: bool = True) -> Command:
+    def make_close_command(self, reason: str, *, loud: bool = True) -> Command:
         """Mark the connection as closed; its last command."""
         self.closed = True
         return (CLOSE, reason, loud)
 
-    def withhold(self) -> list[Command]:
+    def withhold_answers(self) -> list[Command]:
         """Let no answer through to the client, and wait for none. The broker is read, so that its end is seen."""
         self.withheld = True
         self.local = 0
@@ -90,10 +90,10 @@ class RelayState:
         self.crowded = False
         return [*relieved, (RESUME_AFTER_DECISION, SERVER)]
 
-    def swallow(self) -> list[Command]:
+    def swallow_all(self) -> list[Command]:
         """Let nothing through in either direction any more; both sides are read."""
         self.closed = self.swallowed = True
-        return [*self.withhold(), (RESUME_AFTER_DECISION, CLIENT)]
+        return [*self.withhold_answers(), (RESUME_AFTER_DECISION, CLIENT)]
 
 
 def describe_bytes(data: bytes) -> str:

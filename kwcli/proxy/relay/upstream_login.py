@@ -79,7 +79,7 @@ class UpstreamLogin:
 
     def __init__(self, *, client_id: str | None, software: tuple[str, str], tls: bool) -> None:
         self._hand: Mechanism | None = None
-        self._session = Session(client_id=client_id, mechanism=self._mechanism, software=software, tls=tls)
+        self._session = Session(client_id=client_id, mechanism=self._take_mechanism, software=software, tls=tls)
         self._passing = False  # the client's requests go through
         self._unsent: list[bytes] = []
         self._ending = False  # the client will send nothing more
@@ -100,16 +100,16 @@ class UpstreamLogin:
         self._hand = mechanism
         session = self._session
         if session.phase is SessionPhase.NEW:
-            self._converse(session.open, now_ns)
+            self._run_session_step(session.open, now_ns)
         else:
             session.set_correlation_id((self._last_id + _HALF) % _IDS)
-            self._converse(session.authenticate_again, now_ns)
+            self._run_session_step(session.authenticate_again, now_ns)
         return self._take_commands()
 
     def to_server(self, data: bytes, now_ns: int) -> list[Command]:
         """Send the core's bytes to the broker, or keep them until the login is done."""
         if self._passing:
-            self._take_requests(data, now_ns)
+            self._pass_or_refuse_requests(data, now_ns)
         else:
             self._keep_unsent(data)
         return self._take_commands()
@@ -124,20 +124,20 @@ class UpstreamLogin:
     def from_server(self, data: bytes, now_ns: int) -> list[Command]:
         """Handle bytes that the broker sent."""
         if self._session.authenticated:
-            self._take_answers(data, now_ns)
+            self._pass_or_take_answers(data, now_ns)
         else:
-            self._converse(lambda: self._session.feed(data, now_ns), now_ns)
+            self._run_session_step(lambda: self._session.feed(data, now_ns), now_ns)
         return self._take_commands()
 
     def server_eof(self) -> list[Command]:
         """Handle the broker's end: CLOSE with a reason, where that ended a login. All else is for the core to do."""
         if not self._passing and self._session.due is not None:
-            self._converse(self._finish_session, 0)
+            self._run_session_step(self._finish_session, 0)
         return self._take_commands()
 
     # The session
 
-    def _mechanism(self) -> Mechanism:
+    def _take_mechanism(self) -> Mechanism:
         hand, self._hand = self._hand, None
         assert hand is not None, "the session has begun without one"
         return hand
@@ -146,7 +146,7 @@ class UpstreamLogin:
         self._session.finish()
         return []
 
-    def _converse(self, step: Callable[[], list[Event]], now_ns: int) -> None:
+    def _run_session_step(self, step: Callable[[], list[Event]], now_ns: int) -> None:
         try:
             events = step()
         except ConnectionStop as stop:
@@ -158,15 +158,15 @@ class UpstreamLogin:
         while (out := self._session.take_outgoing()) is not None:
             self._out.append((SEND_SERVER, out.frame))
         if any(isinstance(event, Opened) for event in events):
-            self._go_on(now_ns)
+            self._pass_requests(now_ns)
 
-    def _go_on(self, now_ns: int) -> None:
+    def _pass_requests(self, now_ns: int) -> None:
         self._passing = True
         self._out.append((READY,))
         unsent, self._unsent = self._unsent, []
         for data in unsent:
             if self._passing:
-                self._take_requests(data, now_ns)
+                self._pass_or_refuse_requests(data, now_ns)
             else:
                 self._unsent.append(data)
         if self._ending and self._passing:
@@ -193,44 +193,44 @@ class UpstreamLogin:
             return data, at, at
         return framer.join_kept(data), framer.skip_rest(data), 0
 
-    def _take_requests(self, data: bytes, now_ns: int) -> None:
+    def _pass_or_refuse_requests(self, data: bytes, now_ns: int) -> None:
         framer = self._requests
-        data, begin, start = self._resume_frame(framer, data, self._answer_for)
+        data, begin, start = self._resume_frame(framer, data, self._refuse_sasl_request)
         end = len(data)  # what is behind `start` has not been sent yet
         for at, size in framer.frames(data, begin):
             if end - at < _HEAD:
                 framer.keep_rest(data, at)
                 break
-            if self._is_over(now_ns):
-                self._send(data[start:at])
-                self._renew(data[at:])
+            if self._is_login_over(now_ns):
+                self._send_to_broker(data[start:at])
+                self._renew_login(data[at:])
                 return
             key = int.from_bytes(data[at + 4 : at + 6], "big")
             if key in (SASL_HANDSHAKE, SASL_AUTHENTICATE) and 8 <= size <= OPENING_FRAME_MAX:
-                self._send(data[start:at])
+                self._send_to_broker(data[start:at])
                 start = min(at + SIZE_FIELD + size, end)
                 frame = framer.take_whole(data, at, size)
                 if frame is None:
                     return
-                self._answer_for(frame)
+                self._refuse_sasl_request(frame)
             else:
                 self._last_id = int.from_bytes(data[at + 8 : at + 12], "big", signed=True)
-        self._send(data[start : end - framer.kept])
+        self._send_to_broker(data[start : end - framer.kept])
 
-    def _send(self, data: bytes) -> None:
+    def _send_to_broker(self, data: bytes) -> None:
         if data:
             self._out.append((SEND_SERVER, data))
 
-    def _is_over(self, now_ns: int) -> bool:
+    def _is_login_over(self, now_ns: int) -> bool:
         renew_ns = self._session.renew_ns
         return renew_ns is not None and now_ns >= renew_ns
 
-    def _renew(self, rest: bytes) -> None:
+    def _renew_login(self, rest: bytes) -> None:
         self._passing = False
         self._out.append((CREDENTIALS,))
         self._keep_unsent(rest)
 
-    def _answer_for(self, frame: bytes) -> None:
+    def _refuse_sasl_request(self, frame: bytes) -> None:
         key, version = int.from_bytes(frame[4:6], "big"), int.from_bytes(frame[6:8], "big", signed=True)
         theirs = int.from_bytes(frame[8:12], "big", signed=True)
         value: dict[str, Any] = {"error_code": _ILLEGAL_SASL_STATE}
@@ -257,9 +257,9 @@ class UpstreamLogin:
 
     # The broker's answers: passed on, unless they are to requests of our own.
 
-    def _take_answers(self, data: bytes, now_ns: int) -> None:
+    def _pass_or_take_answers(self, data: bytes, now_ns: int) -> None:
         framer = self._answers
-        data, begin, start = self._resume_frame(framer, data, lambda frame: self._end_answer(frame, now_ns))
+        data, begin, start = self._resume_frame(framer, data, lambda frame: self._handle_own_answer(frame, now_ns))
         end = len(data)
         for at, size in framer.frames(data, begin):
             if end - at < _ANSWER_HEAD:
@@ -276,32 +276,32 @@ class UpstreamLogin:
                 frame = framer.take_whole(data, at, size)
                 if frame is None:
                     return
-                self._end_answer(frame, now_ns)
+                self._handle_own_answer(frame, now_ns)
         self._send_to_client(data[start : end - framer.kept])
 
     def _send_to_client(self, data: bytes) -> None:
         if data:
             self._out.append((SEND_CLIENT, data))
 
-    def _end_answer(self, frame: bytes, now_ns: int) -> None:
+    def _handle_own_answer(self, frame: bytes, now_ns: int) -> None:
         """Handle a whole answer to a request of our own."""
         answer = self._mine.pop(int.from_bytes(frame[4:8], "big"), None)
         if answer is not None:
             self._out.append((SEND_CLIENT, answer))
         else:
-            self._converse(lambda: self._session.feed(frame, now_ns), now_ns)
+            self._run_session_step(lambda: self._session.feed(frame, now_ns), now_ns)
 
 
 # The proxy's own login on one connection: carries out the commands of its core (`UpstreamLogin`).
 
 
-class Between(Protocol):
+class LoginConnection(Protocol):
     """A client's connection, as the login on it sees it."""
 
     def now_ns(self) -> int:
         """The time in ns that goes with bytes."""
 
-    def write(self, data: bytes) -> None:
+    def write_to_broker(self, data: bytes) -> None:
         """Send to the broker."""
 
     def handle_broker_bytes(self, data: bytes) -> None:
@@ -310,10 +310,10 @@ class Between(Protocol):
     def pause_for_login(self, waiting: bool) -> None:
         """Read nothing from the client while the proxy logs in; `waiting` False: go on."""
 
-    def note(self, text: str) -> None:
+    def say_once(self, text: str) -> None:
         """Say a text that people should know, once."""
 
-    def end_server(self) -> None:
+    def end_broker_side(self) -> None:
         """Tell the broker that no more bytes come."""
 
     def end(self, reason: str, *, loud: bool = False) -> None:
@@ -324,7 +324,7 @@ class BrokerLogin:
     """The proxy's login, between a client's connection and the connected socket to its broker."""
 
     def __init__(
-        self, relay: Between, address: Address, config: ClientConfig, logins: Logins, backoff: LoginBackoff
+        self, relay: LoginConnection, address: Address, config: ClientConfig, logins: Logins, backoff: LoginBackoff
     ) -> None:
         self._relay = relay
         self._address = address
@@ -338,23 +338,23 @@ class BrokerLogin:
 
     def begin_login(self) -> None:
         """Begin the login: the broker is connected."""
-        self._run(self._core.begin_login())
+        self._carry_out_commands(self._core.begin_login())
 
     def to_server(self, data: bytes) -> None:
         """Send the client's bytes to the broker, or keep them until the login is done."""
-        self._run(self._core.to_server(data, self._relay.now_ns()))
+        self._carry_out_commands(self._core.to_server(data, self._relay.now_ns()))
 
     def from_server(self, data: bytes) -> None:
         """Handle bytes that the broker sent."""
-        self._run(self._core.from_server(data, self._relay.now_ns()))
+        self._carry_out_commands(self._core.from_server(data, self._relay.now_ns()))
 
     def end(self) -> None:
         """End the broker's side, once the login is done: the client will send nothing more."""
-        self._run(self._core.end())
+        self._carry_out_commands(self._core.end())
 
     def server_eof(self) -> None:
         """Handle the broker's end."""
-        self._run(self._core.server_eof())
+        self._carry_out_commands(self._core.server_eof())
 
     def stop(self) -> None:
         """Stop a login that is not done: the relay is over."""
@@ -364,12 +364,12 @@ class BrokerLogin:
             self._timer.cancel()
             self._timer = None
 
-    def _run(self, commands: list[Command]) -> None:
+    def _carry_out_commands(self, commands: list[Command]) -> None:
         relay = self._relay
         for command in commands:
             what = command[0]
             if what == SEND_SERVER:
-                relay.write(command[1])
+                relay.write_to_broker(command[1])
             elif what == SEND_CLIENT:
                 relay.handle_broker_bytes(command[1])
             elif what == CREDENTIALS:
@@ -377,13 +377,13 @@ class BrokerLogin:
             elif what == PAUSE_CLIENT:
                 relay.pause_for_login(True)
             elif what == READY:
-                self._ready()
+                self._handle_ready()
             elif what == NOTE:
-                relay.note(command[1])
+                relay.say_once(command[1])
             elif what == CLOSE:
-                self._close(command[1])
+                self._end_with_address(command[1])
             else:
-                relay.end_server()
+                relay.end_broker_side()
 
     def _start_mechanism(self) -> None:
         loop = asyncio.get_running_loop()
@@ -394,34 +394,34 @@ class BrokerLogin:
         try:
             mechanism = await self._logins.make_mechanism(self._address)
         except Failure as failure:
-            self._end(failure.text)
+            self._end_relay(failure.text)
             return
         finally:
             self._asking = None
-        self._run(self._core.log_in_with(mechanism, self._relay.now_ns()))
+        self._carry_out_commands(self._core.log_in_with(mechanism, self._relay.now_ns()))
 
-    def _ready(self) -> None:
+    def _handle_ready(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         self._through = True
-        self._backoff.forget(self._address)
+        self._backoff.forget_broker(self._address)
         self._relay.pause_for_login(False)
 
     def _end_late_login(self) -> None:
-        self._close(f"did not finish the login within {self._timeout_s:.3g} s")
+        self._end_with_address(f"did not finish the login within {self._timeout_s:.3g} s")
 
-    def _close(self, text: str) -> None:
-        self._end(f"{format_address(self._address)} {text}")
+    def _end_with_address(self, text: str) -> None:
+        self._end_relay(f"{format_address(self._address)} {text}")
 
-    def _end(self, text: str) -> None:
+    def _end_relay(self, text: str) -> None:
         """End the relay; where its login never succeeded, the next relays do not try to log in for a while."""
         if self._through:
             self._relay.end(text, loud=True)
             return
-        pause_s = self._backoff.pause(self._address)
+        pause_s = self._backoff.begin_pause(self._address)
         if pause_s is None:
-            self._relay.note(text)
+            self._relay.say_once(text)
             self._relay.end(text)
         else:
             self._relay.end(f"{text}; the next try is in {pause_s:.3g} s, clients are refused until then", loud=True)

@@ -51,9 +51,9 @@ __all__ = [
     "Script",
     "ScriptError",
     "ScriptExchange",
+    "format_error_place",
     "load_script",
     "on",
-    "place_of",
     "run_handlers",
 ]
 
@@ -86,7 +86,7 @@ class RedactedValue:
     def __repr__(self) -> str:
         return f"<redacted, {self.size} bytes>"
 
-    def stars(self) -> str | bytes:
+    def make_stars(self) -> str | bytes:
         """Stars of the secret's size, as the type of its field: str or bytes."""
         return "*" * self.size if self.text else b"*" * self.size
 
@@ -151,18 +151,18 @@ def load_script(path: str, source: bytes) -> Script:
             for name, value in names.items()
             if name in ("request", "response") and callable(value) and id(value) not in decorated
         ]
-        handlers = [_handler(*each) for each in (*_found, *plain)]
+        handlers = [_make_handler(*each) for each in (*_found, *plain)]
     except ScriptError as error:
         raise ScriptError(f"{path}{error}") from None
     except BaseException as error:
-        raise ScriptError(place_of(path, error)) from None
+        raise ScriptError(format_error_place(path, error)) from None
     if not handlers:
         raise ScriptError(f"{path}: has no function request(exchange) or response(exchange)")
     handlers.sort(key=lambda handler: handler.line)
     return Script(path, tuple(handlers))
 
 
-def place_of(path: str, error: BaseException, line: int = 1) -> str:
+def format_error_place(path: str, error: BaseException, line: int = 1) -> str:
     """`path:line: error`: the innermost line of the script that the error came through, else `line`."""
     if isinstance(error, SyntaxError) and error.filename == path and error.lineno:
         return f"{path}:{error.lineno}:{error.offset or 1}: {error.msg}"
@@ -175,7 +175,7 @@ def place_of(path: str, error: BaseException, line: int = 1) -> str:
     return f"{path}:{line}: {text}"
 
 
-def _handler(function: Function, apis: tuple[str | int, ...], when: str) -> Handler:
+def _make_handler(function: Function, apis: tuple[str | int, ...], when: str) -> Handler:
     code = getattr(function, "__code__", None)
     line = code.co_firstlineno if code is not None else 1
     name = getattr(function, "__name__", "")
@@ -217,14 +217,14 @@ class ScriptExchange:
     @property
     def request(self) -> dict[str, Any]:
         """The request's body."""
-        return self._body("request").value
+        return self._find_or_decode_body("request").value
 
     @property
     def response(self) -> dict[str, Any] | None:
         """The answer's body; None before there is one."""
-        return None if self._exchanged.response is None else self._body("response").value
+        return None if self._exchanged.response is None else self._find_or_decode_body("response").value
 
-    def _body(self, side: Side) -> _Body:
+    def _find_or_decode_body(self, side: Side) -> _Body:
         found = self._bodies.get(side)
         if found is None:
             frame = self._exchanged.request if side == "request" else self._exchanged.response
@@ -287,10 +287,10 @@ class ScriptExchange:
         """The new frame and where secrets go; None for an unchanged frame. Raises ScriptError, EncodeError."""
         side = self._exchanged.side
         request = self._bodies.get("request")
-        if side == "response" and request is not None and request.frame_now() is not None:
+        if side == "response" and request is not None and request.build_frame() is not None:
             raise ScriptError("the request was sent already: only the response can be changed")
         body = self._bodies.get(side)
-        return None if body is None else body.frame_now()
+        return None if body is None else body.build_frame()
 
 
 class _Body:
@@ -308,29 +308,29 @@ class _Body:
         self.value = decode_message(*code, side, frame[self._at :])
         self._inside: list[tuple[int, int]] = []  # secrets inside a bytes value, without a value of their own
         self._secrets = bool(secrets)
-        for part in self._parts(frame) if secrets else ():
+        for part in self._list_value_parts(frame) if secrets else ():
             place = (part.at, part.end)
             if (
                 place in secrets
                 and part.end > part.at
-                and not _replace(self.value, part.path, partial(_redact_value, place))
+                and not _replace_at_path(self.value, part.path, partial(_redact_value, place))
             ):
                 self._inside.append(place)
 
-    def frame_now(self) -> tuple[bytes, list[Fill]] | None:
+    def build_frame(self) -> tuple[bytes, list[Fill]] | None:
         """The frame with the body as it is now, and where secrets go; None where the body is as it came."""
         moved: dict[str, RedactedValue] = {}
-        body = encode_message(*self._code, self._side, _with_stars(self.value, "", moved))
+        body = encode_message(*self._code, self._side, _copy_with_stars(self.value, "", moved))
         frame = add_size_field(self._frame[SIZE_FIELD : self._at] + body)
-        fills = list(self._fills(frame, moved)) if self._secrets else []
+        fills = list(self._place_secrets(frame, moved)) if self._secrets else []
         if frame == self._frame and all((start, end) == (old, stop) for start, end, old, stop in fills):
             return None
         return frame, fills
 
-    def _fills(self, frame: bytes, moved: dict[str, RedactedValue]) -> Iterator[Fill]:
+    def _place_secrets(self, frame: bytes, moved: dict[str, RedactedValue]) -> Iterator[Fill]:
         """Where secrets go in the new frame. Raises ScriptError unless each place of a secret gets a whole old one."""
         inside = iter(self._inside)
-        for part in self._parts(frame):
+        for part in self._list_value_parts(frame):
             value = moved.get(part.path)
             if value is not None:
                 yield part.at, part.end, value.start, value.end
@@ -340,7 +340,7 @@ class _Body:
                     raise ScriptError(f"{part.path} is a secret: it can be changed with --reveal-secrets only")
                 yield part.at, part.end, start, end
 
-    def _parts(self, frame: bytes) -> list[BytePart]:
+    def _list_value_parts(self, frame: bytes) -> list[BytePart]:
         return [part for part in split_frame(frame, self._side, *self._code).body if part.what == "value"]
 
 
@@ -348,7 +348,7 @@ def _redact_value(place: tuple[int, int], old: object) -> object:
     return RedactedValue(*place, text=isinstance(old, str)) if isinstance(old, str | bytes) else old
 
 
-def _replace(body: Any, path: str, change: Callable[[object], object]) -> bool:
+def _replace_at_path(body: Any, path: str, change: Callable[[object], object]) -> bool:
     """Change the value at a path; False where the body has no string or bytes of its own there."""
     steps = [int(step) if step.isdigit() else step for step in _STEP.findall(path)]
     try:
@@ -363,15 +363,17 @@ def _replace(body: Any, path: str, change: Callable[[object], object]) -> bool:
     return True
 
 
-def _with_stars(value: Any, path: str, moved: dict[str, RedactedValue]) -> Any:
+def _copy_with_stars(value: Any, path: str, moved: dict[str, RedactedValue]) -> Any:
     """A copy of a body with stars in place of redacted values, which go to `moved` by their paths."""
     if isinstance(value, RedactedValue):
         moved[path] = value
-        return value.stars()
+        return value.make_stars()
     if isinstance(value, dict):
-        return {name: _with_stars(inner, f"{path}.{name}" if path else name, moved) for name, inner in value.items()}
+        return {
+            name: _copy_with_stars(inner, f"{path}.{name}" if path else name, moved) for name, inner in value.items()
+        }
     if isinstance(value, list):
-        return [_with_stars(inner, f"{path}[{at}]", moved) for at, inner in enumerate(value)]
+        return [_copy_with_stars(inner, f"{path}[{at}]", moved) for at, inner in enumerate(value)]
     return value
 
 

@@ -51,12 +51,12 @@ from decoders.protocol_facts.keys import (
 )
 from decoders.schema.model import Side
 from kwcli.proxy.deciders import ClientConnection
-from kwcli.proxy.faults.grammar import known_at
+from kwcli.proxy.faults.grammar import is_known_at
 from kwcli.proxy.frame_filters import WatchedConnection, Watching
 from kwcli.proxy.held_exchanges import HeldExchanges
 from kwcli.proxy.log.redact import find_secrets, may_have_secret
 from kwcli.proxy.relay.frame_decisions import PASS, Decision, InterceptedExchange, Then
-from kwcli.proxy.scripts.script_process import pack, unpack
+from kwcli.proxy.scripts.script_process import pack_message, unpack_messages
 from kwcli.run_environment import Failure
 
 __all__ = ["NEVER", "ScriptDecider"]
@@ -138,7 +138,7 @@ class _Process(asyncio.Protocol):
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
             theirs.close()
 
-    def first_message(self) -> dict[str, Any] | None:
+    def wait_for_first_message(self) -> dict[str, Any] | None:
         """The message sent after loading the script; None: none in time. Blocks, so only before the event loop runs."""
         end = time.monotonic() + _LOAD_S
         while (left := end - time.monotonic()) > 0 and select.select([self._sock], [], [], left)[0]:
@@ -146,7 +146,7 @@ class _Process(asyncio.Protocol):
             if not data:
                 break
             self._buffer += data
-            for said, _ in unpack(self._buffer):
+            for said, _ in unpack_messages(self._buffer):
                 return said
         return None
 
@@ -163,7 +163,7 @@ class _Process(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
-        for said, frame in unpack(self._buffer):
+        for said, frame in unpack_messages(self._buffer):
             self._told(self, said, frame)
 
     def connection_lost(self, _error: Exception | None) -> None:
@@ -227,19 +227,19 @@ class ScriptDecider:
         self._tasks: set[asyncio.Task[None]] = set()
         self.watching = Watching(())
         self.wants_changed: Callable[[], None] = lambda: None
-        self._process: _Process | None = self._start()
-        said = self._process.first_message()
-        problem = self._load(self._process, said)
+        self._process: _Process | None = self._start_process()
+        said = self._process.wait_for_first_message()
+        problem = self._take_functions(self._process, said)
         if problem is not None:
             self._process.kill()
             raise Failure(problem)
 
     # The process
 
-    def _start(self) -> _Process:
+    def _start_process(self) -> _Process:
         return _Process(self.path, self._handle_answer, self._handle_lost_process)
 
-    def _load(self, process: _Process, said: dict[str, Any] | None) -> str | None:
+    def _take_functions(self, process: _Process, said: dict[str, Any] | None) -> str | None:
         """Take over the functions that a process has found in the script; an error text where they cannot be used."""
         if said is None:
             return f"{self.path}: did not finish loading within {_LOAD_S:g} s"
@@ -252,7 +252,7 @@ class ScriptDecider:
             except FilterError as error:
                 return f"{self.path}:{line}: when: {error}"
             for atom in found.atoms():
-                if not known_at(atom, "request" if side == "request" else "answer"):
+                if not is_known_at(atom, "request" if side == "request" else "answer"):
                     return f"{self.path}:{line}: when: {atom.name} is not known when a {side} is held"
             functions.append(_Function(number, side, None if apis is None else frozenset(apis), found))
         process.functions = self._functions = functions
@@ -264,7 +264,7 @@ class ScriptDecider:
         """Attach the process to the running event loop, and watch the script's file."""
         assert self._process is not None
         await self._process.attach()
-        self._watch()
+        self._watch_file()
 
     def end(self) -> None:
         """Kill the processes: the proxy ends."""
@@ -273,20 +273,20 @@ class ScriptDecider:
             if each is not None:
                 each.kill()
 
-    def _watch(self) -> None:
+    def _watch_file(self) -> None:
         if self._ended:
             return
         stamp = _stamp(self.path)
         if stamp is not None and stamp != self._stamp:
             self._stamp = stamp
-            self._replace()
-        asyncio.get_running_loop().call_later(_WATCH_S, self._watch)
+            self._load_again()
+        asyncio.get_running_loop().call_later(_WATCH_S, self._watch_file)
 
-    def _replace(self) -> None:
+    def _load_again(self) -> None:
         """Load the script into a new process."""
         if self._next is not None:
             self._next.kill()
-        self._next = self._start()
+        self._next = self._start_process()
         loop = asyncio.get_running_loop()
         loop.call_later(_LOAD_S, self._stop_loading, self._next)
         task = loop.create_task(self._next.attach())
@@ -312,12 +312,12 @@ class ScriptDecider:
 
     def _pass_all(self) -> None:
         """Pass the frames that wait, and all further ones until a script is loaded."""
-        self._disarm()
+        self._cancel_timer()
         self._functions = []
         jobs, self._jobs, self._sent = self._jobs, deque(), 0
         self._done["passed"] += len(jobs)
         for job in jobs:
-            self._decide(job, PASS)
+            self._finish_job(job, PASS)
 
     # Frames
 
@@ -347,13 +347,13 @@ class ScriptDecider:
         code = (exchange.api_key, exchange.version)
         request, spans = exchange.request, []
         if not self._reveal:
-            told = _secrets(request, "request", code, None)
+            told = _find_secrets_if_any(request, "request", code, None)
             secrets = [request[start:stop] for start, stop in told]
-            spans = told if side == "request" else _secrets(original, side, code, secrets)
-            request = _star_spans(request, told)
+            spans = told if side == "request" else _find_secrets_if_any(original, side, code, secrets)
+            request = _hide_spans(request, told)
         frames = request
         if exchange.response is not None:
-            frames += _star_spans(original, spans)
+            frames += _hide_spans(original, spans)
         self._count += 1
         message = {
             "n": self._count,
@@ -368,20 +368,20 @@ class ScriptDecider:
         }
         self._jobs.append(_Job(exchange, relay, functions, look, original, spans, message, frames))
         self._done["seen"] += 1
-        self._send()
+        self._send_jobs()
 
-    def _send(self) -> None:
+    def _send_jobs(self) -> None:
         process = self._process
         if process is None or process.functions is None:
             return
         while self._sent < len(self._jobs):
             job = self._jobs[self._sent]
-            process.send(pack(job.message, job.frames))
+            process.send(pack_message(job.message, job.frames))
             self._sent += 1
         if self._timer is None and self._jobs:
             self._timer = asyncio.get_running_loop().call_later(self._timeout_s, self._pass_late_frame)
 
-    def _disarm(self) -> None:
+    def _cancel_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -399,8 +399,8 @@ class ScriptDecider:
         if process is not None:
             process.kill()
         self._sent = 0
-        self._replace()
-        self._decide(job, PASS)
+        self._load_again()
+        self._finish_job(job, PASS)
 
     def _handle_answer(self, process: _Process, said: dict[str, Any], frame: bytes) -> None:
         """Take a message of a process: that it has loaded the script, or the answer about the first job."""
@@ -410,24 +410,24 @@ class ScriptDecider:
             return
         if not self._jobs or self._jobs[0].message["n"] != said["n"]:
             return
-        self._disarm()
+        self._cancel_timer()
         job = self._jobs.popleft()
         self._sent -= 1
-        self._send()
+        self._send_jobs()
         if "error" in said:
             place, _, text = said["error"].partition(": ")
             if place not in self._failing:  # once for a line, even if the next error there is another one
                 self._failing.add(place)
                 self._say(f"{place}: {text}: the original goes on")
             self._done["failed"] += 1
-            self._decide(job, PASS)
+            self._finish_job(job, PASS)
             return
-        self._act(job, said, frame)
+        self._carry_out_action(job, said, frame)
 
     def _handle_loaded(self, process: _Process, said: dict[str, Any] | None) -> None:
         """Put the process that was started last to work, or report why the script does not load (None: not in time)."""
         self._next = None
-        problem = self._load(process, said)
+        problem = self._take_functions(process, said)
         if problem is not None:
             going_on = "the old script stays in force" if self._process is not None else "frames pass unchanged"
             self._say(f"{problem}: {going_on}")
@@ -442,7 +442,7 @@ class ScriptDecider:
             self._say(f"{self.path}: loaded again")
         # The functions and their numbers may have changed: the frames that wait are sent again, for the new numbers.
         self._sent = 0
-        self._disarm()
+        self._cancel_timer()
         jobs, self._jobs = self._jobs, deque()
         for job in jobs:
             side: Side = "request" if job.exchange.response is None else "response"
@@ -452,10 +452,10 @@ class ScriptDecider:
                 job.message["handlers"] = numbers
                 self._jobs.append(job)
             else:
-                self._decide(job, PASS)
-        self._send()
+                self._finish_job(job, PASS)
+        self._send_jobs()
 
-    def _act(self, job: _Job, said: dict[str, Any], frame: bytes) -> None:
+    def _carry_out_action(self, job: _Job, said: dict[str, Any], frame: bytes) -> None:
         """Carry out the action that the script asks for."""
         action = said["do"]
         decision = Decision(delay_ns=max(int(said.get("delay_ns", 0)), 0))
@@ -464,7 +464,7 @@ class ScriptDecider:
         elif action == "answer":
             if not job.exchange.answered:
                 self._say(f"{self.path}: {job.exchange} with acks=0 has no answer: the original goes on")
-                self._decide(job, PASS)
+                self._finish_job(job, PASS)
                 return
             decision = decision._replace(reply=frame)
         elif frame:
@@ -474,12 +474,12 @@ class ScriptDecider:
         )
         if word != "pass":
             self._done[word] += 1
-            job.relay.tell_fault(job.exchange.correlation_id, 0, f"script {_DONE[word]}", self._done[word])
+            job.relay.log_fault(job.exchange.correlation_id, 0, f"script {_DONE[word]}", self._done[word])
         if action == "hold" and self._held.hold_exchange(job.exchange, job.relay, decision._replace(look=job.look)):
             return
-        self._decide(job, decision)
+        self._finish_job(job, decision)
 
-    def _decide(self, job: _Job, decision: Decision) -> None:
+    def _finish_job(self, job: _Job, decision: Decision) -> None:
         if job.relay.deciding is not None:
             job.relay.deciding.finish_decision(job.exchange, decision._replace(look=job.look), time.time_ns())
 
@@ -552,11 +552,13 @@ def _stamp(path: str) -> tuple[int, int, int] | None:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def _secrets(frame: bytes, side: Side, code: tuple[int, int], told: list[bytes] | None) -> list[tuple[int, int]]:
+def _find_secrets_if_any(
+    frame: bytes, side: Side, code: tuple[int, int], told: list[bytes] | None
+) -> list[tuple[int, int]]:
     return find_secrets(frame, side, code, told)[0] if may_have_secret(*code, side) else []
 
 
-def _star_spans(frame: bytes, spans: list[tuple[int, int]]) -> bytes:
+def _hide_spans(frame: bytes, spans: list[tuple[int, int]]) -> bytes:
     if not spans:
         return frame
     out = bytearray(frame)

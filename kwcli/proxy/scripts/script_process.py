@@ -28,25 +28,25 @@ from kwcli.proxy.scripts.script_api import (
     Script,
     ScriptError,
     ScriptExchange,
+    format_error_place,
     load_script,
-    place_of,
     run_handlers,
 )
 
-__all__ = ["HEAD", "main", "pack", "run_message", "unpack"]
+__all__ = ["HEAD", "main", "pack_message", "run_message", "unpack_messages"]
 
 HEAD: Final = Struct(">II")
 _READ: Final = 1 << 18
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def pack(said: dict[str, Any], data: bytes = b"") -> bytes:
+def pack_message(said: dict[str, Any], data: bytes = b"") -> bytes:
     """The bytes of one message: `said` as JSON, and frames."""
     text = json.dumps(said).encode()
     return HEAD.pack(len(text), len(data)) + text + data
 
 
-def unpack(buffer: bytearray) -> Iterator[tuple[dict[str, Any], bytes]]:
+def unpack_messages(buffer: bytearray) -> Iterator[tuple[dict[str, Any], bytes]]:
     """The whole messages of a buffer, which are removed from it."""
     while len(buffer) >= HEAD.size:
         text, data = HEAD.unpack_from(buffer)
@@ -70,22 +70,24 @@ def main(descriptor: int, path: str) -> None:
             with open(path, "rb") as file:
                 script = load_script(path, file.read())
         except ScriptError as error:
-            sock.sendall(pack({"broken": str(error)}))
+            sock.sendall(pack_message({"broken": str(error)}))
             os._exit(1)
-        sock.sendall(pack({"handlers": [[h.side, _keys(h.apis), h.when, h.line] for h in script.handlers]}))
+        sock.sendall(
+            pack_message({"handlers": [[h.side, _sort_keys(h.apis), h.when, h.line] for h in script.handlers]})
+        )
         buffer = bytearray()
         while data := sock.recv(_READ):
             buffer += data
-            for said, frames in unpack(buffer):
-                sock.sendall(_run(script, said, frames))
+            for said, frames in unpack_messages(buffer):
+                sock.sendall(_run_message(script, said, frames))
     os._exit(0)  # without waiting for threads of the script
 
 
-def _keys(apis: frozenset[int] | None) -> list[int] | None:
+def _sort_keys(apis: frozenset[int] | None) -> list[int] | None:
     return None if apis is None else sorted(apis)
 
 
-def _run(script: Script, said: dict[str, Any], frames: bytes) -> bytes:
+def _run_message(script: Script, said: dict[str, Any], frames: bytes) -> bytes:
     """Run the functions that a message asks for; the message that answers it."""
     size = said["size"]
     exchanged = Exchanged(
@@ -111,13 +113,13 @@ def run_message(script: Script, number: int, functions: list[int], exchanged: Ex
         line = run_handlers(handlers, exchange)
         new = exchange.build_changed_frame() if exchange.action in ("pass", "hold") else None
     except (DecodeError, EncodeError) as error:
-        return pack(answer | {"error": f"{script.path}:{line}: {error}"})
+        return pack_message(answer | {"error": f"{script.path}:{line}: {error}"})
     except BaseException as error:
-        return pack(answer | {"error": place_of(script.path, error, line)})
+        return pack_message(answer | {"error": format_error_place(script.path, error, line)})
     answer |= {"do": exchange.action, "delay_ns": exchange.delay_ns}
     if exchange.action == "answer":
-        return pack(answer, exchange.reply)
+        return pack_message(answer, exchange.reply)
     if new is None:
-        return pack(answer)
+        return pack_message(answer)
     frame, fills = new
-    return pack(answer | {"fills": fills}, frame)
+    return pack_message(answer | {"fills": fills}, frame)

@@ -37,12 +37,12 @@ class Authority(NamedTuple):
     path: Path
 
 
-def state_folder(variables: Mapping[str, str]) -> Path:
+def find_state_folder(variables: Mapping[str, str]) -> Path:
     """The folder of the proxy's state: `$XDG_STATE_HOME/kw/proxy`, or `~/.local/state/kw/proxy`."""
     return own_folder("state", variables) / "proxy"
 
 
-def own_authority(folder: Path) -> Authority:
+def read_or_make_authority(folder: Path) -> Authority:
     """The authority in `folder`; made where there is none. Raises Failure where it cannot be used.
 
     Two proxies that start at the same time get the same one.
@@ -53,7 +53,7 @@ def own_authority(folder: Path) -> Authority:
         if not private.exists():
             made = issue_certificates.issue_authority(f"kw proxy {socket.gethostname()}")
             _write_new_file(private, made.key_pem + made.certificate_pem)
-        issued = _read(private)
+        issued = _read_authority(private)
         if not public.exists() or public.read_bytes() != issued.certificate_pem:
             _replace_file(public, issued.certificate_pem, 0o644)
     except OSError as error:
@@ -61,7 +61,7 @@ def own_authority(folder: Path) -> Authority:
     return Authority(issued, public)
 
 
-def _read(path: Path) -> Issued:
+def _read_authority(path: Path) -> Issued:
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
         text = f"other users may read {path}, the key that clients of kw proxy trust: chmod 600 it, or remove it"
         raise Failure(text, Exit.USAGE)

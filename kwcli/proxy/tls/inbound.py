@@ -15,7 +15,7 @@ from kwcli.net.config.client_config import KeyStoreFile
 from kwcli.net.tls import issue_certificates
 from kwcli.net.tls.key_stores import Identity, read_identity, read_trusted_certificates
 from kwcli.net.tls_connect import load_own_certificate, log_keys
-from kwcli.proxy.tls.authority import Authority, own_authority, state_folder
+from kwcli.proxy.tls.authority import Authority, find_state_folder, read_or_make_authority
 from kwcli.run_environment import Exit, Failure
 
 # Words in OpenSSL's reasons, and what they mean when a client's handshake fails.
@@ -50,7 +50,7 @@ _MEANINGS: Final = (
 )
 
 
-def _refusal(error: BaseException, trust: str | None, program: str) -> str:
+def _explain_failed_handshake(error: BaseException, trust: str | None, program: str) -> str:
     """Why a handshake failed, as a text behind the client's address; `trust`: the file that clients need, if minted."""
     reason = str(getattr(error, "reason", None) or "").upper().replace(" ", "_")
     if isinstance(error, TimeoutError):
@@ -110,20 +110,20 @@ class Inbound:
         self._minted: dict[str, tuple[ssl.SSLContext, datetime]] = {}
         if asked.certificate is not None:
             self._given = read_identity(KeyStoreFile(asked.certificate), KeyStoreFile(asked.key) if asked.key else None)
-            self._fixed = self._context(self._given)
+            self._fixed = self._make_context(self._given)
         elif asked.key is not None:
             raise Failure("--tls-key without --tls-cert", Exit.USAGE)
         else:
-            self._authority = own_authority(state_folder(variables))
+            self._authority = read_or_make_authority(find_state_folder(variables))
 
     @property
-    def mutual(self) -> bool:
+    def requires_client_certificates(self) -> bool:
         """Whether clients have to show a certificate."""
         return self._clients is not None
 
-    def refusal(self, error: BaseException) -> str:
+    def explain_failed_handshake(self, error: BaseException) -> str:
         """Why a handshake failed, as a text behind the client's address."""
-        return _refusal(error, str(self.trust) if self.trust else None, self._asked.program)
+        return _explain_failed_handshake(error, str(self.trust) if self.trust else None, self._asked.program)
 
     @property
     def trust(self) -> Path | None:
@@ -154,7 +154,7 @@ class Inbound:
                 f"librdkafka   security.protocol=SSL ssl.ca.location={self.trust}",
                 f"Java         security.protocol=SSL ssl.truststore.type=PEM ssl.truststore.location={self.trust}",
             ]
-        if self.mutual:
+        if self.requires_client_certificates:
             lines.append(f"clients show a certificate that {self._asked.clients} signed")
         return lines
 
@@ -165,16 +165,16 @@ class Inbound:
         if found is None or found[1] - now < _RENEWED:
             while len(self._minted) >= _NAMES_MAX:
                 del self._minted[next(iter(self._minted))]
-            found = self._minted[name] = self._mint(name), now + _LIFETIME
+            found = self._minted[name] = self._mint_context(name), now + _LIFETIME
         return found[0]
 
-    def _mint(self, name: str) -> ssl.SSLContext:
+    def _mint_context(self, name: str) -> ssl.SSLContext:
         assert self._authority is not None
         issuer = self._authority.issued
         places = (name, *self._places) if name else self._places
         made = issue_certificates.issue_leaf(issuer, places[0], places, _LIFETIME)
         chain = made.certificate_pem + issuer.certificate_pem
-        context = self._context(Identity(chain.decode(), made.key_pem.decode()))
+        context = self._make_context(Identity(chain.decode(), made.key_pem.decode()))
         if not name:
             context.sni_callback = self._choose_context
         return context
@@ -187,7 +187,7 @@ class Inbound:
                 return ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
         return None
 
-    def _context(self, own: Identity) -> ssl.SSLContext:
+    def _make_context(self, own: Identity) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         load_own_certificate(context, own, f"the {self._asked.program}'s")

@@ -26,7 +26,7 @@ class TlsOptions(NamedTuple):
     allow_anonymous: bool = False
 
     @property
-    def tls(self) -> bool:
+    def uses_tls(self) -> bool:
         """Whether listeners speak TLS."""
         return self.tls_in or any((self.certificate, self.key, self.client_ca))
 

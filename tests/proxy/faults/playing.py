@@ -42,7 +42,7 @@ class FaultyStage(Stage):
         self.listener = Listener(node_id, ("127.0.0.1", 19094), (("kafka-1.invalid", 9092),), None)
         self.told: list[tuple[int, int, str, int]] = []
         self.deciders = Deciders([self.faults])
-        self.faults.wants_changed = self.deciders.ask_wants_again
+        self.faults.wants_changed = self.deciders.refresh_wants
         self._deciding = self.deciders.connection(self)
         super().__init__(where, interventions=self._deciding)
 
@@ -50,10 +50,10 @@ class FaultyStage(Stage):
         """Ask the rules about all requests of their APIs: none passes because of its bytes alone."""
         self._deciding.__class__ = HoldingAll
 
-    def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
+    def log_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
         self.told.append((correlation_id, rule, action, hit))
 
-    def tell_refusal(self, correlation_id: int, by: str, reason: str) -> None:
+    def log_refusal(self, correlation_id: int, by: str, reason: str) -> None:
         """Fail: no rule of faults refuses a version."""
         raise AssertionError((correlation_id, by, reason))
 

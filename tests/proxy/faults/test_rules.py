@@ -11,7 +11,7 @@ import pytest
 from kwcli.proxy.faults.decider import notes
 from kwcli.proxy.faults.grammar import ACTIONS, RuleError, parse_rule
 from kwcli.proxy.faults.options import FaultOptions
-from kwcli.proxy.faults.rule_files import RuleFiles, presets, read_rules
+from kwcli.proxy.faults.rule_files import RuleFiles, list_presets, parse_rules_of_file
 from kwcli.run_environment import Failure
 from tests.help.reading import TEXTS
 
@@ -114,23 +114,23 @@ def test_names_of_actions_are_told_apart() -> None:
 
 
 def test_lines_of_a_file() -> None:
-    rules = read_rules("# one\n\n  close, first 1\r\n\treset\n", "f")
+    rules = parse_rules_of_file("# one\n\n  close, first 1\r\n\treset\n", "f")
     assert [rule.text.strip() for rule in rules] == ["close, first 1", "reset"]
     with pytest.raises(Failure) as failure:
-        read_rules("close\n\n  clsoe, first 1\n", "f")
+        parse_rules_of_file("close\n\n  clsoe, first 1\n", "f")
     assert failure.value.text == "f:3:3: there is no action 'clsoe' (did you mean \"close\"?)"
 
 
-@pytest.mark.parametrize("name", presets())
+@pytest.mark.parametrize("name", list_presets())
 def test_presets_can_be_read_and_say_what_they_are(name: str) -> None:
-    found = presets()[name]
+    found = list_presets()[name]
     assert found.about
-    assert read_rules(found.text, name)
+    assert parse_rules_of_file(found.text, name)
 
 
 def test_all_presets_are_there() -> None:
     names = "auth-expiry flaky-network leader-election lost-acks rebalance-storm rolling-restart slow-broker"
-    assert list(presets()) == names.split()
+    assert list(list_presets()) == names.split()
 
 
 def test_a_file_is_read_again_when_it_changed_and_a_bad_one_leaves_the_rules(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_seed_is_for_faults_that_are_there_or_may_come() -> None:
 def test_the_handbook_has_every_action_and_preset() -> None:
     page = TEXTS["faults"]
     assert [action.name for action in ACTIONS if f"`{action.name}" not in page and action.name != "error after"] == []
-    assert [name for name in presets() if f"| `{name}` |" not in page] == []
+    assert [name for name in list_presets() if f"| `{name}` |" not in page] == []
 
 
 NOTED: dict[str, list[str]] = {

@@ -15,7 +15,7 @@ import pytest
 from decoders.capture.files import CaptureReader
 from decoders.tcp.chunks import Chunk
 from decoders.tcp.reassembly import Reassembly
-from kwcli.proxy.log.log_process import _pieces
+from kwcli.proxy.log.log_process import _receive_pieces
 from kwcli.proxy.log.log_protocol import CLIENT, HEAD, SERVER, SIZE, LogPlan, Message, MessageKind, Parser
 from kwcli.proxy.log.log_queue import LogQueue, Restarts
 from kwcli.proxy.log.start_process import Log, start
@@ -248,4 +248,4 @@ def test_a_proxy_that_ends_without_reading_is_no_defect() -> None:
         theirs.sendall(b"worked off")
         ours.sendall(b"messages")
         ours.close()
-        assert list(_pieces(theirs)) == [b"messages"]
+        assert list(_receive_pieces(theirs)) == [b"messages"]
