@@ -261,14 +261,14 @@ def compact_command(env: Environment, folder: str, lateness: float, keep_days: i
     _check_pyarrow_installed()
     from datetime import timedelta
 
-    from kwcli.pipeline.run_messages import compacted_line
+    from kwcli.pipeline.run_messages import format_compacted_line
     from kwcli.pipeline.store.compaction import compact_tables
     from kwcli.pipeline.store.run_store import os_errors_as_failures
 
     with os_errors_as_failures(folder):
         for done in compact_tables(folder, timedelta(seconds=lateness), keep_days):
             if not quiet:
-                env.report(f"kw: {compacted_line(done)}")
+                env.report(f"kw: {format_compacted_line(done)}")
     return Exit.DONE
 
 
@@ -346,17 +346,17 @@ def sql_command(
     Besides the tables there are views for the usual questions: latency_by_api, clients, old_versions, slowest, ….
     Without a query they are listed. `kw sql` needs no Spark, and queries captures too.
     """
-    from kwcli.pipeline.query_output import read_query, show_views
-    from kwcli.pipeline.spark_sql import run_query
+    from kwcli.pipeline.query_output import read_query, write_list_of_views
+    from kwcli.pipeline.spark_sql import run_spark_query
 
     if views and query is not None:
         raise click.UsageError("give a query or --views, not both", click.get_current_context())
     refuse_clashes(Clash("views", ("limit", "master"), "--views lists tables and views, and runs no query"))
     settings = shown.settings(env)
     if query is None:
-        return show_views(env, settings)
+        return write_list_of_views(env, settings)
     _check_pyarrow_installed()
-    return run_query(env, settings, folder, read_query(env, query), limit=limit, master=master)
+    return run_spark_query(env, settings, folder, read_query(env, query), limit=limit, master=master)
 
 
 def _check_pyarrow_installed() -> None:

@@ -68,7 +68,7 @@ def command(
     from decoders.filters import parse
     from decoders.protocol_facts.releases import RELEASES
     from kwcli.answers.run import run_answer
-    from kwcli.report.run import ReportRenderer, findings_code
+    from kwcli.report.run import ReportRenderer, choose_exit_code
     from kwcli.spelling import find_release
 
     refuse_clashes(Clash("html_path", ("output", "verbose"), "--html writes everything to the page, and nothing else"))
@@ -80,4 +80,4 @@ def command(
     renderer = ReportRenderer(env, settings, release, page.html_path, within)
     code = run_answer(env, settings, capture, filters, renderer)
     breaking = 0 if target is None else renderer.breaking
-    return findings_code(env, code, breaking, release, quiet=settings.quiet)
+    return choose_exit_code(env, code, breaking, release, quiet=settings.quiet)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kwcli.output.settings import Settings
     from kwcli.run_environment import Environment, Exit
 
-__all__ = ["CaptureTables", "read_captures"]
+__all__ = ["CaptureTables", "read_captures_into_tables"]
 
 # Columns that are made only when a query names one of them: every exchange is then decoded in full.
 _BODIES: Final = ("request_body", "response_body")
@@ -38,7 +38,7 @@ class CaptureTables(NamedTuple):
     code: Exit
 
 
-def read_captures(
+def read_captures_into_tables(
     env: Environment,
     settings: Settings,
     capture: CaptureOptions,
@@ -61,7 +61,7 @@ def read_captures(
     return CaptureTables(", ".join(capture.files) or str(capture.interface), renderer.files, code)
 
 
-def wants_bodies(query: str) -> bool:
+def is_query_about_bodies(query: str) -> bool:
     """Whether a query is about the bodies of messages."""
     return any(name in query.lower() for name in _BODIES)
 
@@ -107,12 +107,12 @@ class _TableRenderer(FoldRenderer):
         columns = self._columns
         for row in rows:
             if row.kind == "exchange" and row.record is not None:
-                self._number(row)
+                self._assign_connection_number(row)
             columns.add(row)
             if columns.weight >= BATCH_WEIGHT:
-                self._flush()
+                self._write_pending_rows()
 
-    def _number(self, row: Exchange) -> None:
+    def _assign_connection_number(self, row: Exchange) -> None:
         self._place += 1
         row.place = self._place
         name = str((row.extra or {}).get("file", ""))
@@ -120,14 +120,14 @@ class _TableRenderer(FoldRenderer):
         for packet in PACKETS:
             setattr(row, packet, (at << NUMBER_BITS) + (getattr(row, packet) or 0))
 
-    def _flush(self) -> None:
+    def _write_pending_rows(self) -> None:
         self._names[:] = [*self._captures, *map(escape_non_utf8, self._recorded)] or [""]
         if len(self._columns):
             self._writer.write(self._columns.batch())
 
     def close(self) -> None:
         """Write the remaining rows and close the tables."""
-        self._flush()
+        self._write_pending_rows()
         if len(self._connections):
             self._writer.write_table("connections", self._connections.batch())
         for file in self._writer.close():

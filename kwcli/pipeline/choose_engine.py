@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from kwcli.pipeline.run_options import Engine, RunOptions
 
-__all__ = ["LOCAL_MAX", "EngineChoice", "choose_engine", "require_java"]
+__all__ = ["LOCAL_MAX", "EngineChoice", "choose_engine", "find_required_java"]
 
 # Up to this many bytes one process is faster or little slower, and with one core always: Spark takes seconds to start,
 # and costs a quarter more for each byte (`python -m tests.bench.pipeline`).
@@ -47,10 +47,10 @@ def choose_engine(options: RunOptions, size: int, variables: Mapping[str, str]) 
     if options.engine == "local":
         return EngineChoice("local", "as asked")
     if options.engine != "auto":
-        require_java(variables)
+        find_required_java(variables)
         return EngineChoice(options.engine, "as asked", options.master or MASTER)
     if options.master is not None:
-        require_java(variables)
+        find_required_java(variables)
         return EngineChoice("stitch", "--master names a Spark", options.master)
     if size <= LOCAL_MAX:
         return EngineChoice("local", f"{format_size(size)} of captures, Spark from {format_size(LOCAL_MAX)} on")
@@ -58,13 +58,13 @@ def choose_engine(options: RunOptions, size: int, variables: Mapping[str, str]) 
     if cores < CORES_MIN:
         return EngineChoice("local", f"{count_of(cores, 'core')} here, Spark from {CORES_MIN} on")
     try:
-        require_java(variables)
+        find_required_java(variables)
     except Failure as failure:
         return EngineChoice("local", f"no Spark: {failure.text}")
     return EngineChoice("stitch", f"{format_size(size)} of captures, more than {format_size(LOCAL_MAX)}", MASTER)
 
 
-def require_java(variables: Mapping[str, str]) -> Path:
+def find_required_java(variables: Mapping[str, str]) -> Path:
     """The `java` that Spark would run on. Failure says in one line what to install."""
     from importlib.util import find_spec
 

@@ -8,7 +8,7 @@ from decoders.named_tuple import NamedTuple
 from kwcli import VERSION
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.read.captures import find_captures
-from kwcli.pipeline.store.manifest import captures_left_out, missing_captures_message
+from kwcli.pipeline.store.manifest import explain_missing_captures, find_captures_left_out
 from kwcli.pipeline.tables.columns import TABLES_VERSION
 from kwcli.run_environment import Failure
 
@@ -72,14 +72,14 @@ def find_captures_asked(options: RunOptions) -> FoundCaptures:
 
 def add_covered_captures(options: RunOptions, found: FoundCaptures, manifest: Manifest | None) -> CoveredCaptures:
     """Add the captures that the tables cover already. Failure where one of these captures is missing now."""
-    left = captures_left_out(manifest, found.files)
+    left = find_captures_left_out(manifest, found.files)
     again = find_captures(
         [source.path for source in left if not source.point],
         [(source.point, source.path) for source in left if source.point],
     )
     if again.problems or len(again.files) < len(left):
         there = {file.path for file in again.files}
-        raise Failure(missing_captures_message(options.out, [source for source in left if source.path not in there]))
+        raise Failure(explain_missing_captures(options.out, [source for source in left if source.path not in there]))
     files = sorted(found.files + again.files, key=lambda file: (file.point, file.path))
     known = {(source.point, source.path, source.fingerprint) for source in manifest.sources} if manifest else set()
     new = sum((file.point, file.path, file.fingerprint) not in known for file in files)

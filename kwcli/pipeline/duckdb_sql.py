@@ -34,15 +34,15 @@ from kwcli.pipeline.daemon_thread import BackgroundCall
 from kwcli.pipeline.query_output import (
     QueryResult,
     TableFiles,
-    columns_of,
+    choose_terminal_row_limit,
     explain_unknown_table,
+    find_tables_in_query,
+    list_columns_by_table,
+    list_tables_and_views,
     make_names_unique,
-    table_names,
-    tables_mentioned,
-    terminal_rows,
-    write_result,
+    write_query_result,
 )
-from kwcli.pipeline.sql_views import VIEWS, query_of
+from kwcli.pipeline.sql_views import VIEWS, build_view_sql
 from kwcli.pipeline.tables.columns import ALL_TABLES, TABLES_VERSION, TableColumn
 from kwcli.private_files import ScratchFolder
 from kwcli.run_environment import Exit, Failure
@@ -101,8 +101,8 @@ class TablesDatabase:
         self._database = duckdb.connect(":memory:")
         files = [file for its in tables.files.values() for file in its]
         reachable = {
-            "allowed_paths": _plain_and_escaped_paths(files),
-            "allowed_directories": _plain_and_escaped_paths([within] if within else []),
+            "allowed_paths": _list_plain_and_escaped_paths(files),
+            "allowed_directories": _list_plain_and_escaped_paths([within] if within else []),
         }
         limits = {
             "memory_limit": f"{SQL_MEMORY_MAX}B",
@@ -112,11 +112,11 @@ class TablesDatabase:
         try:
             self._apply_settings(_SETTINGS | limits)
             self.replace_tables(tables)
-            for name in tables_mentioned(query, table_names(tables)):
+            for name in find_tables_in_query(query, list_tables_and_views(tables)):
                 if name in VIEWS:
                     # A view of literals alone is computed once, as a table.
                     kind = "view" if VIEWS[name].of else "table"
-                    self._execute(f"create {kind} {_quote_identifier(name)} as {query_of(name)}")
+                    self._execute(f"create {kind} {_quote_identifier(name)} as {build_view_sql(name)}")
             self._apply_settings(reachable | {"enable_external_access": False, "lock_configuration": True})
         except BaseException:
             self.close()
@@ -124,7 +124,7 @@ class TablesDatabase:
 
     def _apply_settings(self, settings: Mapping[str, Any]) -> None:
         for name, value in settings.items():
-            self._execute(f"set {name} = {_sql_literal(value)}")
+            self._execute(f"set {name} = {_format_sql_literal(value)}")
 
     def _execute(self, statement: str) -> None:
         """Execute a short statement. Raises KeyboardInterrupt for DuckDB's own error at Ctrl-C."""
@@ -138,40 +138,42 @@ class TablesDatabase:
     def replace_tables(self, tables: VersionedFiles) -> None:
         """Replace the tables with these. Failure for files that DuckDB cannot read."""
         self._tables = tables
-        for name in tables_mentioned(self._query, table_names(tables)):
+        for name in find_tables_in_query(self._query, list_tables_and_views(tables)):
             if name in ALL_TABLES:
-                made = _table_query(name, tables.files[name], tables.older)
+                made = _build_table_sql(name, tables.files[name], tables.older)
                 try:
                     self._execute(f"create or replace view {_quote_identifier(name)} as {made}")
                 except duckdb.Error as problem:
-                    raise Failure(f"{tables.place}/{name}: {_reason_of(_error_fields(problem))}") from None
+                    raise Failure(
+                        f"{tables.place}/{name}: {_format_error_reason(_parse_error_fields(problem))}"
+                    ) from None
 
     def write_answer(self, env: Environment, settings: Settings, limit: int | None = None) -> None:
         """Run the query and write its answer. Failure says in one line what is wrong, with the place in the query."""
-        row_limit = terminal_rows(env, settings, limit)
+        row_limit = choose_terminal_row_limit(env, settings, limit)
         found = self.check_query()
-        rows = self._rows(found)
+        rows = self._fetch_json_rows(found)
         if limit is not None:
             rows = (row for row, _ in zip(rows, range(limit), strict=False))
-        write_result(env, settings, QueryResult(make_names_unique(found.columns), rows), row_limit)
+        write_query_result(env, settings, QueryResult(make_names_unique(found.columns), rows), row_limit)
 
-    def _rows(self, found: duckdb.DuckDBPyRelation) -> Iterator[list[Any]]:
+    def _fetch_json_rows(self, found: duckdb.DuckDBPyRelation) -> Iterator[list[Any]]:
         """The rows of the answer as JSON values, fetched one batch at a time."""
-        makers = [_parse_json if str(kind) == "JSON" else _json_value for kind in found.types]
-        for batch in self._batches(found):
+        makers = [_parse_json if str(kind) == "JSON" else _to_json_value for kind in found.types]
+        for batch in self._fetch_record_batches(found):
             try:
                 columns = [list(map(make, its.to_pylist())) for make, its in zip(makers, batch.columns, strict=True)]
             except (OverflowError, ValueError) as problem:  # a time that no calendar has
                 raise Failure(f"a value of the answer cannot be shown ({problem}): cast it to text") from None
             yield from map(list, zip(*columns, strict=True))
 
-    def _batches(self, found: duckdb.DuckDBPyRelation) -> Iterator[pa.RecordBatch]:
+    def _fetch_record_batches(self, found: duckdb.DuckDBPyRelation) -> Iterator[pa.RecordBatch]:
         """The record batches of the answer, fetched one at a time."""
-        reader = self._wait_for(found.to_arrow_reader, _FETCHED)
-        while (batch := self._wait_for(next, reader, None)) is not None:
+        reader = self._call_in_thread(found.to_arrow_reader, _FETCHED)
+        while (batch := self._call_in_thread(next, reader, None)) is not None:
             yield batch
 
-    def _wait_for(self, do: Callable[..., Any], *words: Any) -> Any:
+    def _call_in_thread(self, do: Callable[..., Any], *words: Any) -> Any:
         """The result of `do(*words)`, called in another thread: DuckDB at work in this thread would block Ctrl-C."""
         work = BackgroundCall(lambda: do(*words))
         try:
@@ -184,28 +186,32 @@ class TablesDatabase:
                 work.join(_INTERRUPTED_AGAIN_S)
             raise
         except (duckdb.Error, pa.ArrowException, OSError) as problem:  # Arrow raises OSError for DuckDB's errors
-            raise Failure(_explain_error(problem, self._query, self._tables)) from None
+            raise Failure(_explain_query_error(problem, self._query, self._tables)) from None
 
     def check_query(self) -> duckdb.DuckDBPyRelation:
         """The query as a relation, once all its names are found and it only reads. Failure otherwise."""
         database, query = self._database, self._query
         try:
-            if _refuse_statements(database, query) == duckdb.StatementType.EXPLAIN:
-                rows = self._wait_for(lambda: database.execute(query).fetchall())
-                values = ", ".join(f"({_sql_literal(str(name))}, {_sql_literal(str(text))})" for name, text in rows)
+            if _require_reading_statement(database, query) == duckdb.StatementType.EXPLAIN:
+                rows = self._call_in_thread(lambda: database.execute(query).fetchall())
+                values = ", ".join(
+                    f"({_format_sql_literal(str(name))}, {_format_sql_literal(str(text))})" for name, text in rows
+                )
                 return database.sql(f"select * from (values {values}) as t(plan, text)")
-            self._look_up_names()
+            self._check_names_by_explain()
             return database.sql(query)
         except duckdb.Error as problem:
-            raise Failure(_explain_error(problem, query, self._tables), Exit.USAGE) from None
+            raise Failure(_explain_query_error(problem, query, self._tables), Exit.USAGE) from None
 
-    def _look_up_names(self) -> None:
+    def _check_names_by_explain(self) -> None:
         """Have DuckDB look up all names: the errors of `explain` have the place in the query, those of `sql` do not."""
         explain = "explain "
         try:
             self._execute(explain + self._query)
         except duckdb.Error as problem:
-            raise Failure(_explain_error(problem, self._query, self._tables, before=len(explain)), Exit.USAGE) from None
+            raise Failure(
+                _explain_query_error(problem, self._query, self._tables, before=len(explain)), Exit.USAGE
+            ) from None
 
     def column_names(self, name: str) -> tuple[str, ...]:
         """The names of the columns of a table or view."""
@@ -217,13 +223,13 @@ class TablesDatabase:
         self._spill.cleanup()
 
 
-def _sql_literal(value: Any) -> str:
+def _format_sql_literal(value: Any) -> str:
     if isinstance(value, list):
-        return f"[{', '.join(map(_sql_literal, value))}]"
+        return f"[{', '.join(map(_format_sql_literal, value))}]"
     return str(value).lower() if isinstance(value, bool) else "'" + str(value).replace("'", "''") + "'"
 
 
-def _plain_and_escaped_paths(names: Iterable[str]) -> list[str]:
+def _list_plain_and_escaped_paths(names: Iterable[str]) -> list[str]:
     """Names of files, each as it is and escaped as a glob pattern: DuckDB checks for both."""
     return [known for name in names for known in {name, glob.escape(name)}]
 
@@ -232,36 +238,38 @@ def _quote_identifier(name: str) -> str:
     return f'"{name}"'
 
 
-def _table_query(name: str, files: Sequence[str], older: Mapping[str, int]) -> str:
+def _build_table_sql(name: str, files: Sequence[str], older: Mapping[str, int]) -> str:
     """The query for a table; without files it has no rows. `date` (elsewhere a folder's name) is made from `time`.
 
     The files of each version of the tables are one part of it, with the values of the columns that they lack.
     """
     columns = ALL_TABLES[name]
     if not files:
-        nothing = (_absent_value(None, column) for column in columns)
+        nothing = (_format_value_of_absent_column(None, column) for column in columns)
         return f"select {', '.join(nothing)}, cast(null as date) as date where false"
     parts = []
     for version in sorted({older.get(file, TABLES_VERSION) for file in files}):
         its = [glob.escape(file) for file in files if older.get(file, TABLES_VERSION) == version]
         listed = (
-            _absent_value(column.absent, column) if column.since > version else _quote_identifier(column.name)
+            _format_value_of_absent_column(column.absent, column)
+            if column.since > version
+            else _quote_identifier(column.name)
             for column in columns
         )
-        parquet = f"read_parquet({_sql_literal(its)}, hive_partitioning = false)"
+        parquet = f"read_parquet({_format_sql_literal(its)}, hive_partitioning = false)"
         parts.append(f"select {', '.join(listed)}, cast(time as date) as date from {parquet}")
     return " union all ".join(parts)
 
 
-def _absent_value(value: Any, column: TableColumn) -> str:
-    literal = "null" if value is None else _sql_literal(value)
+def _format_value_of_absent_column(value: Any, column: TableColumn) -> str:
+    literal = "null" if value is None else _format_sql_literal(value)
     return f"cast({literal} as {_TYPES[column.type]}) as {_quote_identifier(column.name)}"
 
 
 # -- asking ------------------------------------------------------------------------------------------------------------
 
 
-def _refuse_statements(database: duckdb.DuckDBPyConnection, query: str) -> duckdb.StatementType:
+def _require_reading_statement(database: duckdb.DuckDBPyConnection, query: str) -> duckdb.StatementType:
     """The type of the query's statement. Failure unless it is one statement that only reads."""
     statements = database.extract_statements(query)
     if not statements:
@@ -271,7 +279,7 @@ def _refuse_statements(database: duckdb.DuckDBPyConnection, query: str) -> duckd
     (statement,) = statements
     explained = _EXPLAIN.match(query)
     if statement.type == duckdb.StatementType.EXPLAIN and explained:
-        _refuse_statements(database, query[explained.end() :])
+        _require_reading_statement(database, query[explained.end() :])
     elif statement.type != duckdb.StatementType.SELECT:
         raise Failure("the query is no select: kw sql only reads", Exit.USAGE)
     return statement.type
@@ -281,7 +289,7 @@ def _parse_json(value: str | None) -> Any:
     return None if value is None else json.loads(value)
 
 
-def _json_value(value: Any) -> Any:
+def _to_json_value(value: Any) -> Any:
     """A value of DuckDB as a JSON value: integers exact, times as RFC 3339, bytes in base64."""
     kind = value.__class__
     if value is None or kind is str or kind is int or kind is bool:
@@ -294,11 +302,11 @@ def _json_value(value: Any) -> Any:
     if kind is Decimal:
         return int(value) if value == value.to_integral_value() else float(value)
     if kind is dict:
-        return {str(name): _json_value(each) for name, each in value.items()}
+        return {str(name): _to_json_value(each) for name, each in value.items()}
     if kind is list:
         if value and value[0].__class__ is tuple:  # a map
-            return {str(_json_value(name)): _json_value(each) for name, each in value}
-        return [_json_value(each) for each in value]
+            return {str(_to_json_value(name)): _to_json_value(each) for name, each in value}
+        return [_to_json_value(each) for each in value]
     if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, bytes):
@@ -309,7 +317,7 @@ def _json_value(value: Any) -> Any:
 # -- what is wrong -----------------------------------------------------------------------------------------------------
 
 
-def _error_fields(problem: Exception) -> dict[str, Any]:
+def _parse_error_fields(problem: Exception) -> dict[str, Any]:
     """The fields of a DuckDB error: the text behind its kind is JSON, or else a plain message."""
     kind, _, text = str(problem).partition(": ")
     try:
@@ -318,7 +326,7 @@ def _error_fields(problem: Exception) -> dict[str, Any]:
         return {"exception_message": text or kind}
 
 
-def _reason_of(about: Mapping[str, Any]) -> str:
+def _format_error_reason(about: Mapping[str, Any]) -> str:
     """DuckDB's message, in one line."""
     text = clean(str(about["exception_message"]).strip().splitlines()[0].rstrip("!."))[:500]
     return text[0].lower() + text[1:] if text[1:2].islower() else text
@@ -332,14 +340,18 @@ def _explain_out_of_memory(message: str) -> str:
     return f"the query needs more than {SQL_MEMORY_MAX >> 20} MiB of memory{where}: {advice}"
 
 
-def _explain_error(problem: Exception, query: str, tables: TableFiles, before: int = 0) -> str:
+def _explain_query_error(problem: Exception, query: str, tables: TableFiles, before: int = 0) -> str:
     """The error's message and place in the query, line and column from 1; `before` bytes stood before the query."""
-    about = _error_fields(problem)
-    name, text = str(about.get("name", "")), _reason_of(about)
+    about = _parse_error_fields(problem)
+    name, text = str(about.get("name", "")), _format_error_reason(about)
     if about.get("error_subtype") == "MISSING_ENTRY" and about.get("type") == "Table":
         text = clean(explain_unknown_table(name, tables))
     elif about.get("error_subtype") == "COLUMN_NOT_FOUND":
-        known = {column for view in tables_mentioned(query, table_names(tables)) for column in columns_of(tables)[view]}
+        known = {
+            column
+            for view in find_tables_in_query(query, list_tables_and_views(tables))
+            for column in list_columns_by_table(tables)[view]
+        }
         text = f"there is no column {clean(name)}{did_you_mean(name, sorted(known))}"
     elif about.get("exception_type") == "Out of Memory":
         text = _explain_out_of_memory(str(about["exception_message"]))

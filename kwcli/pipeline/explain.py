@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from decoders.wire.readable_text import format_size
 from kwcli.output.short_texts import count_of
-from kwcli.pipeline.choose_engine import require_java
-from kwcli.pipeline.plan import split_size_for
+from kwcli.pipeline.choose_engine import find_required_java
+from kwcli.pipeline.plan import choose_split_size
 from kwcli.run_environment import Failure
 from kwcli.sniff.closing_lines import format_time_span
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from kwcli.pipeline.read.splits import FileRange
     from kwcli.pipeline.run_options import RunOptions
 
-__all__ = ["explain_lines", "source_lines"]
+__all__ = ["format_run_explanation", "format_source_lines"]
 
 
-def explain_lines(
+def format_run_explanation(
     options: RunOptions,
     covered: CoveredCaptures,
     plan: SplitPlan,
@@ -37,7 +37,7 @@ def explain_lines(
     """The lines of `--explain`: sources, splits, selection, tables, engine, Java; `state` is what the folder covers."""
     files = covered.files
     yield f"sources  {count_of(len(files), 'capture')}, {format_size(sum(file.size for file in files))}"
-    yield from source_lines(files, plan, engine_choice)
+    yield from format_source_lines(files, plan, engine_choice)
     yield f"splits   {_describe_splits(options, files, plan, engine_choice)}"
     yield f"select   {_describe_selection(options)}"
     yield f"tables   {', '.join(options.tables)}{' with bodies' if options.bodies else ''}"
@@ -45,13 +45,13 @@ def explain_lines(
     master = f", on {engine_choice.master}" if engine_choice.master else ""
     yield f"engine   {engine_choice.engine}: {engine_choice.why}{master}"
     try:
-        found = str(require_java(variables))
+        found = str(find_required_java(variables))
     except Failure as failure:
         found = failure.text
     yield f"java     {found}"
 
 
-def source_lines(files: list[SourceFile], plan: SplitPlan, engine_choice: EngineChoice) -> Iterator[str]:
+def format_source_lines(files: list[SourceFile], plan: SplitPlan, engine_choice: EngineChoice) -> Iterator[str]:
     """A line for each capture: its point, size, splits where the engine makes any, times."""
     pieces: defaultdict[int, list[FileRange]] = defaultdict(list)
     splits: Counter[int] = Counter()
@@ -68,7 +68,7 @@ def source_lines(files: list[SourceFile], plan: SplitPlan, engine_choice: Engine
             words.append("nothing in it")
         elif engine_choice.splits:
             words.append(count_of(splits[number], "split"))
-        words += _times_of_packets(pieces[number])
+        words += _format_packet_times(pieces[number])
         yield f"  {point}{file.name:{wide}}  {'  '.join(words)}"
 
 
@@ -77,12 +77,12 @@ def _describe_splits(options: RunOptions, files: list[SourceFile], plan: SplitPl
     if not engine_choice.splits:
         side_by_side = ", those that overlap in time side by side" if merged else ""
         return f"none: one process reads each capture from end to end{side_by_side}"
-    size = options.split_size or split_size_for(sum(file.size for file in files))
+    size = options.split_size or choose_split_size(sum(file.size for file in files))
     together = f", {merged:,} of them of captures that overlap in time" if merged else ""
     return f"{count_of(len(plan.splits), 'split')} of at most {format_size(size)}{together}"
 
 
-def _times_of_packets(pieces: list[FileRange]) -> list[str]:
+def _format_packet_times(pieces: list[FileRange]) -> list[str]:
     """The times of the first and last packet; only the first where the last is unknown."""
     lows = [piece.low_ns for piece in pieces if piece.low_ns is not None]
     highs = [piece.high_ns for piece in pieces if piece.high_ns is not None]

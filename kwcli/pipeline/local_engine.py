@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.store.staging import Staging
     from kwcli.pipeline.tables.write import TableWriter
 
-__all__ = ["PointDecoder", "read_into_tables"]
+__all__ = ["PointDecoder", "decode_splits_into_tables"]
 
 
 class PointDecoder:
@@ -61,7 +61,7 @@ class PointDecoder:
     def read(self, split: Split, progress: Callable[[int], None] | None = None) -> None:
         """Decode a split; `progress` is told the bytes read so far."""
         if split.pieces[0].log:
-            self._read_log(split)
+            self._decode_log_piece(split)
             return
         reading = SplitReader(split, self.engine)
         for segments in reading:
@@ -75,7 +75,7 @@ class PointDecoder:
         self.problems += reading.problems
         self.left.update(reading.left)
 
-    def _read_log(self, split: Split) -> None:
+    def _decode_log_piece(self, split: Split) -> None:
         """Decode a piece of a request log, which has nothing to do with connections."""
         logs = RequestLogDecoder(self._spec, self._point, self._row_filter, self._writer)
         logs.read(split.pieces[0])
@@ -92,7 +92,7 @@ class PointDecoder:
         self._batcher.flush()
 
 
-def read_into_tables(
+def decode_splits_into_tables(
     spec: JobSpec, pending_plan: PendingPlan, staging: Staging, progress: Progress | None = None
 ) -> EngineResult:
     """Read all splits into tables. Raises OSError when the tables cannot be written."""

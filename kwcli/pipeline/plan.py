@@ -33,8 +33,8 @@ from decoders.capture.merge import number_before_file
 from decoders.capture.packet_index import Mark, Walk
 from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.daemon_thread import BackgroundCall
-from kwcli.pipeline.read.captures import as_capture_source, open_ranges
-from kwcli.pipeline.read.splits import FileRange, Problem, Split, problem_of
+from kwcli.pipeline.read.captures import make_capture_source, open_range_file
+from kwcli.pipeline.read.splits import FileRange, Problem, Split, make_problem_of_error
 from kwcli.reading.inflating import COMPRESSED, InputProblem
 
 if TYPE_CHECKING:
@@ -49,14 +49,14 @@ __all__ = [
     "SplitPlan",
     "WalkJob",
     "WalkedFile",
-    "begin_planning",
-    "finished_plan",
-    "group_by_time",
-    "plan_all",
+    "choose_split_size",
+    "cut_file_into_pieces",
+    "group_pieces_by_time",
+    "iterate_splits_of_single_file",
+    "make_finished_plan",
     "plan_splits",
-    "split_size_for",
-    "splits_as_found",
-    "walk_file",
+    "plan_splits_of_captures",
+    "start_planning",
 ]
 
 # IP packets are reassembled from fragments up to this many bytes apart (hundreds of packets), across the border of two
@@ -92,7 +92,7 @@ class WalkedFile(NamedTuple):
     problem: Problem | None
 
 
-def walk_file(job: WalkJob) -> WalkedFile:
+def cut_file_into_pieces(job: WalkJob) -> WalkedFile:
     """Walk one file. Argument and result can be pickled, so that processes can walk files side by side."""
     looking = FileWalk(job)
     try:
@@ -116,26 +116,26 @@ class FileWalk:
         walk = Walk(before=number_before_file(self._job.file))
         count = 0
         try:
-            with open_ranges(source.path, source.name) as file:
-                for piece in _cut_file(self._job, walk, file):
+            with open_range_file(source.path, source.name) as file:
+                for piece in _cut_walked_file(self._job, walk, file):
                     count += 1
                     yield piece
         except InputProblem as problem:
-            self.problem = problem_of(source.name, problem)
+            self.problem = make_problem_of_error(source.name, problem)
             if count:  # pieces are given already, and their reader meets it again
                 raise
         else:
             if not count and walk.problem is not None:
-                self.problem = problem_of(source.name, walk.problem)
+                self.problem = make_problem_of_error(source.name, walk.problem)
 
 
-def _cut_file(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
-    begin = as_capture_source(file, job.source.name).pieces()
+def _cut_walked_file(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
+    begin = make_capture_source(file, job.source.name).pieces()
     head = next(begin)  # or it is no capture
     if COMPRESSED.match(file.read(0, 4)) is not None:
-        yield from _compressed_piece(job, walk, chain([head], begin))
+        yield from _read_compressed_piece(job, walk, chain([head], begin))
     elif job.alone and not job.walk and job.source.size <= job.split_size:
-        yield from _piece_from_beginning(job, walk, file)
+        yield from _read_beginning_as_piece(job, walk, file)
     else:
         yield from _cut_plain_file(job, walk, file)
 
@@ -152,8 +152,8 @@ def _cut_plain_file(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileR
     piece = FileRange(job.file, job.source.path, job.source.name, 0, size)
     begun = 0  # packets before the piece
     for stop in sorted({size, *cuts, *looks, *chain.from_iterable(leads.values())}):
-        mark = marks[stop] = _walk_up_to(walk, file, stop)
-        piece = _with_times(piece, mark, begun)
+        mark = marks[stop] = _walk_to_byte(walk, file, stop)
+        piece = _add_times_to_piece(piece, mark, begun)
         if ended is not None and piece.packets:
             yield ended
             ended = None
@@ -168,22 +168,22 @@ def _cut_plain_file(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileR
         yield replace(piece, weight=piece.size)
     elif ended is not None:  # the rest holds no packet: maybe statistics, maybe the file's damage
         yield replace(ended, end=size, weight=size - ended.begin, handed=None)
-    elif not begun and _gives_rows(walk):
+    elif not begun and _has_rows(walk):
         yield piece
 
 
-def _piece_from_beginning(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
+def _read_beginning_as_piece(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
     """The whole file as one piece, of which only the beginning is read, up to the first packet."""
     piece = FileRange(job.file, job.source.path, job.source.name, 0, job.source.size, weight=job.source.size)
     while not walk.packets and walk.problem is None and (data := file.read(walk.fed, _WINDOW)):
         walk.feed(data)
     if not walk.packets:
         walk.finish()
-    if _gives_rows(walk):
+    if _has_rows(walk):
         yield replace(piece, low_ns=walk.mark().low_ns)
 
 
-def _walk_up_to(walk: Walk, file: RangeFile, stop: int) -> Mark:
+def _walk_to_byte(walk: Walk, file: RangeFile, stop: int) -> Mark:
     """The place behind the last packet that ends at or before byte `stop`."""
     at = walk.fed
     while at < stop and walk.problem is None:
@@ -195,7 +195,7 @@ def _walk_up_to(walk: Walk, file: RangeFile, stop: int) -> Mark:
     return walk.mark()
 
 
-def _with_times(piece: FileRange, mark: Mark, begun: int) -> FileRange:
+def _add_times_to_piece(piece: FileRange, mark: Mark, begun: int) -> FileRange:
     lows = [at for at in (piece.low_ns, mark.low_ns) if at is not None]
     highs = [at for at in (piece.high_ns, mark.high_ns) if at is not None]
     return replace(
@@ -203,7 +203,7 @@ def _with_times(piece: FileRange, mark: Mark, begun: int) -> FileRange:
     )
 
 
-def _compressed_piece(job: WalkJob, walk: Walk, data: Iterator[bytes]) -> list[FileRange]:
+def _read_compressed_piece(job: WalkJob, walk: Walk, data: Iterator[bytes]) -> list[FileRange]:
     """A compressed file as one piece: it can be read from its beginning only.
 
     The time of its last packet is known only after all of it is decompressed, so that is done where another file may
@@ -218,15 +218,15 @@ def _compressed_piece(job: WalkJob, walk: Walk, data: Iterator[bytes]) -> list[F
         else:
             walk.finish()
     except InputProblem:
-        if not _gives_rows(walk, whole=False):
+        if not _has_rows(walk, whole=False):
             raise
     mark = walk.mark()
     if job.alone:
         return [replace(piece, low_ns=mark.low_ns, weight=piece.size)]
-    return [replace(_with_times(piece, mark, 0), weight=mark.at)] if _gives_rows(walk) else []
+    return [replace(_add_times_to_piece(piece, mark, 0), weight=mark.at)] if _has_rows(walk) else []
 
 
-def _gives_rows(walk: Walk, *, whole: bool = True) -> bool:
+def _has_rows(walk: Walk, *, whole: bool = True) -> bool:
     """Whether reading gives more than a problem: packets, the capture's own count of drops, or that it is empty."""
     return any(walk.counts.values()) or (whole and walk.problem is None)
 
@@ -269,7 +269,7 @@ class _Unit(NamedTuple):
         return self.low, self.number
 
 
-def split_size_for(size: int) -> int:
+def choose_split_size(size: int) -> int:
     """Bytes of one split of `size` bytes in all: more for large sizes, since each split costs something a connection.
 
     Several splits are a multiple of this machine's cores, so that no core waits for another's last split.
@@ -301,14 +301,14 @@ def plan_splits(
     ]
     made = SplitPlan([], [], [])
     pieces_of: dict[str, list[list[FileRange]]] = {point: [] for point in points}
-    for job, found in zip(jobs, each(walk_file, jobs), strict=True):
+    for job, found in zip(jobs, each(cut_file_into_pieces, jobs), strict=True):
         pieces_of[job.source.point].append(found.pieces)
         if found.problem is not None:
             made.problems.append(found.problem)
     for point, some in pieces_of.items():
-        groups = group_by_time(some)
-        large = [group for group in groups if len(group) > 1 and _total_weight(group) > split_size]
-        made.notes.extend([_note_overlap(point, large)] if large else [])
+        groups = group_pieces_by_time(some)
+        large = [group for group in groups if len(group) > 1 and _sum_weights(group) > split_size]
+        made.notes.extend([_format_overlap_note(point, large)] if large else [])
         together = _gather_into_splits(groups, split_size)
         made.splits.extend(
             Split(point, number, tuple(pieces), merged) for number, (pieces, merged) in enumerate(together)
@@ -316,7 +316,7 @@ def plan_splits(
     return made
 
 
-def splits_as_found(
+def iterate_splits_of_single_file(
     file: SourceFile, split_size: int, plan: SplitPlan, *, lead_size: int = LEAD_SIZE
 ) -> Iterator[Split]:
     """The splits of a run's only file, each as soon as it is known; splits and problems are added to `plan`.
@@ -331,13 +331,13 @@ def splits_as_found(
         plan.problems.append(looking.problem)
 
 
-def group_by_time(files: Iterable[list[FileRange]]) -> list[list[FileRange]]:
+def group_pieces_by_time(files: Iterable[list[FileRange]]) -> list[list[FileRange]]:
     """The pieces of the files of one capture point, in groups that follow one another; one piece a file in each."""
-    units = [unit for pieces in files for unit in _as_units(pieces)]
+    units = [unit for pieces in files for unit in _build_units(pieces)]
     return [_join_pieces(group) for group in _group_units(sorted(units, key=_Unit.place))]
 
 
-def _as_units(pieces: list[FileRange]) -> list[_Unit]:
+def _build_units(pieces: list[FileRange]) -> list[_Unit]:
     """The pieces of one file in its own order; a piece without a time comes before all times."""
     lows = [-1 if piece.low_ns is None else piece.low_ns for piece in pieces]
     highs = [low if piece.high_ns is None else piece.high_ns for piece, low in zip(pieces, lows, strict=True)]
@@ -355,7 +355,7 @@ def _group_units(units: list[_Unit]) -> Iterator[list[_Unit]]:
     A unit's times include those of the file's later (or earlier) units. So, wherever the sequence can be cut, the
     units before the cut are the first ones by `_Unit.place`.
     """
-    others = _next_units_of_other_files(units)
+    others = _find_next_units_of_other_files(units)
     group: list[_Unit] = []
     latest = second = _NEVER  # of all units so far; of the units of files other than the latest's
     for unit, other in zip(units, others, strict=True):
@@ -374,7 +374,7 @@ def _group_units(units: list[_Unit]) -> Iterator[list[_Unit]]:
         yield group
 
 
-def _next_units_of_other_files(units: list[_Unit]) -> list[_Unit | None]:
+def _find_next_units_of_other_files(units: list[_Unit]) -> list[_Unit | None]:
     """For each unit the next one that is of another file."""
     found: list[_Unit | None] = []
     behind: _Unit | None = None  # the unit behind the current one; `other` is its answer
@@ -416,7 +416,7 @@ def _gather_into_splits(groups: list[list[FileRange]], split_size: int) -> Itera
     """The pieces of each split, and whether files overlap in it; small pieces that follow one another share a split."""
     some: list[FileRange] = []
     for group in groups:
-        if some and (len(group) > 1 or _total_weight(some) + _total_weight(group) > split_size):
+        if some and (len(group) > 1 or _sum_weights(some) + _sum_weights(group) > split_size):
             yield some, False
             some = []
         if len(group) > 1:
@@ -427,17 +427,17 @@ def _gather_into_splits(groups: list[list[FileRange]], split_size: int) -> Itera
         yield some, False
 
 
-def _total_weight(pieces: list[FileRange]) -> int:
+def _sum_weights(pieces: list[FileRange]) -> int:
     return sum(piece.weight for piece in pieces)
 
 
-def _note_overlap(point: str, groups: list[list[FileRange]]) -> str:
+def _format_overlap_note(point: str, groups: list[list[FileRange]]) -> str:
     """The note about groups of overlapping captures that are too large for a split and cannot be cut."""
-    largest = max(groups, key=_total_weight)
+    largest = max(groups, key=_sum_weights)
     names = ", ".join(piece.name for piece in largest[:3]) + (" …" if len(largest) > 3 else "")
     return (
         f"{f'{point}: ' if point else ''}captures overlap in time, so one task reads "
-        f"{_total_weight(largest) / 1e6:,.1f} MB of {len(largest):,} files: {names}"
+        f"{_sum_weights(largest) / 1e6:,.1f} MB of {len(largest):,} files: {names}"
         f"{f' (and {len(groups) - 1:,} times more)' if len(groups) > 1 else ''}; "
         "captures of several machines can be told apart with --point"
     )
@@ -460,47 +460,50 @@ class PendingPlan(NamedTuple):
     splits: Iterator[Split]
 
 
-def plan_all(options: RunOptions, files: list[SourceFile]) -> SplitPlan:
+def plan_splits_of_captures(options: RunOptions, files: list[SourceFile]) -> SplitPlan:
     """The splits of all captures; large captures are walked side by side, in processes."""
-    split_size = options.split_size or split_size_for(_total_size(files))
-    if not _is_worth_processes(files):
+    split_size = options.split_size or choose_split_size(sum_sizes(files))
+    if not _is_worth_walking_in_processes(files):
         return plan_splits(files, split_size)
     with ProcessPoolExecutor(min(os.cpu_count() or 1, len(files))) as pool:
         return plan_splits(files, split_size, each=pool.map)
 
 
-def begin_planning(options: RunOptions, files: list[SourceFile], engine: str) -> Callable[[], PendingPlan]:
+def start_planning(options: RunOptions, files: list[SourceFile], engine: str) -> Callable[[], PendingPlan]:
     """Begin to plan; the function returned gives the plan. Planning may go on in a thread while Spark starts."""
     if engine == "local":
-        plan = finished_plan(plan_splits(files, _WHOLE, walk=False))  # one process reads a capture from end to end
+        plan = make_finished_plan(plan_splits(files, _WHOLE, walk=False))  # one process reads a capture from end to end
         return lambda: plan
-    split_size = options.split_size or split_size_for(_total_size(files))
+    split_size = options.split_size or choose_split_size(sum_sizes(files))
     if len(files) == 1 and files[0].size > split_size and not options.verbose:
-        return partial(_plan_while_reading, files[0], split_size)
-    if _is_worth_processes(files):
-        plan = finished_plan(plan_all(options, files))
+        return partial(_plan_single_file_while_reading, files[0], split_size)
+    if _is_worth_walking_in_processes(files):
+        plan = make_finished_plan(plan_splits_of_captures(options, files))
         return lambda: plan
-    planning = BackgroundCall(lambda: finished_plan(plan_all(options, files)))
+    planning = BackgroundCall(lambda: make_finished_plan(plan_splits_of_captures(options, files)))
     planning.start()
     return planning.result
 
 
-def _plan_while_reading(file: SourceFile, split_size: int) -> PendingPlan:
+def _plan_single_file_while_reading(file: SourceFile, split_size: int) -> PendingPlan:
     made = SplitPlan([], [], [])
     return PendingPlan(
-        -(-file.size // split_size), file.size, made, _find_ahead(splits_as_found(file, split_size, made))
+        -(-file.size // split_size),
+        file.size,
+        made,
+        _find_splits_ahead(iterate_splits_of_single_file(file, split_size, made)),
     )
 
 
-def _total_size(files: list[SourceFile]) -> int:
+def sum_sizes(files: list[SourceFile]) -> int:
     return sum(file.size for file in files)
 
 
-def _is_worth_processes(files: list[SourceFile]) -> bool:
-    return len(files) > 1 and _total_size(files) >= SIDE_BY_SIDE
+def _is_worth_walking_in_processes(files: list[SourceFile]) -> bool:
+    return len(files) > 1 and sum_sizes(files) >= SIDE_BY_SIDE
 
 
-def _find_ahead(splits: Iterator[Split]) -> Iterator[Split]:
+def _find_splits_ahead(splits: Iterator[Split]) -> Iterator[Split]:
     """`splits`, found by a thread from now on, and not only when the next one is asked for."""
     found: SimpleQueue[Split | BaseException | None] = SimpleQueue()
 
@@ -513,17 +516,17 @@ def _find_ahead(splits: Iterator[Split]) -> Iterator[Split]:
             found.put(problem)
 
     Thread(target=find_splits, daemon=True).start()
-    return _drain_queue(found)
+    return _iterate_queued_splits(found)
 
 
-def _drain_queue(found: SimpleQueue[Split | BaseException | None]) -> Iterator[Split]:
+def _iterate_queued_splits(found: SimpleQueue[Split | BaseException | None]) -> Iterator[Split]:
     while (one := found.get()) is not None:
         if isinstance(one, BaseException):
             raise one
         yield one
 
 
-def finished_plan(plan: SplitPlan) -> PendingPlan:
+def make_finished_plan(plan: SplitPlan) -> PendingPlan:
     """A PendingPlan of which all splits are known."""
     splits = plan.splits
     return PendingPlan(len(splits), sum(split.size for split in splits), plan, iter(splits))

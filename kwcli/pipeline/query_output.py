@@ -54,7 +54,7 @@ def read_query(env: Environment, query: str) -> str:
     return b"".join(pieces).decode("utf-8", "replace")
 
 
-def show_views(env: Environment, settings: Settings) -> int:
+def write_list_of_views(env: Environment, settings: Settings) -> int:
     """Write the tables and views that there are, and their columns: for `--views`, or a command without a query."""
     columns = {name: [column.name for column in its] for name, its in ALL_TABLES.items()} | COLUMNS
     texts = MEANINGS | {name: view.text for name, view in VIEWS.items()}
@@ -63,11 +63,11 @@ def show_views(env: Environment, settings: Settings) -> int:
         [name, text, "kw help tables" if brief and name in ALL_TABLES else list(columns[name])]
         for name, text in texts.items()
     )
-    write_result(env, settings, QueryResult(["name", "holds", "columns"], rows))
+    write_query_result(env, settings, QueryResult(["name", "holds", "columns"], rows))
     return Exit.DONE
 
 
-def table_names(tables: TableFiles) -> list[str]:
+def list_tables_and_views(tables: TableFiles) -> list[str]:
     """The names of the tables and views that a folder has."""
     names = list(tables.files)
     for name, view in VIEWS.items():
@@ -76,7 +76,7 @@ def table_names(tables: TableFiles) -> list[str]:
     return names
 
 
-def tables_mentioned(query: str, names: list[str]) -> list[str]:
+def find_tables_in_query(query: str, names: list[str]) -> list[str]:
     """The `names` that the query may mention, and those they are made of; all of them for a query with `show`."""
     words = {word.lower() for word in re.findall(r"\w+", query)}
     if "show" in words:
@@ -88,15 +88,15 @@ def tables_mentioned(query: str, names: list[str]) -> list[str]:
     return [name for name in names if name in wanted]
 
 
-def columns_of(tables: TableFiles) -> dict[str, tuple[str, ...]]:
+def list_columns_by_table(tables: TableFiles) -> dict[str, tuple[str, ...]]:
     """The names of the columns of each table and view that a folder has."""
     known = {name: (*(column.name for column in its), "date") for name, its in ALL_TABLES.items()} | COLUMNS
-    return {name: known[name] for name in table_names(tables)}
+    return {name: known[name] for name in list_tables_and_views(tables)}
 
 
 def explain_missing_tables(name: str, tables: TableFiles) -> str:
     """The message about a table or view that kw knows and a folder does not have; empty for any other name."""
-    lacking = sorted(_tables_of(name) - set(tables.files))
+    lacking = sorted(_find_base_tables(name) - set(tables.files))
     if not lacking:
         return ""
     what = f"is made of {' and '.join(lacking)}, which" if name in VIEWS else "is a table that"
@@ -109,13 +109,13 @@ def explain_unknown_table(name: str, tables: TableFiles) -> str:
     lacking = explain_missing_tables(name.lower(), tables)
     if lacking:
         return lacking
-    return f"there is no table or view {name}{did_you_mean(name, table_names(tables))}; --views lists them"
+    return f"there is no table or view {name}{did_you_mean(name, list_tables_and_views(tables))}; --views lists them"
 
 
-def _tables_of(name: str) -> set[str]:
+def _find_base_tables(name: str) -> set[str]:
     """The tables that a table or view is made of; none for a name that is neither."""
     if name in VIEWS:
-        return {table for one in VIEWS[name].of for table in _tables_of(one)}
+        return {table for one in VIEWS[name].of for table in _find_base_tables(one)}
     return {name} & set(MEANINGS)
 
 
@@ -135,22 +135,24 @@ def make_names_unique(names: Iterable[str]) -> list[str]:
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def terminal_rows(env: Environment, settings: Settings, limit: int | None) -> int | None:
+def choose_terminal_row_limit(env: Environment, settings: Settings, limit: int | None) -> int | None:
     """How many rows a terminal gets without --limit; None where all rows are written."""
     return TERMINAL_ROWS_MAX if env.stdout_terminal and limit is None and settings.format in ("text", "table") else None
 
 
-def write_result(env: Environment, settings: Settings, result: QueryResult, most: int | None = None) -> None:
+def write_query_result(env: Environment, settings: Settings, result: QueryResult, most: int | None = None) -> None:
     """Write an answer in the format wanted; text and table end after `most` rows, with a note on standard error."""
     if settings.format in ("text", "table"):
         rows = list(islice(result.rows, most)) if most is not None else list(result.rows)
         more = next(result.rows, None) is not None if most is not None else False
-        text = "".join(f"{line}\n" for line in _draw_rows(result.names, rows, settings))
+        text = "".join(f"{line}\n" for line in _draw_query_rows(result.names, rows, settings))
         env.stdout.write(text.encode("utf-8", "backslashreplace"))
     else:
         more = False
         pieces = (
-            _csv_lines(result, safe=settings.csv_safe) if settings.format == "csv" else _PLAIN[settings.format](result)
+            _format_csv_lines(result, safe=settings.csv_safe)
+            if settings.format == "csv"
+            else _PLAIN[settings.format](result)
         )
         for piece in pieces:
             env.stdout.write(piece.encode("utf-8", "backslashreplace"))
@@ -159,7 +161,7 @@ def write_result(env: Environment, settings: Settings, result: QueryResult, most
         env.report(f"the first {most:,} rows; --limit shows more")
 
 
-def _draw_rows(names: list[str], rows: list[list[Any]], settings: Settings) -> list[str]:
+def _draw_query_rows(names: list[str], rows: list[list[Any]], settings: Settings) -> list[str]:
     """Aligned columns; text is as wide as the terminal, a table as wide as it gets."""
     paint = palette(settings.color)
     columns = []
@@ -184,30 +186,30 @@ def _format_cell(value: Any) -> str:
         return f"{value:.3f}".rstrip("0").rstrip(".") if 0.001 <= abs(value) < 1e15 else repr(value)
     if isinstance(value, list) and all(isinstance(item, str | int) for item in value):
         return clean(",".join(map(str, value)))
-    return clean(value if isinstance(value, str) else _to_json(value))
+    return clean(value if isinstance(value, str) else _dump_json(value))
 
 
-def _to_json(value: Any) -> str:
+def _dump_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _ndjson_lines(result: QueryResult) -> Iterator[str]:
-    return (_to_json(dict(zip(result.names, row, strict=True))) + "\n" for row in result.rows)
+def _format_ndjson_lines(result: QueryResult) -> Iterator[str]:
+    return (_dump_json(dict(zip(result.names, row, strict=True))) + "\n" for row in result.rows)
 
 
-def _json_array_lines(result: QueryResult) -> Iterator[str]:
-    rows = (_to_json(dict(zip(result.names, row, strict=True))) for row in result.rows)
+def _format_json_array_lines(result: QueryResult) -> Iterator[str]:
+    rows = (_dump_json(dict(zip(result.names, row, strict=True))) for row in result.rows)
     first = next(rows, None)
     if first is None:
         return iter(["[]\n"])
     return chain([f"[\n{first}"], (f",\n{row}" for row in rows), ["\n]\n"])
 
 
-def _csv_lines(result: QueryResult, *, safe: bool) -> Iterator[str]:
+def _format_csv_lines(result: QueryResult, *, safe: bool) -> Iterator[str]:
     rows = (
-        [_to_json(value) if isinstance(value, list | dict | bool) else value for value in row] for row in result.rows
+        [_dump_json(value) if isinstance(value, list | dict | bool) else value for value in row] for row in result.rows
     )
     return (format_csv_lines([row], safe=safe) for row in chain([result.names], rows))
 
 
-_PLAIN: Final = {"ndjson": _ndjson_lines, "json": _json_array_lines}
+_PLAIN: Final = {"ndjson": _format_ndjson_lines, "json": _format_json_array_lines}

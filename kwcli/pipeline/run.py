@@ -16,12 +16,12 @@ from decoders.wire.readable_text import clean
 from kwcli.pipeline.choose_engine import EngineChoice, choose_engine
 from kwcli.pipeline.covered_captures import CoveredCaptures, add_covered_captures, find_captures_asked
 from kwcli.pipeline.job_spec import EngineResult, JobSpec
-from kwcli.pipeline.plan import begin_planning, plan_all
-from kwcli.pipeline.read.request_logs import read_request_logs
-from kwcli.pipeline.read.tls_keys import captures_with_secrets
-from kwcli.pipeline.run_messages import ProgressBar, closing_line, tables_line
-from kwcli.pipeline.store.files import OutputFolder, local_root
-from kwcli.pipeline.store.manifest import as_json_values
+from kwcli.pipeline.plan import plan_splits_of_captures, start_planning
+from kwcli.pipeline.read.request_logs import decode_request_logs_into_tables
+from kwcli.pipeline.read.tls_keys import find_captures_with_secrets
+from kwcli.pipeline.run_messages import ProgressBar, format_run_closing_line, format_tables_line
+from kwcli.pipeline.store.files import OutputFolder, require_local_folder
+from kwcli.pipeline.store.manifest import normalize_by_json
 from kwcli.pipeline.store.run_store import TableStore, open_store, refuse_foreign_folder
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.reading.capture_sources import escape_non_utf8
@@ -61,29 +61,31 @@ def run_pipeline(env: Environment, options: RunOptions) -> Exit:
             env.report(f"kw: {options.out}: {store.recovered}")
         manifest = store.manifest()
         covered = add_covered_captures(options, found, manifest)
-        if manifest is None or not store.is_up_to_date(covered.files, options.options_of_rows()):
+        if manifest is None or not store.is_up_to_date(covered.files, options.select_options_of_rows()):
             return _make_tables(env, options, covered, store, begun)
         for problem in covered.problems:
             env.report(f"kw: {problem}")
         if not options.quiet:
-            state = covered.describe_work(manifest, as_json_values(options.options_of_rows()), up_to_date=True)
+            state = covered.describe_work(
+                manifest, normalize_by_json(options.select_options_of_rows()), up_to_date=True
+            )
             env.report(f"kw: {options.out}: {state}")
-        return _exit_code(options, covered, manifest.facts)
+        return _choose_exit_code(options, covered, manifest.facts)
 
 
 def _explain_run(env: Environment, options: RunOptions, found: FoundCaptures) -> Exit:
-    from kwcli.pipeline.explain import explain_lines
+    from kwcli.pipeline.explain import format_run_explanation
 
-    files = OutputFolder(local_root(options.out))
+    files = OutputFolder(require_local_folder(options.out))
     refuse_foreign_folder(files, options.out)
     store = TableStore(files, options.out)
     manifest = store.manifest()
     covered = add_covered_captures(options, found, manifest)
-    up_to_date = manifest is not None and store.is_up_to_date(covered.files, options.options_of_rows())
-    state = covered.describe_work(manifest, as_json_values(options.options_of_rows()), up_to_date=up_to_date)
-    plan = plan_all(options, _captures_of(covered))
+    up_to_date = manifest is not None and store.is_up_to_date(covered.files, options.select_options_of_rows())
+    state = covered.describe_work(manifest, normalize_by_json(options.select_options_of_rows()), up_to_date=up_to_date)
+    plan = plan_splits_of_captures(options, _list_source_files(covered))
     engine_choice = choose_engine(options, _total_size(covered.files), env.variables)
-    lines = explain_lines(options, covered, plan, engine_choice, state, env.variables)
+    lines = format_run_explanation(options, covered, plan, engine_choice, state, env.variables)
     env.stdout.write("".join(f"{clean(line)}\n" for line in lines).encode("utf-8", "backslashreplace"))
     _report_problems(env, covered, plan, quiet=options.quiet)
     return Exit.FAILURE if covered.problems else Exit.DONE
@@ -94,7 +96,7 @@ def _make_tables(
 ) -> Exit:
     """Make the tables of the captures; the exit code."""
     engine_choice = choose_engine(options, _total_size(covered.files), env.variables)
-    wait_for_plan = begin_planning(options, _captures_of(covered), engine_choice.engine)
+    wait_for_plan = start_planning(options, _list_source_files(covered), engine_choice.engine)
     with _start_engine(env, engine_choice) as engine:
         return _write_tables(env, options, covered, wait_for_plan(), store, engine_choice, engine, begun)
 
@@ -113,28 +115,28 @@ def _write_tables(
     plan = pending_plan.plan
     _report_problems(env, covered, plan, quiet=options.quiet)
     known = len(plan.problems)
-    captures, logs = _captures_of(covered), [file for file in covered.files if file.log]
+    captures, logs = _list_source_files(covered), [file for file in covered.files if file.log]
     if not pending_plan.most and not logs:
         raise Failure(_NOTHING)
     if options.verbose and not options.quiet:
-        from kwcli.pipeline.explain import source_lines
+        from kwcli.pipeline.explain import format_source_lines
 
-        for line in source_lines(captures, plan, engine_choice):
+        for line in format_source_lines(captures, plan, engine_choice):
             env.report(f"kw: {line.strip()}")
     bar = ProgressBar(
         env, pending_plan.most if engine_choice.splits else 0, pending_plan.size, wanted=not options.quiet
     )
     staging = store.staging()
     try:
-        spec, show = _job_spec(options, captures), bar.show if bar.active else None
-        outcome = engine(spec, pending_plan, staging, show) if pending_plan.most else _empty_result()
+        spec, show = _build_job_spec(options, captures), bar.show if bar.active else None
+        outcome = engine(spec, pending_plan, staging, show) if pending_plan.most else _make_empty_result()
         if logs:
-            outcome = _add_results(outcome, read_request_logs(spec, logs, staging, show))
+            outcome = _add_results(outcome, decode_request_logs_into_tables(spec, logs, staging, show))
         told = [*plan.problems, *dict.fromkeys(outcome.problems)]
         if plan.splits or logs:
-            faults = fault_lines(_capture_counts(options, outcome), whole=not told)
-            facts = _facts_of_run(engine_choice, outcome, told) | {"faults": faults}
-            rows, files = options.options_of_rows(), covered.files
+            faults = fault_lines(_build_capture_counts(options, outcome), whole=not told)
+            facts = _build_manifest_facts(engine_choice, outcome, told) | {"faults": faults}
+            rows, files = options.select_options_of_rows(), covered.files
             store.commit(staging, outcome.written, sources=files, options=rows, tables=options.tables, facts=facts)
     finally:
         bar.hide()
@@ -152,17 +154,19 @@ def _write_tables(
         if engine_choice.splits and "cut_out" in outcome.counts:
             env.report(_CUT_OUT)
         env.report(
-            closing_line(outcome.tally, outcome.counts, damaged=damaged, engine=str(engine_choice), seconds=seconds)
+            format_run_closing_line(
+                outcome.tally, outcome.counts, damaged=damaged, engine=str(engine_choice), seconds=seconds
+            )
         )
-        env.report(tables_line(outcome.written, options.out))
-    return _exit_code(options, covered, facts)
+        env.report(format_tables_line(outcome.written, options.out))
+    return _choose_exit_code(options, covered, facts)
 
 
-def _captures_of(covered: CoveredCaptures) -> list[SourceFile]:
+def _list_source_files(covered: CoveredCaptures) -> list[SourceFile]:
     return [file for file in covered.files if not file.log]
 
 
-def _empty_result() -> EngineResult:
+def _make_empty_result() -> EngineResult:
     return EngineResult([], RunCounts(), Counter(), [], 0)
 
 
@@ -186,7 +190,9 @@ def _report_problems(env: Environment, covered: CoveredCaptures, plan: SplitPlan
         env.report(f"kw: {note}")
 
 
-def _facts_of_run(engine_choice: EngineChoice, outcome: EngineResult, problems: list[Problem]) -> dict[str, Any]:
+def _build_manifest_facts(
+    engine_choice: EngineChoice, outcome: EngineResult, problems: list[Problem]
+) -> dict[str, Any]:
     """What the manifest keeps of a run besides its tables. Nothing in it depends on durations or the clock."""
     return {
         "engine": engine_choice.engine,
@@ -204,7 +210,7 @@ def _facts_of_run(engine_choice: EngineChoice, outcome: EngineResult, problems: 
     }
 
 
-def _capture_counts(options: RunOptions, outcome: EngineResult) -> CaptureCounts:
+def _build_capture_counts(options: RunOptions, outcome: EngineResult) -> CaptureCounts:
     """The counts of a run, from which `fault_lines` finds what is wrong with the captures themselves."""
     tally = outcome.tally
     return CaptureCounts(
@@ -220,7 +226,7 @@ def _capture_counts(options: RunOptions, outcome: EngineResult) -> CaptureCounts
     )
 
 
-def _exit_code(options: RunOptions, covered: CoveredCaptures, facts: Mapping[str, Any]) -> Exit:
+def _choose_exit_code(options: RunOptions, covered: CoveredCaptures, facts: Mapping[str, Any]) -> Exit:
     """The exit code: FAILURE where a capture is not in the tables, LOSSY for loss with --strict, else DONE."""
     if covered.problems:
         return Exit.FAILURE
@@ -231,7 +237,7 @@ def _total_size(files: list[SourceFile]) -> int:
     return sum(file.size for file in files)
 
 
-def _job_spec(options: RunOptions, files: list[SourceFile]) -> JobSpec:
+def _build_job_spec(options: RunOptions, files: list[SourceFile]) -> JobSpec:
     return JobSpec(
         files=tuple(file.path for file in files),
         tables=options.tables,
@@ -242,7 +248,7 @@ def _job_spec(options: RunOptions, files: list[SourceFile]) -> JobSpec:
         bodies=options.bodies,
         reveal_secrets=options.reveal_secrets,
         key_logs=tuple(os.path.abspath(name) for name in options.keylogs),
-        secret_captures=captures_with_secrets(files),
+        secret_captures=find_captures_with_secrets(files),
     )
 
 
@@ -255,10 +261,10 @@ def _start_engine(env: Environment, engine_choice: EngineChoice) -> Iterator[Eng
     if engine_choice.engine == "local":
         from kwcli.pipeline import local_engine
 
-        yield local_engine.read_into_tables
+        yield local_engine.decode_splits_into_tables
         return
     from kwcli.pipeline.spark import engine
-    from kwcli.pipeline.spark.sessions import LEAN, own_session
+    from kwcli.pipeline.spark.sessions import LEAN, open_own_session
 
-    with own_session(engine_choice.master, env, LEAN) as spark:
+    with open_own_session(engine_choice.master, env, LEAN) as spark:
         yield partial(engine.run_job, spark, raw=engine_choice.engine == "shuffle")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.tables.write import WrittenFile
     from kwcli.run_environment import Environment
 
-__all__ = ["ProgressBar", "closing_line", "compacted_line", "tables_line"]
+__all__ = ["ProgressBar", "format_compacted_line", "format_run_closing_line", "format_tables_line"]
 
 WIDTH: Final = 24
 
@@ -62,7 +62,9 @@ class ProgressBar(Transient):
 # Lines at the end of a run
 
 
-def closing_line(tally: RunCounts, packets: Mapping[str, int], *, damaged: int, engine: str, seconds: float) -> str:
+def format_run_closing_line(
+    tally: RunCounts, packets: Mapping[str, int], *, damaged: int, engine: str, seconds: float
+) -> str:
     """The line at the end of a run: `193 exchanges, 12 clients, 28 errors · 2026-11-21 17:34:43–17:35:32 · …`.
 
     `packets` are the counts of all readers, `damaged` how many captures could not be read to their end; `engine` is
@@ -92,7 +94,7 @@ def closing_line(tally: RunCounts, packets: Mapping[str, int], *, damaged: int, 
     )
 
 
-def tables_line(written: Iterable[WrittenFile], out: str) -> str:
+def format_tables_line(written: Iterable[WrittenFile], out: str) -> str:
     """`tables: exchanges 193 rows, 31.0kB; connections 49 rows, 12.1kB`: how much there is of each table."""
     rows: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
@@ -103,7 +105,7 @@ def tables_line(written: Iterable[WrittenFile], out: str) -> str:
     return f"{out}: {'; '.join(each) or 'no rows'}"
 
 
-def compacted_line(compacted: Compacted) -> str:
+def format_compacted_line(compacted: Compacted) -> str:
     """`exchanges 2026-11-21: 1,200 files, 31.0MB → 1 file, 12.1MB`."""
     before = f"{count_of(compacted.files, 'file')}, {format_size(compacted.size)}"
     after = f"{count_of(compacted.now, 'file')}, {format_size(compacted.size_now)}"

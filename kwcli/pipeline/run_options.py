@@ -34,11 +34,15 @@ class RunOptions(NamedTuple):
     quiet: bool
     keylogs: tuple[str, ...] = ()
 
-    def options_of_rows(self) -> dict[str, Any]:
+    def select_options_of_rows(self) -> dict[str, Any]:
         """The options that the rows depend on, whichever engine makes them and in however many splits."""
         from kwcli.reading.capture_sources import escape_non_utf8
 
-        keys = {"keylogs": [[escape_non_utf8(name), _file_size(name)] for name in self.keylogs]} if self.keylogs else {}
+        keys = (
+            {"keylogs": [[escape_non_utf8(name), _read_file_size(name)] for name in self.keylogs]}
+            if self.keylogs
+            else {}
+        )
         return keys | {
             "since_ns": self.since_ns,
             "until_ns": self.until_ns,
@@ -70,7 +74,7 @@ class WatchOptions(NamedTuple):
     table_format: str = "parquet"
 
 
-def _file_size(name: str) -> int:
+def _read_file_size(name: str) -> int:
     """The size of a file in bytes; 0 for a missing file, which is reported when it is read."""
     try:
         return os.stat(name).st_size

@@ -13,16 +13,16 @@ from kwcli.pipeline.query_check import check_query
 from kwcli.pipeline.query_output import (
     ALL,
     QueryResult,
-    columns_of,
+    choose_terminal_row_limit,
     explain_missing_tables,
     explain_unknown_table,
+    find_tables_in_query,
+    list_columns_by_table,
+    list_tables_and_views,
     make_names_unique,
-    table_names,
-    tables_mentioned,
-    terminal_rows,
-    write_result,
+    write_query_result,
 )
-from kwcli.pipeline.sql_views import VIEWS, query_of
+from kwcli.pipeline.sql_views import VIEWS, build_view_sql
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ _PLANS: Final = "org.apache.spark.sql.catalyst.plans.logical"
 _PLACE: Final = re.compile(r"\(line (\d+), pos(?:ition)? (\d+)\)")
 
 
-def run_query(
+def run_spark_query(
     env: Environment,
     settings: Settings,
     folder: str,
@@ -56,40 +56,44 @@ def run_query(
 ) -> int:
     """What `kw pipeline sql FOLDER QUERY` does; the exit code. Failure says in one line what is wrong."""
     from kwcli.pipeline.report.read_tables import Tables
-    from kwcli.pipeline.spark.failures import failure_of
-    from kwcli.pipeline.spark.sessions import own_session
+    from kwcli.pipeline.spark.failures import make_failure_of_exception
+    from kwcli.pipeline.spark.sessions import open_own_session
 
     tables = Tables(folder)
     check_query(
-        query, columns_of(tables), {name: text for name in ALL if (text := explain_missing_tables(name, tables))}
+        query,
+        list_columns_by_table(tables),
+        {name: text for name in ALL if (text := explain_missing_tables(name, tables))},
     )
-    for name in tables_mentioned(query, table_names(tables)):
+    for name in find_tables_in_query(query, list_tables_and_views(tables)):
         if name in tables:
             tables.older_files(name)  # a file that cannot be read fails before Spark starts
-    row_limit = terminal_rows(env, settings, limit)
+    row_limit = choose_terminal_row_limit(env, settings, limit)
     most = limit if row_limit is None else row_limit + 1
     with (
-        own_session(master or "local[*]", env) as spark,
-        _name_views(spark, tables, query),
+        open_own_session(master or "local[*]", env) as spark,
+        _create_temporary_views(spark, tables, query),
     ):
-        frame = _select(spark, query, tables)
+        frame = _analyze_query(spark, query, tables)
         try:
-            write_result(env, settings, _result_of(frame, most), row_limit)
+            write_query_result(env, settings, _read_result(frame, most), row_limit)
         except OSError:  # the reader of our output has gone
             raise
         except Exception as problem:
-            raise _explain_error(problem, query, tables, Exit.FAILURE) or failure_of(problem) from problem
+            raise _explain_query_error(problem, query, tables, Exit.FAILURE) or make_failure_of_exception(
+                problem
+            ) from problem
     return Exit.DONE
 
 
 @contextmanager
-def _name_views(spark: SparkSession, tables: Tables, query: str) -> Iterator[None]:
+def _create_temporary_views(spark: SparkSession, tables: Tables, query: str) -> Iterator[None]:
     """Name the tables and views that a query is about, for as long as it runs: each of them takes Spark a moment."""
     made: list[str] = []
     try:
-        for name in tables_mentioned(query, table_names(tables)):
+        for name in find_tables_in_query(query, list_tables_and_views(tables)):
             if name in VIEWS:
-                spark.sql(query_of(name)).createOrReplaceTempView(name)
+                spark.sql(build_view_sql(name)).createOrReplaceTempView(name)
             else:
                 tables.read_by_spark(spark, name).createOrReplaceTempView(name)
             made.append(name)
@@ -99,7 +103,7 @@ def _name_views(spark: SparkSession, tables: Tables, query: str) -> Iterator[Non
             spark.catalog.dropTempView(name)
 
 
-def _select(spark: SparkSession, query: str, tables: Tables) -> DataFrame:
+def _analyze_query(spark: SparkSession, query: str, tables: Tables) -> DataFrame:
     """The answer of a query that only reads. Failure for any other query, and for one that is wrong."""
     try:
         _refuse_commands(spark, query)
@@ -107,7 +111,7 @@ def _select(spark: SparkSession, query: str, tables: Tables) -> DataFrame:
     except Failure:
         raise
     except Exception as problem:
-        told = _explain_error(problem, query, tables, Exit.USAGE)
+        told = _explain_query_error(problem, query, tables, Exit.USAGE)
         if told is None:
             raise
         raise told from problem
@@ -128,7 +132,7 @@ def _refuse_commands(spark: SparkSession, query: str) -> None:
         plans += [children.apply(at) for at in range(children.size())]
 
 
-def _explain_error(problem: Exception, query: str, tables: Tables, code: Exit) -> Failure | None:
+def _explain_query_error(problem: Exception, query: str, tables: Tables, code: Exit) -> Failure | None:
     """The Failure with Spark's reason and the place in the query; None where the query is not at fault."""
     found = _find_condition(problem)
     if found is None:
@@ -168,7 +172,7 @@ def _place_in_query(problem: Any, query: str) -> str:
     return f"line {match[1]}, column {int(match[2]) + 1} of the query: " if match else ""
 
 
-def _result_of(frame: DataFrame, most: int | None) -> QueryResult:
+def _read_result(frame: DataFrame, most: int | None) -> QueryResult:
     """The rows of an answer as JSON values, integers exact and times as RFC 3339; read one partition at a time."""
     from pyspark.sql import functions as spark_functions
 

@@ -13,7 +13,7 @@ import click
 from decoders.named_tuple import NamedTuple
 from kwcli.extras import pip_command_for_extra
 from kwcli.options import Clash, refuse_clashes, refuse_given_options
-from kwcli.pipeline.query_output import read_query, show_views, table_names, tables_mentioned
+from kwcli.pipeline.query_output import find_tables_in_query, list_tables_and_views, read_query, write_list_of_views
 from kwcli.pipeline.sql_views import VIEWS
 from kwcli.pipeline.tables.columns import MEANINGS, TABLES
 from kwcli.private_files import ScratchFolder
@@ -33,7 +33,7 @@ _CHOOSING: Final = (
 )
 
 
-class Listed(NamedTuple):
+class ListedTables(NamedTuple):
     """The Parquet files of each table; `place` is the name of the input in messages.
 
     `older` has the files of earlier versions of the tables, each with its version.
@@ -44,7 +44,7 @@ class Listed(NamedTuple):
     older: Mapping[str, int] = {}
 
 
-_ALL: Final = Listed("the input", dict.fromkeys(TABLES, ()))
+_ALL: Final = ListedTables("the input", dict.fromkeys(TABLES, ()))
 
 
 def run_sql(
@@ -57,7 +57,7 @@ def run_sql(
     views: bool,
 ) -> int:
     """Run the query on the input, or list the tables and views; the exit code. Raises Failure, UsageError."""
-    files, word = _split_words(capture.files, live=bool(capture.interface))
+    files, word = _split_inputs_and_query(capture.files, live=bool(capture.interface))
     if views and word is not None:
         raise click.UsageError("give a query or --views, not both", click.get_current_context())
     if word == "-" and "-" in files:
@@ -72,8 +72,8 @@ def run_sql(
         raise Failure(f"{folders[0]} has tables and {other} has none: query one kind at a time", Exit.USAGE)
     if word is None:
         for name in files:
-            _check_exists(name)
-        return show_views(env, settings)
+            _require_input(name)
+        return write_list_of_views(env, settings)
     missing = next((name for name in ("duckdb", "pyarrow") if find_spec(name) is None), None)
     if missing is not None:
         raise Failure(f"kw sql needs {missing}, which is not installed: {pip_command_for_extra('sql')}")
@@ -84,7 +84,7 @@ def run_sql(
     return _query_captures(env, settings, capture, filters, query, limit)
 
 
-def _split_words(words: tuple[str, ...], *, live: bool) -> tuple[tuple[str, ...], str | None]:
+def _split_inputs_and_query(words: tuple[str, ...], *, live: bool) -> tuple[tuple[str, ...], str | None]:
     """The names of the inputs, and the query: the last word, unless it is the name of a file."""
     if not words or (len(words) == 1 and not live and not _is_query(words[0])):
         return words, None
@@ -99,7 +99,7 @@ def _is_query(word: str) -> bool:
     return not word.strip() or (len(word.split()) > 1 and not os.path.lexists(word))
 
 
-def _check_exists(name: str) -> None:
+def _require_input(name: str) -> None:
     """Failure where no such file exists; the file itself is not read."""
     if name == "-" or os.path.lexists(name):
         return
@@ -119,12 +119,12 @@ def _query_tables(env: Environment, settings: Settings, folders: Sequence[str], 
     found = [Tables(folder) for folder in folders]
     names = [name for name in found[0].files if all(name in one for one in found)]
     older: dict[str, int] = {}
-    for name in tables_mentioned(query, table_names(Listed("", dict.fromkeys(names, ())))):
+    for name in find_tables_in_query(query, list_tables_and_views(ListedTables("", dict.fromkeys(names, ())))):
         for one in found:
             if name in MEANINGS:
                 older |= one.older_files(name)
     files = {name: [file for one in found for file in one.files[name]] for name in names}
-    with closing(TablesDatabase(Listed(", ".join(folders), files, older), query)) as database:
+    with closing(TablesDatabase(ListedTables(", ".join(folders), files, older), query)) as database:
         database.write_answer(env, settings, limit)
     return Exit.DONE
 
@@ -138,19 +138,21 @@ def _query_captures(
     limit: int | None,
 ) -> Exit:
     """Make the tables that the query needs from captures, and run the query on them."""
-    from kwcli.pipeline.capture_tables import read_captures, wants_bodies
+    from kwcli.pipeline.capture_tables import is_query_about_bodies, read_captures_into_tables
     from kwcli.pipeline.duckdb_sql import SCRATCH, TablesDatabase
 
-    about = [name for name in tables_mentioned(query, [*TABLES, *VIEWS]) if name in TABLES] or ["exchanges"]
+    about = [name for name in find_tables_in_query(query, [*TABLES, *VIEWS]) if name in TABLES] or ["exchanges"]
     with ScratchFolder(SCRATCH) as folder, closing(TablesDatabase(_ALL, query, folder)) as database:
         database.check_query()  # before anything is read
         try:
-            tables = read_captures(env, settings, capture, filters, about, folder, bodies=wants_bodies(query))
+            tables = read_captures_into_tables(
+                env, settings, capture, filters, about, folder, bodies=is_query_about_bodies(query)
+            )
         except OSError as error:
             line = describe_write_error(error, "the temporary folder")
             if line is None:
                 raise
             raise Failure(line) from None
-        database.replace_tables(Listed(tables.place, {name: tables.files.get(name, ()) for name in TABLES}))
+        database.replace_tables(ListedTables(tables.place, {name: tables.files.get(name, ()) for name in TABLES}))
         database.write_answer(env, settings, limit)
     return tables.code

@@ -58,7 +58,7 @@ class View(NamedTuple):
     query: str
 
 
-def _exchanges_by_topic() -> str:
+def _build_exchanges_by_topic_sql() -> str:
     """The SQL of exchanges by the topics that they are about, with `failing`."""
 
     def join_failing(name: str, condition: str) -> str:
@@ -70,7 +70,7 @@ def _exchanges_by_topic() -> str:
     )
 
 
-def _latency_query(name: str, what: str, source: str = _WIRE, failed: str = _FAILED) -> str:
+def _build_latency_sql(name: str, what: str, source: str = _WIRE, failed: str = _FAILED) -> str:
     """The SQL of counts, bytes and percentiles of latency by the expression `what`, which becomes the column `name`.
 
     The logarithm gives the bin of a value, or by the last digit of a float the bin beside it; its edges decide. Rows
@@ -94,12 +94,13 @@ def _latency_query(name: str, what: str, source: str = _WIRE, failed: str = _FAI
         sum(its) over (partition by {name} order by bin) as seen, sum(its) over (partition by {name}) as total
       from counted c left join bins on number = abs(bin))
     select {name}, sum(times) as count, sum(errors) as errors, sum(waited) as waited,
-      {", ".join(f"{_percentile_sql(percent)} as p{percent}_ms" for percent in PERCENTS)}, max(high) / 1e6 as max_ms,
+      {", ".join(f"{_build_percentile_sql(percent)} as p{percent}_ms" for percent in PERCENTS)},
+      max(high) / 1e6 as max_ms,
       sum(request_bytes) as request_bytes, sum(response_bytes) as response_bytes
     from summed group by {name}"""
 
 
-def _percentile_sql(percent: int) -> str:
+def _build_percentile_sql(percent: int) -> str:
     reached = f"min(case when seen * 100 >= total * {percent} then value end)"
     return f"""case when max(total) * {100 - percent} < 100 then max(high)
       else greatest(min(low), least(max(high), {reached})) end / 1e6"""
@@ -131,14 +132,16 @@ _JOINED: Final = f"""
 
 VIEWS: Final[dict[str, View]] = {
     "bins": View("bins of latencies in ns: least, the least above it, the value that stands for all", (), ""),
-    "latency_by_api": View("latencies, errors and bytes of each API", _TIMED, _latency_query("api", "api")),
-    "latency_by_client": View("of each client (client id, else address)", _TIMED, _latency_query("client_id", _CLIENT)),
-    "latency_by_broker": View("of each broker", _TIMED, _latency_query("broker", "broker")),
+    "latency_by_api": View("latencies, errors and bytes of each API", _TIMED, _build_latency_sql("api", "api")),
+    "latency_by_client": View(
+        "of each client (client id, else address)", _TIMED, _build_latency_sql("client_id", _CLIENT)
+    ),
+    "latency_by_broker": View("of each broker", _TIMED, _build_latency_sql("broker", "broker")),
     "latency_by_topic": View(
         *("of each topic; an exchange about several counts for each", _TIMED),
-        _latency_query("topic", "topic", _exchanges_by_topic(), "failing"),
+        _build_latency_sql("topic", "topic", _build_exchanges_by_topic_sql(), "failing"),
     ),
-    "latency_by_minute": View("of each minute", _TIMED, _latency_query("minute", "date_trunc('minute', time)")),
+    "latency_by_minute": View("of each minute", _TIMED, _build_latency_sql("minute", "date_trunc('minute', time)")),
     "errors_by_api": View(
         *("error codes of each API: exchanges that have one, codes", ("exchanges",)),
         f"""select api, error, count(distinct ({_EXCHANGE})) as exchanges, count(*) as codes from {_ERRORS}
@@ -293,12 +296,12 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-def query_of(name: str) -> str:
+def build_view_sql(name: str) -> str:
     """The SQL of a view."""
     return VIEWS[name].query or _MADE[name]()
 
 
-def _partition_errors() -> str:
+def _build_partition_errors_sql() -> str:
     """The SQL of the errors of partitions; it asks every declaration which errors the protocol expects."""
     expected = " or ".join(
         f"(api_key = {key} and error_code = {code})" for key in KEYS for code in sorted(expected_codes(key))
@@ -307,7 +310,7 @@ def _partition_errors() -> str:
         max(time) as last from {_PARTITIONS} where error is not null and not ({expected}) group by 1, 2, 3, 4"""
 
 
-def _bin_rows() -> str:
+def _build_bins_sql() -> str:
     """The SQL of a row for each bin of positive values; the bins of negative values mirror them."""
     rows = (
         f"({number}, {least}, {above}, {min(value_of(number), VALUE_MAX)})"
@@ -316,7 +319,7 @@ def _bin_rows() -> str:
     return f"select * from (values {', '.join(rows)}) as t(number, least, above, value)"
 
 
-def _versions_served() -> str:
+def _build_versions_served_sql() -> str:
     """The SQL of a row for each release and API that it serves or has given up."""
     rows = []
     for at, release in enumerate(RELEASES):
@@ -328,4 +331,8 @@ def _versions_served() -> str:
     return f"select * from (values {', '.join(rows)}) as t(release, api_key, served_from, served_to)"
 
 
-_MADE: Final = {"bins": _bin_rows, "partition_errors": _partition_errors, "served": _versions_served}
+_MADE: Final = {
+    "bins": _build_bins_sql,
+    "partition_errors": _build_partition_errors_sql,
+    "served": _build_versions_served_sql,
+}

@@ -42,7 +42,7 @@ def is_served(release: str, key: int, version: int) -> bool:
     """Whether a release serves a version of an API, or never had the API, which is no fault of the client."""
     versions = versions_by_api(release).get(key)
     if versions is None:
-        return not _had_before(release, key)
+        return not _is_api_of_older_releases(release, key)
     return version >= versions.low
 
 
@@ -53,7 +53,7 @@ def find_old_versions(rows: Sequence[Row], release: str) -> list[Row]:
     all of them (null where an API is gone); `asks`, whether the client asks brokers for the versions that they serve.
     """
     clients: dict[tuple[Any, ...], list[Row]] = {}
-    asking = {_identity_of_client(row) for row in rows if row["api_key"] == API_VERSIONS}
+    asking = {_identify_client(row) for row in rows if row["api_key"] == API_VERSIONS}
     for row in rows:
         clients.setdefault(tuple(row[name] for name in _WHO), []).append(row)
     found = []
@@ -62,18 +62,18 @@ def find_old_versions(rows: Sequence[Row], release: str) -> list[Row]:
         if old:
             found.append(
                 dict(zip(_WHO, who, strict=True))
-                | _judge_client(used, old, release, asks=_identity_of_client(used[0]) in asking)
+                | _judge_client(used, old, release, asks=_identify_client(used[0]) in asking)
             )
     return found
 
 
-def _identity_of_client(row: Row) -> tuple[Any, ...]:
+def _identify_client(row: Row) -> tuple[Any, ...]:
     """The identity of a client without its software: address and client id."""
     return row["address"], row["client_id"]
 
 
 def _judge_client(used: Sequence[Row], old: Sequence[Row], release: str, *, asks: bool) -> Row:
-    since = [_first_common_release(release, row["api_key"]) for row in old]
+    since = [_find_first_common_release(release, row["api_key"]) for row in old]
     known = [each for each in since if each is not None]
     return {
         "count": sum(row["count"] for row in old),
@@ -84,18 +84,18 @@ def _judge_client(used: Sequence[Row], old: Sequence[Row], release: str, *, asks
         "since": max(known, key=RELEASES.index) if len(known) == len(since) else None,
         "old": [
             {name: row[name] for name in ("api_key", "api", "api_version", "count", "first", "last")}
-            | {"serves": _range_served(release, row["api_key"])}
+            | {"serves": _find_range_served(release, row["api_key"])}
             for row in old
         ],
     }
 
 
-def _range_served(release: str, key: int) -> list[int] | None:
+def _find_range_served(release: str, key: int) -> list[int] | None:
     versions = versions_by_api(release).get(key)
     return [versions.low, versions.high] if versions else None
 
 
-def _first_common_release(release: str, key: int) -> str | None:
+def _find_first_common_release(release: str, key: int) -> str | None:
     """The first release that knows a version of an API that `release` serves."""
     versions = versions_by_api(release).get(key)
     if not versions:
@@ -103,7 +103,7 @@ def _first_common_release(release: str, key: int) -> str | None:
     return next(name for name, its in history(key).items() if its.high >= versions.low)
 
 
-def _had_before(release: str, key: int) -> bool:
+def _is_api_of_older_releases(release: str, key: int) -> bool:
     """Whether releases before this one had the API."""
     if key not in HISTORY:
         return False
@@ -115,33 +115,33 @@ def _had_before(release: str, key: int) -> bool:
 NS: Final = 10**9
 
 
-def bucket_bounds(report: Report) -> tuple[int, int]:
+def find_bucket_bounds(report: Report) -> tuple[int, int]:
     """The first and the last bucket of time."""
     width = round(report["bucket_s"] * NS)
-    first, last = (nanoseconds_of(report[name]) // width for name in ("first", "last"))
+    first, last = (parse_rfc3339_ns(report[name]) // width for name in ("first", "last"))
     return first, last
 
 
-def values_by_bucket(points: list[Row], key: str, report: Report, scale: int = 1) -> dict[int, int]:
+def read_values_by_bucket(points: list[Row], key: str, report: Report, scale: int = 1) -> dict[int, int]:
     """Number of a bucket → the value `key` of its point, times `scale`, as an integer."""
     width = round(report["bucket_s"] * NS)
-    return {nanoseconds_of(row["time"]) // width: round(row[key] * scale) for row in points if row[key] is not None}
+    return {parse_rfc3339_ns(row["time"]) // width: round(row[key] * scale) for row in points if row[key] is not None}
 
 
-def bucket_times(report: Report) -> list[str]:
+def list_bucket_times(report: Report) -> list[str]:
     """The time at which each bucket begins, as RFC 3339."""
     width = round(report["bucket_s"] * NS)
-    first, last = bucket_bounds(report)
+    first, last = find_bucket_bounds(report)
     return [rfc3339(number * width) for number in range(first, last + 1)]
 
 
-def values_at_times(points: list[Row], key: str, starts: list[str]) -> list[Any]:
+def align_values_to_times(points: list[Row], key: str, starts: list[str]) -> list[Any]:
     """A value for each bucket, None where there is none."""
     known = {row["time"]: row[key] for row in points}
     return [known.get(start) for start in starts]
 
 
-def nanoseconds_of(time: str) -> int:
+def parse_rfc3339_ns(time: str) -> int:
     """The time in nanoseconds of which `rfc3339` made a text."""
     if not time.endswith("Z") or time[4:5] != "-":
         return int(time.partition("s")[0]) * NS  # beyond the calendar
@@ -167,48 +167,48 @@ def build_report(result: FoldResults, target: str) -> Report:
     found = result.found
     has = {name: rows is not None for name, rows in result.rows.items()}
     every = found["all"].rows() if "all" in found else []
-    portraits = {name: _rows_of_fold(result, f"portraits {name}") for name in PORTRAYED}
+    portraits = {name: _read_rows_of_fold(result, f"portraits {name}") for name in PORTRAYED}
     return {
         "kind": "report",
         "schema": SCHEMA,
         "tables": result.rows if result.tables else None,
-        **_span_of(result),
-        "summary": _summary_of(result, every[0] if every else None, portraits),
+        **_build_span(result),
+        "summary": _build_summary(result, every[0] if every else None, portraits),
         "over_time": found["time"].rows() if "time" in found else [],
-        "latency": {name: _latencies_by(result, name) for name in BY} if has["exchanges"] else None,
-        "errors": _errors_by_api(result) if has["exchanges"] else None,
+        "latency": {name: _build_latencies_by(result, name) for name in BY} if has["exchanges"] else None,
+        "errors": _build_errors_by_api(result) if has["exchanges"] else None,
         "slowest": found["slowest"].rows() if "slowest" in found else None,
-        "old_versions": _old_clients(result, target) if has["exchanges"] and "audit" not in found else None,
-        "talkers": _top_talkers(result),
-        "batches": _sort_rows(_rows_of_fold(result, "batches"), "bytes") if has["topic_partitions"] else None,
-        "throttling": _throttling_of(result, portraits) if has["exchanges"] else None,
-        "connections": _connections_of(result) if has["connections"] else None,
-        "skipped": _sort_rows(_rows_of_fold(result, "skipped"), "size") if has["skipped"] else None,
-        "findings": _rows_of_fold(result, "findings"),
-        "audit": _audit_of(result, target),
+        "old_versions": _build_old_clients(result, target) if has["exchanges"] and "audit" not in found else None,
+        "talkers": _build_top_talkers(result),
+        "batches": _sort_rows(_read_rows_of_fold(result, "batches"), "bytes") if has["topic_partitions"] else None,
+        "throttling": _build_throttling(result, portraits) if has["exchanges"] else None,
+        "connections": _build_connections(result) if has["connections"] else None,
+        "skipped": _sort_rows(_read_rows_of_fold(result, "skipped"), "size") if has["skipped"] else None,
+        "findings": _read_rows_of_fold(result, "findings"),
+        "audit": _build_audit(result, target),
         **portraits,
-        "security": _rows_of_fold(result, "security"),
-        "ladders": _ladders_of(result),
+        "security": _read_rows_of_fold(result, "security"),
+        "ladders": _select_ladders(result),
         "left_out": [{"what": name, "why": text} for name, text in sorted(result.full.items())],
     }
 
 
-def _audit_of(result: FoldResults, target: str) -> Row | None:
+def _build_audit(result: FoldResults, target: str) -> Row | None:
     """The verdicts of `kw audit`."""
     fold = result.found.get("audit")
     return None if fold is None else {"target": target, "clients": fold.rows(AuditTarget.of_release(target))}
 
 
-def _ladders_of(result: FoldResults) -> list[Row] | None:
+def _select_ladders(result: FoldResults) -> list[Row] | None:
     """The ladders of the connections with most failures, then most exchanges; in the order of their beginnings."""
-    rows = _rows_of_fold(result, "ladders")
+    rows = _read_rows_of_fold(result, "ladders")
     if rows is None:
         return None
     chosen = sorted(rows, key=lambda row: (row["failed"], row["count"]), reverse=True)[:LADDERS]
     return [row for row in rows if row in chosen]
 
 
-def rows_at(report: Report, path: Sequence[str]) -> list[Row] | None:
+def find_rows_at_path(report: Report, path: Sequence[str]) -> list[Row] | None:
     """A list of the report by the names that lead to it; None where it was not made."""
     value: Any = report
     for name in path:
@@ -221,7 +221,7 @@ def format_time(time: str, size: int = 19) -> str:
     return time[:size].replace("T", " ")
 
 
-def _span_of(result: FoldResults) -> Row:
+def _build_span(result: FoldResults) -> Row:
     if not result.rows["exchanges"]:
         return {"first": None, "last": None, "span_s": None, "bucket_s": None}
     every = result.found["all"]
@@ -234,7 +234,7 @@ def _span_of(result: FoldResults) -> Row:
     }
 
 
-def _summary_of(result: FoldResults, every: Row | None, portraits: _Portraits) -> Row:
+def _build_summary(result: FoldResults, every: Row | None, portraits: _Portraits) -> Row:
     """The counts of the summary; null where the table for a count is not there, or there were too many to count."""
 
     def count_different(name: str) -> int | None:
@@ -250,26 +250,26 @@ def _summary_of(result: FoldResults, every: Row | None, portraits: _Portraits) -
     summary = {name: every[name] if every else empty for name in names}
     summary |= {name: every[name] if every else None for name in ("p50", "p90", "p99", "max", "waited_ms")}
     summary |= {f"{name}s": count_different(name) for name in ("client", "topic", "broker")}
-    versions = _rows_of_fold(result, "versions")
+    versions = _read_rows_of_fold(result, "versions")
     summary["clients"] = None if versions is None else _count_clients(versions)
     for name, rows in portraits.items():
         if rows is not None and summary.get(name, 0) is None:
             summary[name] = _count_groups(rows)
     throttled = result.found.get("throttle api")
     summary["throttled"] = None if throttled is None else sum(row["values"] for row in throttled.rows())
-    connections = _rows_of_fold(result, "connections")
+    connections = _read_rows_of_fold(result, "connections")
     summary["connections"] = result.rows["connections"]
     summary["not_kafka"] = None if connections is None else sum(row["count"] for row in connections if not row["kafka"])
     return summary
 
 
-def _rows_of_fold(result: FoldResults, name: str) -> list[Row] | None:
+def _read_rows_of_fold(result: FoldResults, name: str) -> list[Row] | None:
     """The rows of a fold; None where it was not made or was given up."""
     fold = result.found.get(name)
     return None if fold is None else list(fold.rows())
 
 
-def _others_key(row: Row) -> Row:
+def _build_others_key(row: Row) -> Row:
     """The key that says that a row is of all groups that have no row of their own; empty for other rows."""
     return {_OTHERS: row[_OTHERS]} if _OTHERS in row else {}
 
@@ -290,13 +290,13 @@ def _sort_rows(rows: list[Row] | None, *names: str) -> list[Row] | None:
     )
 
 
-def _latencies_by(result: FoldResults, name: str) -> list[Row] | None:
+def _build_latencies_by(result: FoldResults, name: str) -> list[Row] | None:
     """Latencies by the dimension `name`, the slowest first; rows that were counted over time have their points."""
-    rows = _rows_of_fold(result, f"latency {name}")
+    rows = _read_rows_of_fold(result, f"latency {name}")
     if rows is None:
         return None
     points: dict[Any, list[Row]] = {}
-    for row in _rows_of_fold(result, f"time {name}") or ():
+    for row in _read_rows_of_fold(result, f"time {name}") or ():
         if _OTHERS not in row:
             points.setdefault(row[name], []).append({each: row[each] for each in _POINTS})
     timed = [_OTHERS not in row and row[name] in points for row in rows]
@@ -305,9 +305,9 @@ def _latencies_by(result: FoldResults, name: str) -> list[Row] | None:
     )
 
 
-def _errors_by_api(result: FoldResults) -> list[Row] | None:
+def _build_errors_by_api(result: FoldResults) -> list[Row] | None:
     """Error codes by API: in how many exchanges, how many codes, and the share of the API's exchanges."""
-    rows, apis = _rows_of_fold(result, "errors"), _rows_of_fold(result, "latency api")
+    rows, apis = _read_rows_of_fold(result, "errors"), _read_rows_of_fold(result, "latency api")
     if rows is None:
         return None
     counts = {row["api"]: row["count"] for row in apis or ()}
@@ -318,7 +318,7 @@ def _errors_by_api(result: FoldResults) -> list[Row] | None:
             "exchanges": row["errors"],
             "codes": row["sum"],
             "share": row["errors"] / counts[row["api"]] if counts.get(row["api"]) else None,
-            **_others_key(row),
+            **_build_others_key(row),
         }
         for row in rows
         if (row["error"] is not None or _OTHERS in row) and row["errors"]
@@ -326,8 +326,8 @@ def _errors_by_api(result: FoldResults) -> list[Row] | None:
     return _sort_rows(found, "exchanges", "codes")
 
 
-def _old_clients(result: FoldResults, target: str) -> Row | None:
-    rows = _rows_of_fold(result, "versions")
+def _build_old_clients(result: FoldResults, target: str) -> Row | None:
+    rows = _read_rows_of_fold(result, "versions")
     if rows is None:
         return None
     old = _sort_rows(find_old_versions(rows, target), "count")
@@ -341,20 +341,22 @@ def _count_clients(versions: list[Row]) -> int:
     )
 
 
-def _top_talkers(result: FoldResults) -> Row:
+def _build_top_talkers(result: FoldResults) -> Row:
     """The top talkers: clients by the bytes of their exchanges, topics by the bytes of their record batches."""
-    clients = _rows_of_fold(result, "latency client")
+    clients = _read_rows_of_fold(result, "latency client")
     names = ("client", "count", "rate", "request_bytes", "response_bytes")
-    shown = None if clients is None else [{name: row[name] for name in names} | _others_key(row) for row in clients]
+    shown = (
+        None if clients is None else [{name: row[name] for name in names} | _build_others_key(row) for row in clients]
+    )
     total = sum((row["request_bytes"] or 0) + (row["response_bytes"] or 0) for row in shown or ())
     for row in shown or ():
         row["bytes"] = (row["request_bytes"] or 0) + (row["response_bytes"] or 0)
         row["share"] = row["bytes"] / total if total else None
-    return {"client": _sort_rows(shown, "bytes"), "topic": _rows_of_topics(result)}
+    return {"client": _sort_rows(shown, "bytes"), "topic": _build_topics(result)}
 
 
-def _rows_of_topics(result: FoldResults) -> list[Row] | None:
-    batches = _rows_of_fold(result, "batches")
+def _build_topics(result: FoldResults) -> list[Row] | None:
+    batches = _read_rows_of_fold(result, "batches")
     if batches is None:
         return None
     topics: dict[Any, Row] = {}
@@ -371,18 +373,18 @@ def _rows_of_topics(result: FoldResults) -> list[Row] | None:
     return _sort_rows(list(topics.values()), "bytes")
 
 
-def _throttling_of(result: FoldResults, portraits: _Portraits) -> Row:
+def _build_throttling(result: FoldResults, portraits: _Portraits) -> Row:
     """Throttling by client and by API; other folds give the counts of exchanges where only throttled ones were fed."""
     counts: dict[Any, int] = {}
     for row in portraits["clients"] or ():
         for name in (row["client_id"],) if row["client_id"] else row["addresses"]:
             counts[name] = counts.get(name, 0) + row["count"]
-    apis = {row["api"]: row["count"] for row in _rows_of_fold(result, "latency api") or ()}
-    return {"client": _throttling_by(result, "client", counts), "api": _throttling_by(result, "api", apis)}
+    apis = {row["api"]: row["count"] for row in _read_rows_of_fold(result, "latency api") or ()}
+    return {"client": _build_throttling_by(result, "client", counts), "api": _build_throttling_by(result, "api", apis)}
 
 
-def _throttling_by(result: FoldResults, name: str, counts: dict[Any, int]) -> list[Row] | None:
-    rows = _rows_of_fold(result, f"throttle {name}")
+def _build_throttling_by(result: FoldResults, name: str, counts: dict[Any, int]) -> list[Row] | None:
+    rows = _read_rows_of_fold(result, f"throttle {name}")
     if rows is None:
         return None
     found = []
@@ -390,12 +392,14 @@ def _throttling_by(result: FoldResults, name: str, counts: dict[Any, int]) -> li
         if row["values"]:
             count = max(row["count"], counts.get(row[name], 0))
             made = {name: row[name], "count": count, "throttled": row["values"], "share": row["values"] / count}
-            found.append(made | {f"{each}_ms": row[each] for each in ("sum", "p50", "p99", "max")} | _others_key(row))
+            found.append(
+                made | {f"{each}_ms": row[each] for each in ("sum", "p50", "p99", "max")} | _build_others_key(row)
+            )
     return _sort_rows(found, "sum_ms")
 
 
-def _connections_of(result: FoldResults) -> Row:
-    rows = _rows_of_fold(result, "connections")
+def _build_connections(result: FoldResults) -> Row:
+    rows = _read_rows_of_fold(result, "connections")
     closed: dict[str, int] = {}
     found: Row = dict.fromkeys(
         ("count", "kafka", "opened", "packets", "bytes", "gaps", "missing", "retransmissions"), 0
@@ -405,31 +409,31 @@ def _connections_of(result: FoldResults) -> Row:
         found["kafka"] += row["count"] if row["kafka"] else 0
         found["opened"] += row["count"] if row["opened"] else 0
         closed[row["closed"]] = closed.get(row["closed"], 0) + row["count"]
-        _add_up(found, row)
+        _add_row_to(found, row)
     found["closed"] = dict(sorted(closed.items(), key=lambda item: (-item[1], item[0])))
-    clients, foreign = _rows_of_fold(result, "clients"), _rows_of_fold(result, "foreign")
+    clients, foreign = _read_rows_of_fold(result, "clients"), _read_rows_of_fold(result, "foreign")
     found["client"] = _sort_rows(
-        None if clients is None else [_client_keys(row) for row in clients if row["kafka"]], "count", "bytes"
+        None if clients is None else [_select_client_keys(row) for row in clients if row["kafka"]], "count", "bytes"
     )
     found["not_kafka"] = _sort_rows(
-        None if foreign is None else [_foreign_row(row) for row in foreign if not row["kafka"]], "count"
+        None if foreign is None else [_build_foreign_row(row) for row in foreign if not row["kafka"]], "count"
     )
     return found
 
 
-def _client_keys(row: Row) -> Row:
+def _select_client_keys(row: Row) -> Row:
     made: Row = {"client": row["client"], "count": row["count"], "exchanges": row["exchanges"]}
     made |= dict.fromkeys(("packets", "bytes", "gaps", "missing", "retransmissions"), 0)
-    _add_up(made, row)
+    _add_row_to(made, row)
     return made
 
 
-def _foreign_row(row: Row) -> Row:
+def _build_foreign_row(row: Row) -> Row:
     """The row of connections that are not Kafka; connections without any bytes have no reason."""
     return {name: row[name] for name in ("broker", "reason", "detail", "count")}
 
 
-def _add_up(into: Row, row: Row) -> None:
+def _add_row_to(into: Row, row: Row) -> None:
     """Add the values of both directions in `row` to those in `into`."""
     for name in ("packets", "bytes", "gaps", "missing", "retransmissions"):
         into[name] += sum(row[f"{side}_{name}"] for side in _SIDES)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import clean, format_latency, format_size
 from kwcli.output.short_texts import cut
-from kwcli.report.build_report import BY, Report, bucket_times, format_time, values_at_times
+from kwcli.report.build_report import BY, Report, align_values_to_times, format_time, list_bucket_times
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
@@ -56,17 +56,19 @@ def draw_charts(report: Report) -> Iterator[Chart]:
     points = report["over_time"]
     if len(points) < 2:
         return
-    starts = bucket_times(report)
+    starts = list_bucket_times(report)
     names = ("p50", "p90", "p99", "max")
-    latency = [_Series(name, _positive_series(points, name, starts), number) for number, name in enumerate(names)]
+    latency = [_Series(name, _build_positive_series(points, name, starts), number) for number, name in enumerate(names)]
     yield _draw_chart(report, "over-time", "Latency", latency, starts, format_latency, _draw_lines)
-    errors = [value or 0 for value in values_at_times(points, "errors", starts)]
-    well = [(value or 0) - bad for value, bad in zip(values_at_times(points, "count", starts), errors, strict=True)]
+    errors = [value or 0 for value in align_values_to_times(points, "errors", starts)]
+    well = [
+        (value or 0) - bad for value, bad in zip(align_values_to_times(points, "count", starts), errors, strict=True)
+    ]
     counts = [_Series("without errors", well, 0), _Series("with errors", errors, 5)]
     yield _draw_chart(report, "over-time", "Exchanges", counts, starts, _format_whole, _draw_stacked_columns)
     sides = (("sent by clients", "request_bytes"), ("got by clients", "response_bytes"))
     sizes = [
-        _Series(name, [value or 0 for value in values_at_times(points, key, starts)], number)
+        _Series(name, [value or 0 for value in align_values_to_times(points, key, starts)], number)
         for number, (name, key) in enumerate(sides)
     ]
     yield _draw_chart(report, "over-time", "Bytes", sizes, starts, _format_size, _draw_stacked_columns)
@@ -75,7 +77,7 @@ def draw_charts(report: Report) -> Iterator[Chart]:
         rows = sorted(rows, key=lambda row: row["count"], reverse=True)[:BUSY]
         if rows:
             lines = [
-                _Series(_escape_html(row[name]), _positive_series(row["over_time"], "p99", starts), number)
+                _Series(_escape_html(row[name]), _build_positive_series(row["over_time"], "p99", starts), number)
                 for number, row in enumerate(rows)
             ]
             yield _draw_chart(
@@ -91,9 +93,9 @@ def _format_size(value: float) -> str:
     return format_size(round(value))
 
 
-def _positive_series(points: list[Row], key: str, starts: list[str]) -> list[float | None]:
+def _build_positive_series(points: list[Row], key: str, starts: list[str]) -> list[float | None]:
     """The series of a value; None for 0 or less, which have no place on a logarithmic scale."""
-    return [value if value is not None and value > 0 else None for value in values_at_times(points, key, starts)]
+    return [value if value is not None and value > 0 else None for value in align_values_to_times(points, key, starts)]
 
 
 def _escape_html(value: Any) -> str:
@@ -177,14 +179,14 @@ def _draw_lines(drawn: Sequence[_Series]) -> tuple[list[tuple[float, float]], st
     marks = [(10.0**power * step, place(10.0**power * step)) for power in range(low, high + 1) for step in steps]
     step = WIDTH / len(drawn[0].values)
     shapes = "".join(
-        f'<path class="line s{its.color}" d="{_path_through(its.values, step, place, joined=True)}"/>'
-        f'<path class="dot s{its.color}" d="{_path_through(its.values, step, place, joined=False)}"/>'
+        f'<path class="line s{its.color}" d="{_draw_path(its.values, step, place, joined=True)}"/>'
+        f'<path class="dot s{its.color}" d="{_draw_path(its.values, step, place, joined=False)}"/>'
         for its in reversed(drawn)
     )
     return [mark for mark in marks if mark[1] >= 0], shapes
 
 
-def _path_through(values: Sequence[float | None], step: float, place: Callable[[float], float], *, joined: bool) -> str:
+def _draw_path(values: Sequence[float | None], step: float, place: Callable[[float], float], *, joined: bool) -> str:
     """A line through the values that have neighbours, or a dot at each of them."""
     parts, before = [], False
     for at, value in enumerate(values):
@@ -226,4 +228,6 @@ def _draw_stacked_columns(drawn: Sequence[_Series]) -> tuple[list[tuple[float, f
 def _round_up_nicely(step: float) -> float:
     """1, 2 or 5 times a power of ten, not below `step`, and not below 1."""
     power = 10.0 ** floor(log10(max(step, 1)))
-    return next(power * bucket_times for bucket_times in (1, 2, 5, 10) if power * bucket_times >= max(step, 1))
+    return next(
+        power * list_bucket_times for list_bucket_times in (1, 2, 5, 10) if power * list_bucket_times >= max(step, 1)
+    )

@@ -75,16 +75,16 @@ class ReportFolds:
     def __init__(self, options: Options) -> None:
         self.found: dict[str, Any] = {name: make() for name, make in FOLDS.items()}
         self.found["portraits topics"] = TopicPortraits(self.found["portraits groups"].offsets)
-        self.found["slowest"] = Slowest(SLOWEST, bodies=partial(dump_bodies, options=options))
+        self.found["slowest"] = Slowest(SLOWEST, bodies=partial(dump_bodies_of_exchange, options=options))
         self._rare: dict[str, Any] = {"errors": _ERRORS(), **{name: make() for name, make in _THROTTLED.items()}}
         self.skipped = Tally(("reason", "direction"), sums("count", "size"))
         self.full: dict[str, str] = {}
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """The paths that any of the folds reads."""
-        return frozenset().union(*(fold.needs(key, side) for fold in self._all_folds().values()))
+        return frozenset().union(*(fold.needs(key, side) for fold in self._list_folds().values()))
 
-    def _all_folds(self) -> dict[str, Any]:
+    def _list_folds(self) -> dict[str, Any]:
         return self.found | self._rare
 
     def add(self, exchange: Exchange) -> None:
@@ -112,7 +112,7 @@ class ReportFolds:
 
     def _drop_full_folds(self) -> None:
         """Remove the folds that were given up."""
-        if not self.full.keys().isdisjoint(self._all_folds()):
+        if not self.full.keys().isdisjoint(self._list_folds()):
             self.found = {name: fold for name, fold in self.found.items() if name not in self.full}
             self._rare = {name: fold for name, fold in self._rare.items() if name not in self.full}
 
@@ -137,8 +137,8 @@ class ReportFolds:
         self.skipped.merge(other.skipped)
         self.full |= other.full
         self._drop_full_folds()
-        theirs = other._all_folds()
-        for name, fold in self._all_folds().items():
+        theirs = other._list_folds()
+        for name, fold in self._list_folds().items():
             try:
                 fold.merge(theirs[name])
             except LimitExceeded as problem:
@@ -148,7 +148,7 @@ class ReportFolds:
     def export(self) -> bytes:
         """The state, for `resume`."""
         return pack(
-            [self.skipped.export(), self.full, {name: fold.export() for name, fold in self._all_folds().items()}]
+            [self.skipped.export(), self.full, {name: fold.export() for name, fold in self._list_folds().items()}]
         )
 
     def resume(self, state: bytes) -> None:
@@ -156,7 +156,7 @@ class ReportFolds:
         skipped, self.full, states = fields(unpack(state), bytes, dict, dict)
         self.skipped.resume(skipped)
         self._drop_full_folds()
-        for name, fold in self._all_folds().items():
+        for name, fold in self._list_folds().items():
             fold.resume(states[name])
 
     def rows(self) -> list[Row]:
@@ -172,7 +172,7 @@ class ReportFolds:
 
     def results(self) -> FoldResults:
         """The results of all folds, for `build_report`."""
-        found, rows = {**self._all_folds(), "skipped": self.skipped}, dict.fromkeys(TABLES)
+        found, rows = {**self._list_folds(), "skipped": self.skipped}, dict.fromkeys(TABLES)
         over: OverTime | None = found.pop("over time", None)
         if over is not None:
             found["time"], found["time api"] = over.by_slice(), over.statistics
@@ -184,45 +184,45 @@ class ReportFolds:
         )
 
 
-def dump_bodies(exchange: Exchange, options: Options) -> bytes:
+def dump_bodies_of_exchange(exchange: Exchange, options: Options) -> bytes:
     """The bodies of an exchange as JSON, {"request", "response"}, and in "cut" the sides that were shortened."""
     record = to_json_dict(exchange, options)
     bodies = {side: record.get(side) for side in _SIDES}
     if exchange.record is not None and not options.records:
-        bodies = {side: _without_records(body) for side, body in bodies.items()}
+        bodies = {side: _drop_records(body) for side, body in bodies.items()}
     made: dict[str, Any] = {}
     cut = []
     for side, body in bodies.items():
-        text, small = _to_json(body), body
+        text, small = _dump_json(body), body
         for elements, characters in _CUTS:
             if len(text) <= BODY_MAX:
                 break
             small = _cut_value(body, elements, characters)
-            text = _to_json(small)
+            text = _dump_json(small)
         if small is not body:
             cut.append(side)
         made[side] = small if len(text) <= BODY_MAX else None
-    return _to_json(made | {"cut": cut})
+    return _dump_json(made | {"cut": cut})
 
 
-def _without_records(value: Any) -> Any:
+def _drop_records(value: Any) -> Any:
     """A JSON value without the records of batches, which an exchange record that was read may have."""
     if isinstance(value, dict):
         batch = "record_count" in value
-        return {name: _without_records(each) for name, each in value.items() if not (batch and name == "records")}
-    return [_without_records(each) for each in value] if isinstance(value, list) else value
+        return {name: _drop_records(each) for name, each in value.items() if not (batch and name == "records")}
+    return [_drop_records(each) for each in value] if isinstance(value, list) else value
 
 
-def _to_json(value: Any) -> bytes:
-    return orjson.dumps(_with_safe_integers(row_json(value)), option=orjson.OPT_NON_STR_KEYS)
+def _dump_json(value: Any) -> bytes:
+    return orjson.dumps(_replace_unsafe_integers(row_json(value)), option=orjson.OPT_NON_STR_KEYS)
 
 
-def _with_safe_integers(value: Any) -> Any:
+def _replace_unsafe_integers(value: Any) -> Any:
     """A JSON value with integers that any reader of JSON takes."""
     if isinstance(value, dict):
-        return {name: _with_safe_integers(each) for name, each in value.items()}
+        return {name: _replace_unsafe_integers(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [_with_safe_integers(each) for each in value]
+        return [_replace_unsafe_integers(each) for each in value]
     return value if not isinstance(value, int) or abs(value) < 1 << 63 else str(value)
 
 

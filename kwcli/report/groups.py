@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 from decoders.wire.readable_text import clean, format_latency
 from kwcli.answers.groups import MemberNames, format_assignment, format_cause
 from kwcli.output.short_texts import count_of, cut
-from kwcli.report.build_report import Report, format_time, nanoseconds_of
+from kwcli.report.build_report import Report, format_time, parse_rfc3339_ns
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
 
-__all__ = ["group_articles"]
+__all__ = ["format_group_articles"]
 
 # Groups with a timeline, and of each: members, generations, partitions.
 GROUPS: Final = 20
@@ -25,7 +25,7 @@ _LANE: Final = 26
 _NAME: Final = 60
 
 
-def group_articles(rows: Sequence[Row], report: Report) -> Iterator[str]:
+def format_group_articles(rows: Sequence[Row], report: Report) -> Iterator[str]:
     """HTML about each group, the groups with most rebalances, then most lag, first; the first three are open."""
     ordered = sorted(
         (row for row in rows if "others" not in row), key=lambda row: (-row["rebalances"], -(row["commit_lag"] or 0))
@@ -40,8 +40,8 @@ def group_articles(rows: Sequence[Row], report: Report) -> Iterator[str]:
         names = MemberNames([*row["members"], *(member for each in row["timeline"] for member in each["members"])])
         if row["timeline"]:
             yield from _draw_member_bars(row, names, report)
-            yield from _generation_rows(row["timeline"], names)
-        yield from _partition_table(row, names)
+            yield from _format_generation_rows(row["timeline"], names)
+        yield from _format_partition_table(row, names)
         yield "</details>"
     if len(ordered) > GROUPS:
         yield f'<p class="dim">And {len(ordered) - GROUPS:,} more groups: -o json has all.</p>'
@@ -53,18 +53,18 @@ def _escape_html(value: object) -> str:
 
 def _draw_member_bars(row: Row, names: MemberNames, report: Report) -> Iterator[str]:
     """A lane for each member, a bar for each generation that it was in, paler while it was not ready."""
-    first, last = (nanoseconds_of(report[name]) for name in ("first", "last"))
+    first, last = (parse_rfc3339_ns(report[name]) for name in ("first", "last"))
     span = max(last - first, 1)
     timeline = row["timeline"]
-    begins = [nanoseconds_of(each["began"]) for each in timeline]
+    begins = [parse_rfc3339_ns(each["began"]) for each in timeline]
     ends = [*begins[1:], max(last, begins[-1])]
     bars: dict[str, list[str]] = {}
     for each, began, end in zip(timeline, begins, ends, strict=True):
-        ready = end if each["ready"] is None else min(max(nanoseconds_of(each["ready"]), began), end)
-        gone = {left["member_id"]: left["time"] for left in _members_that_left(timeline, each)}
+        ready = end if each["ready"] is None else min(max(parse_rfc3339_ns(each["ready"]), began), end)
+        gone = {left["member_id"]: left["time"] for left in _find_members_that_left(timeline, each)}
         for member in each["members"]:
             until = gone.get(member["member_id"])
-            stop = end if until is None else min(max(nanoseconds_of(until), began), end)
+            stop = end if until is None else min(max(parse_rfc3339_ns(until), began), end)
             lane = bars.setdefault(member["member_id"], [])
             color = each["generation"] % 3
             lane.append(_draw_bar(began, min(ready, stop), first, span, f"f{color} waiting"))
@@ -86,7 +86,7 @@ def _draw_member_bars(row: Row, names: MemberNames, report: Report) -> Iterator[
         yield f'<p class="dim">And {len(bars) - len(shown):,} more members.</p>'
 
 
-def _members_that_left(timeline: Sequence[Row], its: Row) -> list[Row]:
+def _find_members_that_left(timeline: Sequence[Row], its: Row) -> list[Row]:
     """The members that left before the next generation, if the time is known."""
     at = timeline.index(its)
     return [left for left in timeline[at + 1]["left"] if left["time"]] if at + 1 < len(timeline) else []
@@ -99,7 +99,7 @@ def _draw_bar(began: int, end: int, first: int, span: int, kind: str) -> str:
     return f'<rect class="{kind}" x="{max(left, 0):.3f}%" width="{max(width, 0.15):.3f}%" height="8" rx="2"/>'
 
 
-def _generation_rows(timeline: Sequence[Row], names: MemberNames) -> Iterator[str]:
+def _format_generation_rows(timeline: Sequence[Row], names: MemberNames) -> Iterator[str]:
     shown = timeline[-GENERATIONS:]
     if len(shown) < len(timeline):
         yield f'<p class="dim">The last {len(shown)} of {len(timeline):,} generations: -o json has all.</p>'
@@ -130,7 +130,7 @@ def _generation_rows(timeline: Sequence[Row], names: MemberNames) -> Iterator[st
     yield "</tbody></table></div>"
 
 
-def _partition_table(row: Row, names: MemberNames) -> Iterator[str]:
+def _format_partition_table(row: Row, names: MemberNames) -> Iterator[str]:
     """The table of the partitions that are farthest behind."""
     ordered = sorted(row["partitions"], key=lambda its: -max(its["commit_lag"] or 0, its["position_lag"] or 0))
     shown = ordered[:PARTITIONS]

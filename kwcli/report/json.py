@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from decoders.schema.json_form import row_json
-from kwcli.report.build_report import PORTRAYED, Report, rows_at
+from kwcli.report.build_report import PORTRAYED, Report, find_rows_at_path
 
 if TYPE_CHECKING:
     from kwcli.output.settings import Settings
@@ -44,10 +44,10 @@ def format_json(report: Report, _settings: Settings) -> str:
 
 def format_ndjson(report: Report, _settings: Settings) -> str:
     """The report without its lists, then every row of every list with the `section` that it is from."""
-    return "".join(orjson.dumps(row_json(row)).decode() + "\n" for row in ndjson_objects(report))
+    return "".join(orjson.dumps(row_json(row)).decode() + "\n" for row in build_ndjson_objects(report))
 
 
-def ndjson_objects(report: Report) -> Iterator[dict[str, Any]]:
+def build_ndjson_objects(report: Report) -> Iterator[dict[str, Any]]:
     """The objects of a report's NDJSON, one for each line."""
     same = {"kind": report["kind"], "schema": report["schema"]}
     span = {name: report[name] for name in ("first", "last", "span_s", "bucket_s")}
@@ -57,5 +57,5 @@ def ndjson_objects(report: Report) -> Iterator[dict[str, Any]]:
             alone = {key: value for key, value in report[name].items() if not isinstance(value, list)}
             yield same | {"section": name, **alone}
     for path in LISTS:
-        for row in rows_at(report, path) or ():
+        for row in find_rows_at_path(report, path) or ():
             yield same | {"section": ".".join(path), **row}

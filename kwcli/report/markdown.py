@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.wire.readable_text import clean
 from kwcli.output.short_texts import cut
 from kwcli.report.build_report import Report, format_time
-from kwcli.report.sections import SECTIONS, explain_finding, first_rows, title_of, totals_of
+from kwcli.report.sections import SECTIONS, explain_finding, format_section_title, list_totals, select_first_rows
 
 if TYPE_CHECKING:
     from kwcli.output.settings import Settings
@@ -28,18 +28,18 @@ def format_markdown(report: Report, settings: Settings) -> str:
     out = ["# Kafka traffic", ""]
     if report["first"]:
         out += [f"{format_time(report['first'], 23)} to {format_time(report['last'], 23)} UTC", ""]
-    out += [f"- {escape_markdown(name)}: {escape_markdown(value)}" for name, value in totals_of(report)]
+    out += [f"- {escape_markdown(name)}: {escape_markdown(value)}" for name, value in list_totals(report)]
     for each in report["left_out"]:
         out += ["", f"Not shown: {escape_markdown(each['what'])}: {escape_markdown(each['why'])}"]
     for section in SECTIONS:
         rows = section.rows(report)
         if rows is None:
             continue
-        out += ["", f"## {escape_markdown(title_of(section, report))}", ""]
+        out += ["", f"## {escape_markdown(format_section_title(section, report))}", ""]
         if not rows:
             out.append(f"{escape_markdown(section.none)}.")
             continue
-        shown = rows if settings.verbose else first_rows(rows, ROWS)
+        shown = rows if settings.verbose else select_first_rows(rows, ROWS)
         if section.found:
             for row in shown:
                 times = f" ×{row['count']:,}" if row["count"] > 1 else ""
@@ -48,7 +48,7 @@ def format_markdown(report: Report, settings: Settings) -> str:
                     f"    - {escape_markdown(name)}: {escape_markdown(text)}" for name, text in explain_finding(row)
                 ]
         else:
-            columns = section.columns if settings.verbose else section.columns_that_tell(shown)
+            columns = section.columns if settings.verbose else section.select_telling_columns(shown)
             out.append(f"| {' | '.join(escape_markdown(column.title) for column in columns)} |")
             out.append(f"|{'|'.join(' ---: ' if column.right else ' --- ' for column in columns)}|")
             out += [f"| {' | '.join(escape_markdown(column.say(row), CELL) for column in columns)} |" for row in shown]

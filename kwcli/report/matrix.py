@@ -14,13 +14,13 @@ from kwcli.output.short_texts import cut, format_number_ranges
 if TYPE_CHECKING:
     from kwcli.report.build_report import Report
 
-__all__ = ["version_matrix"]
+__all__ = ["format_version_matrix"]
 
 CLIENTS: Final = 60
 _NAME: Final = 60
 
 
-def version_matrix(report: Report) -> Iterator[str]:
+def format_version_matrix(report: Report) -> Iterator[str]:
     """The HTML of the page's section `versions`; nothing where no client is known."""
     clients = [row for row in report["clients"] or () if "others" not in row]
     if not clients:
@@ -38,7 +38,7 @@ def version_matrix(report: Report) -> Iterator[str]:
     yield '<h2 id="versions-title">Versions that clients speak</h2>'
     yield '<div class="table" role="region" tabindex="0" aria-labelledby="versions-title"><table class="matrix">'
     heads = "".join(
-        f'<th scope="col">{"<wbr>".join(escape(part) for part in _words_of_name(name))}</th>' for name in apis
+        f'<th scope="col">{"<wbr>".join(escape(part) for part in _split_api_name(name))}</th>' for name in apis
     )
     yield f'<thead><tr><th scope="col">client</th>{heads}</tr></thead><tbody>'
     for row in shown:
@@ -59,7 +59,7 @@ def version_matrix(report: Report) -> Iterator[str]:
     yield "</section>"
 
 
-def _words_of_name(name: str) -> list[str]:
+def _split_api_name(name: str) -> list[str]:
     """The words of an API's name, between which a line may end."""
     parts: list[str] = []
     for char in name:

@@ -22,17 +22,17 @@ from kwcli import VERSION
 from kwcli.output.short_texts import count_of, cut
 from kwcli.report.build_report import Report, format_time
 from kwcli.report.charts import Chart, draw_charts
-from kwcli.report.groups import group_articles
-from kwcli.report.matrix import version_matrix
+from kwcli.report.groups import format_group_articles
+from kwcli.report.matrix import format_version_matrix
 from kwcli.report.sections import (
     NOTHING,
     SECTIONS,
     ReportColumn,
     ReportSection,
     explain_finding,
-    first_rows,
-    title_of,
-    totals_of,
+    format_section_title,
+    list_totals,
+    select_first_rows,
 )
 from kwcli.report.style import SCRIPT, STYLE
 from kwcli.stats.text import format_packets
@@ -61,11 +61,11 @@ def format_page(report: Report) -> str:
     drawn = list(draw_charts(report))
     policy = (
         "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
-        f"style-src {_hash_of_script(STYLE)}; script-src {_hash_of_script(SCRIPT)}"
+        f"style-src {_hash_script(STYLE)}; script-src {_hash_script(SCRIPT)}"
     )
     data = {
         "charts": [chart.said for chart in drawn],
-        "ladders": [_ladder_data(row) for row in report["ladders"] or ()],
+        "ladders": [_build_ladder_data(row) for row in report["ladders"] or ()],
     }
     parts = [
         "<!DOCTYPE html>",
@@ -77,11 +77,11 @@ def format_page(report: Report) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="referrer" content="no-referrer">',
         '<link rel="icon" href="data:,">',
-        f"<title>{escape(_title_of_page(report))}</title>",
+        f"<title>{escape(_format_page_title(report))}</title>",
         f"<style>{STYLE}</style>",
         "</head>",
         "<body>",
-        *_body_html(report, drawn),
+        *_format_body(report, drawn),
         f'<script type="application/json" id="data">{_to_safe_json(data)}</script>',
         f"<script>{SCRIPT}</script>",
         "</body>",
@@ -90,13 +90,13 @@ def format_page(report: Report) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _title_of_page(report: Report) -> str:
+def _format_page_title(report: Report) -> str:
     if not report["first"]:
         return "Kafka traffic"
     return f"Kafka traffic, {format_time(report['first'], 16)} to {format_time(report['last'], 16)}"
 
 
-def _hash_of_script(text: str) -> str:
+def _hash_script(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
@@ -110,7 +110,7 @@ def _escape_html(value: object) -> str:
     return escape(clean(str(value)))
 
 
-def _body_html(report: Report, drawn: list[Chart]) -> Iterator[str]:
+def _format_body(report: Report, drawn: list[Chart]) -> Iterator[str]:
     there = [(section, rows) for section in SECTIONS if (rows := section.rows(report))]
     nothing = [section.none for section in SECTIONS if section.rows(report) == []]
     yield '<a class="skip" href="#content">Skip to the content</a>'
@@ -120,7 +120,7 @@ def _body_html(report: Report, drawn: list[Chart]) -> Iterator[str]:
         first, last = (format_time(report[name], 23) for name in ("first", "last"))
         yield f'<p class="dim">{escape(first)} to {escape(last)} UTC</p>'
     yield '<dl class="tiles">'
-    yield from (f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in totals_of(report))
+    yield from (f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in list_totals(report))
     yield "</dl>"
     if report["tables"]:
         absent = [name for name, rows in report["tables"].items() if rows is None]
@@ -133,18 +133,20 @@ def _body_html(report: Report, drawn: list[Chart]) -> Iterator[str]:
     if drawn:
         yield '<li><a href="#over-time">Over time</a></li>'
     for section, _ in there:
-        yield f'<li><a href="#{section.name}">{escape(title_of(section, report))}</a></li>'
-        yield from (f'<li><a href="#{name}">{title}</a></li>' for name, title in _parts_after(section, report))
+        yield f'<li><a href="#{section.name}">{escape(format_section_title(section, report))}</a></li>'
+        yield from (
+            f'<li><a href="#{name}">{title}</a></li>' for name, title in _find_parts_after_section(section, report)
+        )
     yield "</ul></nav>"
     yield '<main id="content" tabindex="-1">'
     if drawn:
         yield '<section id="over-time" aria-labelledby="over-time-title"><h2 id="over-time-title">Over time</h2>'
-        yield from _charts_html("over-time", drawn)
+        yield from _format_charts("over-time", drawn)
         yield f'<p class="dim">Times are UTC; one point is {_format_width(report["bucket_s"])}.</p></section>'
     for section, rows in there:
-        yield from _section_html(section, rows, report, drawn)
-        for name, _ in _parts_after(section, report):
-            yield from version_matrix(report) if name == "versions" else _ladders_html(report["ladders"])
+        yield from _format_section(section, rows, report, drawn)
+        for name, _ in _find_parts_after_section(section, report):
+            yield from format_version_matrix(report) if name == "versions" else _format_ladders(report["ladders"])
     if nothing:
         yield '<section id="nothing" aria-labelledby="nothing-title"><h2 id="nothing-title">Nothing to show</h2>'
         yield f'<p class="dim">{escape("; ".join(nothing))}.</p></section>'
@@ -152,7 +154,7 @@ def _body_html(report: Report, drawn: list[Chart]) -> Iterator[str]:
     yield f"<footer>kw {VERSION} · latencies: request's last byte to response's first, percentiles within 1 %</footer>"
 
 
-def _parts_after(section: ReportSection, report: Report) -> Iterator[tuple[str, str]]:
+def _find_parts_after_section(section: ReportSection, report: Report) -> Iterator[tuple[str, str]]:
     """The name and title of each part that follows a section and is not in SECTIONS."""
     if section.name == "clients":
         yield "versions", "Versions"
@@ -164,61 +166,63 @@ def _format_width(seconds: float) -> str:
     return f"{seconds:g} s" if seconds >= 1 and seconds == round(seconds) else format_latency(seconds * 1000)
 
 
-def _charts_html(name: str, drawn: list[Chart]) -> Iterator[str]:
+def _format_charts(name: str, drawn: list[Chart]) -> Iterator[str]:
     its = [chart.html for chart in drawn if chart.section == name]
     if its:
         yield f'<div class="charts">{"".join(its)}</div>'
 
 
-def _section_html(section: ReportSection, rows: list[Row], report: Report, drawn: list[Chart]) -> Iterator[str]:
-    title = escape(title_of(section, report))
+def _format_section(section: ReportSection, rows: list[Row], report: Report, drawn: list[Chart]) -> Iterator[str]:
+    title = escape(format_section_title(section, report))
     yield f'<section id="{section.name}" aria-labelledby="{section.name}-title">'
     yield f'<h2 id="{section.name}-title">{title}</h2>'
     if section.found or "request" in rows[0]:
-        yield from _findings_html(rows) if section.found else _bodies_html(rows[:BODIES])
+        yield from _format_findings(rows) if section.found else _format_bodies(rows[:BODIES])
         yield "</section>"
         return
-    yield from _charts_html(section.name, drawn)
-    shown = first_rows(rows, ROWS)
-    columns = section.columns_that_tell(shown)
+    yield from _format_charts(section.name, drawn)
+    shown = select_first_rows(rows, ROWS)
+    columns = section.select_telling_columns(shown)
     yield f'<div class="table" role="region" tabindex="0" aria-labelledby="{section.name}-title"><table><thead><tr>'
-    yield "".join(f'<th scope="col" class="{_class_of_cell(column)}">{escape(column.title)}</th>' for column in columns)
+    yield "".join(
+        f'<th scope="col" class="{_choose_cell_class(column)}">{escape(column.title)}</th>' for column in columns
+    )
     yield "</tr></thead><tbody>"
     for row in shown:
-        yield f"<tr>{''.join(_cell_html(column, row) for column in columns)}</tr>"
+        yield f"<tr>{''.join(_format_cell(column, row) for column in columns)}</tr>"
     yield "</tbody></table></div>"
     if len(rows) > len(shown):
         yield f'<p class="dim">The first {len(shown)} of {len(rows):,}: -o json has all.</p>'
-    yield from (f'<p class="dim">{escape(note[0].upper() + note[1:])}</p>' for note in section.notes_on(shown))
+    yield from (f'<p class="dim">{escape(note[0].upper() + note[1:])}</p>' for note in section.select_notes_on(shown))
     if section.name == "groups":
-        yield from group_articles(rows, report)
+        yield from format_group_articles(rows, report)
     yield "</section>"
 
 
-def _cell_html(column: ReportColumn, row: Row) -> str:
+def _format_cell(column: ReportColumn, row: Row) -> str:
     text = column.say(row)
     bad = " bad" if column.bad and text != NOTHING else ""
     if column.tag and text != NOTHING:
-        return f'<td class="{_class_of_cell(column)}"><span class="tag {escape(text)}">{escape(text)}</span></td>'
+        return f'<td class="{_choose_cell_class(column)}"><span class="tag {escape(text)}">{escape(text)}</span></td>'
     if not column.cut:
-        return f'<td class="{_class_of_cell(column)}{bad}">{_escape_html(text)}</td>'
+        return f'<td class="{_choose_cell_class(column)}{bad}">{_escape_html(text)}</td>'
     short = cut(text, NAME)
     title = f' title="{_escape_html(text[:4000])}"' if short != text else ""
-    pieces = "<wbr>".join(map(_escape_html, _pieces_of_name(short)))
-    return f'<td class="{_class_of_cell(column)}{bad}"{title}>{pieces}</td>'
+    pieces = "<wbr>".join(map(_escape_html, _split_name_at_breaks(short)))
+    return f'<td class="{_choose_cell_class(column)}{bad}"{title}>{pieces}</td>'
 
 
-def _pieces_of_name(name: str) -> list[str]:
+def _split_name_at_breaks(name: str) -> list[str]:
     """The pieces of a name, between which a line may end."""
     return [word[at : at + _PIECE] for word in _BREAKS.split(name) for at in range(0, len(word), _PIECE)]
 
 
-def _class_of_cell(column: ReportColumn) -> str:
+def _choose_cell_class(column: ReportColumn) -> str:
     kind = "n" if column.right else "name" if column.cut else "word"
     return f"{kind} k{column.drop_order}"
 
 
-def _findings_html(rows: list[Row]) -> Iterator[str]:
+def _format_findings(rows: list[Row]) -> Iterator[str]:
     """The list of findings, worst first; a note is one line, which can be opened."""
     yield '<ul class="findings">'
     for row in rows[:FINDINGS]:
@@ -235,7 +239,7 @@ def _findings_html(rows: list[Row]) -> Iterator[str]:
         yield f'<p class="dim">And {len(rows) - FINDINGS:,} more: -o json has all.</p>'
 
 
-def _bodies_html(rows: list[Row]) -> Iterator[str]:
+def _format_bodies(rows: list[Row]) -> Iterator[str]:
     for row in rows:
         name = "SASL token" if row["api"] is None else f"{row['api']} {row['api_version']}"
         who = cut(clean(row["client_id"] or row["client"]), NAME)
@@ -261,7 +265,7 @@ def _indent_json(body: Any) -> str:
     return escape(lines[:BODY] + ("\n…" if len(lines) > BODY else ""))
 
 
-def _ladders_html(ladders: list[Row]) -> Iterator[str]:
+def _format_ladders(ladders: list[Row]) -> Iterator[str]:
     """The section of ladders: one connection, chosen from a list; the script draws it."""
     worst = max(range(len(ladders)), key=lambda at: (ladders[at]["failed"] > 0, ladders[at]["failed"], -at))
     yield '<section id="ladders" aria-labelledby="ladders-title"><h2 id="ladders-title">Connections step by step</h2>'
@@ -281,19 +285,19 @@ def _ladders_html(ladders: list[Row]) -> Iterator[str]:
     )
 
 
-def _ladder_data(row: Row) -> Row:
+def _build_ladder_data(row: Row) -> Row:
     """The data of a ladder that the script draws: the texts of each step, to which it adds nothing."""
     steps = row["steps"]
-    well = [at for at, step in enumerate(steps) if not _has_failed(step)]
+    well = [at for at, step in enumerate(steps) if not _is_failed_step(step)]
     left_out = row["count"] - row["failed"] - len(well)
     said = f"… {count_of(left_out, 'more exchange')} went well …" if left_out > 0 else ""
     turn = well[-1] + 1 if well else 0  # all steps behind it have failed
     made = [
         [
             clean(step["time"][11:23]),
-            clean(_request_text(step)),
-            clean(_response_text(step)),
-            2 if step["status"] == "unanswered" else int(_has_failed(step)),
+            clean(_format_request(step)),
+            clean(_format_response(step)),
+            2 if step["status"] == "unanswered" else int(_is_failed_step(step)),
             said if at == turn else "",
         ]
         for at, step in enumerate(steps)
@@ -308,17 +312,17 @@ def _ladder_data(row: Row) -> Row:
     }
 
 
-def _has_failed(step: Row) -> bool:
+def _is_failed_step(step: Row) -> bool:
     return bool(step["errors"]) or step["status"] in ("unanswered", "undecoded", "orphan_response")
 
 
-def _request_text(step: Row) -> str:
+def _format_request(step: Row) -> str:
     name = "SASL token" if step["api"] is None else f"{step['api']} {step['api_version']}"
     about = f" {', '.join(cut(each, 40) for each in step['about'])}" if step["about"] else ""
     return f"{name}{about}" + ("" if step["request_size"] is None else f" · {format_size(step['request_size'])}")
 
 
-def _response_text(step: Row) -> str:
+def _format_response(step: Row) -> str:
     if step["status"] == "no_response_expected":
         return ""
     if step["status"] == "unanswered":

@@ -82,7 +82,7 @@ class ReportRenderer(AnswerRenderer):
         """Make the report of the folds, and write it."""
         assert self._write is not None
         report = build_report(self.folds.results(), self._target)
-        self.breaking = count_breaking(report)
+        self.breaking = count_breaking_clients(report)
         write_report(self._env, self._settings, report, self._html_path, self._write)
 
 
@@ -105,14 +105,14 @@ def write_report(
     write(draw(report, settings).encode("utf-8", "backslashreplace"))
 
 
-def count_breaking(report: Report) -> int:
+def count_breaking_clients(report: Report) -> int:
     """How many clients the target turns away."""
     if report["audit"] is None:
         return len((report["old_versions"] or {}).get("old", ()))
     return sum(row["verdict"] == "breaks" for row in report["audit"]["clients"])
 
 
-def findings_code(env: Environment, code: Exit, breaking: int, release: str, *, quiet: bool) -> Exit:
+def choose_exit_code(env: Environment, code: Exit, breaking: int, release: str, *, quiet: bool) -> Exit:
     """The exit code of a run; FINDINGS in place of DONE or LOSSY, and a line, where clients break on `release`."""
     if not breaking:
         return code

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import clean, format_latency, format_size
 from kwcli.answers.view import flatten_value, format_software
-from kwcli.report.build_report import Report, format_time, rows_at
+from kwcli.report.build_report import Report, find_rows_at_path, format_time
 from kwcli.stats.text import OTHERS, format_packets, format_rate, note_others
 
 if TYPE_CHECKING:
@@ -36,16 +36,16 @@ class ReportColumn(NamedTuple):
     tag: bool = False
 
 
-def rows_of_others(rows: Sequence[Row]) -> list[Row]:
+def select_rows_of_others(rows: Sequence[Row]) -> list[Row]:
     """The rows of all those that have no row of their own."""
     return [row for row in rows[-_VERDICTS:] if OTHERS in row]
 
 
-def first_rows(rows: list[Row], most: int) -> list[Row]:
+def select_first_rows(rows: list[Row], most: int) -> list[Row]:
     """The first rows that are shown, and those of all others."""
     if len(rows) <= most:
         return rows
-    return [*(row for row in rows[:most] if OTHERS not in row), *rows_of_others(rows)]
+    return [*(row for row in rows[:most] if OTHERS not in row), *select_rows_of_others(rows)]
 
 
 class ReportSection(NamedTuple):
@@ -65,9 +65,9 @@ class ReportSection(NamedTuple):
 
     def rows(self, report: Report) -> list[Row] | None:
         """The rows of the section in a report; None where the report does not have them."""
-        return rows_at(report, self.path)
+        return find_rows_at_path(report, self.path)
 
-    def columns_that_tell(self, rows: Sequence[Row]) -> list[ReportColumn]:
+    def select_telling_columns(self, rows: Sequence[Row]) -> list[ReportColumn]:
         """The columns of the section, without columns of little weight that are empty in all of these rows."""
         return [
             column
@@ -75,42 +75,42 @@ class ReportSection(NamedTuple):
             if column.drop_order <= WEIGHTY or any(column.say(row) != NOTHING for row in rows)
         ]
 
-    def notes_on(self, rows: Sequence[Row]) -> list[str]:
+    def select_notes_on(self, rows: Sequence[Row]) -> list[str]:
         """The notes of the section that are about these rows."""
         found = [note for note in self.notes if note != WAITED or any(row["waited"] for row in rows)]
-        others = rows_of_others(rows)
+        others = select_rows_of_others(rows)
         if others and "verdict" not in others[0]:  # each row of verdicts says how many they are
             found.append(note_others(f"{others[0][OTHERS]:,}", "row"))
         return found
 
 
-def _name_cell(*names: str) -> Say:
+def _make_name_cell(*names: str) -> Say:
     return lambda row: next((clean(str(row[name])) for name in names if row[name] is not None), NOTHING)
 
 
-def _title_cell(say: Say) -> Say:
+def _make_title_cell(say: Say) -> Say:
     """The text of a column that says what a row is about."""
     return lambda row: OTHERS if OTHERS in row else say(row)
 
 
-def _key_column(name: str) -> ReportColumn:
+def _make_key_column(name: str) -> ReportColumn:
     """The column that says what a row is about."""
-    return ReportColumn(name, _title_cell(_name_cell(name)), 0, False, 14)
+    return ReportColumn(name, _make_title_cell(_make_name_cell(name)), 0, False, 14)
 
 
-def _count_cell(name: str) -> Say:
+def _make_count_cell(name: str) -> Say:
     return lambda row: f"{row[name]:,}" if row[name] else NOTHING
 
 
-def _bytes_cell(*names: str) -> Say:
+def _make_bytes_cell(*names: str) -> Say:
     return lambda row: format_size(round(sum(row[name] or 0 for name in names)))
 
 
-def _duration_cell(name: str) -> Say:
+def _make_duration_cell(name: str) -> Say:
     return lambda row: format_latency(row[name])
 
 
-def _share_cell(name: str) -> Say:
+def _make_share_cell(name: str) -> Say:
     return lambda row: NOTHING if not row[name] else format_percent(row[name])
 
 
@@ -130,23 +130,23 @@ def format_codes(found: dict[str, int]) -> str:
     return ", ".join(f"{name} ×{times:,}" for name, times in found.items()) or NOTHING
 
 
-def _whole_number_cell(name: str) -> Say:
+def _make_whole_number_cell(name: str) -> Say:
     return lambda row: f"{round(row[name]):,}" if row[name] is not None else NOTHING
 
 
 LATENCY: Final = (
-    ReportColumn("count", _count_cell("count"), 1),
+    ReportColumn("count", _make_count_cell("count"), 1),
     ReportColumn("rate", lambda row: format_rate(row["rate"]), 8),
-    ReportColumn("errors", _count_cell("errors"), 4, bad=True),
+    ReportColumn("errors", _make_count_cell("errors"), 4, bad=True),
     ReportColumn("err%", _format_error_share, 9, bad=True),
-    ReportColumn("waited", _count_cell("waited"), 7),
-    ReportColumn("p50", _duration_cell("p50"), 2),
-    ReportColumn("p90", _duration_cell("p90"), 7),
-    ReportColumn("p99", _duration_cell("p99"), 1),
-    ReportColumn("max", _duration_cell("max"), 3),
-    ReportColumn("bytes", _bytes_cell("request_bytes", "response_bytes"), 9),
-    ReportColumn("unanswered", _count_cell("unanswered"), 10),
-    ReportColumn("undecoded", _count_cell("undecoded"), 11),
+    ReportColumn("waited", _make_count_cell("waited"), 7),
+    ReportColumn("p50", _make_duration_cell("p50"), 2),
+    ReportColumn("p90", _make_duration_cell("p90"), 7),
+    ReportColumn("p99", _make_duration_cell("p99"), 1),
+    ReportColumn("max", _make_duration_cell("max"), 3),
+    ReportColumn("bytes", _make_bytes_cell("request_bytes", "response_bytes"), 9),
+    ReportColumn("unanswered", _make_count_cell("unanswered"), 10),
+    ReportColumn("undecoded", _make_count_cell("undecoded"), 11),
 )
 WAITED: Final = (
     "waited: fetches that came back empty after 0.9 × max_wait_ms or more (inferred to be long polls), JoinGroup and "
@@ -157,12 +157,12 @@ WAITED: Final = (
 SEVERAL: Final = "An exchange about several topics counts for each of them."
 
 
-def _latency_section(name: str) -> ReportSection:
+def _make_latency_section(name: str) -> ReportSection:
     return ReportSection(
         f"latency-{name}",
         f"Latency by {name}",
         ("latency", name),
-        (_key_column(name), *LATENCY),
+        (_make_key_column(name), *LATENCY),
         "no exchanges",
         (WAITED, SEVERAL) if name == "topic" else (WAITED,),
         over_time=True,
@@ -181,7 +181,7 @@ def _format_software(row: Row) -> str:
     return clean(format_software(row)) or NOTHING
 
 
-def _software_of(row: Row) -> str:
+def _format_software_name(row: Row) -> str:
     return clean(f"{row['software']} {row['software_version'] or ''}".strip()) if row["software"] else NOTHING
 
 
@@ -200,7 +200,7 @@ def _format_served(old: Row) -> str:
     return "gone" if old["serves"] is None else f"serves {old['serves'][0]}-{old['serves'][1]}"
 
 
-def _time_cell(name: str) -> Say:
+def _make_time_cell(name: str) -> Say:
     return lambda row: format_time(row[name]) if row[name] else NOTHING
 
 
@@ -208,7 +208,7 @@ def _time_cell(name: str) -> Say:
 _SHOWN: Final = 4
 
 
-def _names_cell(name: str) -> Say:
+def _make_names_cell(name: str) -> Say:
     """The first names of a list, and how many more there are."""
 
     def format_names(row: Row) -> str:
@@ -219,7 +219,7 @@ def _names_cell(name: str) -> Say:
     return format_names
 
 
-def _written_cell(name: str, say: Callable[[Any], str]) -> Say:
+def _make_written_cell(name: str, say: Callable[[Any], str]) -> Say:
     return lambda row: say(row["written"][name]) if row["written"] else NOTHING
 
 
@@ -228,12 +228,12 @@ def _format_integer(value: Any) -> str:
 
 
 _PORTRAIT: Final = (
-    ReportColumn("exchanges", _count_cell("count"), 3),
-    ReportColumn("errors", _count_cell("errors"), 2, bad=True),
-    ReportColumn("p50", _duration_cell("p50"), 7),
-    ReportColumn("p99", _duration_cell("p99"), 4),
-    ReportColumn("sent", _bytes_cell("request_bytes"), 8),
-    ReportColumn("got", _bytes_cell("response_bytes"), 8),
+    ReportColumn("exchanges", _make_count_cell("count"), 3),
+    ReportColumn("errors", _make_count_cell("errors"), 2, bad=True),
+    ReportColumn("p50", _make_duration_cell("p50"), 7),
+    ReportColumn("p99", _make_duration_cell("p99"), 4),
+    ReportColumn("sent", _make_bytes_cell("request_bytes"), 8),
+    ReportColumn("got", _make_bytes_cell("response_bytes"), 8),
 )
 
 
@@ -248,11 +248,11 @@ def explain_finding(row: Row) -> list[tuple[str, str]]:
     if row.get("reasons"):
         said.append(("reasons", "; ".join(map(clean, row["reasons"][:_SHOWN]))))
     said += [(name, row[key]) for name, key in (("means", "meaning"), ("do", "remedy")) if row[key]]
-    seen = [_place_of_evidence(each) for each in row["evidence"][:_SHOWN]]
+    seen = [_format_evidence_place(each) for each in row["evidence"][:_SHOWN]]
     return said + ([("see", ", ".join(seen))] if seen else [])
 
 
-def _place_of_evidence(evidence: Row) -> str:
+def _format_evidence_place(evidence: Row) -> str:
     if evidence["packets"] is None:
         where = f"connection {evidence['connection']}"
         number = evidence["correlation_id"]
@@ -262,11 +262,11 @@ def _place_of_evidence(evidence: Row) -> str:
 
 
 FINDING: Final = (
-    ReportColumn("severity", _name_cell("severity"), 0, False, bad=True),
-    ReportColumn("finding", _name_cell("title"), 0, False, 30),
-    ReportColumn("times", _count_cell("count"), 1),
-    ReportColumn("since", _time_cell("first"), 3, False),
-    ReportColumn("what to do", _name_cell("remedy"), 4, False, 30),
+    ReportColumn("severity", _make_name_cell("severity"), 0, False, bad=True),
+    ReportColumn("finding", _make_name_cell("title"), 0, False, 30),
+    ReportColumn("times", _make_count_cell("count"), 1),
+    ReportColumn("since", _make_time_cell("first"), 3, False),
+    ReportColumn("what to do", _make_name_cell("remedy"), 4, False, 30),
 )
 
 
@@ -275,12 +275,12 @@ SECTIONS: Final[tuple[ReportSection, ...]] = (
     ReportSection(
         *("audit", "Clients on the target release", ("audit", "clients")),
         (
-            ReportColumn("client", _title_cell(_name_cell("client_id")), 0, False, 14),
-            ReportColumn("verdict", _name_cell("verdict"), 0, False, tag=True),
+            ReportColumn("client", _make_title_cell(_make_name_cell("client_id")), 0, False, 14),
+            ReportColumn("verdict", _make_name_cell("verdict"), 0, False, tag=True),
             ReportColumn("needs", lambda row: row["needs"] or NOTHING, 3, False),
             ReportColumn("software", _format_software, 4, False, 12),
-            ReportColumn("address", _names_cell("addresses"), 7, False, 12),
-            ReportColumn("why", _name_cell("why"), 1, False, 24),
+            ReportColumn("address", _make_names_cell("addresses"), 7, False, 12),
+            ReportColumn("why", _make_name_cell("why"), 1, False, 24),
         ),
         "no clients",
         ("needs: the first Kafka release whose Java client speaks what is served.",),
@@ -291,34 +291,34 @@ SECTIONS: Final[tuple[ReportSection, ...]] = (
         (
             ReportColumn(
                 "client",
-                _title_cell(lambda row: clean(row["client_id"] or flatten_value(row["addresses"]))),
+                _make_title_cell(lambda row: clean(row["client_id"] or flatten_value(row["addresses"]))),
                 0,
                 False,
                 14,
             ),
             ReportColumn("software", _format_software, 4, False, 12),
-            ReportColumn("user", _names_cell("users"), 6, False, 10),
-            ReportColumn("address", _names_cell("addresses"), 8, False, 12),
+            ReportColumn("user", _make_names_cell("users"), 6, False, 10),
+            ReportColumn("address", _make_names_cell("addresses"), 8, False, 12),
             *_PORTRAIT,
-            ReportColumn("writes", _names_cell("writes"), 2, False, 12),
-            ReportColumn("reads", _names_cell("reads"), 2, False, 12),
-            ReportColumn("groups", _names_cell("groups"), 5, False, 12),
-            ReportColumn("transactional ids", _names_cell("transactional_ids"), 9, False, 12),
+            ReportColumn("writes", _make_names_cell("writes"), 2, False, 12),
+            ReportColumn("reads", _make_names_cell("reads"), 2, False, 12),
+            ReportColumn("groups", _make_names_cell("groups"), 5, False, 12),
+            ReportColumn("transactional ids", _make_names_cell("transactional_ids"), 9, False, 12),
         ),
         "no clients",
     ),
     ReportSection(
         *("groups", "Groups", ("groups",)),
         (
-            _key_column("group"),
-            ReportColumn("type", _name_cell("type"), 5, False),
-            ReportColumn("state", _name_cell("state"), 3, False),
+            _make_key_column("group"),
+            ReportColumn("type", _make_name_cell("type"), 5, False),
+            ReportColumn("state", _make_name_cell("state"), 3, False),
             ReportColumn("members", lambda row: f"{sum(each['present'] for each in row['members']):,}", 2),
-            ReportColumn("rebalances", _count_cell("rebalances"), 1),
-            ReportColumn("behind", _whole_number_cell("commit_lag"), 1),
-            ReportColumn("coordinator", _name_cell("coordinator"), 6, False),
-            ReportColumn("errors", _count_cell("errors"), 4, bad=True),
-            ReportColumn("clients", _names_cell("clients"), 4, False, 12),
+            ReportColumn("rebalances", _make_count_cell("rebalances"), 1),
+            ReportColumn("behind", _make_whole_number_cell("commit_lag"), 1),
+            ReportColumn("coordinator", _make_name_cell("coordinator"), 6, False),
+            ReportColumn("errors", _make_count_cell("errors"), 4, bad=True),
+            ReportColumn("clients", _make_names_cell("clients"), 4, False, 12),
         ),
         "no groups",
         ("behind: high watermark less commit, of all partitions where both were seen.",),
@@ -326,52 +326,52 @@ SECTIONS: Final[tuple[ReportSection, ...]] = (
     ReportSection(
         *("topics-seen", "Topics", ("topics",)),
         (
-            _key_column("topic"),
+            _make_key_column("topic"),
             ReportColumn("partitions", lambda row: f"{len(row['partitions']):,}" if row["partitions"] else NOTHING, 3),
-            ReportColumn("written", _written_cell("records", _format_integer), 1),
-            ReportColumn("bytes", _written_cell("bytes", format_size), 3),
-            ReportColumn("rec/batch", _written_cell("records_per_batch", lambda value: f"{value:,.1f}"), 5),
-            ReportColumn("codecs", _written_cell("codecs", format_codes), 6, False),
-            ReportColumn("errors", _count_cell("errors"), 4, bad=True),
-            ReportColumn("p99", _duration_cell("p99"), 7),
-            ReportColumn("writers", _names_cell("writes"), 2, False, 12),
-            ReportColumn("readers", _names_cell("reads"), 2, False, 12),
-            ReportColumn("administers", _names_cell("administers"), 8, False, 12),
-            ReportColumn("groups", _names_cell("groups"), 7, False, 12),
+            ReportColumn("written", _make_written_cell("records", _format_integer), 1),
+            ReportColumn("bytes", _make_written_cell("bytes", format_size), 3),
+            ReportColumn("rec/batch", _make_written_cell("records_per_batch", lambda value: f"{value:,.1f}"), 5),
+            ReportColumn("codecs", _make_written_cell("codecs", format_codes), 6, False),
+            ReportColumn("errors", _make_count_cell("errors"), 4, bad=True),
+            ReportColumn("p99", _make_duration_cell("p99"), 7),
+            ReportColumn("writers", _make_names_cell("writes"), 2, False, 12),
+            ReportColumn("readers", _make_names_cell("reads"), 2, False, 12),
+            ReportColumn("administers", _make_names_cell("administers"), 8, False, 12),
+            ReportColumn("groups", _make_names_cell("groups"), 7, False, 12),
         ),
         "no topics",
     ),
     ReportSection(
         *("brokers", "Brokers", ("brokers",)),
         (
-            ReportColumn("node", _name_cell("node_id"), 0, False),
-            _key_column("broker"),
-            ReportColumn("rack", _name_cell("rack"), 6, False),
-            ReportColumn("looks like", _name_cell("release"), 2, False),
+            ReportColumn("node", _make_name_cell("node_id"), 0, False),
+            _make_key_column("broker"),
+            ReportColumn("rack", _make_name_cell("rack"), 6, False),
+            ReportColumn("looks like", _make_name_cell("release"), 2, False),
             ReportColumn("controller", lambda row: "yes" if row["controller"] else NOTHING, 5, False),
             *_PORTRAIT,
         ),
         "no brokers",
     ),
-    _latency_section("api"),
-    _latency_section("client"),
-    _latency_section("topic"),
-    _latency_section("broker"),
+    _make_latency_section("api"),
+    _make_latency_section("client"),
+    _make_latency_section("topic"),
+    _make_latency_section("broker"),
     ReportSection(
         *("slowest", "Slowest exchanges", ("slowest",)),
         (
-            ReportColumn("took", _duration_cell("latency_ms"), 0, bad=True),
+            ReportColumn("took", _make_duration_cell("latency_ms"), 0, bad=True),
             ReportColumn("request", _format_request, 0, False, 14),
             ReportColumn("client", lambda row: clean(row["client_id"] or row["client"]), 2, False, 12),
-            ReportColumn("broker", _name_cell("broker"), 5, False),
+            ReportColumn("broker", _make_name_cell("broker"), 5, False),
             ReportColumn("time", lambda row: format_time(row["time"], 23), 3, False),
             ReportColumn("packets", lambda row: format_packets(row["packets"]), 4, False),
             ReportColumn(
                 "capture", lambda row: clean((row.get("source_file") or NOTHING).rpartition("/")[2]), 4, False, 12
             ),
-            ReportColumn("sent", _bytes_cell("request_size"), 7),
-            ReportColumn("got", _bytes_cell("response_size"), 7),
-            ReportColumn("address", _name_cell("client"), 8, False),
+            ReportColumn("sent", _make_bytes_cell("request_size"), 7),
+            ReportColumn("got", _make_bytes_cell("response_size"), 7),
+            ReportColumn("address", _make_name_cell("client"), 8, False),
         ),
         "no exchange has a latency",
         ("packets are counted in the capture, as Wireshark does.",),
@@ -379,11 +379,11 @@ SECTIONS: Final[tuple[ReportSection, ...]] = (
     ReportSection(
         *("errors", "Errors", ("errors",)),
         (
-            ReportColumn("error", _title_cell(_name_cell("error")), 0, False, 20, bad=True),
-            _key_column("api"),
-            ReportColumn("exchanges", _count_cell("exchanges"), 1),
-            ReportColumn("of its API", _share_cell("share"), 3),
-            ReportColumn("codes", _count_cell("codes"), 3),
+            ReportColumn("error", _make_title_cell(_make_name_cell("error")), 0, False, 20, bad=True),
+            _make_key_column("api"),
+            ReportColumn("exchanges", _make_count_cell("exchanges"), 1),
+            ReportColumn("of its API", _make_share_cell("share"), 3),
+            ReportColumn("codes", _make_count_cell("codes"), 3),
         ),
         "no error codes",
     ),
@@ -391,14 +391,14 @@ SECTIONS: Final[tuple[ReportSection, ...]] = (
         *("old-versions", "Clients that the target release turns away", ("old_versions", "old")),
         (
             ReportColumn("client", _format_client, 0, False, 14),
-            ReportColumn("software", _software_of, 3, False, 12),
-            ReportColumn("requests", _count_cell("count"), 2),
-            ReportColumn("of", _count_cell("of"), 6),
+            ReportColumn("software", _format_software_name, 3, False, 12),
+            ReportColumn("requests", _make_count_cell("count"), 2),
+            ReportColumn("of", _make_count_cell("of"), 6),
             ReportColumn("asks", lambda row: "yes" if row["asks"] else "no", 7, False),
             ReportColumn("needs", lambda row: row["since"] or NOTHING, 3, False),
-            ReportColumn("last seen", _time_cell("last"), 5, False),
-            ReportColumn("first seen", _time_cell("first"), 8, False),
-            ReportColumn("address", _name_cell("address"), 6, False),
+            ReportColumn("last seen", _make_time_cell("last"), 5, False),
+            ReportColumn("first seen", _make_time_cell("first"), 8, False),
+            ReportColumn("address", _make_name_cell("address"), 6, False),
             ReportColumn("no longer served", format_versions, 1, False, 24, bad=True),
         ),
         "all clients use versions that the release serves",
@@ -410,12 +410,12 @@ SECTIONS: Final[tuple[ReportSection, ...]] = (
     ReportSection(
         *("talkers", "Top talkers", ("talkers", "client")),
         (
-            _key_column("client"),
-            ReportColumn("bytes", _bytes_cell("bytes"), 0),
-            ReportColumn("share", _share_cell("share"), 2),
-            ReportColumn("sent", _bytes_cell("request_bytes"), 3),
-            ReportColumn("got", _bytes_cell("response_bytes"), 3),
-            ReportColumn("requests", _count_cell("count"), 4),
+            _make_key_column("client"),
+            ReportColumn("bytes", _make_bytes_cell("bytes"), 0),
+            ReportColumn("share", _make_share_cell("share"), 2),
+            ReportColumn("sent", _make_bytes_cell("request_bytes"), 3),
+            ReportColumn("got", _make_bytes_cell("response_bytes"), 3),
+            ReportColumn("requests", _make_count_cell("count"), 4),
             ReportColumn("rate", lambda row: format_rate(row["rate"]), 5),
         ),
         "no traffic",
@@ -423,29 +423,29 @@ SECTIONS: Final[tuple[ReportSection, ...]] = (
     ReportSection(
         *("topics", "Topics by bytes", ("talkers", "topic")),
         (
-            _key_column("topic"),
-            ReportColumn("bytes", _bytes_cell("bytes"), 0),
-            ReportColumn("produced", _bytes_cell("produced_bytes"), 2),
-            ReportColumn("fetched", _bytes_cell("fetched_bytes"), 2),
-            ReportColumn("records in", _count_cell("produced_records"), 3),
-            ReportColumn("records out", _count_cell("fetched_records"), 3),
+            _make_key_column("topic"),
+            ReportColumn("bytes", _make_bytes_cell("bytes"), 0),
+            ReportColumn("produced", _make_bytes_cell("produced_bytes"), 2),
+            ReportColumn("fetched", _make_bytes_cell("fetched_bytes"), 2),
+            ReportColumn("records in", _make_count_cell("produced_records"), 3),
+            ReportColumn("records out", _make_count_cell("fetched_records"), 3),
         ),
         "no records",
     ),
     ReportSection(
         *("batches", "Record batches", ("batches",)),
         (
-            _key_column("topic"),
-            ReportColumn("api", _name_cell("api"), 0, False),
-            ReportColumn("batches", _count_cell("batches"), 3),
-            ReportColumn("rec/batch", _whole_number_cell("records_per_batch"), 1),
-            ReportColumn("p50", _whole_number_cell("records_p50"), 7),
-            ReportColumn("p99", _whole_number_cell("records_p99"), 7),
-            ReportColumn("B/batch", _bytes_cell("bytes_per_batch"), 1),
-            ReportColumn("p50", _bytes_cell("bytes_p50"), 5),
-            ReportColumn("p99", _bytes_cell("bytes_p99"), 5),
-            ReportColumn("max", _bytes_cell("bytes_max"), 6),
-            ReportColumn("B/rec", _bytes_cell("bytes_per_record"), 4),
+            _make_key_column("topic"),
+            ReportColumn("api", _make_name_cell("api"), 0, False),
+            ReportColumn("batches", _make_count_cell("batches"), 3),
+            ReportColumn("rec/batch", _make_whole_number_cell("records_per_batch"), 1),
+            ReportColumn("p50", _make_whole_number_cell("records_p50"), 7),
+            ReportColumn("p99", _make_whole_number_cell("records_p99"), 7),
+            ReportColumn("B/batch", _make_bytes_cell("bytes_per_batch"), 1),
+            ReportColumn("p50", _make_bytes_cell("bytes_p50"), 5),
+            ReportColumn("p99", _make_bytes_cell("bytes_p99"), 5),
+            ReportColumn("max", _make_bytes_cell("bytes_max"), 6),
+            ReportColumn("B/rec", _make_bytes_cell("bytes_per_record"), 4),
             ReportColumn("codecs", lambda row: format_codes(row["codecs"]), 3, False, 12),
         ),
         "no record batches",
@@ -455,13 +455,13 @@ SECTIONS: Final[tuple[ReportSection, ...]] = (
         ReportSection(
             *(f"throttling-{name}", f"Throttling by {name}", ("throttling", name)),
             (
-                _key_column(name),
-                ReportColumn("throttled", _count_cell("throttled"), 1),
-                ReportColumn("share", _share_cell("share"), 3),
-                ReportColumn("in all", _duration_cell("sum_ms"), 1),
-                ReportColumn("p50", _duration_cell("p50_ms"), 4),
-                ReportColumn("p99", _duration_cell("p99_ms"), 4),
-                ReportColumn("max", _duration_cell("max_ms"), 2),
+                _make_key_column(name),
+                ReportColumn("throttled", _make_count_cell("throttled"), 1),
+                ReportColumn("share", _make_share_cell("share"), 3),
+                ReportColumn("in all", _make_duration_cell("sum_ms"), 1),
+                ReportColumn("p50", _make_duration_cell("p50_ms"), 4),
+                ReportColumn("p99", _make_duration_cell("p99_ms"), 4),
+                ReportColumn("max", _make_duration_cell("max_ms"), 2),
             ),
             "no response was throttled",
         )
@@ -470,24 +470,24 @@ SECTIONS: Final[tuple[ReportSection, ...]] = (
     ReportSection(
         *("connections", "Connections by client", ("connections", "client")),
         (
-            _key_column("client"),
-            ReportColumn("connections", _count_cell("count"), 0),
-            ReportColumn("exchanges", _count_cell("exchanges"), 3),
-            ReportColumn("bytes", _bytes_cell("bytes"), 3),
-            ReportColumn("packets", _count_cell("packets"), 6),
-            ReportColumn("gaps", _count_cell("gaps"), 3, bad=True),
+            _make_key_column("client"),
+            ReportColumn("connections", _make_count_cell("count"), 0),
+            ReportColumn("exchanges", _make_count_cell("exchanges"), 3),
+            ReportColumn("bytes", _make_bytes_cell("bytes"), 3),
+            ReportColumn("packets", _make_count_cell("packets"), 6),
+            ReportColumn("gaps", _make_count_cell("gaps"), 3, bad=True),
             ReportColumn(
                 "missing", lambda row: format_size(row["missing"]) if row["missing"] else NOTHING, 2, bad=True
             ),
-            ReportColumn("sent again", _count_cell("retransmissions"), 4),
+            ReportColumn("sent again", _make_count_cell("retransmissions"), 4),
         ),
         "no connections",
     ),
     ReportSection(
         *("foreign", "Connections that are not Kafka", ("connections", "not_kafka")),
         (
-            ReportColumn("to", _name_cell("broker"), 0, False),
-            ReportColumn("connections", _count_cell("count"), 0),
+            ReportColumn("to", _make_name_cell("broker"), 0, False),
+            ReportColumn("connections", _make_count_cell("count"), 0),
             ReportColumn("what", lambda row: clean(row["detail"] or row["reason"] or "nothing was said"), 1, False, 20),
         ),
         "all connections are Kafka",
@@ -495,23 +495,23 @@ SECTIONS: Final[tuple[ReportSection, ...]] = (
     ReportSection(
         *("skipped", "Bytes that are no exchange", ("skipped",)),
         (
-            ReportColumn("reason", _name_cell("reason"), 0, False),
-            ReportColumn("direction", _name_cell("direction"), 1, False),
-            ReportColumn("runs", _count_cell("count"), 0),
-            ReportColumn("bytes", _bytes_cell("size"), 0),
+            ReportColumn("reason", _make_name_cell("reason"), 0, False),
+            ReportColumn("direction", _make_name_cell("direction"), 1, False),
+            ReportColumn("runs", _make_count_cell("count"), 0),
+            ReportColumn("bytes", _make_bytes_cell("size"), 0),
         ),
         "nothing was lost or skipped",
     ),
 )
 
 
-def title_of(section: ReportSection, report: Report) -> str:
+def format_section_title(section: ReportSection, report: Report) -> str:
     """The title of a section; a title about the target release names it."""
     held = report["audit"] or report["old_versions"] or {}
     return section.title.replace("the target release", f"Kafka {held.get('target')}")
 
 
-def totals_of(report: Report) -> list[tuple[str, str]]:
+def list_totals(report: Report) -> list[tuple[str, str]]:
     """The totals of a report, each a name and a text."""
     summary = report["summary"]
     count = summary["count"] or 0

@@ -10,8 +10,15 @@ from decoders.wire.readable_text import format_latency, format_size
 from kwcli.answers.doctor import format_findings
 from kwcli.output.short_texts import Palette, cell_width, count_of, palette
 from kwcli.output.table import Column, draw_table
-from kwcli.report.build_report import Report, bucket_bounds, format_time, values_by_bucket
-from kwcli.report.sections import NOTHING, SECTIONS, ReportSection, first_rows, format_percent, title_of
+from kwcli.report.build_report import Report, find_bucket_bounds, format_time, read_values_by_bucket
+from kwcli.report.sections import (
+    NOTHING,
+    SECTIONS,
+    ReportSection,
+    format_percent,
+    format_section_title,
+    select_first_rows,
+)
 from kwcli.stats.text import SPARK_LEAST, SPARK_MOST, draw_sparkline, format_rate, wrap_note
 
 if TYPE_CHECKING:
@@ -26,46 +33,46 @@ _LABEL: Final = 10
 def format_text(report: Report, settings: Settings) -> str:
     """The whole report as text; of long tables the first rows, with -v all rows."""
     paint = palette(settings.color)
-    out = [*_header_lines(report, settings, paint)]
+    out = [*_format_header_lines(report, settings, paint)]
     notes: dict[str, None] = {}
     for section in SECTIONS:
         rows = section.rows(report)
         if rows is None:
             continue
-        title = title_of(section, report)
+        title = format_section_title(section, report)
         if not rows:
             out += ["", f"{paint.api}{title}{paint.off}", f"{paint.dim}  {section.none}{paint.off}"]
             continue
         if section.found:
             out += ["", f"{paint.api}{title}{paint.off}", *format_findings(rows, settings).splitlines()]
             continue
-        shown = rows if settings.verbose else first_rows(rows, ROWS)
+        shown = rows if settings.verbose else select_first_rows(rows, ROWS)
         more = f"  {paint.dim}{len(shown)} of {len(rows):,} (-v shows all){paint.off}" if len(rows) > len(shown) else ""
         out += ["", f"{paint.api}{title}{paint.off}{more}"]
         width = None if settings.verbose else settings.width
-        out += [*draw_table(_columns_of(section, shown, report), width, paint, dense=True)]
-        notes |= dict.fromkeys(section.notes_on(shown))
+        out += [*draw_table(_build_columns(section, shown, report), width, paint, dense=True)]
+        notes |= dict.fromkeys(section.select_notes_on(shown))
     out += [
         line
-        for note in [*notes, *_notes_of_what_is_left_out(report)]
-        for line in ("", *_note_lines(note, settings.width, paint))
+        for note in [*notes, *_format_notes_of_rows_left_out(report)]
+        for line in ("", *_format_note_lines(note, settings.width, paint))
     ]
     return "".join(f"{line}\n" for line in out)
 
 
-def _header_lines(report: Report, settings: Settings, paint: Palette) -> Iterator[str]:
+def _format_header_lines(report: Report, settings: Settings, paint: Palette) -> Iterator[str]:
     summary = report["summary"]
     tables = report["tables"] or {}
     if summary["count"] is not None:
-        yield from _join_on_lines(_facts_of_summary(report, summary), settings.width)
+        yield from _join_on_lines(_format_summary_facts(report, summary), settings.width)
         points = report["over_time"]
         if len(points) > 1:
             yield ""
-            yield from _lines_over_time(report, points, settings, paint)
+            yield from _format_lines_over_time(report, points, settings, paint)
     absent = [name for name, rows in tables.items() if rows is None]
     if absent:
         yield ""
-        yield from _note_lines(f"not there: the tables {', '.join(absent)}", settings.width, paint)
+        yield from _format_note_lines(f"not there: the tables {', '.join(absent)}", settings.width, paint)
 
 
 def _join_on_lines(parts: Iterable[str], width: int | None) -> list[str]:
@@ -79,7 +86,7 @@ def _join_on_lines(parts: Iterable[str], width: int | None) -> list[str]:
     return out
 
 
-def _facts_of_summary(report: Report, summary: Row) -> Iterator[str]:
+def _format_summary_facts(report: Report, summary: Row) -> Iterator[str]:
     yield count_of(summary["count"], "exchange")
     if not summary["count"]:
         return
@@ -103,14 +110,14 @@ def _facts_of_summary(report: Report, summary: Row) -> Iterator[str]:
             yield f"{summary[name]:,} {noun}"
 
 
-def _lines_over_time(report: Report, points: list[Row], settings: Settings, paint: Palette) -> Iterator[str]:
+def _format_lines_over_time(report: Report, points: list[Row], settings: Settings, paint: Palette) -> Iterator[str]:
     """A line of marks for each of the quantities that are kept over time, and its greatest value."""
-    first, last = bucket_bounds(report)
+    first, last = find_bucket_bounds(report)
     room = SPARK_MOST if settings.width is None else max(settings.width - 2 * _LABEL, SPARK_LEAST)
     width = min(room, 2 * SPARK_MOST)
 
     def line(name: str, key: str, join: Join, say: Any, scale: int = 1) -> str:
-        found = values_by_bucket(points, key, report, scale)
+        found = read_values_by_bucket(points, key, report, scale)
         marks = draw_sparkline(found, first, last, width, join)
         most = say(max(found.values(), default=0) / scale)
         return f"{paint.dim}{name:<{_LABEL}}{paint.off}{paint.name}{marks}{paint.off}  {most}"
@@ -119,10 +126,10 @@ def _lines_over_time(report: Report, points: list[Row], settings: Settings, pain
     yield line("exchanges", "count", add_amounts, lambda value: f"{round(value):,}")
     if any(row["errors"] for row in points):
         yield line("errors", "errors", add_amounts, lambda value: f"{round(value):,}")
-    yield f"{paint.dim}{'':<{_LABEL}}{_axis_line(report, width, last - first + 1)}{paint.off}"
+    yield f"{paint.dim}{'':<{_LABEL}}{_format_axis_line(report, width, last - first + 1)}{paint.off}"
 
 
-def _axis_line(report: Report, width: int, buckets: int) -> str:
+def _format_axis_line(report: Report, width: int, buckets: int) -> str:
     """The line below the marks: the first time at the left, and the last time at the right where it has room."""
     per = -(-buckets // width)
     marks = -(-buckets // per)
@@ -131,16 +138,16 @@ def _axis_line(report: Report, width: int, buckets: int) -> str:
     return f"{first}{' ' * room}{last}" if room > 0 else first
 
 
-def _columns_of(section: ReportSection, rows: list[Row], report: Report) -> list[Column]:
+def _build_columns(section: ReportSection, rows: list[Row], report: Report) -> list[Column]:
     found = []
-    for column in section.columns_that_tell(rows):
+    for column in section.select_telling_columns(rows):
         shown = [column.say(row) for row in rows]
         colour = "bad" if column.bad else "client" if column.title == "client" else ""
         found.append(Column(column.title, shown, column.drop_order, column.right, colour, cut=column.cut))
     if section.over_time and report["bucket_s"] and any("over_time" in row for row in rows):
-        first, last = bucket_bounds(report)
+        first, last = find_bucket_bounds(report)
         if last > first:
-            marks = [values_by_bucket(row.get("over_time", []), "p99", report, 10**6) for row in rows]
+            marks = [read_values_by_bucket(row.get("over_time", []), "p99", report, 10**6) for row in rows]
             found.append(
                 Column(
                     "p99 over time",
@@ -155,10 +162,10 @@ def _columns_of(section: ReportSection, rows: list[Row], report: Report) -> list
     return found
 
 
-def _notes_of_what_is_left_out(report: Report) -> Iterator[str]:
+def _format_notes_of_rows_left_out(report: Report) -> Iterator[str]:
     for each in report["left_out"]:
         yield f"not shown: {each['what']}: {each['why']}"
 
 
-def _note_lines(note: str, width: int | None, paint: Palette) -> list[str]:
+def _format_note_lines(note: str, width: int | None, paint: Palette) -> list[str]:
     return [f"{paint.dim}{line}{paint.off}" for line in wrap_note(note, width)]

@@ -28,7 +28,7 @@ from typing import Any, Final
 
 import pyarrow.parquet as pq
 
-from kwcli.pipeline.store.commits import COMMITS, newest_commit
+from kwcli.pipeline.store.commits import COMMITS, read_newest_commit
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.watch.captures import TrackedFile
 from tests.bench.traffic import PORT
@@ -110,7 +110,7 @@ class Seen:
         commits = self.files.names(COMMITS)
         if commits == self._commits:
             return
-        value: dict[str, Any] | None = newest_commit(self.files)
+        value: dict[str, Any] | None = read_newest_commit(self.files)
         if value is None:
             return
         now_s, now_ns = time.monotonic(), time.time_ns()

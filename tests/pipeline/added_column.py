@@ -58,7 +58,7 @@ def _add_column(meaning: str | None) -> None:
     from kwcli.pipeline.tables import rows
     from kwcli.pipeline.tables.connections import ConnectionColumns
 
-    add_times, make_batch = rows._times, ConnectionColumns.batch
+    add_times, make_batch = rows._add_time_columns, ConnectionColumns.batch
 
     def with_colour(arrays: rows.Arrays) -> None:
         arrays[NAME] = pa.repeat(NOW, len(arrays["kind"]))
@@ -68,7 +68,7 @@ def _add_column(meaning: str | None) -> None:
         self._columns[NAME] = [NOW] * len(self)
         return make_batch(self)
 
-    rows._times = with_colour
+    rows._add_time_columns = with_colour
     ConnectionColumns.batch = coloured  # type: ignore[method-assign]  # a value where rows are built
 
 

@@ -10,7 +10,7 @@ import pyarrow.dataset as ds
 
 from kwcli.pipeline import local_engine
 from kwcli.pipeline.job_spec import EngineResult, JobSpec
-from kwcli.pipeline.plan import PendingPlan, SplitPlan, finished_plan, plan_splits
+from kwcli.pipeline.plan import PendingPlan, SplitPlan, make_finished_plan, plan_splits
 from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.read.splits import Split
 from kwcli.pipeline.store.run_store import open_store
@@ -26,7 +26,7 @@ class Job(NamedTuple):
     @property
     def pending_plan(self) -> PendingPlan:
         """A finished plan with all splits."""
-        return finished_plan(SplitPlan(self.splits, [], []))
+        return make_finished_plan(SplitPlan(self.splits, [], []))
 
 
 def job_of(words: Sequence[str], *, points: Sequence[tuple[str, str]] = (), size: int = 1 << 30, **more: Any) -> Job:
@@ -42,7 +42,7 @@ def run(folder: Path, job: Job) -> EngineResult:
     """Run a job into tables in one process."""
     with open_store(str(folder)) as store:
         staging = store.staging()
-        outcome = local_engine.read_into_tables(job.spec, job.pending_plan, staging)
+        outcome = local_engine.decode_splits_into_tables(job.spec, job.pending_plan, staging)
         store.commit(staging, outcome.written, sources=[], options={}, tables=job.spec.tables, facts={})
     return outcome
 

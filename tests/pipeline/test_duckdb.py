@@ -24,10 +24,10 @@ from decoders.analysis.percentiles import bins_of, percentile
 from decoders.limits import SQL_MEMORY_MAX
 from kwcli.extras import pip_command_for_extra
 from kwcli.pipeline.duckdb_sql import TablesDatabase
-from kwcli.pipeline.query_output import columns_of
+from kwcli.pipeline.query_output import list_columns_by_table
 from kwcli.pipeline.report.read_tables import Tables
-from kwcli.pipeline.sql_command import Listed
-from kwcli.pipeline.sql_views import COLUMNS, VIEWS, query_of
+from kwcli.pipeline.sql_command import ListedTables
+from kwcli.pipeline.sql_views import COLUMNS, VIEWS, build_view_sql
 from kwcli.pipeline.tables.columns import ALL_TABLES, TABLES
 from kwcli.run_environment import Exit
 from tests.captures.shipped import CLEAN, FOLDER
@@ -149,8 +149,8 @@ def test_several_folders_of_tables_are_one(folder: str, tmp_path: Path) -> None:
 
 def test_every_view_has_its_columns(folder: str) -> None:
     tables = Tables(folder)
-    with closing(TablesDatabase(Listed(folder, tables.files), "show")) as database:
-        for name, columns in columns_of(tables).items():
+    with closing(TablesDatabase(ListedTables(folder, tables.files), "show")) as database:
+        for name, columns in list_columns_by_table(tables).items():
             assert database.column_names(name) == columns
     assert set(COLUMNS) == set(VIEWS)
 
@@ -188,8 +188,8 @@ def test_latencies_at_the_edges_of_bins_get_the_bin_of_the_sketch() -> None:
           took as response_ns, 'wire' as source, null::bigint as waited_ns,
           null::bigint as envelope, []::boolean[] as error_expected,
           1 as request_size, 1 as response_size from (values {pairs}) as t(about, took)""")
-        database.execute(f"create view bins as {query_of('bins')}")
-        found = dict(database.execute(f"select api, p50_ms from ({query_of('latency_by_api')})").fetchall())
+        database.execute(f"create view bins as {build_view_sql('bins')}")
+        found = dict(database.execute(f"select api, p50_ms from ({build_view_sql('latency_by_api')})").fetchall())
     assert found == {value: percentile(bins_of([value, most]), 50, value, most) / 1e6 for value in signed}
 
 
@@ -436,7 +436,7 @@ def test_a_query_that_is_too_large_ends_in_one_line(
 
 def test_a_query_may_fill_half_of_a_small_disk(monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
     monkeypatch.setattr("kwcli.pipeline.duckdb_sql.disk_usage", lambda _: Namespace(free=10 << 20))
-    with closing(TablesDatabase(Listed(folder, Tables(folder).files), "select 1")) as database:
+    with closing(TablesDatabase(ListedTables(folder, Tables(folder).files), "select 1")) as database:
         found = database._database.execute("select current_setting('max_temp_directory_size')").fetchone()
     assert found == ("5.0 MiB",)
 

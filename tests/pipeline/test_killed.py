@@ -32,7 +32,7 @@ def run_over(out: str, words: list[str]) -> None:
     job = job_of(words, size=40_000)
     with open_store(out) as store:
         staging = store.staging()
-        done = local_engine.read_into_tables(job.spec, job.pending_plan, staging)
+        done = local_engine.decode_splits_into_tables(job.spec, job.pending_plan, staging)
         store.commit(staging, done.written, sources=find_captures(words).files, options={}, tables=TABLES, facts={})
 
 

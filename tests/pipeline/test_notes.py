@@ -35,7 +35,7 @@ def test_a_task_waits_for_its_split(staging: Staging) -> None:
     timer.start()
     assert task.wait_for_split(2) is None
     timer.join()
-    assert task.all_splits() == tuple(SPLITS[:2])
+    assert task.read_all_splits() == tuple(SPLITS[:2])
     assert task.wait_for_split(1) == SPLITS[1]
 
 
@@ -60,13 +60,13 @@ def test_a_task_waits_for_nobody_whose_folder_is_gone(staging: Staging, monkeypa
 
 def test_how_far_the_tasks_are(staging: Staging) -> None:
     driver, task = Coordination(staging), Coordination(staging)
-    assert driver.progress_so_far() == (0, 0)
+    assert driver.read_progress() == (0, 0)
     task.add_progress(1, 10)
     task.add_progress(1, 20)  # too soon for another note
-    assert driver.progress_so_far() == (10, 0)
+    assert driver.read_progress() == (10, 0)
     reports = [ReadReport(number, 100 * number, {}, (), (), number) for number in (2, 1)]
     for report in reports:
         task.add_report(report)
-    assert driver.progress_so_far() == (300, 2)
-    assert driver.progress_so_far() == (300, 2)
+    assert driver.read_progress() == (300, 2)
+    assert driver.read_progress() == (300, 2)
     assert driver.reports() == reports[::-1]

@@ -416,7 +416,7 @@ def test_of_two_watches_the_older_one_ends_before_it_adds_to_newer_tables(tmp_pa
     shutil.copy(captures / FIRST, source / FIRST)
     watched = Watched([str(source)], out)
     with watched.started() as watching:
-        assert watching.run_step() is not None
+        assert watching.run_next_batch() is not None
         (commit,) = (out / "_kw" / "commits").iterdir()
         commit.write_text(json.dumps(json.loads(commit.read_text()) | {"tables_version": TABLES_VERSION + 1}))
         shutil.copy(captures / SECOND, source / SECOND)

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwcli.pipeline.query_check import check_query
-from kwcli.pipeline.query_output import columns_of
+from kwcli.pipeline.query_output import list_columns_by_table
 from kwcli.pipeline.report.read_tables import Tables
 from kwcli.pipeline.spark_keywords import KEYWORDS
-from kwcli.pipeline.spark_sql import _name_views
-from kwcli.pipeline.sql_views import COLUMNS, VIEWS, query_of
+from kwcli.pipeline.spark_sql import _create_temporary_views
+from kwcli.pipeline.sql_views import COLUMNS, VIEWS, build_view_sql
 from kwcli.pipeline.tables.columns import ALL_TABLES
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import kw
@@ -199,7 +199,7 @@ def test_what_a_folder_lacks_is_told() -> None:
 
 @pytest.mark.parametrize("name", sorted(VIEWS))
 def test_the_queries_of_the_views_pass(name: str) -> None:
-    assert checked(query_of(name)) == ""
+    assert checked(build_view_sql(name)) == ""
 
 
 WORDS = st.sampled_from(
@@ -282,8 +282,8 @@ def test_spark_takes_what_passes(spark: SparkSession, folder: Path) -> None:
     from pyspark.errors import PySparkException
 
     tables = Tables(str(folder))
-    with _name_views(spark, tables, "show"):
-        for name, columns in columns_of(tables).items():
+    with _create_temporary_views(spark, tables, "show"):
+        for name, columns in list_columns_by_table(tables).items():
             assert tuple(spark.table(name).columns) == columns
         refused = {}
         for query in VALID:

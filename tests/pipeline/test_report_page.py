@@ -13,7 +13,7 @@ import pytest
 from decoders.wire.readable_text import format_latency
 from kwcli.output.short_texts import cut
 from kwcli.report.page import NAME, ROWS
-from kwcli.report.sections import SECTIONS, title_of, totals_of
+from kwcli.report.sections import SECTIONS, format_section_title, list_totals
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw
 from tests.pipeline.made import Names, make, usual
@@ -47,7 +47,7 @@ def report(folder: Path) -> dict[str, Any]:
 
 def test_tables_and_tiles_say_what_the_json_says(page: Path, report: dict[str, Any]) -> None:
     parsed = Page(page.read_text())
-    assert parsed.tiles == [value for _, value in totals_of(report)]
+    assert parsed.tiles == [value for _, value in list_totals(report)]
     told = 0
     for section in SECTIONS:
         rows = section.rows(report)
@@ -62,8 +62,8 @@ def test_tables_and_tiles_say_what_the_json_says(page: Path, report: dict[str, A
             told += 1
     assert told > 100
     old = next(section for section in SECTIONS if section.name == "old-versions")
-    assert title_of(old, report) == "Clients that Kafka 4.0 turns away"
-    assert title_of(old, report) in page.read_text()
+    assert format_section_title(old, report) == "Clients that Kafka 4.0 turns away"
+    assert format_section_title(old, report) in page.read_text()
 
 
 def test_charts_say_the_numbers_of_the_json(page: Path, report: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from kwcli.pipeline.report.read_tables import Tables
-from kwcli.pipeline.sql_views import query_of
+from kwcli.pipeline.sql_views import build_view_sql
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw
 from tests.pipeline.jobs import rows_in
@@ -41,7 +41,7 @@ def asked(folder: Path, query: str) -> list[tuple[Any, ...]]:
     database.execute("set TimeZone = 'UTC'")
     files = Tables(str(folder)).files["exchanges"]
     database.execute(f"create view exchanges as select * from read_parquet({files}, hive_partitioning = false)")
-    database.execute(f"create view joined as {query_of('joined')}")
+    database.execute(f"create view joined as {build_view_sql('joined')}")
     return database.execute(query).fetchall()
 
 

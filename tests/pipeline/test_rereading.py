@@ -11,7 +11,7 @@ from decoders.splits.parts import canonical
 from decoders.tcp.chunks import Segment
 from kwcli.pipeline.plan import plan_splits
 from kwcli.pipeline.read.captures import find_captures
-from kwcli.pipeline.read.split_reader import SplitReader, read_between
+from kwcli.pipeline.read.split_reader import SplitReader, read_segments_between
 from kwcli.pipeline.spark import stitch_stage
 from kwcli.pipeline.spark.stitch_stage import Rereader
 from tests.captures.shipped import FOLDER, capture_bytes
@@ -49,14 +49,14 @@ def test_where_a_connection_is_not_nothing_is_read(tmp_path: Path, monkeypatch: 
     every = [segment for batch in SplitReader(split) for segment in batch]
     last = canonical(every[-1][0])
     read: list[Segment] = []
-    real = read_between
+    real = read_segments_between
 
     def counted(*words: object) -> object:
         for batch in real(*words):  # type: ignore[arg-type]
             read.extend(batch)
             yield batch
 
-    monkeypatch.setattr(stitch_stage, "read_between", counted)
+    monkeypatch.setattr(stitch_stage, "read_segments_between", counted)
     again = Rereader([split])
     again.set_point("")
     found = [segment for batch in again(last, every[0][2], None) for segment in batch]

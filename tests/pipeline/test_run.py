@@ -363,7 +363,7 @@ def test_an_interrupted_run_leaves_the_tables_as_they_were(tmp_path: Path, monke
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(local_engine, "read_into_tables", interrupted)
+    monkeypatch.setattr(local_engine, "decode_splits_into_tables", interrupted)
     run(RAW, "--out", out, code=Exit.INTERRUPTED)
     monkeypatch.undo()
     assert every_table(out) == before

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from kwcli.pipeline.run_messages import ProgressBar, closing_line, format_duration, tables_line
+from kwcli.pipeline.run_messages import ProgressBar, format_duration, format_run_closing_line, format_tables_line
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.pipeline.tables.write import WrittenFile
 from tests.cli.worlds import world, written
@@ -120,7 +120,7 @@ def tally(*parts: pa.RecordBatch) -> RunCounts:
     found = RunCounts()
     for part in parts:
         if "kafka" in part.schema.names:
-            found.add_connections(part)
+            found.count_connections(part)
         else:
             found.add(part)
     return found
@@ -150,7 +150,7 @@ def test_counts_add_up_in_any_order_and_survive_the_way_home() -> None:
 def test_the_closing_lines() -> None:
     found = tally(ONE, OTHER, GAPS, CONNECTIONS)
     packets, engine = {"packets": 1234, "fragmented": 2}, "engine local (small)"
-    line = closing_line(found, packets, damaged=1, engine=engine, seconds=1.5)
+    line = format_run_closing_line(found, packets, damaged=1, engine=engine, seconds=1.5)
     assert line == (
         "6 exchanges, 3 clients, 2 brokers, 3 connections, 2 errors, 1 expected error, 1 unanswered, 2 gaps (123B), "
         "1 TLS connection, 2 incomplete IP packets, 1 damaged capture · 1970-01-01 00:00:03–00:00:07 UTC · "
@@ -161,8 +161,8 @@ def test_the_closing_lines() -> None:
         WrittenFile("exchanges", "1970-01-01", "y", 4, 30_000),
         WrittenFile("exchanges", "1970-01-02", "z", 1, 1_000),
     ]
-    assert tables_line(written, "out") == "out: exchanges 5 rows, 31.0kB; connections 1 row, 12B"
-    assert tables_line([], "out") == "out: no rows"
+    assert format_tables_line(written, "out") == "out: exchanges 5 rows, 31.0kB; connections 1 row, 12B"
+    assert format_tables_line([], "out") == "out: no rows"
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 
 from kwcli.extras import pip_command_for_extra
 from kwcli.pipeline.plan import plan_splits
-from kwcli.pipeline.read.captures import SourceFile, _RemoteFile, find_captures, open_ranges
+from kwcli.pipeline.read.captures import SourceFile, _RemoteFile, find_captures, open_range_file
 from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.run_environment import Exit, Failure
 from tests.captures.shipped import FOLDER
@@ -286,7 +286,7 @@ def test_files_of_a_store_share_what_is_kept_of_them(monkeypatch: pytest.MonkeyP
     system = fsspec.filesystem("memory")
     system.pipe_file("/side/by", CAPTURE * 10)
     before = _RemoteFile.count
-    files = [open_ranges("memory://side/by", "by") for _ in range(16)]
+    files = [open_range_file("memory://side/by", "by") for _ in range(16)]
     for file in files:
         assert file.read(5, 100) == CAPTURE[5:105]
         assert isinstance(file, _RemoteFile)
@@ -295,7 +295,7 @@ def test_files_of_a_store_share_what_is_kept_of_them(monkeypatch: pytest.MonkeyP
         file.close()
         file.close()
     assert _RemoteFile.count == before
-    with open_ranges("memory://side/by", "by") as file:
+    with open_range_file("memory://side/by", "by") as file:
         file.read(5, 100)
         assert isinstance(file, _RemoteFile)
         assert len(file._kept) == 1 << 20

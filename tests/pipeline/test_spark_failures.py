@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tests.pipeline.mishaps
-from kwcli.pipeline.spark.failures import failure_of, find_reason
+from kwcli.pipeline.spark.failures import extract_reason, make_failure_of_exception
 from kwcli.pipeline.store.run_store import open_store
 from kwcli.run_environment import Failure
 from tests.pipeline.jobs import job_of
@@ -57,7 +57,7 @@ Traceback (most recent call last):
     ],
 )
 def test_a_job_that_failed(text: str, said: str) -> None:
-    assert failure_of(RuntimeError(text)).text == said
+    assert make_failure_of_exception(RuntimeError(text)).text == said
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_job_that_failed(text: str, said: str) -> None:
     ],
 )
 def test_a_session_that_does_not_start(log: str, said: str) -> None:
-    assert find_reason(log) == said
+    assert extract_reason(log) == said
 
 
 @pytest.mark.long

@@ -11,7 +11,7 @@ import pytest
 
 from kwcli.extras import pip_command_for_extra
 from kwcli.pipeline.spark import java
-from kwcli.pipeline.spark.java import find_java, java_version, make_java_home
+from kwcli.pipeline.spark.java import find_java, make_java_home, read_java_version
 from kwcli.run_environment import Failure
 
 
@@ -26,12 +26,12 @@ def fake(folder: Path, version: str) -> Path:
 
 @pytest.mark.parametrize(("said", "version"), [("17.0.15", 17), ("1.8.0_402", 8), ("25", 25), ("21-ea", 21)])
 def test_the_version_is_the_major_one(tmp_path: Path, said: str, version: int) -> None:
-    assert java_version(fake(tmp_path, said)) == version
+    assert read_java_version(fake(tmp_path, said)) == version
 
 
 def test_what_is_no_java_has_no_version(tmp_path: Path) -> None:
-    assert java_version(tmp_path / "none") is None
-    assert java_version(Path("/bin/true")) is None
+    assert read_java_version(tmp_path / "none") is None
+    assert read_java_version(Path("/bin/true")) is None
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_sessions_that_end_leave_others_alone() -> None:
         "from kwcli.pipeline.spark import sessions\n"
         "sessions.STOP_S = 0.0\n"
         "def use():\n"
-        "    with sessions.own_session('local[1]', Environment.of_process()):\n"
+        "    with sessions.open_own_session('local[1]', Environment.of_process()):\n"
         "        pass\n"
         "use()\n"
         "made = sessions.session('local[1]')  # while the one before is ending\n"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from decoders.capture.files import CaptureReader
-from kwcli.pipeline.spark.failures import failure_of
+from kwcli.pipeline.spark.failures import make_failure_of_exception
 from kwcli.pipeline.spark.java import find_java
 from tests.captures.shipped import segments
 
@@ -84,7 +84,7 @@ def test_several_paths_and_globs(spark: SparkSession) -> None:
 def test_what_is_wrong_is_one_line(spark: SparkSession, path: str, options: dict[str, str], said: str) -> None:
     with pytest.raises(Exception, match="Traceback") as raised:
         read(spark, CAPTURES / path, **options).count()
-    text = failure_of(raised.value).text
+    text = make_failure_of_exception(raised.value).text
     assert said in text
     assert "\n" not in text
 
@@ -96,7 +96,7 @@ def test_of_a_damaged_capture_the_good_part_or_nothing(spark: SparkSession, tmp_
     assert read(spark, [cut, CAPTURES / "README.md"]).count() == len(reader.feed(cut.read_bytes())) > 100
     with pytest.raises(Exception, match="Traceback") as raised:
         read(spark, cut, mode="failfast").count()
-    assert "cut.pcap: cut off at byte 138,598 inside a packet" in failure_of(raised.value).text
+    assert "cut.pcap: cut off at byte 138,598 inside a packet" in make_failure_of_exception(raised.value).text
 
 
 def test_a_session_of_ones_own_is_told_of_the_format() -> None:

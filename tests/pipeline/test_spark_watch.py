@@ -12,7 +12,7 @@ import pytest
 
 from kwcli.pipeline.read.splits import FileRange, Split
 from kwcli.pipeline.spark import watch_batch
-from kwcli.pipeline.spark.watch_batch import run_batch, share_out
+from kwcli.pipeline.spark.watch_batch import run_watch_batch, share_points_among_tasks
 from kwcli.pipeline.watch.captures import PointPlan
 from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points
 from tests.captures.shipped import FOLDER
@@ -45,7 +45,7 @@ def test_batches_on_spark_leave_the_tables_of_a_run(
     watched = Watched([], tmp_path / "out", *points, batch_size=1 << 17, finish=True)
 
     def decode(batch: BatchInput, plans: Any) -> list[TaskReport]:
-        return run_batch(spark, batch, plans, 2)
+        return run_watch_batch(spark, batch, plans, 2)
 
     with watched.started(decode) as watching:
         watching.run()
@@ -59,7 +59,7 @@ def test_batches_on_spark_leave_the_tables_of_a_run(
 def test_points_are_shared_out_by_size() -> None:
     sizes = {"a": 10, "b": 70, "c": 30, "d": 40, "e": 0}
     points = [PointPlan(name, (Split(name, 0, (FileRange(0, name, name, 0, size),)),)) for name, size in sizes.items()]
-    groups = share_out(points, 2)
+    groups = share_points_among_tasks(points, 2)
     assert sorted(point for group in groups for point, _ in group) == [*sizes]
     assert sorted(sum(sizes[point] for point, _ in group) for group in groups) == [70, 80]
-    assert len(share_out(points, 9)) == 5
+    assert len(share_points_among_tasks(points, 9)) == 5

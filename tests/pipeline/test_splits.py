@@ -21,7 +21,7 @@ from decoders.capture.files import CaptureReader
 from decoders.capture.merge import merge_segments, number_before_file
 from decoders.capture.packet_index import Walk
 from decoders.tcp.chunks import Segment
-from kwcli.pipeline.plan import SplitPlan, plan_splits, splits_as_found
+from kwcli.pipeline.plan import SplitPlan, iterate_splits_of_single_file, plan_splits
 from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.read.splits import Problem, Split
@@ -124,7 +124,7 @@ def test_one_capture_in_any_splits(seed: int) -> None:
         assert split(made) == whole(paths)
         (file,) = find_captures(map(str, paths)).files
         arrived = SplitPlan([], [], [])
-        assert list(splits_as_found(file, size, arrived)) == arrived.splits
+        assert list(iterate_splits_of_single_file(file, size, arrived)) == arrived.splits
         assert len(arrived.splits) <= -(-len(data) // size) or not data
         assert split(arrived) == whole(paths)
         unwalked = plan_splits([file], 1 << 40, walk=False)

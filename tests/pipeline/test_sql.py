@@ -16,7 +16,7 @@ import pytest
 
 from decoders.analysis.percentiles import bins_of, edges, percentile
 from kwcli.help.pages import read_page
-from kwcli.pipeline.sql_views import VIEWS, query_of
+from kwcli.pipeline.sql_views import VIEWS, build_view_sql
 from kwcli.pipeline.tables.columns import ALL_TABLES
 from kwcli.run_environment import Exit
 from tests.cli.worlds import Outcome, kw, world
@@ -109,10 +109,10 @@ def test_latencies_at_the_edges_of_bins_get_the_bin_of_the_sketch(spark: SparkSe
         cast(array() as array<boolean>) as error_expected, 'wire' as source, 1 as request_size, 1 as response_size
         from (select about, took from values {values} as t(about, took) union all
           select about, {(1 << 63) - 1} from values {values} as t(about, took))"""
-    for name, query in (("exchanges", exchanges), ("bins", query_of("bins"))):
+    for name, query in (("exchanges", exchanges), ("bins", build_view_sql("bins"))):
         spark.sql(query).createOrReplaceTempView(name)
     try:
-        found = {row.api: row.p50_ms for row in spark.sql(query_of("latency_by_api")).collect()}
+        found = {row.api: row.p50_ms for row in spark.sql(build_view_sql("latency_by_api")).collect()}
     finally:
         for name in ("exchanges", "bins"):
             spark.catalog.dropTempView(name)

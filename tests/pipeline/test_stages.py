@@ -79,7 +79,7 @@ def run_stages(
             report: WriteReport = pickle.loads(batch.column("report")[0].as_py())
             written += report.files
             pooled += report.rows
-        assert re.fullmatch(lost, "".join(map(str, Coordination(stage_input.staging).lost_connections())))
+        assert re.fullmatch(lost, "".join(map(str, Coordination(stage_input.staging).read_lost_connections())))
         assert pooled == sum(report.rows for report in Coordination(stage_input.staging).reports())
         store.commit(stage_input.staging, written, sources=[], options={}, tables=job.spec.tables, facts={})
     return int(travelled.nbytes)

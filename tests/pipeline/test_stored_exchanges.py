@@ -30,7 +30,7 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Settled
 from decoders.messages.body_json import Options
 from kwcli.output.renderers import WantedPaths
-from kwcli.pipeline.tables.connections import ConnectionColumns, read_ended
+from kwcli.pipeline.tables.connections import ConnectionColumns
 from kwcli.pipeline.tables.stored_exchanges import StoredExchanges, StoredRowReader
 from kwcli.run_environment import Exit
 from kwcli.sniff.row_output import split_off_connection_ends
@@ -343,7 +343,7 @@ def test_ends_of_connections_go_through_tables(name: str) -> None:
     for ended in ends:
         columns.add(ended)
     stored = [
-        read_ended(row, ended.connection_info.number)
+        read_connection_end(row, ended.connection_info.number)
         for row, ended in zip(columns.batch().to_pylist(), ends, strict=True)
     ]
     assert [(row.connection_info.number, row.client, row.broker, row.export()) for row in stored] == [

@@ -16,7 +16,7 @@ from typing import Any, Final
 import pytest
 
 from decoders.exchanges.engine import Engine
-from kwcli.pipeline.store.commits import COMMITS, newest_commit
+from kwcli.pipeline.store.commits import COMMITS, read_newest_commit
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.run_store import find_tables, open_store
 from kwcli.pipeline.watch import run as watch_run
@@ -80,7 +80,7 @@ def test_a_connection_lasts_through_a_ring_of_many_files(tmp_path: Path, count: 
         for number, path in enumerate(kept):
             shutil.copy(path, tmp_path / "in" / f"dump.pcap{number % 4}")
             watched.clock.now += 1
-            assert watching.run_step() is not None
+            assert watching.run_next_batch() is not None
     watched.finish()
     assert watched.said == ""
     run_over([str(tmp_path / "aside")], tmp_path / "run")
@@ -114,9 +114,9 @@ def test_closed_files_in_any_order_within_their_lateness(tmp_path: Path, packed:
         assert watched.read() == 0
     watched.clock.now += 6
     with watched.started() as watching:
-        watching.run_step()  # a new process sees all of them for the first time
+        watching.run_next_batch()  # a new process sees all of them for the first time
         watched.clock.now += 6
-        while watching.run_step() is not None:
+        while watching.run_next_batch() is not None:
             pass
     watched.finish()
     run_over([str(tmp_path / "aside")], tmp_path / "run")
@@ -144,7 +144,7 @@ def test_batches_are_bounded_and_the_rest_waits(tmp_path: Path) -> None:
     watched_size = len(RAW)
     with watched.started() as watching:
         sizes = []
-        while (done := watching.run_step()) is not None:
+        while (done := watching.run_next_batch()) is not None:
             sizes.append(done.size)
     assert sum(sizes) == watched_size
     assert max(sizes) <= 1 << 16
@@ -168,16 +168,16 @@ def test_a_file_that_grows_after_a_long_pause_is_read_on(tmp_path: Path, packed:
     watched = Watched([str(tmp_path / "in")], tmp_path / "out")
     with watched.started() as watching:
         for _ in range(2):  # one step sees the file, one reads it
-            watching.run_step()
+            watching.run_next_batch()
             watched.clock.now += 10
         busy.write_bytes(RAW)
         for _ in range(5):
-            watching.run_step()
+            watching.run_next_batch()
             watched.clock.now += 100
         with quiet.open("ab") as file:
             file.write(rest)
         for _ in range(5):
-            watching.run_step()
+            watching.run_next_batch()
             watched.clock.now += 10
     watched.finish()
     if packed:
@@ -203,13 +203,13 @@ def test_a_file_that_is_gone_before_its_commit_is_told(tmp_path: Path) -> None:
     first, second = ring(tmp_path / "in", RAW, 2)
     watched = Watched([str(tmp_path / "in")], tmp_path / "out", lateness_s=5.0)
     with watched.started() as watching:
-        assert watching.run_step() is None
+        assert watching.run_next_batch() is None
         second.unlink()
         watched.clock.now += 11
-        assert watching.run_step() is not None
+        assert watching.run_next_batch() is not None
         assert watched.said == ""
         watched.clock.now += 11
-        watching.run_step()
+        watching.run_next_batch()
     assert f"kw: {second}: gone before its last " in watched.said
     assert first.exists()
     _, manifest = find_tables(str(tmp_path / "out"))
@@ -227,14 +227,14 @@ def test_a_file_that_is_late_is_put_aside_and_told_and_one_after_a_jump_of_the_c
     watched = Watched([str(tmp_path / "in")], tmp_path / "out", lateness_s=0.001)
     watched.clock.now += 1
     with watched.started() as watching:
-        watching.run_step()
+        watching.run_next_batch()
         watched.clock.now += 1
-        while watching.run_step() is not None:
+        while watching.run_next_batch() is not None:
             pass
         late.rename(second)
-        watching.run_step()
+        watching.run_next_batch()
         watched.clock.now += 1
-        while watching.run_step() is not None:
+        while watching.run_next_batch() is not None:
             pass
         assert f"kw: {second}: begins " in watched.said
         assert watched.said.endswith("set aside, not read\n")
@@ -245,9 +245,9 @@ def test_a_file_that_is_late_is_put_aside_and_told_and_one_after_a_jump_of_the_c
         os.utime(path, (ended + 1, ended + 1))
         os.utime(third, (2, 2))
         watching._captures.last_changed_ns[""] = 0  # as if the others had been written before
-        watching.run_step()
+        watching.run_next_batch()
         watched.clock.now += 1
-        assert watching.run_step() is not None
+        assert watching.run_next_batch() is not None
         assert watched.said == before
 
 
@@ -280,16 +280,16 @@ def test_a_source_that_is_away_for_a_while_is_waited_for(tmp_path: Path) -> None
     second = kept[1].rename(tmp_path / "second")
     watched = Watched([str(tmp_path / "in")], tmp_path / "out")
     with watched.started() as watching:
-        assert watching.run_step() is not None
+        assert watching.run_next_batch() is not None
         (tmp_path / "in").rename(tmp_path / "away")
         for _ in range(5):
             watched.clock.now += 10
-            assert watching.run_step() is None
+            assert watching.run_next_batch() is None
         assert watched.said.count("waiting for it") == 1
         (tmp_path / "away").rename(tmp_path / "in")
         second.rename(kept[1])
         watched.clock.now += 1
-        assert watching.run_step() is not None
+        assert watching.run_next_batch() is not None
         assert watched.said.endswith("can be read again\n")
     watched.finish()
     run_over([str(tmp_path / "in")], tmp_path / "run")
@@ -309,7 +309,7 @@ def test_a_file_that_is_emptied_while_it_is_read_costs_the_batch(tmp_path: Path)
     with watched.started(decode) as watching:
         size = watching._captures.batch_size
         with pytest.raises(Failure, match="was emptied or replaced while it was read"):
-            watching.run_step()
+            watching.run_next_batch()
         assert watching._captures.batch_size == size // 2  # for a ring that is faster than a batch
     assert not OutputFolder(str(tmp_path / "out")).names(COMMITS)
     watched.finish()
@@ -329,7 +329,7 @@ def test_a_file_that_goes_once_it_is_read_costs_nothing(tmp_path: Path) -> None:
         return found
 
     with watched.started(decode) as watching:
-        assert watching.run_step() is not None
+        assert watching.run_next_batch() is not None
     watched.finish()
     assert watched.said == ""
     run_over([str(tmp_path / "aside")], tmp_path / "run")
@@ -346,7 +346,7 @@ def test_a_file_that_is_away_before_it_is_read_costs_the_batch(tmp_path: Path) -
         return [decode_points(batch, points)]
 
     with watched.started(decode) as watching, pytest.raises(Failure, match="was emptied or replaced while it was read"):
-        watching.run_step()
+        watching.run_next_batch()
     (tmp_path / "away").rename(kept[0])
     watched.finish()
     run_over([str(tmp_path / "in")], tmp_path / "run")
@@ -389,7 +389,7 @@ def test_a_disk_that_is_full_at_any_step_costs_nothing(tmp_path: Path, renames: 
                 Full.left = room
                 watching._store.files = Full(watching._store.files.root)
                 try:
-                    assert watching.run_step() is not None
+                    assert watching.run_next_batch() is not None
                     break
                 except OSError as error:
                     failed += 1
@@ -424,7 +424,7 @@ def test_a_state_does_not_grow_with_who_has_asked(tmp_path: Path) -> None:
     (source / "dump.pcap").write_bytes(RAW)
     assert Watched([str(source)], out).read()
     files = OutputFolder(str(out))
-    commit = newest_commit(files)
+    commit = read_newest_commit(files)
     assert commit is not None
     (state,) = (files.read(path) for path in commit["watch"]["states"].values())
     assert state is not None
@@ -469,7 +469,7 @@ def test_prometheus_is_told_how_far_it_is(tmp_path: Path) -> None:
     ring(tmp_path / "in", RAW, 2)
     watched = Watched([str(tmp_path / "in")], tmp_path / "out")
     with watched.started() as watching:
-        assert watching.run_step() is not None
+        assert watching.run_next_batch() is not None
         watched.clock.now += 3
         rows = dict(line.rsplit(" ", 1) for line in watching.format_metrics().splitlines() if not line.startswith("#"))
     assert float(rows["kw_watch_batches_total"]) == 1

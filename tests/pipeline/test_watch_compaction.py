@@ -12,7 +12,7 @@ from typing import Any, Final
 import pyarrow.dataset as ds
 import pytest
 
-from kwcli.pipeline.store.commits import roll_forward, swap_folders
+from kwcli.pipeline.store.commits import finish_steps_of_commit, swap_folders
 from kwcli.pipeline.store.compaction import Compacted, compact_tables
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.run_store import find_tables
@@ -42,7 +42,7 @@ def watched_days(tmp_path: Path, *moved_by: int, renames: bool = True) -> Watche
     with watched.started() as watching:
         for _ in days(tmp_path / "in", *moved_by):
             watched.clock.now += 1
-            assert watching.run_step() is not None
+            assert watching.run_next_batch() is not None
     return watched
 
 
@@ -76,7 +76,7 @@ def test_a_watch_goes_on_behind_a_compaction_and_a_batch_between_is_kept(tmp_pat
         late = list(days(tmp_path / "in", 3))
         watched.clock.now += 1
         assert late
-        assert watching.run_step() is not None
+        assert watching.run_next_batch() is not None
     assert list(going)
     rows = tables_in(out)
     assert find_tables(str(out))[1].tables["exchanges"].rows == len(rows["exchanges"])
@@ -112,7 +112,7 @@ def test_a_swap_that_stops_at_any_step_is_ended(tmp_path: Path, steps: int, monk
     for folder, name in (("old", "a"), ("new", "mark")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / name).write_bytes(b"")
-    monkeypatch.setattr("kwcli.pipeline.store.commits._exchange", lambda *_: False)
+    monkeypatch.setattr("kwcli.pipeline.store.commits._exchange_folders", lambda *_: False)
     left = [steps]
 
     def counted(step: Any) -> Any:
@@ -130,7 +130,7 @@ def test_a_swap_that_stops_at_any_step_is_ended(tmp_path: Path, steps: int, monk
     with suppress(KeyboardInterrupt):
         swap_folders(stopping, "new", "old", "mark")
     for _ in range(2):
-        roll_forward(files, {"moves": [], "gone": ["old/a"], "swaps": [["new", "old", "mark"]]})
+        finish_steps_of_commit(files, {"moves": [], "gone": ["old/a"], "swaps": [["new", "old", "mark"]]})
     assert [path.name for path in tmp_path.iterdir()] == ["old"]
     assert [path.name for path in (tmp_path / "old").iterdir()] == ["mark"]
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from kwcli.pipeline.store.commits import newest_commit
+from kwcli.pipeline.store.commits import read_newest_commit
 from kwcli.pipeline.store.compaction import compact_tables
 from kwcli.pipeline.store.delta_log_writer import DeltaLogs
 from kwcli.pipeline.store.files import OutputFolder
@@ -43,7 +43,7 @@ def shown(rows: list[dict[str, Any]]) -> list[str]:
 
 def is_the_commit(out: Path, *more: str) -> bool:
     """Whether the logs name exactly the files of the newest commit."""
-    value = newest_commit(OutputFolder(str(out)))
+    value = read_newest_commit(OutputFolder(str(out)))
     assert value is not None
     named = sorted(f"{table}/{path}" for table in (*TABLES, *more) for path in paths_of(out, table))
     return named == sorted(value["sizes"])
@@ -63,15 +63,15 @@ def test_a_reader_of_delta_sees_the_rows_of_a_run_whenever_a_watch_dies(
         watched.clock.now += 1
         with watched.started() as watching, monkeypatch.context() as patch:
             if number in (0, 2):  # the watch is killed after its commit, before the logs
-                patch.setattr(DeltaLogs, "follow_commit", dies)
+                patch.setattr(DeltaLogs, "apply_commit_to_logs", dies)
             elif number in (1, 3):  # the watch is killed after the log of one table
-                patch.setattr(DeltaLogs, "_follow_table", dies_after_one(DeltaLogs._follow_table))
+                patch.setattr(DeltaLogs, "_apply_commit_to_log", dies_after_one(DeltaLogs._apply_commit_to_log))
             if number < 4:
                 with pytest.raises(RuntimeError, match="killed"):
-                    watching.run_step()
+                    watching.run_next_batch()
                 assert not is_the_commit(out) if number else not (out / "skipped" / "_delta_log").exists()
             else:
-                assert watching.run_step() is not None
+                assert watching.run_next_batch() is not None
         with watched.started() as watching:
             assert watching.batch == number + 1
             assert is_the_commit(out)
@@ -115,7 +115,7 @@ def test_dates_that_are_compacted_or_dropped_are_so_in_the_log(tmp_path: Path) -
     with watched.started() as watching:
         for number, _ in enumerate(days(tmp_path / "in", 0, 2, 4)):
             watched.clock.now += 1
-            assert watching.run_step() is not None
+            assert watching.run_next_batch() is not None
             if number == 5:  # another process, while the watch runs
                 before = rows_of(out, "exchanges")
                 assert list(compact_tables(str(out), timedelta(hours=1), 0))

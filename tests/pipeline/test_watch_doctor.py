@@ -14,7 +14,7 @@ from decoders.analysis.doctor.diagnosis import ABOUT
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.thresholds import Thresholds
 from decoders.exchanges.exchange import rfc3339
-from kwcli.pipeline.watch.findings import DAY_NS, DailyDoctors, WatchFindings, identity_of
+from kwcli.pipeline.watch.findings import DAY_NS, DailyDoctors, WatchFindings, identify_finding
 from tests.analysis.test_doctor import metadata_asked
 from tests.captures.shipped import FOLDER, capture_bytes
 from tests.cli.worlds import kw
@@ -49,7 +49,7 @@ def last_of_each(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The last line of each finding."""
     found: dict[str, dict[str, Any]] = {}
     for row in rows:
-        found[repr([row["last"][:10], identity_of(row)])] = row
+        found[repr([row["last"][:10], identify_finding(row)])] = row
     return list(found.values())
 
 
@@ -86,9 +86,9 @@ def test_the_last_row_of_each_finding_is_that_of_kw_doctor_whenever_the_watch_is
             if number % 2:  # the watch is killed right before its commit
                 watching._store.commit_batch = _fails  # type: ignore[method-assign]
                 with pytest.raises(OSError, match="no more"):
-                    watching.run_step()
+                    watching.run_next_batch()
         with watched.started() as watching:
-            assert watching.run_step() is not None
+            assert watching.run_next_batch() is not None
     watched.finish()
     whole = tmp_path / "whole.pcap"
     whole.write_bytes(capture)

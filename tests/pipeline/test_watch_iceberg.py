@@ -14,7 +14,7 @@ from pyiceberg.table import StaticTable
 
 from kwcli.extras import pip_command_for_extra
 from kwcli.pipeline.store import batch_store, iceberg_log_writer
-from kwcli.pipeline.store.commits import newest_commit
+from kwcli.pipeline.store.commits import read_newest_commit
 from kwcli.pipeline.store.compaction import compact_tables
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.iceberg_log_writer import FolderCatalog, IcebergLogs
@@ -41,7 +41,7 @@ def rows_of(out: Path, table: str) -> list[str]:
 
 def is_the_commit(out: Path, *more: str) -> bool:
     """Whether the tables name exactly the files of the newest commit that have rows, each once."""
-    value = newest_commit(OutputFolder(str(out)))
+    value = read_newest_commit(OutputFolder(str(out)))
     assert value is not None
     named = [
         task.file.file_path.removeprefix(f"file://{out}/")
@@ -69,16 +69,16 @@ def test_a_reader_of_iceberg_sees_the_rows_of_a_run_whenever_a_watch_dies(
         watched.clock.now += 1
         with watched.started() as watching, monkeypatch.context() as patch:
             if number == 0:  # the watch is killed after its commit, before the tables
-                patch.setattr(IcebergLogs, "follow_commit", dies)
+                patch.setattr(IcebergLogs, "apply_commit_to_logs", dies)
             elif number == 1:  # after one table
-                patch.setattr(IcebergLogs, "_follow_table", dies_after_one(IcebergLogs._follow_table))
+                patch.setattr(IcebergLogs, "_apply_commit_to_log", dies_after_one(IcebergLogs._apply_commit_to_log))
             elif number == 2:  # after the manifests, before metadata that names them
                 patch.setattr(FolderCatalog, "_write_metadata", dies)
             if number < 3:
                 with pytest.raises(RuntimeError, match="killed"):
-                    watching.run_step()
+                    watching.run_next_batch()
             else:
-                assert watching.run_step() is not None
+                assert watching.run_next_batch() is not None
                 assert is_the_commit(out)
     watched.finish()
     assert is_the_commit(out)
@@ -110,7 +110,7 @@ def test_dates_that_are_compacted_or_dropped_are_so_in_the_table(tmp_path: Path)
     with watched.started() as watching:
         for number, _ in enumerate(days(tmp_path / "in", 0, 2, 4)):
             watched.clock.now += 1
-            assert watching.run_step() is not None
+            assert watching.run_next_batch() is not None
             if number == 5:  # another process, while the watch runs
                 before = rows_of(out, "exchanges")
                 assert list(compact_tables(str(out), timedelta(hours=1), 0))
@@ -134,7 +134,7 @@ def test_old_snapshots_are_dropped_with_their_metadata(tmp_path: Path, monkeypat
         for path in kept:
             shutil.copy(path, tmp_path / "in" / path.name)
             watched.clock.now += 1
-            assert watching.run_step() is not None
+            assert watching.run_next_batch() is not None
     assert commits_of(out, "connections") == ["6", "7", "8"]
     assert not avro_left(out, "connections")
     assert len(list((out / "iceberg" / "connections" / "metadata").glob("v*.json"))) == 4

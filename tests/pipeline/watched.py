@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from kwcli.pipeline.run import run_pipeline
 from kwcli.pipeline.run_options import RunOptions, WatchOptions
-from kwcli.pipeline.store.batch_store import open_batches
+from kwcli.pipeline.store.batch_store import open_batch_store
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points
 from kwcli.pipeline.watch.run import Watch
@@ -85,7 +85,9 @@ class Watched:
     @contextmanager
     def started(self, decode: Any = None) -> Iterator[Watch]:
         """A watch that continues where the one before has ended, in whatever way."""
-        with open_batches(str(self.out), renames=self._wanted.renames, table_format=self._wanted.table_format) as store:
+        with open_batch_store(
+            str(self.out), renames=self._wanted.renames, table_format=self._wanted.table_format
+        ) as store:
             watching = Watch(self._env, self._asked, self._wanted, store, decode or self._decode)
             watching.resume_from_commit("local")
             yield watching
@@ -98,7 +100,7 @@ class Watched:
         """Read batches until there is nothing more; gives their number."""
         count = 0
         with self.started() as watching:
-            while watching.run_step() is not None:
+            while watching.run_next_batch() is not None:
                 count += 1
         return count
 

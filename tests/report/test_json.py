@@ -17,7 +17,7 @@ from decoders.exchanges.exchange import Exchange
 from decoders.limits import LADDER_FAILED_MAX, LADDER_FIRST_MAX
 from decoders.messages.body_json import PLAIN
 from kwcli.report.build_report import build_report
-from kwcli.report.exchange_folds import BODY_MAX, ReportFolds, dump_bodies
+from kwcli.report.exchange_folds import BODY_MAX, ReportFolds, dump_bodies_of_exchange
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw
 
@@ -149,7 +149,7 @@ def test_large_bodies_are_cut_and_say_so() -> None:
     exchange = next(
         each for each in settled("tour.pcapng") if each.api == "ApiVersions" and (each.response_size or 0) > 500
     )
-    whole = json.loads(dump_bodies(exchange, PLAIN))
+    whole = json.loads(dump_bodies_of_exchange(exchange, PLAIN))
     assert whole["cut"] == []
     large = {"names": ["x" * 100] * 5000, "text": "y" * 100_000}
 
@@ -160,7 +160,7 @@ def test_large_bodies_are_cut_and_say_so() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "to_json_dict", lambda _exchange, _options: {"request": {}, "response": large})
-        made = dump_bodies(exchange, PLAIN)
+        made = dump_bodies_of_exchange(exchange, PLAIN)
     assert len(made) < BODY_MAX + 100
     found = json.loads(made)
     assert found["cut"] == ["response"]

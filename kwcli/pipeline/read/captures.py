@@ -16,7 +16,7 @@ from decoders.limits import REMOTE_HELD_MAX
 from decoders.named_tuple import NamedTuple
 from kwcli.extras import pip_command_for_extra
 from kwcli.output.short_texts import count_of
-from kwcli.pipeline.read.splits import Problem, problem_of
+from kwcli.pipeline.read.splits import Problem, make_problem_of_error
 from kwcli.reading.capture_sources import CAPTURE_MAGICS, CaptureSource, begins_as_request_log, describe_os_error
 from kwcli.reading.inflating import COMPRESSED, InputProblem
 from kwcli.reading.input_files import OpenFiles, has_capture_name, list_paths
@@ -31,10 +31,10 @@ __all__ = [
     "FoundFile",
     "RangeFile",
     "SourceFile",
-    "as_capture_source",
     "find_captures",
     "list_files",
-    "open_ranges",
+    "make_capture_source",
+    "open_range_file",
     "read_beginning",
 ]
 
@@ -110,7 +110,7 @@ def list_files(word: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
     """
     if word == "-":
         raise InputProblem("-: standard input can be read only once: write it to a file, or use kw sniff")
-    scheme = _scheme_of(word)
+    scheme = _parse_url_scheme(word)
     if scheme is None:
         yield from _list_local_files(word, word)
     elif scheme == "file":
@@ -119,13 +119,13 @@ def list_files(word: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
         yield from _list_remote_files(word, scheme)
 
 
-def open_ranges(path: str, name: str) -> RangeFile:
+def open_range_file(path: str, name: str) -> RangeFile:
     """Open a file that `list_files` found, by its path or URL; `name` is its name in problems."""
-    scheme = _scheme_of(path)
+    scheme = _parse_url_scheme(path)
     return _LocalFile(path, name) if scheme is None else _RemoteFile(path, name, scheme)
 
 
-def _scheme_of(word: str) -> str | None:
+def _parse_url_scheme(word: str) -> str | None:
     match = _SCHEME.match(word)
     if match is None or os.path.lexists(word):
         return None
@@ -231,7 +231,7 @@ def _list_remote_files(url: str, scheme: str) -> Iterator[tuple[FoundFile, bool]
     whole = url.rstrip("/")
     prefix = whole[: -len(path)] if whole.endswith(path) else "" if _SCHEME.match(path) else f"{scheme}://"
     with _store_errors_as_failures(url, scheme):
-        found = _list_url(system, path, SCHEMES[scheme])
+        found = _list_remote_paths(system, path, SCHEMES[scheme])
         listed: list[tuple[Any, Any, bool]] = []
         for one, about in found:
             if about["type"] == "directory":
@@ -252,7 +252,7 @@ def _list_remote_files(url: str, scheme: str) -> Iterator[tuple[FoundFile, bool]
         yield FoundFile(full, full, int(about.get("size") or 0), stamp, identity), inside
 
 
-def _list_url(system: Any, path: str, extra: str) -> list[tuple[str, Any]]:
+def _list_remote_paths(system: Any, path: str, extra: str) -> list[tuple[str, Any]]:
     """The file or folder of this name, else the files that it is a pattern of, each with its information."""
     try:
         about = system.info(path)
@@ -376,13 +376,13 @@ def find_captures(words: Iterable[str], points: Iterable[tuple[str, str]] = ()) 
                 problems.append(place)
                 continue
             try:
-                kind = _kind_of(place)
+                kind = _detect_file_kind(place)
                 if listed and (not place.size or not has_capture_name(place.name)) and not (kind.capture or kind.log):
                     passed.add(place.identity)
                 else:
                     _add_source_file(found, place, point, kind)
             except InputProblem as problem:
-                problems.append(problem_of(place.name, problem))
+                problems.append(make_problem_of_error(place.name, problem))
         if passed:
             notes.append(f"{word}: {count_of(len(passed), 'file')} passed over: no capture")
     return FoundCaptures(list(found.values()), problems, notes)
@@ -392,14 +392,14 @@ def _list_found_files(word: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
     try:
         yield from list_files(word)
     except InputProblem as problem:
-        yield problem_of(word, problem), False
+        yield make_problem_of_error(word, problem), False
 
 
 def _add_source_file(found: dict[tuple[object, ...], SourceFile], place: FoundFile, point: str, kind: _Kind) -> None:
     known = found.get(place.identity)
     if known is None:
         found[place.identity] = SourceFile(
-            point, place.path, place.size, _fingerprint(place), place.name, kind.log, kind.log and kind.inflate
+            point, place.path, place.size, _compute_fingerprint(place), place.name, kind.log, kind.log and kind.inflate
         )
     elif not known.point:
         found[place.identity] = known._replace(point=point)
@@ -407,7 +407,7 @@ def _add_source_file(found: dict[tuple[object, ...], SourceFile], place: FoundFi
         raise Failure(f"{place.name} belongs to two capture points: {known.point} and {point}", Exit.USAGE)
 
 
-def _fingerprint(place: FoundFile) -> str:
+def _compute_fingerprint(place: FoundFile) -> str:
     """The SHA-256 of a file's path or URL, size, time of change (or a store's ETag), first and last 64 KiB.
 
     Captures are written at their end, so a capture that grew has another size and another end; a file copied over it
@@ -415,7 +415,7 @@ def _fingerprint(place: FoundFile) -> str:
     they were captured there, or the user wants them twice.
     """
     digest = hashlib.sha256(json.dumps([place.path, place.size, place.stamp]).encode())
-    with open_ranges(place.path, place.name) as file:
+    with open_range_file(place.path, place.name) as file:
         head = file.read(0, min(place.size, _ENDS_SIZE))
         digest.update(head)
         digest.update(file.read(max(place.size - _ENDS_SIZE, len(head)), _ENDS_SIZE))
@@ -430,9 +430,9 @@ class _Kind(NamedTuple):
     inflate: bool = False
 
 
-def _kind_of(place: FoundFile) -> _Kind:
+def _detect_file_kind(place: FoundFile) -> _Kind:
     """The kind of a file. Raises InputProblem where it cannot be read."""
-    with open_ranges(place.path, place.name) as file:
+    with open_range_file(place.path, place.name) as file:
         magic = file.read(0, 4)
         if magic in CAPTURE_MAGICS:
             return _Kind(capture=True)
@@ -444,7 +444,7 @@ def read_beginning(file: RangeFile, name: str) -> bytes:
     """The beginning of a file, decompressed where need be: enough to know a request log; less of a damaged file."""
     head = b""
     try:
-        for piece in as_capture_source(file, name).plain_pieces():
+        for piece in make_capture_source(file, name).plain_pieces():
             head += piece[: _BEGIN_SIZE - len(head)]
             if len(head) >= _BEGIN_SIZE or head[:4] in CAPTURE_MAGICS:
                 break
@@ -453,7 +453,7 @@ def read_beginning(file: RangeFile, name: str) -> bytes:
     return head
 
 
-def as_capture_source(file: RangeFile, name: str, size: int | None = None) -> CaptureSource:
+def make_capture_source(file: RangeFile, name: str, size: int | None = None) -> CaptureSource:
     """The first `size` bytes of a file (None: all) as a CaptureSource, which decompresses them where need be."""
     at = 0
 

@@ -14,10 +14,10 @@ from decoders.capture.merge import number_before_file
 from decoders.errors import DecodeError
 from decoders.messages.request_log import RequestLogLines
 from kwcli.pipeline.job_spec import EngineResult
-from kwcli.pipeline.read.captures import as_capture_source, open_ranges
-from kwcli.pipeline.read.row_batches import BATCH_WEIGHT, RowFilter, columns_for
+from kwcli.pipeline.read.captures import make_capture_source, open_range_file
+from kwcli.pipeline.read.row_batches import BATCH_WEIGHT, RowFilter, make_exchange_columns
 from kwcli.pipeline.read.split_reader import GrowingState
-from kwcli.pipeline.read.splits import FileRange, Problem, problem_of
+from kwcli.pipeline.read.splits import FileRange, Problem, make_problem_of_error
 from kwcli.reading.capture_inputs import list_line_problems
 from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.reading.inflating import PIECE_SIZE, InputProblem
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.store.staging import Staging
     from kwcli.pipeline.tables.write import TableWriter
 
-__all__ = ["RequestLogDecoder", "read_request_logs"]
+__all__ = ["RequestLogDecoder", "decode_request_logs_into_tables"]
 
 # Rows of a log name their file by a packet number: file 1, with the packet 0, which does not exist.
 _FILE: Final = number_before_file(1)
@@ -52,19 +52,21 @@ class RequestLogDecoder:
     def read(self, piece: FileRange) -> None:
         """Decode a piece of a log."""
         lines = RequestLogLines()
-        self._columns = columns_for(self._spec._replace(files=("", piece.path)), self._point)
+        self._columns = make_exchange_columns(self._spec._replace(files=("", piece.path)), self._point)
         try:
             if piece.state:
                 lines.resume(piece.state)
-            with open_ranges(piece.path, piece.name) as file:
-                for data in self._inflate_lines(piece, file) if piece.inflate else self._read_piece(piece, file):
+            with open_range_file(piece.path, piece.name) as file:
+                for data in (
+                    self._inflate_lines(piece, file) if piece.inflate else self._read_chunks_of_piece(piece, file)
+                ):
                     self._add_rows(lines.feed(data), piece.path)
             if piece.goes_on:
                 self.left[piece.file] = GrowingState(piece.end, lines.export(), lines.waiting)
             else:
                 self._add_rows(lines.finish(), piece.path)
         except InputProblem as problem:
-            self.problems.append(problem_of(piece.name, problem))
+            self.problems.append(make_problem_of_error(piece.name, problem))
         except DecodeError as problem:  # of the state that the piece begins with
             text = f"bytes {piece.begin:,} to {piece.end:,} were not read: {problem.text}"
             self.problems.append(Problem(piece.name, None, text))
@@ -75,7 +77,7 @@ class RequestLogDecoder:
             for text in list_line_problems(piece.name, lines)
         ]
 
-    def _read_piece(self, piece: FileRange, file: RangeFile) -> Iterator[bytes]:
+    def _read_chunks_of_piece(self, piece: FileRange, file: RangeFile) -> Iterator[bytes]:
         at = piece.begin
         while at < piece.end:
             data = file.read(at, min(PIECE_SIZE, piece.end - at))
@@ -86,7 +88,7 @@ class RequestLogDecoder:
             yield data
 
     def _inflate_lines(self, piece: FileRange, file: RangeFile) -> Iterator[bytes]:
-        source = as_capture_source(file, piece.name, piece.size)
+        source = make_capture_source(file, piece.name, piece.size)
         yield from source.plain_pieces()
         self.taken += piece.size
 
@@ -102,7 +104,7 @@ class RequestLogDecoder:
             self._writer.write(columns.batch())
 
 
-def read_request_logs(
+def decode_request_logs_into_tables(
     spec: JobSpec, files: Sequence[SourceFile], staging: Staging, progress: Progress | None = None
 ) -> EngineResult:
     """Read request logs into tables, one after the other, in this process. Raises OSError when writing fails."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Row, Settled
     from kwcli.pipeline.job_spec import JobSpec
 
-__all__ = ["BATCH_WEIGHT", "RowBatcher", "RowFilter", "columns_for"]
+__all__ = ["BATCH_WEIGHT", "RowBatcher", "RowFilter", "make_exchange_columns"]
 
 Write = Callable[["pa.RecordBatch"], None]
 
@@ -59,7 +59,7 @@ class RowFilter:
             row.extra = {**(row.extra or {}), "file": escape_non_utf8(self._files[file_of(packet)])}
         return self._filter.matches(row)
 
-    def wants_connection(self, ended: Ended) -> bool:
+    def is_connection_wanted(self, ended: Ended) -> bool:
         """Whether a connection is wanted: a part of it was in the time of the run. The filter does not apply."""
         if self._since_ns is not None and ended.last_ns < self._since_ns:
             return False
@@ -70,7 +70,7 @@ class RowFilter:
 BATCH_WEIGHT: Final = 16_384
 
 
-def columns_for(spec: JobSpec, point: str) -> ExchangeColumns:
+def make_exchange_columns(spec: JobSpec, point: str) -> ExchangeColumns:
     """The columns that collect the rows of a capture point."""
     bodies = Options(reveal_secrets=spec.reveal_secrets, deferred=True) if spec.bodies else None
     return ExchangeColumns(point, spec.files, spec.tables, bodies=bodies)
@@ -91,7 +91,7 @@ class RowBatcher:
         write_ended: Write,
         observe: Callable[[Row], None] | None = None,
     ) -> None:
-        self._columns = columns_for(spec, point)
+        self._columns = make_exchange_columns(spec, point)
         self._connections = ConnectionColumns(point)
         self._row_filter = row_filter
         self._write = write
@@ -104,7 +104,7 @@ class RowBatcher:
         everything, add = row_filter.everything, columns.add
         for row in rows:
             if row.kind == "connection":
-                if row_filter.wants_connection(row):
+                if row_filter.is_connection_wanted(row):
                     self._connections.add(row)
                     if observe is not None:
                         observe(row)

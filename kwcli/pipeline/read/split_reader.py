@@ -10,8 +10,8 @@ from decoders.capture.files import CaptureReader
 from decoders.capture.merge import merge_segments, number_before_file
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
-from kwcli.pipeline.read.captures import as_capture_source, open_ranges
-from kwcli.pipeline.read.splits import Problem, problem_of
+from kwcli.pipeline.read.captures import make_capture_source, open_range_file
+from kwcli.pipeline.read.splits import Problem, make_problem_of_error
 from kwcli.reading.inflating import PIECE_SIZE, InputProblem
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.read.captures import RangeFile
     from kwcli.pipeline.read.splits import FileRange, Split
 
-__all__ = ["GrowingState", "ReadPosition", "SplitReader", "read_between"]
+__all__ = ["GrowingState", "ReadPosition", "SplitReader", "read_segments_between"]
 
 
 class ReadPosition(NamedTuple):
@@ -69,7 +69,7 @@ class SplitReader:
         return self._now
 
     def place(self) -> ReadPosition:
-        """The position that was read to, with the state of the reader: `read_between` can begin there."""
+        """The position that was read to, with the state of the reader: `read_segments_between` can begin there."""
         return self._now._replace(state=b"" if self._reader is None else self._reader.export())
 
     def mark(self) -> None:
@@ -81,7 +81,7 @@ class SplitReader:
         begin, end = self._marked, self._now
         for number in range(begin.piece, end.piece + 1):
             place = begin if number == begin.piece else ReadPosition(number, None)
-            yield from read_between(self.split, place, end.at if number == end.piece else None)
+            yield from read_segments_between(self.split, place, end.at if number == end.piece else None)
 
     def __iter__(self) -> Iterator[list[Segment]]:
         feeds = [self._read_piece(number, piece) for number, piece in enumerate(self.split.pieces)]
@@ -94,26 +94,26 @@ class SplitReader:
     def _read_piece(self, number: int, piece: FileRange) -> Iterator[list[Segment]]:
         """The segments of a piece; what is wrong with it is added to `problems`, not raised."""
         reader = CaptureReader(before=number_before_file(piece.file))
-        if piece.grows and piece.state and not _is_readable(piece.state):  # another version of kw left it
+        if piece.grows and piece.state and not _is_readable_state(piece.state):  # another version of kw left it
             piece = replace(piece, state=b"", lead=0)
         reader.cut_receiver = self._cut_receiver
         try:
-            with open_ranges(piece.path, piece.name) as file:
+            with open_range_file(piece.path, piece.name) as file:
                 if piece.inflate:
                     yield from self._read_inflated(piece, file, reader)
                 else:
                     yield from self._read_ranges(number, piece, file, reader)
             if reader.problem is not None:
-                self.problems.append(problem_of(piece.name, reader.problem))
+                self.problems.append(make_problem_of_error(piece.name, reader.problem))
         except InputProblem as problem:
-            self.problems.append(problem_of(piece.name, problem))
+            self.problems.append(make_problem_of_error(piece.name, problem))
         except DecodeError as problem:  # of the state that the piece begins with
             text = f"bytes {piece.begin:,} to {piece.end:,} were not read: {problem.text}"
             self.problems.append(Problem(piece.name, None, text))
-        self._add_counts(reader)
+        self._add_packet_counts(reader)
 
     def _read_inflated(self, piece: FileRange, file: RangeFile, reader: CaptureReader) -> Iterator[list[Segment]]:
-        source = as_capture_source(file, piece.name, piece.size)
+        source = make_capture_source(file, piece.name, piece.size)
         taken = 0
         try:
             for data in source.pieces():
@@ -139,7 +139,7 @@ class SplitReader:
                     data = file.read(at, min(PIECE_SIZE, stop - at))
                     if not data:
                         if at < piece.begin:  # the bytes up to there are not this piece's
-                            self._add_counts(reader, -1)
+                            self._add_packet_counts(reader, -1)
                             since = reader.fragmented
                         raise InputProblem(f"{piece.name}: has become shorter while it was read")
                     found = reader.feed(data)
@@ -153,7 +153,7 @@ class SplitReader:
                 if stop == piece.own and not piece.grows:
                     since = reader.fragmented
                 if stop == piece.begin:
-                    self._add_counts(reader, -1)
+                    self._add_packet_counts(reader, -1)
                 if stop == piece.handed:
                     until = reader.fragmented
             if piece.goes_on:
@@ -162,12 +162,12 @@ class SplitReader:
             if piece.file not in self.left:
                 reader.finish(since, until)
 
-    def _add_counts(self, reader: CaptureReader, sign: int = 1) -> None:
+    def _add_packet_counts(self, reader: CaptureReader, sign: int = 1) -> None:
         for name, count in reader.counts.items():
             self.counts[name] += sign * count
 
 
-def _is_readable(state: bytes) -> bool:
+def _is_readable_state(state: bytes) -> bool:
     try:
         CaptureReader().resume(state)
     except DecodeError:
@@ -175,14 +175,14 @@ def _is_readable(state: bytes) -> bool:
     return True
 
 
-def read_between(split: Split, place: ReadPosition, end: int | None = None) -> Iterator[list[Segment]]:
+def read_segments_between(split: Split, place: ReadPosition, end: int | None = None) -> Iterator[list[Segment]]:
     """The segments of a piece from a place on, up to a byte, or to the piece's end."""
     piece = split.pieces[place.piece]
     reader = CaptureReader(before=number_before_file(piece.file))
     if place.state or piece.state:
         reader.resume(place.state or piece.state)
     stop = piece.end if end is None else end
-    with open_ranges(piece.path, piece.name) as file:
+    with open_range_file(piece.path, piece.name) as file:
         at = place.at
         if at is None:
             at = piece.lead

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from decoders.errors import DecodeError
     from kwcli.run_environment import Failure
 
-__all__ = ["FileRange", "Problem", "Split", "problem_of"]
+__all__ = ["FileRange", "Problem", "Split", "make_problem_of_error"]
 
 
 class Problem(NamedTuple):
@@ -29,7 +29,7 @@ class Problem(NamedTuple):
         return f"{self.file}: {self.text if self.at is None else add_byte_offset(self.text, self.at)}"
 
 
-def problem_of(file: str, error: Failure | DecodeError) -> Problem:
+def make_problem_of_error(file: str, error: Failure | DecodeError) -> Problem:
     """An error in reading a file, or in decoding what is in it, as a Problem of that file."""
     at = getattr(error, "offset", None)
     return Problem(file, at, error.text.removeprefix(f"{file}: "))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.capture.files import CaptureReader
 from decoders.tls.key_log import KeyLog
-from kwcli.pipeline.read.captures import as_capture_source, open_ranges
+from kwcli.pipeline.read.captures import make_capture_source, open_range_file
 from kwcli.reading.inflating import InputProblem
 from kwcli.reading.key_logs import KeyLogFiles, add_secrets_of_captures
 from kwcli.run_environment import Failure
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from kwcli.pipeline.read.captures import SourceFile
 
-__all__ = ["captures_with_secrets", "read_keys"]
+__all__ = ["find_captures_with_secrets", "read_keys"]
 
 # Secrets come before the packets that need them: within these bytes either secrets or packets begin.
 _HEAD: Final = 4096
@@ -29,18 +29,18 @@ _HEAD: Final = 4096
 _SECRETS_MAX: Final = 64 << 20
 
 
-def captures_with_secrets(files: Iterable[SourceFile]) -> tuple[str, ...]:
+def find_captures_with_secrets(files: Iterable[SourceFile]) -> tuple[str, ...]:
     """The paths of the captures that hold, or may hold, secrets before their first packet."""
-    return tuple(file.path for file in files if _may_hold_secrets(file))
+    return tuple(file.path for file in files if _can_hold_secrets(file))
 
 
-def _may_hold_secrets(file: SourceFile) -> bool:
+def _can_hold_secrets(file: SourceFile) -> bool:
     found: list[bytes] = []
     reader = CaptureReader()
     reader.on_secrets = found.append
     try:
-        with open_ranges(file.path, file.name) as source:
-            piece = next(as_capture_source(source, file.name, file.size).pieces(), b"")
+        with open_range_file(file.path, file.name) as source:
+            piece = next(make_capture_source(source, file.name, file.size).pieces(), b"")
     except (InputProblem, OSError):
         return False  # reported when the capture is read
     reader.feed(piece[:_HEAD])
@@ -64,9 +64,9 @@ def read_keys(key_logs: tuple[str, ...], captures: tuple[str, ...], files: tuple
         reader = CaptureReader()
         reader.on_secrets = keys.add_text
         try:
-            with open_ranges(path, path) as source:
+            with open_range_file(path, path) as source:
                 taken = 0
-                for piece in as_capture_source(source, path).pieces():
+                for piece in make_capture_source(source, path).pieces():
                     reader.feed(piece)
                     taken += len(piece)
                     if reader.counts["packets"] or reader.problem is not None or taken > _SECRETS_MAX:

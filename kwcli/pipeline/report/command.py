@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from decoders.protocol_facts.releases import RELEASES
 from kwcli.extras import pip_command_for_extra
 from kwcli.report import NO_PAGE, PageFile
-from kwcli.report.run import count_breaking, findings_code, write_report
+from kwcli.report.run import choose_exit_code, count_breaking_clients, write_report
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import find_release
 
@@ -37,38 +37,38 @@ def run_report(
     page.check()
     if find_spec("pyarrow") is None or find_spec("numpy") is None:
         raise Failure(f"reading tables needs pyarrow: {pip_command_for_extra('report')}")
-    found = _make_report(env, folder, release, master, wanted=not settings.quiet)
-    breaking = count_breaking(found) if target is not None else 0
-    code = findings_code(env, Exit.DONE, breaking, release, quiet=settings.quiet)
+    found = _make_report_of_tables(env, folder, release, master, wanted=not settings.quiet)
+    breaking = count_breaking_clients(found) if target is not None else 0
+    code = choose_exit_code(env, Exit.DONE, breaking, release, quiet=settings.quiet)
     write_report(env, settings, found, page.html_path, env.stdout.write)
     env.stdout.flush()
     return code
 
 
-def _make_report(env: Environment, folder: str, release: str, master: str | None, *, wanted: bool) -> Report:
+def _make_report_of_tables(env: Environment, folder: str, release: str, master: str | None, *, wanted: bool) -> Report:
     from kwcli.pipeline.report.read_tables import Tables
-    from kwcli.pipeline.report.run_exchange_folds import fold_by_spark, fold_locally, has_bodies
-    from kwcli.pipeline.report.run_folds import count_all, count_locally
+    from kwcli.pipeline.report.run_exchange_folds import fold_exchanges_by_spark, fold_exchanges_locally, has_bodies
+    from kwcli.pipeline.report.run_folds import count_in_two_rounds, make_local_counter
     from kwcli.report.build_report import build_report
     from kwcli.terminal.progress import Progress
 
     tables = Tables(folder)
     if master is not None:
-        from kwcli.pipeline.report.run_folds import count_by_spark
-        from kwcli.pipeline.spark.sessions import own_session
+        from kwcli.pipeline.report.run_folds import make_spark_counter
+        from kwcli.pipeline.spark.sessions import open_own_session
 
         for name in tables.files:
             tables.older_files(name)  # a file that cannot be read fails before Spark starts
-        with own_session(master, env) as spark:
-            found = count_all(tables, count_by_spark(spark, tables))
+        with open_own_session(master, env) as spark:
+            found = count_in_two_rounds(tables, make_spark_counter(spark, tables))
             if has_bodies(tables):
-                found = fold_by_spark(spark, tables).add_to_result(found)
+                found = fold_exchanges_by_spark(spark, tables).add_to_result(found)
             return build_report(found, release)
     progress = Progress(env, None, wanted=wanted)
     try:
-        found = count_all(tables, count_locally(tables, progress))
+        found = count_in_two_rounds(tables, make_local_counter(tables, progress))
         if has_bodies(tables):
-            found = fold_locally(tables, progress).add_to_result(found)
+            found = fold_exchanges_locally(tables, progress).add_to_result(found)
         return build_report(found, release)
     finally:
         progress.hide()

@@ -17,7 +17,7 @@ from kwcli.pipeline.tables.schemas import SCHEMAS
 from kwcli.pipeline.tables.versions import (
     add_missing_columns,
     check_file_columns,
-    missing_columns,
+    find_missing_columns,
     read_file_version,
 )
 from kwcli.reading.capture_sources import escape_non_utf8
@@ -107,7 +107,7 @@ class Tables:
         for version in sorted({older.get(path, TABLES_VERSION) for path in self.files[name]}):
             paths = [path for path in self.files[name] if older.get(path, TABLES_VERSION) == version]
             rows = spark.read.schema(schema).option("basePath", f"{root}/{name}").parquet(*map(_escape_pattern, paths))
-            for column in missing_columns(name, version):
+            for column in find_missing_columns(name, version):
                 if column.absent is not None:
                     kind = schema[column.name].dataType
                     rows = rows.withColumn(column.name, spark_functions.lit(column.absent).cast(kind))
@@ -137,15 +137,15 @@ class Tables:
                 asked = [column for column in (*columns, *([_SOURCE] if apart else [])) if column in there]
                 try:
                     for batch in file.iter_batches(most, columns=list(dict.fromkeys(asked)) or [_TIME]):
-                        yield add_missing_columns(name, _rows_of_captures(batch) if apart else batch, columns, few)
+                        yield add_missing_columns(name, _drop_request_log_rows(batch) if apart else batch, columns, few)
                 except (OSError, pa.ArrowException) as problem:
-                    raise self._reading_failure(name, problem) from None
+                    raise self._make_reading_failure(name, problem) from None
 
     def _open_file(self, name: str, path: str, few: list[str]) -> pq.ParquetFile:
         try:
             file = pq.ParquetFile(path, read_dictionary=few, pre_buffer=False)
         except (OSError, pa.ArrowException) as problem:
-            raise self._reading_failure(name, problem) from None
+            raise self._make_reading_failure(name, problem) from None
         try:
             check_file_columns(name, file.schema_arrow, f"{self.place}/{name}")
         except Failure:
@@ -153,11 +153,11 @@ class Tables:
             raise
         return file
 
-    def _reading_failure(self, name: str, problem: Exception) -> Failure:
+    def _make_reading_failure(self, name: str, problem: Exception) -> Failure:
         return Failure(f"{self.place}/{name}: {str(problem).splitlines()[0]:.300}")
 
 
-def _rows_of_captures(batch: pa.RecordBatch) -> pa.RecordBatch:
+def _drop_request_log_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The rows that come from captures, not from a request log."""
     wire = pc.equal(batch.column(_SOURCE), "wire")
     return batch if pc.all(wire).as_py() is not False else batch.filter(wire)

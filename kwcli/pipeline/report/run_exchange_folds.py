@@ -12,14 +12,14 @@ import pyarrow as pa
 from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Skipped
 from decoders.messages.body_json import PLAIN
-from kwcli.pipeline.spark.failures import failure_of
+from kwcli.pipeline.spark.failures import make_failure_of_exception
 from kwcli.pipeline.tables.stored_exchanges import (
     AT_ONCE,
     EXCHANGE_COLUMNS,
     SKIPPED_COLUMNS,
     StoredRowReader,
     number_connections,
-    read_ends,
+    read_connection_ends,
 )
 from kwcli.report.exchange_folds import ReportFolds
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.tables.stored_exchanges import ConnectionKey
     from kwcli.terminal.progress import Progress
 
-__all__ = ["fold_by_spark", "fold_locally", "has_bodies"]
+__all__ = ["fold_exchanges_by_spark", "fold_exchanges_locally", "has_bodies"]
 
 _COLUMNS: Final = {"exchanges": EXCHANGE_COLUMNS, "skipped": SKIPPED_COLUMNS}
 _STATE: Final = "state binary"
@@ -46,15 +46,15 @@ def has_bodies(tables: Tables) -> bool:
     return first is not None and first.column(0).null_count < first.num_rows
 
 
-def fold_locally(tables: Tables, progress: Progress | None = None) -> ReportFolds:
+def fold_exchanges_locally(tables: Tables, progress: Progress | None = None) -> ReportFolds:
     """The folds over all rows, counted on this machine."""
-    folds, done, numbers = _new_folds(tables), 0, number_connections(tables)
+    folds, done, numbers = _make_report_folds(tables), 0, number_connections(tables)
     if progress is not None:
         progress.expect(sum(tables.rows[name] for name in _COLUMNS if name in tables))
     for name, columns in _COLUMNS.items():
         reader = StoredRowReader(numbers)
         for batch in tables.read(name, columns, AT_ONCE) if name in tables else ():
-            _feed_batch(folds, reader, batch)
+            _add_batch_to_folds(folds, reader, batch)
             done += batch.num_rows
             if progress is not None:
                 progress.show(done, done)
@@ -62,10 +62,10 @@ def fold_locally(tables: Tables, progress: Progress | None = None) -> ReportFold
     return folds
 
 
-def fold_by_spark(spark: SparkSession, tables: Tables) -> ReportFolds:
+def fold_exchanges_by_spark(spark: SparkSession, tables: Tables) -> ReportFolds:
     """The folds over all rows, counted on Spark: each task has folds, merged here. Failure says why a task failed."""
-    whole, numbers = _new_folds(tables), number_connections(tables)
-    fold_part = partial(_fold_part, numbers)
+    whole, numbers = _make_report_folds(tables), number_connections(tables)
+    fold_part = partial(_fold_exchanges_of_task, numbers)
     for name, columns in _COLUMNS.items():
         if name not in tables or not tables.files[name]:
             continue
@@ -73,7 +73,7 @@ def fold_by_spark(spark: SparkSession, tables: Tables) -> ReportFolds:
         try:
             found = rows.mapInArrow(fold_part, _STATE).collect()
         except Exception as problem:
-            raise failure_of(problem) from problem
+            raise make_failure_of_exception(problem) from problem
         for row in found:
             part = ReportFolds(PLAIN)
             part.resume(bytes(row.state))
@@ -84,26 +84,28 @@ def fold_by_spark(spark: SparkSession, tables: Tables) -> ReportFolds:
 
 def _add_connection_ends(folds: ReportFolds, tables: Tables, numbers: Mapping[ConnectionKey, int]) -> None:
     """Add how connections ended: it is one row for each, so they are always read on this machine."""
-    for ended in read_ends(tables, numbers):
+    for ended in read_connection_ends(tables, numbers):
         folds.found["findings"].end(ended)
 
 
-def _new_folds(tables: Tables) -> ReportFolds:
+def _make_report_folds(tables: Tables) -> ReportFolds:
     folds = ReportFolds(PLAIN)
     folds.found["findings"].set_capture_faults(list(tables.facts.get("faults", ())))
     return folds
 
 
-def _fold_part(numbers: Mapping[ConnectionKey, int], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _fold_exchanges_of_task(
+    numbers: Mapping[ConnectionKey, int], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """The work of one Spark task: its rows in, the state of its folds out."""
     folds, reader = ReportFolds(PLAIN), StoredRowReader(numbers)
     for batch in batches:
         for at in range(0, batch.num_rows, AT_ONCE):
-            _feed_batch(folds, reader, batch.slice(at, AT_ONCE))
+            _add_batch_to_folds(folds, reader, batch.slice(at, AT_ONCE))
     yield pa.RecordBatch.from_pydict({"state": pa.array([folds.export()], pa.binary())})
 
 
-def _feed_batch(folds: ReportFolds, reader: StoredRowReader, batch: pa.RecordBatch) -> None:
+def _add_batch_to_folds(folds: ReportFolds, reader: StoredRowReader, batch: pa.RecordBatch) -> None:
     """Add the rows of a batch to the folds; rows that cannot be read are left out: `kw report DIR` tells of them."""
     for row in batch.to_pylist():
         try:

@@ -17,7 +17,7 @@ from decoders.wire.state_serialization import fields, pack, unpack
 from kwcli.pipeline.report import feed_folds
 from kwcli.pipeline.report.numpy_group_by import BatchColumns
 from kwcli.pipeline.report.read_tables import NAMES, Tables, join_small_batches
-from kwcli.pipeline.spark.failures import failure_of
+from kwcli.pipeline.spark.failures import make_failure_of_exception
 from kwcli.report.build_report import BY, FoldResults
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ FIRST: Final[dict[str, FoldPlan]] = {
 }
 
 
-def second_round(bucket_ns: int, matters: Mapping[str, Iterable[Any]]) -> dict[str, FoldPlan]:
+def plan_second_round(bucket_ns: int, matters: Mapping[str, Iterable[Any]]) -> dict[str, FoldPlan]:
     """The folds of the second round, over time: of all exchanges, and of the values of each dimension in `matters`."""
     return {
         "time": _statistics_plan(("time",), "latency", bucket_ns),
@@ -173,7 +173,7 @@ _NICE: Final[tuple[int, ...]] = (
 RunFolds = Callable[[Mapping[str, FoldPlan], str], Folds]
 
 
-def count_locally(tables: Tables, progress: Progress | None = None) -> RunFolds:
+def make_local_counter(tables: Tables, progress: Progress | None = None) -> RunFolds:
     """The function that counts folds over a table on this machine."""
     rows = {name: rows for name, rows in tables.rows.items() if name in NAMES}
     done, exchanges = 0, 0
@@ -194,7 +194,7 @@ def count_locally(tables: Tables, progress: Progress | None = None) -> RunFolds:
     return run
 
 
-def count_all(tables: Tables, run: RunFolds) -> FoldResults:
+def count_in_two_rounds(tables: Tables, run: RunFolds) -> FoldResults:
     """The results of both rounds of folds, over all tables that there are."""
     found: dict[str, Any] = {}
     full: dict[str, str] = {}
@@ -207,17 +207,17 @@ def count_all(tables: Tables, run: RunFolds) -> FoldResults:
             full |= folds.full
     bucket_ns = 10**9
     if rows["exchanges"]:
-        bucket_ns = bucket_width(found["all"].first_ns, found["all"].last_ns)
+        bucket_ns = choose_bucket_width(found["all"].first_ns, found["all"].last_ns)
         matters = {
             name: _values_that_matter(found[f"latency {name}"], name) for name in BY if f"latency {name}" in found
         }
-        folds = run(second_round(bucket_ns, matters), "exchanges")
+        folds = run(plan_second_round(bucket_ns, matters), "exchanges")
         found |= folds.found
         full |= folds.full
     return FoldResults(found, full, rows, bucket_ns)
 
 
-def bucket_width(first_ns: int, last_ns: int) -> int:
+def choose_bucket_width(first_ns: int, last_ns: int) -> int:
     """The length of a bucket of time, so that there are not more than BUCKETS of them."""
     for width in _NICE:
         if last_ns // width - first_ns // width < BUCKETS:
@@ -237,7 +237,7 @@ def _values_that_matter(statistics: Any, name: str) -> set[Any]:
 _STATE = "state binary"
 
 
-def count_by_spark(spark: SparkSession, tables: Tables) -> RunFolds:
+def make_spark_counter(spark: SparkSession, tables: Tables) -> RunFolds:
     """The function that counts folds over a table on Spark. Failure says in one line why a task failed."""
 
     def run(counted: Mapping[str, FoldPlan], table: str) -> Folds:
@@ -245,11 +245,11 @@ def count_by_spark(spark: SparkSession, tables: Tables) -> RunFolds:
         if not tables.files[table]:
             return whole
         rows = tables.read_wire_by_spark(spark, table).select(*whole.columns)
-        states = rows.mapInArrow(partial(count_part, counted, table), _STATE)
+        states = rows.mapInArrow(partial(count_rows_of_task, counted, table), _STATE)
         try:
             found = states.collect()
         except Exception as problem:
-            raise failure_of(problem) from problem
+            raise make_failure_of_exception(problem) from problem
         for row in found:
             part = Folds(counted, table)
             part.resume(bytes(row.state))
@@ -259,7 +259,7 @@ def count_by_spark(spark: SparkSession, tables: Tables) -> RunFolds:
     return run
 
 
-def count_part(
+def count_rows_of_task(
     counted: Mapping[str, FoldPlan], table: str, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """The work of one Spark task: its rows in, the state of its folds out."""

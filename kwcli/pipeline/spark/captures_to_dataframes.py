@@ -20,7 +20,7 @@ from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.read.row_batches import RowFilter
 from kwcli.pipeline.spark.driver_task_files import Coordination
 from kwcli.pipeline.spark.engine import count_tasks, run_stitch_stages
-from kwcli.pipeline.spark.sessions import scratch_folder
+from kwcli.pipeline.spark.sessions import make_scratch_folder
 from kwcli.pipeline.spark.stage_schemas import StageInput
 from kwcli.pipeline.spark.write_stage import PartitionWriter
 from kwcli.pipeline.store.files import OutputFolder
@@ -103,7 +103,7 @@ def exchanges(
         reveal_secrets=options.get("reveal_secrets", False),
     )
     RowFilter(spec)  # a wrong filter fails here
-    staging = Staging(OutputFolder(options.get("folder") or str(scratch_folder())), uuid.uuid4().hex)
+    staging = Staging(OutputFolder(options.get("folder") or str(make_scratch_folder())), uuid.uuid4().hex)
     Coordination(staging).set_splits(plan.splits)
     stage_input = StageInput(spec, len(plan.splits), staging, raw=False)
 

@@ -25,7 +25,7 @@ from kwcli.option_types import PortList
 from kwcli.pipeline.plan import SPLIT_SIZE, plan_splits
 from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.read.split_reader import SplitReader
-from kwcli.pipeline.spark.failures import failures_at, place_of
+from kwcli.pipeline.spark.failures import describe_split_place, turn_errors_into_failures
 from kwcli.pipeline.tables.rows import split_address
 from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.run_environment import Exit, Failure
@@ -110,7 +110,7 @@ class KafkaWire(DataSource):
         return _SegmentReader(parse_options(dict(self.options)), schema.fieldNames())
 
 
-class _Part(InputPartition):
+class _SplitPartition(InputPartition):
     def __init__(self, split: Split) -> None:
         self.split = split
 
@@ -126,12 +126,12 @@ class _SegmentReader(DataSourceReader):
         problems = [*found.problems, *plan.problems]
         if problems and (self._source_options.strict or not plan.splits):
             raise Failure(str(problems[0]))
-        return [_Part(split) for split in plan.splits]
+        return [_SplitPartition(split) for split in plan.splits]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        assert isinstance(partition, _Part)
+        assert isinstance(partition, _SplitPartition)
         split, source_options = partition.split, self._source_options
-        with failures_at(partial(place_of, split)):
+        with turn_errors_into_failures(partial(describe_split_place, split)):
             names = {piece.file: escape_non_utf8(piece.path) for piece in split.pieces}
             rows: list[Segment] = []
             size = 0
@@ -142,20 +142,20 @@ class _SegmentReader(DataSourceReader):
                         rows.append(segment)
                         size += len(segment[6])
                 if size >= BATCH_BYTES or len(rows) >= BATCH_ROWS:
-                    yield record_batch(source_options.point, names, rows, self._columns)
+                    yield build_segment_batch(source_options.point, names, rows, self._columns)
                     rows, size = [], 0
             if rows:
-                yield record_batch(source_options.point, names, rows, self._columns)
+                yield build_segment_batch(source_options.point, names, rows, self._columns)
             if reading.problems and source_options.strict:
                 raise Failure(str(reading.problems[0]))
 
 
-def record_batch(point: str, names: dict[int, str], rows: list[Segment], columns: list[str]) -> pa.RecordBatch:
+def build_segment_batch(point: str, names: dict[int, str], rows: list[Segment], columns: list[str]) -> pa.RecordBatch:
     """Segments as Arrow columns, with exactly the types that Spark wants; `names` are the captures by their numbers."""
     import pyarrow as pa
 
     keys, times, packets, seqs, acks, flags, payloads, cuts = zip(*rows, strict=True)
-    ends = [_addresses_of(key) for key in keys]
+    ends = [_unpack_addresses(key) for key in keys]
     values: dict[str, Any] = {
         "point": lambda: pa.array([point] * len(rows), pa.string()),
         "source_file": lambda: pa.array([names[file_of(packet)] for packet in packets], pa.string()),
@@ -178,7 +178,7 @@ def record_batch(point: str, names: dict[int, str], rows: list[Segment], columns
 
 
 @lru_cache(maxsize=4096)
-def _addresses_of(key: bytes) -> tuple[str, int, str, int]:
+def _unpack_addresses(key: bytes) -> tuple[str, int, str, int]:
     """Addresses and ports of a segment's key."""
     source, target = endpoints(key)
     return (*split_address(source), *split_address(target))

@@ -88,7 +88,7 @@ class Coordination:
                 raise Failure(f"{self._files.root}: files were deleted while kw wrote them")
             time.sleep(LOOK_S)
 
-    def all_splits(self) -> tuple[Split, ...]:
+    def read_all_splits(self) -> tuple[Split, ...]:
         """All splits, once all of them are read."""
         splits: tuple[Split, ...] = pickle.loads(self._read_file(_SPLITS) or b"")
         return splits
@@ -113,7 +113,7 @@ class Coordination:
         found: list[ReadReport] = [pickle.loads(self._read_file(name) or b"") for name in names]
         return sorted(found, key=lambda report: report.split)
 
-    def facts_by_point(self, splits: Sequence[Split]) -> dict[str, Facts]:
+    def read_facts_by_point(self, splits: Sequence[Split]) -> dict[str, Facts]:
         """The facts of each capture point; the first task that asks puts them together."""
         made = self._read_file(_FACTS)
         packed: dict[str, bytes] = {} if made is None else pickle.loads(made)
@@ -131,13 +131,13 @@ class Coordination:
         name = hashlib.sha256(repr(connection).encode()).hexdigest()
         self._write_file(f"{name}{_LOST}", pickle.dumps(problem))
 
-    def lost_connections(self) -> list[Problem]:
+    def read_lost_connections(self) -> list[Problem]:
         """The problems of connections that have lost something, in the order of captures."""
         names = [name for name in self._files.names(self._folder) if name.endswith(_LOST)]
         found: list[Problem] = [pickle.loads(self._read_file(name) or b"") for name in names]
         return sorted(found)
 
-    def progress_so_far(self) -> tuple[int, int]:
+    def read_progress(self) -> tuple[int, int]:
         """How many bytes of captures are read, and how many splits are read to their end."""
         under_way = 0
         names = set(self._files.names(self._folder))

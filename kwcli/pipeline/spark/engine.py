@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from kwcli.pipeline.job_spec import EngineResult
 from kwcli.pipeline.spark.driver_task_files import Coordination
-from kwcli.pipeline.spark.failures import failure_of
+from kwcli.pipeline.spark.failures import make_failure_of_exception
 from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.stage_schemas import PARTS, STITCHED, StageInput
 from kwcli.pipeline.spark.stitch_stage import stitch_partition
@@ -95,9 +95,9 @@ def run_job(
             )
             rows = made.collect()
     except Exception as problem:
-        raise failure_of(problem) from problem
-    return _result_of(
-        coordination.reports(), [pickle.loads(row["report"]) for row in rows], coordination.lost_connections()
+        raise make_failure_of_exception(problem) from problem
+    return _combine_task_reports(
+        coordination.reports(), [pickle.loads(row["report"]) for row in rows], coordination.read_lost_connections()
     )
 
 
@@ -137,7 +137,7 @@ class _PlanningThread:
             self._thread.join()
 
 
-def _result_of(read: list[ReadReport], written: list[WriteReport], lost: list[Problem]) -> EngineResult:
+def _combine_task_reports(read: list[ReadReport], written: list[WriteReport], lost: list[Problem]) -> EngineResult:
     tally = RunCounts()
     counts: Counter[str] = Counter()
     for report in written:
@@ -168,7 +168,7 @@ class _ProgressThread:
     def _report_progress(self) -> None:
         assert self._progress is not None
         while not self._over.wait(PERIOD_S):
-            self._progress(*self._coordination.progress_so_far())
+            self._progress(*self._coordination.read_progress())
 
     def __enter__(self) -> None:
         if self._thread is not None:

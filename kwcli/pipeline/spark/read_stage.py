@@ -14,14 +14,14 @@ import pyarrow as pa
 
 from decoders.splits.parts import FACT, ROWS, Part
 from decoders.splits.splitting import Splitter
-from kwcli.pipeline.read.row_batches import BATCH_WEIGHT, RowFilter, columns_for
+from kwcli.pipeline.read.row_batches import BATCH_WEIGHT, RowFilter, make_exchange_columns
 from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.read.tls_keys import read_keys
 from kwcli.pipeline.spark.driver_task_files import Coordination
-from kwcli.pipeline.spark.failures import failures_at, place_of
+from kwcli.pipeline.spark.failures import describe_split_place, turn_errors_into_failures
 from kwcli.pipeline.spark.garbage_collection import collect_garbage_seldom
 from kwcli.pipeline.spark.settled_rows import SettledRowsWriter
-from kwcli.pipeline.spark.stage_schemas import ReadReport, StageInput, Travelling, parts_batch
+from kwcli.pipeline.spark.stage_schemas import ReadReport, StageInput, Travelling, build_parts_batch
 from kwcli.sniff.closing_lines import note_dropped_keys
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def read_split(stage_input: StageInput, number: int) -> Iterator[pa.RecordBatch]
     splitter = Splitter(
         spec.ports, row_filter.needs, raw=stage_input.raw, source=source, project=shuffle_writer.add_row, keys=keys
     )
-    with failures_at(partial(place_of, split)):
+    with turn_errors_into_failures(partial(describe_split_place, split)):
         try:
             with collect_garbage_seldom():
                 for segments in reading:
@@ -80,7 +80,7 @@ class ShuffleWriter:
         self._split = split
         self._row_filter = row_filter
         self._pool = pool
-        self._columns = columns_for(stage_input.spec, split.point)
+        self._columns = make_exchange_columns(stage_input.spec, split.point)
         self._open: dict[bytes, int] = {}  # key → its run, of which there are rows
         self._runs = 0
         self._owners: list[int | None] = []  # the run of each row that waits
@@ -110,7 +110,7 @@ class ShuffleWriter:
         for end, (_, _, _, blob, _) in enumerate(parts, 1):
             size += len(blob)
             if size >= BATCH_SIZE or end == len(parts):
-                yield parts_batch(self._split.point, self._split.ord, parts[begin:end])
+                yield build_parts_batch(self._split.point, self._split.ord, parts[begin:end])
                 begin, size = end, 0
 
     def add_row(self, row: Settled) -> int | None:

@@ -42,7 +42,7 @@ class RowCompletion:
         if not pc.all(counts).as_py():
             rows, runs = rows.filter(counts.combine_chunks()), runs.filter(counts)
         said = verdicts.take(runs).combine_chunks()
-        new = {name: _single_chunk(said.column(name)) for name in said.column_names}
+        new = {name: _combine_chunks(said.column(name)) for name in said.column_names}
         columns = {name: new[name] for name in IDENTITY}
         columns["place"] = pc.add(rows.column("place"), new["place_added"])
         # An exchange inside an Envelope is of a client of another connection.
@@ -80,10 +80,10 @@ class RowCompletion:
 
     def _complete_list(self, lists: pa.Array, times: pa.Array, ids: pa.Array) -> pa.Array:
         """Lists in which the elements without a name get the known name of their topic id; `ids` has the id of each."""
-        named = self._add_names(lists.flatten(), times.take(pc.list_parent_indices(lists)), ids.flatten())
-        return pa.ListArray.from_arrays(_list_offsets(lists), named, type=lists.type)
+        named = self._fill_topic_names(lists.flatten(), times.take(pc.list_parent_indices(lists)), ids.flatten())
+        return pa.ListArray.from_arrays(_compute_list_offsets(lists), named, type=lists.type)
 
-    def _add_names(self, values: pa.Array, times: pa.Array, ids: pa.Array) -> pa.Array:
+    def _fill_topic_names(self, values: pa.Array, times: pa.Array, ids: pa.Array) -> pa.Array:
         at = pc.index_in(ids, value_set=self._ids)
         known = pc.fill_null(pc.less(self._since.take(at), times), False)
         lacks = pc.or_(pc.invert(pc.is_valid(values)), pc.fill_null(pc.equal(values, ids), False))
@@ -92,11 +92,11 @@ class RowCompletion:
     def _complete_partitions(self, lists: pa.Array, times: pa.Array) -> pa.Array:
         structs = lists.flatten()
         fields = {field.name: pc.struct_field(structs, field.name) for field in PARTITION}
-        fields["topic"] = self._add_names(
+        fields["topic"] = self._fill_topic_names(
             fields["topic"], times.take(pc.list_parent_indices(lists)), fields["topic_id"]
         )
         made = pa.StructArray.from_arrays(list(fields.values()), fields=list(PARTITION))
-        return pa.ListArray.from_arrays(_list_offsets(lists), made, type=lists.type)
+        return pa.ListArray.from_arrays(_compute_list_offsets(lists), made, type=lists.type)
 
 
 def _drop_duplicates(lists: pa.Array) -> pa.Array:
@@ -107,12 +107,12 @@ def _drop_duplicates(lists: pa.Array) -> pa.Array:
     return pa.array(found, lists.type)
 
 
-def _list_offsets(lists: pa.Array) -> pa.Array:
+def _compute_list_offsets(lists: pa.Array) -> pa.Array:
     lengths = pc.fill_null(pc.list_value_length(lists), 0)
     return pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths).cast(pa.int32())])
 
 
-def _single_chunk(column: pa.ChunkedArray) -> pa.Array:
+def _combine_chunks(column: pa.ChunkedArray) -> pa.Array:
     """A column of at most one chunk."""
     return column.chunk(0) if column.num_chunks else pa.array([], column.type)
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 from kwcli import VERSION
 from kwcli.extras import pip_command_for_extra
 from kwcli.own_folders import own_folder
-from kwcli.pipeline.spark.failures import find_reason
+from kwcli.pipeline.spark.failures import extract_reason
 from kwcli.pipeline.spark.java import find_java, make_java_home
 from kwcli.private_files import ScratchFolder
 from kwcli.run_environment import Failure
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from kwcli.run_environment import Environment
 
-__all__ = ["LEAN", "own_session", "prepare", "program_zip", "scratch_folder", "session"]
+__all__ = ["LEAN", "make_program_zip", "make_scratch_folder", "open_own_session", "prepare", "session"]
 
 PACKAGES: Final = ("decoders", "kwcli")
 # Folders that are no part of the running program.
@@ -46,9 +46,9 @@ _LEFT_OUT: Final = ("__pycache__", "playground", "tui")
 _DATE: Final = (1980, 1, 1, 0, 0, 0)
 
 
-def program_zip(variables: Mapping[str, str], spare: Path) -> Path:
+def make_program_zip(variables: Mapping[str, str], spare: Path) -> Path:
     """The zip file of kw's modules, made if it is not there yet: in the cache, or else in `spare`."""
-    files = sorted(_program_files())
+    files = sorted(_list_program_files())
     digest = hashlib.sha256(sys.version.encode())
     for name, path in files:
         digest.update(name.encode() + b"\0" + path.read_bytes())
@@ -66,7 +66,7 @@ def program_zip(variables: Mapping[str, str], spare: Path) -> Path:
     return target
 
 
-def _program_files() -> Iterator[tuple[str, Path]]:
+def _list_program_files() -> Iterator[tuple[str, Path]]:
     """Name in the zip and path of each file of the program."""
     for package in PACKAGES:
         spec = importlib.util.find_spec(package)
@@ -140,9 +140,9 @@ def session(
     from pyspark.sql import SparkSession
 
     _await_stops()
-    folder = scratch_folder()
-    builder = SparkSession.builder.master(_master_url(master)).appName("kw")
-    for name, value in {**CONF, **_local_conf(master), **(conf or {})}.items():
+    folder = make_scratch_folder()
+    builder = SparkSession.builder.master(_format_master_url(master)).appName("kw")
+    for name, value in {**CONF, **_choose_local_settings(master), **(conf or {})}.items():
         builder = builder.config(name, value)
     log = folder / "log"
     log.touch()
@@ -177,8 +177,8 @@ def prepare(
 ) -> None:
     """Make the data source `kafka_wire` known to a session, and the program to its workers."""
     if spare is None:
-        spare = scratch_folder()
-    archive = program_zip(os.environ if variables is None else variables, spare)
+        spare = make_scratch_folder()
+    archive = make_program_zip(os.environ if variables is None else variables, spare)
     spark.addArtifacts(os.fspath(archive), pyfile=True)
     if source:
         from kwcli.pipeline.spark.data_source import KafkaWire
@@ -186,19 +186,19 @@ def prepare(
         spark.dataSource.register(KafkaWire)
 
 
-def scratch_folder() -> Path:
+def make_scratch_folder() -> Path:
     """A folder that goes with this process."""
     folder = ScratchFolder("kw-spark-")
     atexit.register(folder.cleanup)
     return Path(folder.name)
 
 
-def _master_url(master: str) -> str:
+def _format_master_url(master: str) -> str:
     local = _LOCAL.fullmatch(master)
     return f"local[{local[1] or 1},{LOCAL_TRIES}]" if local else master
 
 
-def _local_conf(master: str) -> dict[str, str]:
+def _choose_local_settings(master: str) -> dict[str, str]:
     """Settings for a master on this machine: the driver listens on the loopback address only."""
     if not _OWN_MACHINE.match(master):
         return {}
@@ -231,7 +231,7 @@ def _await_stops() -> None:
 
 def _explain_no_session(master: str, problem: Exception, log: Path) -> str:
     said = log.read_text(errors="replace")
-    return f"Spark does not start on {master}: {find_reason(said or str(problem))}"
+    return f"Spark does not start on {master}: {extract_reason(said or str(problem))}"
 
 
 # A session for the time of one command, which ends without printing anything
@@ -251,12 +251,12 @@ STOP_S: Final = 0.3
 
 
 @contextmanager
-def own_session(master: str, env: Environment, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+def open_own_session(master: str, env: Environment, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """A session that ends with the context; a session that was there before stays. Failure says why there is none."""
     _await_stops()
-    before = _is_running()
+    before = _is_session_running()
     with _disable_logging(env):
-        Thread(target=_import_early, daemon=True).start()
+        Thread(target=_import_modules_early, daemon=True).start()
         with _delay_interrupt():
             spark = session(master, conf=conf, variables=env.variables, debug=env.debug, source=False)
         try:
@@ -266,7 +266,7 @@ def own_session(master: str, env: Environment, conf: Mapping[str, str] | None = 
                 _stop_session(spark)
 
 
-def _is_running() -> bool:
+def _is_session_running() -> bool:
     """Whether this program has a session already; it may be active in another thread only."""
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
@@ -295,7 +295,7 @@ def _stop_session(spark: SparkSession) -> None:
     thread.join(STOP_S)
 
 
-def _import_early() -> None:
+def _import_modules_early() -> None:
     """Import the other modules that a job needs, while the JVM starts."""
     with suppress(ImportError):  # the code that needs it reports it
         for name in ("pandas", "pyarrow", "pyspark.sql.functions", "pyspark.sql.pandas.types"):

@@ -26,8 +26,8 @@ __all__ = [
     "StageInput",
     "Travelling",
     "WriteReport",
+    "build_parts_batch",
     "pack_rows",
-    "parts_batch",
     "unpack_connections",
     "unpack_rows",
 ]
@@ -124,7 +124,7 @@ def unpack_connections(blob: bytes) -> pa.RecordBatch:
     return pa.ipc.read_record_batch(pa.py_buffer(lz4.block.decompress(blob)), ENDED)
 
 
-def parts_batch(point: str, number: int, parts: list[Travelling]) -> pa.RecordBatch:
+def build_parts_batch(point: str, number: int, parts: list[Travelling]) -> pa.RecordBatch:
     """Parts of one split as a batch with the schema PARTS."""
     keys, seqs, kinds, blobs, runs = zip(*parts, strict=True)
     count = len(parts)

@@ -22,11 +22,11 @@ from decoders.splits.parts import Part, canonical
 from decoders.splits.stitching import Stitcher
 from decoders.tcp.connections import endpoints
 from kwcli.pipeline.read.row_batches import RowBatcher, RowFilter
-from kwcli.pipeline.read.split_reader import ReadPosition, SplitReader, read_between
+from kwcli.pipeline.read.split_reader import ReadPosition, SplitReader, read_segments_between
 from kwcli.pipeline.read.splits import Problem
 from kwcli.pipeline.read.tls_keys import read_keys
 from kwcli.pipeline.spark.driver_task_files import Coordination
-from kwcli.pipeline.spark.failures import failures_at, place_of
+from kwcli.pipeline.spark.failures import describe_split_place, turn_errors_into_failures
 from kwcli.pipeline.spark.garbage_collection import collect_garbage_seldom
 from kwcli.pipeline.spark.stage_schemas import STITCHED, pack_rows
 from kwcli.pipeline.tables.rows import split_address
@@ -76,7 +76,7 @@ class Rereader:
         self.count += 1
         split = self._splits[self._point, self.number]
         begun = False
-        for batch in self._batches(split, key, after, until):
+        for batch in self._read_batches_around(split, key, after, until):
             found: list[Segment] = []
             for segment in batch:
                 if begun and segment[2] == until:
@@ -88,7 +88,7 @@ class Rereader:
             if found:
                 yield found
 
-    def _batches(self, split: Split, key: bytes, after: int, until: int | None) -> Iterable[list[Segment]]:
+    def _read_batches_around(self, split: Split, key: bytes, after: int, until: int | None) -> Iterable[list[Segment]]:
         """Segments of the split from packet `after` on: at least those of the connection, and packet `until`."""
         reading = SplitReader(split)
         if not reading.repeats:
@@ -99,8 +99,8 @@ class Rereader:
             begins = window.first <= after <= window.last
             begun = begun or begins
             info = until is not None and window.first <= until <= window.last
-            if begun and (begins or info or window.keys & _bit_of(key)):
-                yield from read_between(split, window.begin, window.end)
+            if begun and (begins or info or window.keys & _hash_key_to_bit(key)):
+                yield from read_segments_between(split, window.begin, window.end)
 
 
 def _find_windows(split: Split) -> list[_Window]:
@@ -114,7 +114,7 @@ def _find_windows(split: Split) -> list[_Window]:
     def close() -> None:
         nonlocal first, size
         if first:
-            found.append(_Window(begin, end.at, first, last, _bits_of(keys)))
+            found.append(_Window(begin, end.at, first, last, _combine_bits_of_keys(keys)))
         keys.clear()
         first = size = 0
 
@@ -135,14 +135,14 @@ def _find_windows(split: Split) -> list[_Window]:
     return found
 
 
-def _bit_of(key: bytes) -> int:
+def _hash_key_to_bit(key: bytes) -> int:
     return 1 << hash(key) % _BITS
 
 
-def _bits_of(keys: Iterable[bytes]) -> int:
+def _combine_bits_of_keys(keys: Iterable[bytes]) -> int:
     bits = 0
     for key in keys:
-        bits |= _bit_of(canonical(key))
+        bits |= _hash_key_to_bit(canonical(key))
     return bits
 
 
@@ -157,7 +157,7 @@ BATCH_SIZE: Final = 4 << 20
 def stitch_partition(stage_input: StageInput, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The work of one task: whole connections in, each in the order of the capture, batches of STITCHED out."""
     stitching = PartitionStitcher(stage_input)
-    with collect_garbage_seldom(), failures_at(stitching.place):
+    with collect_garbage_seldom(), turn_errors_into_failures(stitching.place):
         for batch in batches:
             stitching.add_batch(batch)
             yield from stitching.take_full_batches()
@@ -177,8 +177,8 @@ class PartitionStitcher:
         spec = self._spec = stage_input.spec
         self._row_filter = RowFilter(spec)
         coordination = Coordination(stage_input.staging)
-        splits = coordination.all_splits()
-        self._facts = coordination.facts_by_point(splits)
+        splits = coordination.read_all_splits()
+        self._facts = coordination.read_facts_by_point(splits)
         self._rereading = Rereader(splits)
         self._splits = splits
         self._numbers = {(split.point, split.ord): number for number, split in enumerate(splits)}
@@ -232,11 +232,11 @@ class PartitionStitcher:
             self._lose_connection(part.key, problem)
         self._batchers[point].add_rows(settled)
         if run is not None:
-            self._rows.append((self._split, run, *_verdict_columns(correction), None, None))
+            self._rows.append((self._split, run, *_pack_verdict(correction), None, None))
 
     def place(self) -> str:
         """The place that the current part is from, for error messages."""
-        at = place_of(self._splits[self._split])
+        at = describe_split_place(self._splits[self._split])
         return at if self._at is None else f"{at}: {' → '.join(endpoints(self._at[1]))}"
 
     def _lose_connection(self, key: bytes, problem: DecodeError) -> None:
@@ -274,14 +274,14 @@ class PartitionStitcher:
         """Add a batch to the output under the current split, whichever splits its rows are of."""
         blob = pack_rows(batch)
         self._size += len(blob)
-        self._rows.append((self._split, None, *_verdict_columns(None), *((None, blob) if ended else (blob, None))))
+        self._rows.append((self._split, None, *_pack_verdict(None), *((None, blob) if ended else (blob, None))))
 
 
 def _cell_of(text: str | None) -> str | None:
     return None if text is None else cell_text(text)
 
 
-def _verdict_columns(correction: RowCorrection | None) -> tuple[Any, ...]:
+def _pack_verdict(correction: RowCorrection | None) -> tuple[Any, ...]:
     """The columns of a verdict; without a correction the rows do not count."""
     if correction is None:
         return (False, *(None,) * 12)

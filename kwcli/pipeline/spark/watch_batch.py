@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kwcli.pipeline.spark.failures import failure_of
+from kwcli.pipeline.spark.failures import make_failure_of_exception
 from kwcli.pipeline.spark.write_stage import RESULT, RESULT_DDL
 from kwcli.pipeline.store.run_store import os_errors_as_failures
 from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points
@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 
     from kwcli.pipeline.watch.captures import PointPlan
 
-__all__ = ["run_batch"]
+__all__ = ["run_watch_batch"]
 
 
-def run_batch(spark: SparkSession, batch: BatchInput, points: Sequence[PointPlan], cores: int) -> list[TaskReport]:
+def run_watch_batch(
+    spark: SparkSession, batch: BatchInput, points: Sequence[PointPlan], cores: int
+) -> list[TaskReport]:
     """Decode all points of a batch. A task that is killed is tried again by Spark. Failure says what went wrong."""
-    tasks = share_out(points, max(cores, 1))
+    tasks = share_points_among_tasks(points, max(cores, 1))
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -36,11 +38,11 @@ def run_batch(spark: SparkSession, batch: BatchInput, points: Sequence[PointPlan
     try:
         rows = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(work, RESULT_DDL).collect()
     except Exception as problem:
-        raise failure_of(problem) from problem
+        raise make_failure_of_exception(problem) from problem
     return [pickle.loads(row["report"]) for row in rows]
 
 
-def share_out(points: Sequence[PointPlan], count: int) -> list[list[PointPlan]]:
+def share_points_among_tasks(points: Sequence[PointPlan], count: int) -> list[list[PointPlan]]:
     """The points in at most `count` groups of about the same size, the largest points first."""
     groups: list[list[PointPlan]] = [[] for _ in range(min(count, len(points)))]
     sizes = [0] * len(groups)

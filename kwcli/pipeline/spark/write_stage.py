@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kwcli.pipeline.spark.driver_task_files import Coordination
-from kwcli.pipeline.spark.failures import failures_at, place_of
+from kwcli.pipeline.spark.failures import describe_split_place, turn_errors_into_failures
 from kwcli.pipeline.spark.garbage_collection import collect_garbage_seldom
 from kwcli.pipeline.spark.row_completion import RowCompletion
 from kwcli.pipeline.spark.settled_rows import read_settled_rows
@@ -40,7 +40,7 @@ def write_tables(stage_input: StageInput, batches: Iterable[pa.RecordBatch]) -> 
     """The work of one task: all verdicts on its splits in, tables written, a batch with its WriteReport out."""
     with collect_garbage_seldom(), stage_input.staging.writer(stage_input.spec.tables) as writer:
         writing = PartitionWriter(stage_input, writer)
-        with failures_at(writing.place):
+        with turn_errors_into_failures(writing.place):
             for batch in batches:
                 writing.add_batch(batch)
             for _ in writing.finish():
@@ -57,15 +57,15 @@ class PartitionWriter:
         self._stage_input = stage_input
         self._writer = writer
         coordination = Coordination(stage_input.staging)
-        self._splits = coordination.all_splits()
-        self._facts = coordination.facts_by_point(self._splits)
+        self._splits = coordination.read_all_splits()
+        self._facts = coordination.read_facts_by_point(self._splits)
         self._completions: dict[str, RowCompletion] = {}
         self._verdicts: dict[int, list[pa.RecordBatch]] = defaultdict(list)
         self._split = 0  # the split whose rows are being written
 
     def place(self) -> str:
         """The place that the rows being written are from, for error messages."""
-        return place_of(self._splits[self._split])
+        return describe_split_place(self._splits[self._split])
 
     def add_batch(self, batch: pa.RecordBatch) -> None:
         """Take a batch of the second stage: its rows and connections are written at once, its verdicts wait."""

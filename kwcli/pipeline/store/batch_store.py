@@ -30,28 +30,36 @@ import orjson
 from decoders.named_tuple import NamedTuple
 from kwcli import VERSION
 from kwcli.extras import pip_command_for_extra
-from kwcli.pipeline.store.commits import COMMIT_LOCK, COMMITS, newest_commit, roll_forward
-from kwcli.pipeline.store.files import PARTIAL, Lock, OutputFolder, local_root
-from kwcli.pipeline.store.manifest import Manifest, WrittenTable, as_json_values
+from kwcli.pipeline.store.commits import COMMIT_LOCK, COMMITS, finish_steps_of_commit, read_newest_commit
+from kwcli.pipeline.store.files import PARTIAL, Lock, OutputFolder, require_local_folder
+from kwcli.pipeline.store.manifest import Manifest, WrittenTable, normalize_by_json
 from kwcli.pipeline.store.run_store import (
     LOCK,
     MANIFEST,
     find_older_files,
-    mark_folder,
     os_errors_as_failures,
     refuse_foreign_folder,
+    write_folder_mark,
 )
 from kwcli.pipeline.store.staging import CONTROL, STAGING, Staging
 from kwcli.pipeline.tables.columns import ALL_TABLES
 from kwcli.pipeline.tables.split_batches import EPOCH
-from kwcli.pipeline.tables.versions import refuse_newer
+from kwcli.pipeline.tables.versions import refuse_newer_tables
 from kwcli.pipeline.tables.write import TableWriter, WrittenFile
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
     from kwcli.pipeline.store.table_log_writer import TableLogs
 
-__all__ = ["PARQUET", "BatchStaging", "BatchStore", "Change", "date_of", "open_batches", "require_format"]
+__all__ = [
+    "PARQUET",
+    "BatchStaging",
+    "BatchStore",
+    "Change",
+    "open_batch_store",
+    "parse_date_of_path",
+    "require_format",
+]
 
 # Formats of tables: plain files, or files with a log that other readers know.
 PARQUET: Final = "parquet"
@@ -128,7 +136,7 @@ class BatchStore:
                 raise Failure(
                     f"{self.name}: has tables of kw pipeline run, which are replaced whole: use another folder"
                 )
-            mark_folder(self.files)
+            write_folder_mark(self.files)
             for path in (COMMITS, STATES):
                 self.files.make_folder(path)
             self.recover()
@@ -144,22 +152,22 @@ class BatchStore:
         """Finish a batch that was committed, delete the files of a batch that was not."""
         with self._hold_commit_lock():
             staged = self.files.names(STAGING)
-            value = self.newest_commit()
-            if roll_forward(self.files, value):
+            value = self.read_newest_commit()
+            if finish_steps_of_commit(self.files, value):
                 self.recovered = "an interrupted batch was committed: its tables are in place now"
             elif staged:
                 self.recovered = "the remains of an interrupted batch were deleted: the batch is done again"
             self.older_files(value)  # a file that cannot be read with those to come fails before any is added
-            self._follow_commit(value)
+            self._apply_commit_to_logs(value)
             self.files.remove(STAGING)
             self._sweep_commits()
 
     # -- what is there -------------------------------------------------------------------------------------------------
 
-    def newest_commit(self) -> dict[str, Any] | None:
+    def read_newest_commit(self) -> dict[str, Any] | None:
         """The commit that counts; None before the first one. Raises NewerTables where a later kw wrote it."""
-        value = newest_commit(self.files)
-        refuse_newer((value or {}).get("tables_version"), self.name)
+        value = read_newest_commit(self.files)
+        refuse_newer_tables((value or {}).get("tables_version"), self.name)
         return value
 
     def older_files(self, value: Mapping[str, Any] | None) -> dict[str, int]:
@@ -176,11 +184,11 @@ class BatchStore:
             for path, version in find_older_files(self.files, manifest, table, self.name).items()
         }
 
-    def files_older_than(self, day: date) -> frozenset[str]:
+    def find_files_of_dates_before(self, day: date) -> frozenset[str]:
         """The files of tables with rows of dates before `day`; a file without rows has no date."""
-        value = self.newest_commit()
+        value = self.read_newest_commit()
         found = value["sizes"] if value is not None else {}
-        return frozenset(path for path in found if EPOCH < date_of(path) < day)
+        return frozenset(path for path in found if EPOCH < parse_date_of_path(path) < day)
 
     def staging(self, batch: int) -> BatchStaging:
         """The staging of a batch; its folder is made."""
@@ -211,11 +219,11 @@ class BatchStore:
             else:
                 placed.append(file)
         with self._hold_commit_lock():
-            return self._commit(
+            return self._write_commit(
                 change._replace(files=placed), moves, watch=watch, options=options, tables=tables, facts=facts
             )
 
-    def _commit(
+    def _write_commit(
         self,
         change: Change,
         moves: Sequence[tuple[str, str]],
@@ -229,8 +237,8 @@ class BatchStore:
 
         Arguments that are None stay as in the newest commit.
         """
-        before = self.newest_commit()
-        roll_forward(self.files, before)  # steps that its writer was killed before
+        before = self.read_newest_commit()
+        finish_steps_of_commit(self.files, before)  # steps that its writer was killed before
         number = 1 if before is None else before["commit"] + 1
         manifest = None if before is None else Manifest.from_json(before)
         sizes = dict(before["sizes"]) if before is not None else {}
@@ -245,9 +253,9 @@ class BatchStore:
             VERSION,
             f"commit-{number}",
             (),
-            as_json_values(dict(options)) if options is not None else manifest.options if manifest else {},
-            _written_tables(sizes, names),
-            as_json_values(dict(facts)) if facts is not None else manifest.facts if manifest else {},
+            normalize_by_json(dict(options)) if options is not None else manifest.options if manifest else {},
+            _build_written_tables(sizes, names),
+            normalize_by_json(dict(facts)) if facts is not None else manifest.facts if manifest else {},
             older=older,
         )
         value = {
@@ -259,7 +267,7 @@ class BatchStore:
             "moves": [list(move) for move in moves],
             "swaps": [list(swap) for swap in change.swaps],
             "gone": sorted(change.gone),
-            "watch": as_json_values(dict(watch)) if watch is not None else (before or {}).get("watch"),
+            "watch": normalize_by_json(dict(watch)) if watch is not None else (before or {}).get("watch"),
         }
         path = f"{COMMITS}/{number:012}.json"
         if self.renames:
@@ -269,12 +277,12 @@ class BatchStore:
             with self.files.open_new(path) as stream:
                 stream.write(orjson.dumps(value))
             self.files.sync(COMMITS)
-        roll_forward(self.files, value)
-        self._follow_commit(value)
+        finish_steps_of_commit(self.files, value)
+        self._apply_commit_to_logs(value)
         self._sweep_commits()
         return value
 
-    def _follow_commit(self, value: Mapping[str, Any] | None) -> None:
+    def _apply_commit_to_logs(self, value: Mapping[str, Any] | None) -> None:
         """Bring the logs of another table format to the state of a commit."""
         name = PARQUET if value is None else value.get("table_format", PARQUET)
         if value is None or name == PARQUET:
@@ -283,11 +291,11 @@ class BatchStore:
             require_format(name)
             _, module, made = _LOGS[name]
             self._logs = getattr(import_module(f"kwcli.pipeline.store.{module}"), made)(self.files)
-        self._logs.follow_commit(value)
+        self._logs.apply_commit_to_logs(value)
 
-    def commit_change(self, change: Change) -> dict[str, Any]:
+    def commit_rewrite(self, change: Change) -> dict[str, Any]:
         """Commit a change that is no batch: a compaction, or dropped dates; the caller is in `hold_commit_lock`."""
-        return self._commit(change, (), watch=None)
+        return self._write_commit(change, (), watch=None)
 
     @contextmanager
     def hold_commit_lock(self) -> Iterator[None]:
@@ -323,7 +331,7 @@ class BatchStore:
     def sweep_tables(self) -> None:
         """Delete files in tables that were written and never committed."""
         with self._hold_commit_lock():
-            value = self.newest_commit()
+            value = self.read_newest_commit()
             known = set(value["sizes"]) if value is not None else set()
             for table in ALL_TABLES:
                 for path in self.files.walk(table):
@@ -335,12 +343,12 @@ class BatchStore:
                         raise Failure(f"{self.name}: {path} is not from kw; take it out, or use another folder")
 
 
-def date_of(path: str) -> date:
+def parse_date_of_path(path: str) -> date:
     """The date whose rows a file of a table has."""
     return date.fromisoformat(path.partition("/date=")[2].partition("/")[0])
 
 
-def _written_tables(sizes: Mapping[str, Sequence[Any]], names: Iterable[str]) -> dict[str, WrittenTable]:
+def _build_written_tables(sizes: Mapping[str, Sequence[Any]], names: Iterable[str]) -> dict[str, WrittenTable]:
     found: dict[str, list[tuple[str, int, int]]] = {name: [] for name in names}
     for path, (table, rows, size) in sizes.items():
         found.setdefault(table, []).append((path, rows, size))
@@ -361,9 +369,9 @@ def require_format(name: str) -> None:
 
 
 @contextmanager
-def open_batches(place: str, *, renames: bool = True, table_format: str | None = None) -> Iterator[BatchStore]:
+def open_batch_store(place: str, *, renames: bool = True, table_format: str | None = None) -> Iterator[BatchStore]:
     """The store of a folder, for one watch. Raises Failure."""
-    store = BatchStore(OutputFolder(local_root(place)), place, renames=renames, table_format=table_format)
+    store = BatchStore(OutputFolder(require_local_folder(place)), place, renames=renames, table_format=table_format)
     with os_errors_as_failures(place):
         store.open()
         try:

@@ -11,15 +11,15 @@ import orjson
 
 from kwcli.pipeline.store.files import Lock, OutputFolder
 from kwcli.pipeline.store.staging import CONTROL
-from kwcli.pipeline.tables.versions import refuse_newer
+from kwcli.pipeline.tables.versions import refuse_newer_tables
 
-__all__ = ["COMMITS", "COMMIT_LOCK", "end_commit", "newest_commit", "roll_forward"]
+__all__ = ["COMMITS", "COMMIT_LOCK", "finish_newest_commit", "finish_steps_of_commit", "read_newest_commit"]
 
 COMMITS: Final = f"{CONTROL}/commits"
 COMMIT_LOCK: Final = f"{CONTROL}/commit.lock"
 
 
-def newest_commit(files: OutputFolder) -> dict[str, Any] | None:
+def read_newest_commit(files: OutputFolder) -> dict[str, Any] | None:
     """The last commit that was written to its end, of tables that grow by batches; None where there is none."""
     for name in reversed(files.names(COMMITS)):
         if name.endswith(".json"):
@@ -32,7 +32,7 @@ def newest_commit(files: OutputFolder) -> dict[str, Any] | None:
     return None
 
 
-def roll_forward(files: OutputFolder, value: Mapping[str, Any] | None) -> bool:
+def finish_steps_of_commit(files: OutputFolder, value: Mapping[str, Any] | None) -> bool:
     """Do the steps of a commit that have not happened yet; whether there were any."""
     if value is None:
         return False
@@ -69,7 +69,9 @@ def swap_folders(files: OutputFolder, new: str, old: str, mark: str) -> None:
     Every step may have happened already: the folder with the file `mark` is the new one, under either name.
     """
     aside = _path_aside(new)
-    if files.exists(f"{new}/{mark}") and not (files.exists(old) and _exchange(files.path(new), files.path(old))):
+    if files.exists(f"{new}/{mark}") and not (
+        files.exists(old) and _exchange_folders(files.path(new), files.path(old))
+    ):
         if files.exists(old):
             files.rename(old, aside)
         files.move(new, old)
@@ -82,7 +84,7 @@ def _path_aside(new: str) -> str:
     return f"{new}.old"
 
 
-def _exchange(new: str, old: str) -> bool:
+def _exchange_folders(new: str, old: str) -> bool:
     try:
         call = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError):
@@ -90,13 +92,13 @@ def _exchange(new: str, old: str) -> bool:
     return bool(call(_HERE, os.fsencode(new), _HERE, os.fsencode(old), _EXCHANGE) == 0)
 
 
-def end_commit(files: OutputFolder) -> None:
+def finish_newest_commit(files: OutputFolder) -> None:
     """Finish the newest commit where the process that wrote it is gone. Raises NewerTables."""
     lock = Lock(files.path(COMMIT_LOCK))
     if lock.acquire():
         try:
-            value = newest_commit(files)
-            refuse_newer((value or {}).get("tables_version"), files.root)
-            roll_forward(files, value)
+            value = read_newest_commit(files)
+            refuse_newer_tables((value or {}).get("tables_version"), files.root)
+            finish_steps_of_commit(files, value)
         finally:
             lock.release()

@@ -18,9 +18,9 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 
 from decoders.named_tuple import NamedTuple
-from kwcli.pipeline.store.batch_store import BatchStore, Change, date_of
-from kwcli.pipeline.store.commits import roll_forward
-from kwcli.pipeline.store.files import Lock, OutputFolder, local_root
+from kwcli.pipeline.store.batch_store import BatchStore, Change, parse_date_of_path
+from kwcli.pipeline.store.commits import finish_steps_of_commit
+from kwcli.pipeline.store.files import Lock, OutputFolder, require_local_folder
 from kwcli.pipeline.store.staging import CONTROL
 from kwcli.pipeline.tables.schemas import SCHEMAS
 from kwcli.pipeline.tables.split_batches import EPOCH
@@ -52,26 +52,26 @@ def compact_tables(place: str, lateness: timedelta, keep_days: int) -> Iterator[
 
     Raises Failure and OSError.
     """
-    files = OutputFolder(local_root(place))
+    files = OutputFolder(require_local_folder(place))
     store = BatchStore(files, place)
-    value = store.newest_commit()
+    value = store.read_newest_commit()
     if value is None:
         raise Failure(f"{place}: no tables of kw pipeline watch; those of kw pipeline run are compact")
     lock = Lock(files.path(COMPACT_LOCK))
     lock.require(place)
     try:
         with store.hold_commit_lock():
-            roll_forward(files, store.newest_commit())
-            store.older_files(store.newest_commit())  # a file that cannot be read fails before any is written
+            finish_steps_of_commit(files, store.read_newest_commit())
+            store.older_files(store.read_newest_commit())  # a file that cannot be read fails before any is written
         files.remove(COMPACTING)
         latest = datetime.fromtimestamp(value["facts"]["last_ns"] // 10**9, UTC)
         if keep_days:
             with store.hold_commit_lock():
-                gone = store.files_older_than((latest - timedelta(days=keep_days)).date())
+                gone = store.find_files_of_dates_before((latest - timedelta(days=keep_days)).date())
                 if gone:
-                    store.commit_change(Change(gone=gone))
+                    store.commit_rewrite(Change(gone=gone))
         end = (latest - lateness).date()
-        for (table, day), paths in sorted(_files_by_date(store.newest_commit() or {}).items()):
+        for (table, day), paths in sorted(_group_files_by_date(store.read_newest_commit() or {}).items()):
             if day < end and len(paths) > 1:
                 done = _compact_date(store, table, day, paths, renames=value.get("renames", True))
                 if done is not None:
@@ -81,11 +81,11 @@ def compact_tables(place: str, lateness: timedelta, keep_days: int) -> Iterator[
         lock.release()
 
 
-def _files_by_date(value: Mapping[str, Any]) -> dict[tuple[str, date], list[str]]:
+def _group_files_by_date(value: Mapping[str, Any]) -> dict[tuple[str, date], list[str]]:
     found: dict[tuple[str, date], list[str]] = {}
     for path, (table, _, _) in sorted(value["sizes"].items()):
-        if date_of(path) != EPOCH:
-            found.setdefault((table, date_of(path)), []).append(path)
+        if parse_date_of_path(path) != EPOCH:
+            found.setdefault((table, parse_date_of_path(path)), []).append(path)
     return found
 
 
@@ -109,7 +109,7 @@ def _compact_date(store: BatchStore, table: str, day: date, paths: list[str], *,
     if any(os.path.dirname(file.path) != partition for file in made):
         raise Failure(f"{store.name}: {partition} has rows of other dates: it was changed")
     with store.hold_commit_lock():
-        value = store.newest_commit() or {}
+        value = store.read_newest_commit() or {}
         sizes = value["sizes"]
         if not set(paths) <= set(sizes):
             return None  # dropped meanwhile
@@ -122,11 +122,11 @@ def _compact_date(store: BatchStore, table: str, day: date, paths: list[str], *,
                     _link_or_copy(files, path, f"{new}/{os.path.basename(path)}")
             files.sync(new)
             swaps.append((new, partition, os.path.basename(made[0].path)))
-        store.commit_change(Change(made, frozenset(paths), swaps))
-    return Compacted(table, day, len(paths), len(made), before, _total_size(made))
+        store.commit_rewrite(Change(made, frozenset(paths), swaps))
+    return Compacted(table, day, len(paths), len(made), before, _sum_file_sizes(made))
 
 
-def _total_size(files: list[WrittenFile]) -> int:
+def _sum_file_sizes(files: list[WrittenFile]) -> int:
     return sum(file.size for file in files)
 
 

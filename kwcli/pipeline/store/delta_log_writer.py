@@ -37,7 +37,7 @@ class DeltaLogs(TableLogs[DeltaTable]):
 
     def _write_log(self, table: str, log: DeltaTable, change: LogChange) -> DeltaTable:
         log.create_write_transaction(
-            self._file_actions(table, change),
+            self._build_file_actions(table, change),
             "append",
             log.schema(),
             ["date"],
@@ -49,7 +49,7 @@ class DeltaLogs(TableLogs[DeltaTable]):
         log.update_incremental()
         return log
 
-    def _file_actions(self, table: str, change: LogChange) -> list[AddAction | RemoveAction]:
+    def _build_file_actions(self, table: str, change: LogChange) -> list[AddAction | RemoveAction]:
         """The actions that the log lacks; for a date that was compacted, they say that no rows have changed."""
         same = {os.path.dirname(path) for path in change.added if os.path.basename(path).startswith(_COMPACT)}
         actions: list[AddAction | RemoveAction] = []

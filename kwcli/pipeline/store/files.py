@@ -229,7 +229,7 @@ class _Synced(io.FileIO):
                 super().close()
 
 
-def local_root(place: str) -> str:
+def require_local_folder(place: str) -> str:
     """The absolute path of the folder that `--out` names. Failure for a URL, where no folder can be swapped whole."""
     scheme, colon, rest = place.partition("://")
     if colon and scheme != "file":

@@ -89,7 +89,7 @@ class IcebergLogs(TableLogs[Table]):
         return rows > 0
 
     def _write_log(self, table: str, log: Table, change: LogChange) -> Table:
-        location = _uri(self._files, table)
+        location = _format_uri(self._files, table)
         gone = {f"{location}/{path}" for path in change.gone}
         with log.transaction() as changing:
             update = changing.update_snapshot({"kw_commit": str(change.commit)})
@@ -103,34 +103,37 @@ class IcebergLogs(TableLogs[Table]):
             old = [one.snapshot_id for one in log.metadata.snapshots]
             if len(old) >= _KEPT:
                 ExpireSnapshots(changing).by_ids(old[: len(old) + 1 - _KEPT]).commit()
-        self._drop_unnamed(table, log)
+        self._delete_unnamed_manifests(table, log)
         return log
 
-    def _drop_unnamed(self, table: str, log: Table) -> None:
+    def _delete_unnamed_manifests(self, table: str, log: Table) -> None:
         """Delete manifests, and lists of manifests, that only dropped snapshots name."""
         before = self._manifests[table]
-        now = {one.snapshot_id: before.get(one.snapshot_id) or _files_of(log, one) for one in log.metadata.snapshots}
+        now = {
+            one.snapshot_id: before.get(one.snapshot_id) or _list_files_of_snapshot(log, one)
+            for one in log.metadata.snapshots
+        }
         for path in frozenset().union(*before.values()) - frozenset().union(*now.values()):
             self._files.unlink(self._relative_path(path))
         self._manifests[table] = now
 
     def _relative_path(self, path: str) -> str:
-        return path.removeprefix(_uri(self._files, ""))
+        return path.removeprefix(_format_uri(self._files, ""))
 
     def _open_log(self, table: str) -> tuple[Table, frozenset[str]]:
         self._files.make_folder(_metadata_folder(table))
         catalog = FolderCatalog(self._files)
         log = catalog.newest_table(table)
-        if log is None or log.metadata.location != _uri(self._files, f"{_FOLDER}/{table}"):
+        if log is None or log.metadata.location != _format_uri(self._files, f"{_FOLDER}/{table}"):
             log = catalog.make_table(table, log)
         _add_later_columns(table, log)
-        self._manifests[table] = {one.snapshot_id: _files_of(log, one) for one in log.metadata.snapshots}
+        self._manifests[table] = {one.snapshot_id: _list_files_of_snapshot(log, one) for one in log.metadata.snapshots}
         named = {self._relative_path(path) for its in self._manifests[table].values() for path in its}
         for name in self._files.names(_metadata_folder(table)):  # what a process that was killed has left
             path = f"{_metadata_folder(table)}/{name}"
             if name.endswith(".avro") and path not in named:
                 self._files.unlink(path)
-        begin = _uri(self._files, f"{table}/")
+        begin = _format_uri(self._files, f"{table}/")
         return log, frozenset(task.file.file_path.removeprefix(begin) for task in log.scan().plan_files())
 
 
@@ -143,24 +146,24 @@ class FolderCatalog(NoopCatalog):
 
     def newest_table(self, table: str) -> Table | None:
         """A table by its newest metadata that is whole; None where there is none."""
-        for number in sorted(self._versions(table), reverse=True):
+        for number in sorted(self._list_metadata_numbers(table), reverse=True):
             data = self._files.read(f"{_metadata_folder(table)}/v{number}.metadata.json") or b""
             try:
                 metadata = TableMetadataUtil.parse_raw(data.decode())
             except (ValueError, ValidationError):
                 continue  # its writer was killed, where a rename is not atomic
-            return self._table_of(table, metadata, number)
+            return self._build_table(table, metadata, number)
         return None
 
     def make_table(self, table: str, before: Table | None) -> Table:
         """A new table without files; the version numbers of a table that was there before go on."""
-        schema = _schema_of(table)
+        schema = _build_iceberg_schema(table)
         time = schema.find_field("time")
         metadata = new_table_metadata(
             schema,
             PartitionSpec(PartitionField(time.field_id, 1000, DayTransform(), "time_day")),
             UNSORTED_SORT_ORDER,
-            _uri(self._files, f"{_FOLDER}/{table}"),
+            _format_uri(self._files, f"{_FOLDER}/{table}"),
             {
                 TableProperties.MANIFEST_MERGE_ENABLED: "true",
                 TableProperties.METADATA_DELETE_AFTER_COMMIT_ENABLED: "true",
@@ -168,9 +171,9 @@ class FolderCatalog(NoopCatalog):
                 TableProperties.DEFAULT_NAME_MAPPING: schema.name_mapping.model_dump_json(),
             },
         )
-        number = 1 if before is None else 1 + max(self._versions(table))
+        number = 1 if before is None else 1 + max(self._list_metadata_numbers(table))
         self._write_metadata(table, metadata, number)
-        return self._table_of(table, metadata, number)
+        return self._build_table(table, metadata, number)
 
     def commit_table(
         self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]
@@ -181,16 +184,16 @@ class FolderCatalog(NoopCatalog):
         metadata = update_table_metadata(table.metadata, updates, metadata_location=table.metadata_location)
         snapshot = metadata.current_snapshot()
         if snapshot is not None:  # the manifests that it has added outlive a power cut before it is there
-            for path in _files_of(table, snapshot, snapshot.snapshot_id):
-                self._files.sync(path.removeprefix(_uri(self._files, "")))
+            for path in _list_files_of_snapshot(table, snapshot, snapshot.snapshot_id):
+                self._files.sync(path.removeprefix(_format_uri(self._files, "")))
         (name,) = table.name()
-        number = 1 + max(self._versions(name))
+        number = 1 + max(self._list_metadata_numbers(name))
         self._write_metadata(name, metadata, number)
         return CommitTableResponse.model_validate(
             {"metadata": metadata, "metadata-location": self._metadata_path(name, number)}
         )
 
-    def _versions(self, table: str) -> list[int]:
+    def _list_metadata_numbers(self, table: str) -> list[int]:
         return [
             int(found[1]) for name in self._files.names(_metadata_folder(table)) if (found := _VERSION.fullmatch(name))
         ]
@@ -202,9 +205,9 @@ class FolderCatalog(NoopCatalog):
         self._files.replace(f"{_metadata_folder(table)}/{_HINT}", str(number).encode())
 
     def _metadata_path(self, table: str, number: int) -> str:
-        return _uri(self._files, f"{_metadata_folder(table)}/v{number}.metadata.json")
+        return _format_uri(self._files, f"{_metadata_folder(table)}/v{number}.metadata.json")
 
-    def _table_of(self, table: str, metadata: TableMetadata, number: int) -> Table:
+    def _build_table(self, table: str, metadata: TableMetadata, number: int) -> Table:
         place = self._metadata_path(table, number)
         return Table((table,), metadata, place, load_file_io(metadata.properties, place), self)
 
@@ -214,7 +217,7 @@ def _metadata_folder(table: str) -> str:
     return f"{_FOLDER}/{table}/metadata"
 
 
-def _uri(files: OutputFolder, path: str) -> str:
+def _format_uri(files: OutputFolder, path: str) -> str:
     """The URI of a path below the folder, as in metadata."""
     return f"file://{files.root}/{path}"
 
@@ -226,15 +229,15 @@ def _add_later_columns(table: str, log: Table) -> None:
     if later:
         with log.update_schema() as update:
             for column in later:
-                update.add_column(column.name, _type_of(column.type, 0))
+                update.add_column(column.name, _choose_iceberg_type(column.type, 0))
 
 
-def _schema_of(table: str) -> Schema:
+def _build_iceberg_schema(table: str) -> Schema:
     """The columns of a table, numbered as pyiceberg numbers them; one that older files lack may be null."""
     columns = ALL_TABLES[table]
     fields = [
         NestedField(
-            *(number, column.name, _type_of(column.type, len(columns) + number)),
+            *(number, column.name, _choose_iceberg_type(column.type, len(columns) + number)),
             required=not column.null and column.since == 1,
         )
         for number, column in enumerate(columns, 1)
@@ -242,13 +245,13 @@ def _schema_of(table: str) -> Schema:
     return assign_fresh_schema_ids(Schema(*fields))
 
 
-def _type_of(word: str, element: int) -> IcebergType:
+def _choose_iceberg_type(word: str, element: int) -> IcebergType:
     if word.startswith("list<"):
         return ListType(element, _TYPES[word[len("list<") : -1]], element_required=False)
     return _TYPES[word]
 
 
-def _files_of(log: Table, snapshot: Snapshot, added_by: int | None = None) -> frozenset[str]:
+def _list_files_of_snapshot(log: Table, snapshot: Snapshot, added_by: int | None = None) -> frozenset[str]:
     """The list of manifests of a snapshot and its manifests; with `added_by` only the manifests of that snapshot."""
     manifests = snapshot.manifests(log.io)
     return frozenset(

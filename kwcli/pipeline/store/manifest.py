@@ -90,7 +90,7 @@ class Manifest(NamedTuple):
         return cls(
             value["kw"],
             value["run"],
-            tuple(CoveredCapture(**{**source, "path": _path_of(source["path"])}) for source in value["sources"]),
+            tuple(CoveredCapture(**{**source, "path": _parse_path(source["path"])}) for source in value["sources"]),
             value["options"],
             {
                 name: WrittenTable(table["rows"], table["bytes"], tuple(table["files"]))
@@ -102,7 +102,7 @@ class Manifest(NamedTuple):
         )
 
 
-def tables_of(written: Iterable[WrittenFile], names: Iterable[str]) -> dict[str, WrittenTable]:
+def group_files_by_table(written: Iterable[WrittenFile], names: Iterable[str]) -> dict[str, WrittenTable]:
     """The tables that the files make up, by name; a table of `names` may have no files."""
     found: dict[str, list[WrittenFile]] = {name: [] for name in names}
     for file in written:
@@ -115,12 +115,12 @@ def tables_of(written: Iterable[WrittenFile], names: Iterable[str]) -> dict[str,
     }
 
 
-def _path_of(form: str | Mapping[str, str]) -> str:
+def _parse_path(form: str | Mapping[str, str]) -> str:
     """A path from its JSON form; bytes that are no text are {"base64": …}. Raises KeyError, TypeError, ValueError."""
     return form if isinstance(form, str) else os.fsdecode(b64decode(form["base64"], validate=True))
 
 
-def as_json_values(value: Any) -> Any:
+def normalize_by_json(value: Any) -> Any:
     """A value after writing and reading it as JSON, so that options can be compared."""
     return orjson.loads(orjson.dumps(value, option=orjson.OPT_SORT_KEYS))
 
@@ -128,7 +128,7 @@ def as_json_values(value: Any) -> Any:
 # Captures that a run leaves out
 
 
-def captures_left_out(manifest: Manifest | None, found: Iterable[SourceLike]) -> tuple[CoveredCapture, ...]:
+def find_captures_left_out(manifest: Manifest | None, found: Iterable[SourceLike]) -> tuple[CoveredCapture, ...]:
     """The captures that the tables cover and that are not among those found now: a run reads them again.
 
     A capture is known by its path: a capture that has grown, or is of another point now, replaces its earlier version.
@@ -139,7 +139,7 @@ def captures_left_out(manifest: Manifest | None, found: Iterable[SourceLike]) ->
     return tuple(source for source in manifest.sources if source.path not in paths)
 
 
-def missing_captures_message(folder: str, lost: Iterable[CoveredCapture]) -> str:
+def explain_missing_captures(folder: str, lost: Iterable[CoveredCapture]) -> str:
     """The message when captures that the tables cover are no longer there."""
     paths = [source.path for source in lost]
     more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""

@@ -23,12 +23,19 @@ from typing import Any, Final
 import orjson
 
 from kwcli import VERSION
-from kwcli.pipeline.store.commits import COMMITS, end_commit, newest_commit
-from kwcli.pipeline.store.files import PARTIAL, Lock, OutputFolder, local_root
-from kwcli.pipeline.store.manifest import FORMAT, CoveredCapture, Manifest, SourceLike, as_json_values, tables_of
+from kwcli.pipeline.store.commits import COMMITS, finish_newest_commit, read_newest_commit
+from kwcli.pipeline.store.files import PARTIAL, Lock, OutputFolder, require_local_folder
+from kwcli.pipeline.store.manifest import (
+    FORMAT,
+    CoveredCapture,
+    Manifest,
+    SourceLike,
+    group_files_by_table,
+    normalize_by_json,
+)
 from kwcli.pipeline.store.staging import CONTROL, STAGING, Staging
 from kwcli.pipeline.tables.columns import ALL_TABLES, TABLES_VERSION
-from kwcli.pipeline.tables.versions import read_file_version, refuse_newer
+from kwcli.pipeline.tables.versions import read_file_version, refuse_newer_tables
 from kwcli.pipeline.tables.write import WrittenFile
 from kwcli.run_environment import Failure
 
@@ -62,7 +69,7 @@ class TableStore:
         try:
             if self.files.names(COMMITS):
                 raise Failure(f"{self.name}: its tables are those of kw pipeline watch: use another folder")
-            mark_folder(self.files)
+            write_folder_mark(self.files)
             self.recovered = recover_run(self.files, self.name)
             self._refuse_foreign_files()
         except BaseException:
@@ -103,8 +110,8 @@ class TableStore:
         return (
             manifest is not None
             and manifest.kw == VERSION
-            and manifest.options == as_json_values(dict(options))
-            and set(manifest.sources) == set(map(_covered_capture, sources))
+            and manifest.options == normalize_by_json(dict(options))
+            and set(manifest.sources) == set(map(_make_covered_capture, sources))
             and self.is_whole(manifest)
             and not self._is_older(manifest)
         )
@@ -142,19 +149,19 @@ class TableStore:
         for name in names:
             self.files.sync_all(f"{staging.tables}/{name}")
         self.files.sync(staging.tables)
-        found = tables_of(listed, names)
+        found = group_files_by_table(listed, names)
         manifest = Manifest(
             VERSION,
             staging.run,
-            tuple(sorted(map(_covered_capture, sources))),
-            as_json_values(dict(options)),
+            tuple(sorted(map(_make_covered_capture, sources))),
+            normalize_by_json(dict(options)),
             found,
-            as_json_values(dict(facts)),
+            normalize_by_json(dict(facts)),
         )
-        self.files.replace(f"{staging.folder}/manifest.json", _to_json(manifest.to_json()))
+        self.files.replace(f"{staging.folder}/manifest.json", _dump_json(manifest.to_json()))
         journal = {"format": FORMAT, "run": staging.run, "tables": names, "tables_version": manifest.version}
-        self.files.replace(JOURNAL, _to_json(journal))
-        put_in_place(self.files, {"run": staging.run, "tables": names})
+        self.files.replace(JOURNAL, _dump_json(journal))
+        put_tables_in_place(self.files, {"run": staging.run, "tables": names})
         self.files.remove(STAGING)
         return manifest
 
@@ -164,13 +171,13 @@ class TableStore:
             self.files.remove(STAGING)
 
 
-def mark_folder(files: OutputFolder) -> None:
+def write_folder_mark(files: OutputFolder) -> None:
     """Write the file that says that a folder is kw's, and in which format."""
     if files.read(MARK) is None:
-        files.replace(MARK, _to_json({"kw": VERSION, "format": FORMAT, "holds": "tables of kw pipeline"}))
+        files.replace(MARK, _dump_json({"kw": VERSION, "format": FORMAT, "holds": "tables of kw pipeline"}))
 
 
-def put_in_place(files: OutputFolder, journal: Mapping[str, Any]) -> None:
+def put_tables_in_place(files: OutputFolder, journal: Mapping[str, Any]) -> None:
     """Put the new tables and the manifest in place, as the journal says; every step may have happened already."""
     staging = Staging(files, journal["run"])
     files.make_folder(staging.old)
@@ -194,7 +201,7 @@ def recover_run(files: OutputFolder, name: str) -> str:
     said = ""
     journal = read_json(files, JOURNAL, name)
     if journal is not None:
-        put_in_place(files, journal)
+        put_tables_in_place(files, journal)
         said = "an interrupted run had finished its tables: they are in place now"
     elif files.names(STAGING):
         said = "the remains of an interrupted run were deleted"
@@ -225,12 +232,12 @@ def refuse_foreign_folder(files: OutputFolder, name: str) -> None:
             raise Failure(f"{name}: not empty ({strange[0]}) and no folder of tables; use another one")
     elif not isinstance(mark.get("format"), int) or mark["format"] > FORMAT:
         raise Failure(f"{name}: written by a later kw ({mark.get('kw')}); use that one, or another folder")
-    found: list[Mapping[str, Any]] = [newest_commit(files) or {}]
+    found: list[Mapping[str, Any]] = [read_newest_commit(files) or {}]
     for path in (MANIFEST, JOURNAL):
         with suppress(Failure):  # its reader tells of a damaged one
             found.append(read_json(files, path, name) or {})
     for value in found:
-        refuse_newer(value.get("tables_version"), name)
+        refuse_newer_tables(value.get("tables_version"), name)
 
 
 def find_older_files(files: OutputFolder, manifest: Manifest, table: str, name: str) -> dict[str, int]:
@@ -262,21 +269,21 @@ def read_json(files: OutputFolder, path: str, name: str) -> dict[str, Any] | Non
 
 def read_manifest(files: OutputFolder, name: str) -> Manifest | None:
     """The manifest of a folder, of its newest commit where it has commits; None without one. Raises Failure."""
-    value = newest_commit(files) or read_json(files, MANIFEST, name)
+    value = read_newest_commit(files) or read_json(files, MANIFEST, name)
     if value is None:
         return None
     try:
-        refuse_newer(value.get("tables_version"), name)
+        refuse_newer_tables(value.get("tables_version"), name)
         return Manifest.from_json(value)
     except (KeyError, TypeError, ValueError):
         raise Failure(f"{name}: {MANIFEST} is damaged; run into another folder") from None
 
 
-def _covered_capture(source: SourceLike) -> CoveredCapture:
+def _make_covered_capture(source: SourceLike) -> CoveredCapture:
     return CoveredCapture(source.point, source.path, source.size, source.fingerprint)
 
 
-def _to_json(value: Mapping[str, Any]) -> bytes:
+def _dump_json(value: Mapping[str, Any]) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
@@ -286,7 +293,7 @@ def os_errors_as_failures(name: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        own = local_root(name)
+        own = require_local_folder(name)
         elsewhere = isinstance(error.filename, str) and not f"{error.filename}/".startswith(f"{own}/")
         raise Failure(f"{error.filename if elsewhere else name}: {(error.strerror or str(error)).lower()}") from None
 
@@ -294,7 +301,7 @@ def os_errors_as_failures(name: str) -> Iterator[None]:
 @contextmanager
 def open_store(place: str, files: type[OutputFolder] = OutputFolder) -> Iterator[TableStore]:
     """The store of a folder, for one run. Raises Failure."""
-    store = TableStore(files(local_root(place)), place)
+    store = TableStore(files(require_local_folder(place)), place)
     with os_errors_as_failures(place):
         store.open()
         try:
@@ -319,7 +326,7 @@ def find_tables(place: str) -> tuple[str, Manifest]:
 
     Raises Failure where there are no tables, and where they cannot be read.
     """
-    files = OutputFolder(local_root(place))
+    files = OutputFolder(require_local_folder(place))
     with os_errors_as_failures(place):
         if not files.exists(""):
             raise Failure(f"{place}: no such folder")
@@ -327,22 +334,22 @@ def find_tables(place: str) -> tuple[str, Manifest]:
         if not files.exists(MARK):
             raise Failure(f"{place}: no tables; kw pipeline run makes them")
         refuse_foreign_folder(files, place)
-        _wait_whole(files, place)
+        _wait_for_whole_tables(files, place)
         manifest = read_manifest(files, place)
         if manifest is None:
             raise Failure(f"{place}: no tables yet; the run that was to make them has not ended")
         until = time.monotonic() + _PATIENCE_S
-        while (problem := _find_problem(files, manifest)) is not None:
+        while (problem := _find_problem_of_files(files, manifest)) is not None:
             # Between a commit and its files in their places there is a moment.
             if not files.names(COMMITS) or time.monotonic() > until:
                 raise Failure(f"{place}: {problem}; the same kw pipeline run makes it again")
-            end_commit(files)
+            finish_newest_commit(files)
             time.sleep(_LOOK_S)
             manifest = read_manifest(files, place) or manifest
     return files.root, manifest
 
 
-def _find_problem(files: OutputFolder, manifest: Manifest) -> str | None:
+def _find_problem_of_files(files: OutputFolder, manifest: Manifest) -> str | None:
     """What is wrong with the files of the tables, in words; None: nothing."""
     for name, table in manifest.tables.items():
         size = 0
@@ -355,7 +362,7 @@ def _find_problem(files: OutputFolder, manifest: Manifest) -> str | None:
     return None
 
 
-def _wait_whole(files: OutputFolder, place: str) -> None:
+def _wait_for_whole_tables(files: OutputFolder, place: str) -> None:
     """Wait until no run is putting its tables in place; a run that was killed there is finished."""
     until = time.monotonic() + _PATIENCE_S
     while files.exists(JOURNAL):

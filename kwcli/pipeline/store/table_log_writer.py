@@ -40,7 +40,7 @@ class TableLogs(ABC, Generic[Log]):
         self._known: dict[str, tuple[Log, frozenset[str]]] = {}
         self._commit = 0  # the commit that `_known` is of
 
-    def follow_commit(self, value: Mapping[str, Any]) -> None:
+    def apply_commit_to_logs(self, value: Mapping[str, Any]) -> None:
         """Bring the logs to the state of a commit. Raises OSError; then the next start does it."""
         if value["commit"] != self._commit + 1:  # another process may have committed meanwhile
             self._known.clear()
@@ -49,7 +49,7 @@ class TableLogs(ABC, Generic[Log]):
             wanted[table][path.removeprefix(f"{table}/")] = (rows, size)
         try:
             for table, its in wanted.items():
-                self._follow_table(table, its, value["commit"])
+                self._apply_commit_to_log(table, its, value["commit"])
         except Exception as problem:
             self._known.clear()
             if not isinstance(problem, (*self.errors, OSError)):
@@ -58,7 +58,7 @@ class TableLogs(ABC, Generic[Log]):
             raise OSError(errno.EIO, text, self._files.root) from None
         self._commit = value["commit"]
 
-    def _follow_table(self, table: str, wanted: Mapping[str, tuple[int, int]], commit: int) -> None:
+    def _apply_commit_to_log(self, table: str, wanted: Mapping[str, tuple[int, int]], commit: int) -> None:
         log, known = self._known.get(table) or self._open_log(table)
         its = frozenset(path for path, (rows, _) in wanted.items() if self._is_logged(rows))
         if its != known:

@@ -13,10 +13,10 @@ import orjson
 from decoders.exchanges.exchange_fields import EXCHANGE_FIELDS, KEYS, names_below
 from decoders.schema.json_form import cell_json
 
-__all__ = ["COLUMN_PARTS", "NOTED", "SERVER", "column_values", "value_of_columns"]
+__all__ = ["COLUMN_PARTS", "NOTED", "SERVER", "join_columns_into_attribute", "split_attribute_into_columns"]
 
 
-def _part_of(key: str, column: str) -> str | None:
+def _part_in_column(key: str, column: str) -> str | None:
     """The part of a key that a column has; None for the whole value."""
     below = names_below(key) or ()
     its = {f"{key}_{part}": part for part in below} | {f"{part}_{key}": part for part in below}
@@ -26,7 +26,7 @@ def _part_of(key: str, column: str) -> str | None:
 SERVER: Final = "server"
 # Key of the record → its columns, each with the part of the key that it has.
 COLUMN_PARTS: Final[dict[str, tuple[tuple[str, str | None], ...]]] = {
-    row.name: tuple((column, _part_of(row.name, column)) for column in row.columns)
+    row.name: tuple((column, _part_in_column(row.name, column)) for column in row.columns)
     for row in EXCHANGE_FIELDS
     if row.columns and row.shape is not None
 }
@@ -36,18 +36,18 @@ NOTED: Final = tuple(
 )
 
 
-def column_values(key: str, value: Any) -> list[Any]:
+def split_attribute_into_columns(key: str, value: Any) -> list[Any]:
     """The values of the columns of a key; `value` is None where the record does not have it."""
-    if _is_flag(key):
+    if _is_flag_attribute(key):
         return [value is not None]
-    return [_cell(value if part is None or value is None else value.get(part)) for _, part in COLUMN_PARTS[key]]
+    return [_encode_cell(value if part is None or value is None else value.get(part)) for _, part in COLUMN_PARTS[key]]
 
 
-def value_of_columns(key: str, row: Mapping[str, Any]) -> Any:
+def join_columns_into_attribute(key: str, row: Mapping[str, Any]) -> Any:
     """The value of a key, from the columns that it has in a row of the table; None where the record did not have it."""
-    if _is_flag(key):
+    if _is_flag_attribute(key):
         return row[COLUMN_PARTS[key][0][0]] or None
-    found = {part: _value(row[column]) for column, part in COLUMN_PARTS[key]}
+    found = {part: _decode_cell(row[column]) for column, part in COLUMN_PARTS[key]}
     if None in found:
         return found[None]
     if all(value is None for value in found.values()):
@@ -55,16 +55,16 @@ def value_of_columns(key: str, row: Mapping[str, Any]) -> Any:
     return found if "required" in KEYS[key] else {part: value for part, value in found.items() if value is not None}
 
 
-def _cell(value: Any) -> Any:
+def _encode_cell(value: Any) -> Any:
     """A value as a cell has it: a text that is no UTF-8 as the JSON of its JSON form."""
     return orjson.dumps(value).decode() if isinstance(value, dict) else value
 
 
-def _value(cell: Any) -> Any:
-    """The value of which `_cell` made a cell."""
+def _decode_cell(cell: Any) -> Any:
+    """The value of which `_encode_cell` made a cell."""
     return cell_json(cell) if isinstance(cell, str) else cell
 
 
-def _is_flag(key: str) -> bool:
+def _is_flag_attribute(key: str) -> bool:
     """Whether a key is there only where it is so."""
     return KEYS[key].get("const") is True

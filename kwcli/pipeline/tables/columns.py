@@ -76,25 +76,25 @@ _CLIENT, _BROKER, _NUMBER = (_ATTRIBUTES[name] for name in ("client", "broker", 
 _SOFTWARE: Final = tuple(_ATTRIBUTES[f"client_software_{part}"] for part in ("name", "version"))
 
 
-def _of_exchange(*names: str) -> tuple[TableColumn, ...]:
+def _parse_attribute_columns(*names: str) -> tuple[TableColumn, ...]:
     return tuple(_ATTRIBUTES[name] for name in names)
 
 
 EXCHANGES: Final[tuple[TableColumn, ...]] = (
-    *_of_exchange("kind", "schema", "time", "time_ns", "request_end_ns", "response_ns", "response_end_ns"),
-    *_of_exchange("latency_ms", "duration_ms"),
+    *_parse_attribute_columns("kind", "schema", "time", "time_ns", "request_end_ns", "response_ns", "response_end_ns"),
+    *_parse_attribute_columns("latency_ms", "duration_ms"),
     *(_POINT, _CLIENT, _BROKER, *_ADDRESSES, _NUMBER, _BEGAN),
-    *_of_exchange("place", "api_key", "api", "api_version", "correlation_id", "client_id"),
-    *_of_exchange("request_size", "response_size", "status", "reason"),
-    *_of_exchange("error_codes", "error_names", "error_paths", "error_topics", "error_expected"),
-    *_of_exchange("closed", "retransmitted", "envelope"),
-    *_of_exchange("undecoded_side", "undecoded_reason", "undecoded_path", "undecoded_offset"),
-    *_of_exchange("request_layout", "response_layout"),
-    *(*_SOFTWARE, *_of_exchange("user", "mechanism")),
+    *_parse_attribute_columns("place", "api_key", "api", "api_version", "correlation_id", "client_id"),
+    *_parse_attribute_columns("request_size", "response_size", "status", "reason"),
+    *_parse_attribute_columns("error_codes", "error_names", "error_paths", "error_topics", "error_expected"),
+    *_parse_attribute_columns("closed", "retransmitted", "envelope"),
+    *_parse_attribute_columns("undecoded_side", "undecoded_reason", "undecoded_path", "undecoded_offset"),
+    *_parse_attribute_columns("request_layout", "response_layout"),
+    *(*_SOFTWARE, *_parse_attribute_columns("user", "mechanism")),
     _column(
         "topics", "list<string>", "topics it is about, each once; the id of one whose name the capture had not shown"
     ),
-    *_of_exchange("topic_ids", "topic_names"),
+    *_parse_attribute_columns("topic_ids", "topic_names"),
     _column("groups", "list<string>", "groups it is about, each once"),
     _nullable("batches", "int64", "record batches produced or fetched; null where there are none"),
     _nullable("records", "int64", "records in them"),
@@ -107,15 +107,15 @@ EXCHANGES: Final[tuple[TableColumn, ...]] = (
         "int64",
         "latency of what waited: a fetch for records in vain (inferred), a member for its group",
     ),
-    *_of_exchange("fetch_session_id", "fetch_session_epoch", "fetch_session_incremental"),
+    *_parse_attribute_columns("fetch_session_id", "fetch_session_epoch", "fetch_session_incremental"),
     _column("source_file", "string", "capture with the first packet (of the request, or of a response without one)"),
-    *_of_exchange("request_packet", "request_packet_end"),
+    *_parse_attribute_columns("request_packet", "request_packet_end"),
     _nullable("request_end_file", "string", "where that is another file than `source_file`: its name"),
-    *_of_exchange("response_packet"),
+    *_parse_attribute_columns("response_packet"),
     _nullable("response_file", "string", "where that is another file than `source_file`: its name"),
-    *_of_exchange("response_packet_end"),
+    *_parse_attribute_columns("response_packet_end"),
     _nullable("response_end_file", "string", "where that is another file than `source_file`: its name"),
-    *_of_exchange("request_body", "response_body"),
+    *_parse_attribute_columns("request_body", "response_body"),
     _nullable(
         *("further_keys", "string"),
         "what else the exchange record says (`tls`, `undecoded`, `envelope` …), as JSON; only with `--bodies`",

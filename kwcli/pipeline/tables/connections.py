@@ -63,7 +63,7 @@ class ConnectionColumns:
         return pa.RecordBatch.from_arrays([made[name] for name in ENDED.names], schema=ENDED)
 
 
-def read_ended(row: Mapping[str, Any], number: int) -> Ended:
+def read_connection_end(row: Mapping[str, Any], number: int) -> Ended:
     """The end of a connection, made from its row; `number` is the number of the connection for people."""
     info = ConnectionInfo(number, row["client"], row["broker"], row["connection_began_ns"], Topics())
     name, version = (_text_of(row[f"client_software_{part}"]) for part in ("name", "version"))
@@ -84,7 +84,7 @@ def _text_of(cell: str | None) -> str | None:
     return None if cell is None else text_of_cell(cell)
 
 
-# Columns that `read_ended` reads.
+# Columns that `read_connection_end` reads.
 ENDED_COLUMNS: Final = (
     *("client", "broker", "connection_began_ns", "client_id", "client_software_name", "client_software_version"),
     *("user", "mechanism", *_PLAIN),

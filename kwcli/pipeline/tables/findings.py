@@ -17,14 +17,14 @@ from kwcli.pipeline.tables.schemas import SCHEMAS, TYPES
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
 
-__all__ = ["findings_batch"]
+__all__ = ["build_findings_batch"]
 
 _SCHEMA: Final = SCHEMAS["findings"]
 # Columns that are made of something else than the key of the same name.
 _MADE: Final = frozenset({"kind", "schema", "time", "time_ns", "batch", "first_ns", "last_ns", "evidence"})
 
 
-def findings_batch(found: Sequence[tuple[int, Row]], batch: int) -> pa.RecordBatch:
+def build_findings_batch(found: Sequence[tuple[int, Row]], batch: int) -> pa.RecordBatch:
     """Pairs of the beginning of a date, in ns, and a finding of that date in, rows of the table out."""
     columns: dict[str, list[Any]] = {name: [] for name in _SCHEMA.names if name != "time"}
     for day_ns, row in found:
@@ -39,13 +39,13 @@ def findings_batch(found: Sequence[tuple[int, Row]], batch: int) -> pa.RecordBat
             "evidence": orjson.dumps(row["evidence"]).decode(),
         }
         for name, its in columns.items():
-            its.append(made[name] if name in _MADE else _cells_of(row.get(name)))
+            its.append(made[name] if name in _MADE else _to_cells(row.get(name)))
     arrays = {name: pa.array(its, _SCHEMA.field(name).type) for name, its in columns.items()}
     arrays["time"] = pc.divide(arrays["time_ns"], 1000).cast(TYPES["timestamp"])
     return pa.RecordBatch.from_arrays([arrays[name] for name in _SCHEMA.names], schema=_SCHEMA)
 
 
-def _cells_of(value: Any) -> Any:
+def _to_cells(value: Any) -> Any:
     if isinstance(value, str):
         return cell_text(value)
-    return [_cells_of(each) for each in value] if isinstance(value, list) else value
+    return [_to_cells(each) for each in value] if isinstance(value, list) else value

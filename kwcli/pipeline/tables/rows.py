@@ -32,9 +32,9 @@ from decoders.protocol_facts.keys import FETCH
 from decoders.schema.json_form import cell_text
 from decoders.wire.deferred_json import json_pieces
 from decoders.wire.primitives import uuid_text
-from kwcli.pipeline.tables.attribute_columns import COLUMN_PARTS, NOTED, SERVER, column_values
+from kwcli.pipeline.tables.attribute_columns import COLUMN_PARTS, NOTED, SERVER, split_attribute_into_columns
 from kwcli.pipeline.tables.schemas import OWN, PARTITION, ROWS, TYPES
-from kwcli.pipeline.tables.topic_partitions import NAMES, Partition, SingleTopic, partitions_of
+from kwcli.pipeline.tables.topic_partitions import NAMES, Partition, SingleTopic, read_partitions_of_exchange
 from kwcli.reading.capture_sources import escape_non_utf8
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ NUMBER_BITS: Final = 40
 Arrays = dict[str, pa.Array]
 
 
-def build_batch(
+def build_row_batch(
     point: str,
     files: Sequence[str],
     rows: list[tuple[Any, ...]],
@@ -89,19 +89,19 @@ def build_batch(
     given = columns[len(_PLACES) :]
     arrays = {name: pa.array(given[n], ROWS.field(name).type) for n, name in enumerate(_PLAIN)}
     for names, pool in ((_CLIENT, "client"), (_TOPICS, "topics"), (_RARE, "rare"), (_SERVER, "server")):
-        arrays |= _spread(names, pools[pool], at[pool])
+        arrays |= _take_pool_columns(names, pools[pool], at[pool])
     arrays["groups"] = pa.array(pools["groups"], TYPES["list<string>"]).take(at["groups"])
-    arrays |= _of_connections(infos, at["connection"])
-    arrays |= _of_api_readers(api_readers, at["api_reader"])
-    runs = _spread(("direction", "size", "run_reason", "detail"), pools["run"], at["run"], _RUN_TYPES)
+    arrays |= _build_connection_columns(infos, at["connection"])
+    arrays |= _build_api_columns(api_readers, at["api_reader"])
+    runs = _take_pool_columns(("direction", "size", "run_reason", "detail"), pools["run"], at["run"], _RUN_TYPES)
     is_run = pc.is_valid(at["run"])
     arrays["reason"] = pc.coalesce(arrays["reason"], runs.pop("run_reason"))
     arrays |= runs
     arrays["kind"] = pc.if_else(is_run, "skipped", "exchange")
     arrays["schema"] = pa.repeat(pa.scalar(SCHEMA, pa.int32()), count)
     arrays["point"] = pa.repeat(pa.scalar(point, pa.string()), count)
-    _times(arrays)
-    _packets(arrays, files)
+    _add_time_columns(arrays)
+    _add_packet_columns(arrays, files)
     arrays["partitions"] = _partitions(given[len(_PLAIN)], parts)
     return pa.RecordBatch.from_arrays([arrays[field.name] for field in ROWS], schema=ROWS)
 
@@ -109,7 +109,7 @@ def build_batch(
 _RUN_TYPES: Final = {"direction": pa.string(), "size": pa.int64(), "run_reason": pa.string(), "detail": pa.string()}
 
 
-def _spread(
+def _take_pool_columns(
     names: Sequence[str], pool: list[Any], at: pa.Array, types: Mapping[str, pa.DataType] | None = None
 ) -> Arrays:
     """The columns `names`: each row has the values of the pool at its place in `at`."""
@@ -127,7 +127,7 @@ def split_address(address: str) -> tuple[str, int]:
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
-def _of_connections(infos: list[ConnectionInfo], at: pa.Array) -> Arrays:
+def _build_connection_columns(infos: list[ConnectionInfo], at: pa.Array) -> Arrays:
     clients = [split_address(one.client) for one in infos]
     brokers = [split_address(one.broker) for one in infos]
     columns: dict[str, list[Any]] = {
@@ -143,7 +143,7 @@ def _of_connections(infos: list[ConnectionInfo], at: pa.Array) -> Arrays:
     return {name: pa.array(values, ROWS.field(name).type).take(at) for name, values in columns.items()}
 
 
-def _of_api_readers(api_readers: list[ApiReader], at: pa.Array) -> Arrays:
+def _build_api_columns(api_readers: list[ApiReader], at: pa.Array) -> Arrays:
     columns: dict[str, list[Any]] = {
         "api_key": [api_reader.key for api_reader in api_readers],
         "api": [api_reader.name for api_reader in api_readers],
@@ -152,22 +152,22 @@ def _of_api_readers(api_readers: list[ApiReader], at: pa.Array) -> Arrays:
     return {name: pa.array(values, ROWS.field(name).type).take(at) for name, values in columns.items()}
 
 
-def _times(arrays: Arrays) -> None:
+def _add_time_columns(arrays: Arrays) -> None:
     """Add the columns time, latency and duration: the arithmetic of the exchange record, a column at a time."""
     begun, sent, answered, ended = (
         arrays[name] for name in ("time_ns", "request_end_ns", "response_ns", "response_end_ns")
     )
     arrays["time"] = pc.divide(begun, 1000).cast(TYPES["timestamp"])
-    arrays["latency_ms"] = _ms(pc.subtract(answered, sent))
+    arrays["latency_ms"] = _ns_to_ms(pc.subtract(answered, sent))
     whole = pc.if_else(pc.is_valid(sent), ended, pa.scalar(None, pa.int64()))
-    arrays["duration_ms"] = _ms(pc.subtract(whole, begun))
+    arrays["duration_ms"] = _ns_to_ms(pc.subtract(whole, begun))
 
 
-def _ms(ns: pa.Array) -> pa.Array:
+def _ns_to_ms(ns: pa.Array) -> pa.Array:
     return pc.divide(ns.cast(pa.float64(), safe=False), 1e6)
 
 
-def _packets(arrays: Arrays, files: Sequence[str]) -> None:
+def _add_packet_columns(arrays: Arrays, files: Sequence[str]) -> None:
     """Split the packet numbers into the numbers in their files and the columns with the files' names."""
     names = pa.array([*map(escape_non_utf8, files), ""], pa.string())
     numbers, places = {}, {}
@@ -227,7 +227,7 @@ TEXTS_MAX: Final = 100_000
 # The rare columns of an exchange with nothing out of the ordinary, as most are.
 ORDINARY: Final[tuple[Any, ...]] = (
     *(None, [], [], [], [], [], None, None, None, None, None, None),
-    *(value for key in NOTED for value in column_values(key, None)),
+    *(value for key in NOTED for value in split_attribute_into_columns(key, None)),
 )
 
 
@@ -285,9 +285,9 @@ class ExchangeColumns:
         self._bodies = bodies
         self._kinds: dict[int, ApiContents] = {}
         self._texts: dict[str, str] = {}
-        self._empty()
+        self._begin_batch()
 
-    def _empty(self) -> None:
+    def _begin_batch(self) -> None:
         self._rows: list[tuple[Any, ...]] = []
         self._parts: list[Partition] = []
         self._body_size = 0
@@ -315,13 +315,13 @@ class ExchangeColumns:
     def add(self, settled: Settled) -> None:
         """Add an exchange or a skipped run."""
         if settled.kind == "exchange":
-            self._add(settled)
+            self._add_exchange(settled)
         else:
-            self._skip(settled)
+            self._add_skipped_run(settled)
 
     def batch(self) -> pa.RecordBatch:
         """The rows added since the last batch."""
-        made = build_batch(
+        made = build_row_batch(
             self.point,
             self.files,
             self._rows,
@@ -330,10 +330,10 @@ class ExchangeColumns:
             api_readers=self._api_readers.values,
             pools={name: pool.values for name, pool in self._pools.items()},
         )
-        self._empty()
+        self._begin_batch()
         return made
 
-    def _add(self, exchange: Exchange) -> None:
+    def _add_exchange(self, exchange: Exchange) -> None:
         exchange.read_sides()
         key, api_reader, failed = exchange.api_key, exchange.api_reader, exchange.failed
         status = "undecoded" if failed and exchange.outcome == "complete" else exchange.outcome
@@ -344,7 +344,7 @@ class ExchangeColumns:
         software = exchange.client_software
         name, version = (software["name"], software["version"]) if software else (None, None)
         who = (exchange.client_id, name, version, exchange.user, exchange.mechanism)
-        bodies = _NO_BODIES if self._bodies is None else self._bodies_of(exchange, self._bodies)
+        bodies = _NO_BODIES if self._bodies is None else self._dump_bodies(exchange, self._bodies)
         info, connections_at, api_readers_at, clients_at = (
             exchange.connection_info,
             self._connections.at,
@@ -357,12 +357,12 @@ class ExchangeColumns:
                 api_readers_at[api_reader]
                 if api_reader in api_readers_at
                 else self._api_readers.place(api_reader, api_reader),
-                clients_at[who] if who in clients_at else self._client(who),
+                clients_at[who] if who in clients_at else self._pool_client(who),
                 topics,
                 groups,
-                self._rare_of(exchange) if unusual else 0,
+                self._pool_rare_values(exchange) if unusual else 0,
                 None,
-                self._server_of(exchange.extra[SERVER]) if exchange.extra and SERVER in exchange.extra else 0,
+                self._pool_server_times(exchange.extra[SERVER]) if exchange.extra and SERVER in exchange.extra else 0,
                 exchange.time_ns,
                 exchange.request_end_ns,
                 exchange.response_ns,
@@ -390,22 +390,22 @@ class ExchangeColumns:
         contents: Sequence[Any] = _NOTHING
         waits: tuple[Any, ...] = _NO_WAIT
         throttle = None
-        kind = self._kinds.get(key) or self._kind(key)
+        kind = self._kinds.get(key) or self._find_contents_of_api(key)
         parts, sole = _NO_PARTS, None
         if self._partitions and kind.places:
             sole = kind.sole.read(exchange, self._cell_of) if kind.sole else None
             if sole is None:
-                parts = partitions_of(exchange, self._cell_of)
+                parts = read_partitions_of_exchange(exchange, self._cell_of)
                 self._parts += parts
                 count = len(parts)
         if sole is not None:
             self._parts.append(sole)
             count = 1
-            topics = self._topic(sole[0])
+            topics = self._pool_topic(sole[0])
             if sole[_BYTES]:
                 contents = sole[_BATCHES:_BYTES_END]
         elif kind.topics:
-            topics = self._topics_of(exchange)
+            topics = self._pool_topics_of_exchange(exchange)
         if kind.groups:
             found = tuple(dict.fromkeys(map(self._cell_of, _groups(exchange))))
             groups = self._groups.place(found, found) if found else 0
@@ -415,19 +415,19 @@ class ExchangeColumns:
         if kind.throttles and view.__class__ is dict:
             throttle = view.get("throttle_time_ms") or None
         if kind.waits:
-            waits = _waits(exchange)
+            waits = _read_waits(exchange)
         return topics, groups, count, contents, throttle, waits
 
-    def _skip(self, run: Skipped) -> None:
+    def _add_skipped_run(self, run: Skipped) -> None:
         at = self._runs.place(run, (run.direction, run.size, run.reason, run.detail))
         at_connection = self._connections.place(run.connection_info, run.connection_info)
         self._rows.append((at_connection, None, None, None, None, None, at, None, run.time_ns, *_REST))
 
-    def _kind(self, key: int) -> ApiContents:
+    def _find_contents_of_api(self, key: int) -> ApiContents:
         kind = self._kinds[key] = ApiContents(key)
         return kind
 
-    def _client(self, who: tuple[str | None, ...]) -> int:
+    def _pool_client(self, who: tuple[str | None, ...]) -> int:
         return self._clients.place(who, tuple(None if text is None else self._cell_of(text) for text in who))
 
     def _cell_of(self, text: str) -> str:
@@ -438,12 +438,12 @@ class ExchangeColumns:
             found = self._texts[text] = cell_text(text)
         return found
 
-    def _topic(self, name: str) -> int:
+    def _pool_topic(self, name: str) -> int:
         """The place of one topic, given by name, in the pool of topics."""
         at = self._topics.at.get(name)
         return self._topics.place(name, ((name,), (), ())) if at is None else at
 
-    def _topics_of(self, exchange: Exchange) -> int:
+    def _pool_topics_of_exchange(self, exchange: Exchange) -> int:
         names = tuple(_topics(exchange))
         ids: dict[Any, None] = {}
         for side in SIDES:
@@ -476,7 +476,7 @@ class ExchangeColumns:
         size = sum(part[_BYTES] or 0 for part in parts)
         return (batches, records, size) if size else _NOTHING
 
-    def _rare_of(self, exchange: Exchange) -> int:
+    def _pool_rare_values(self, exchange: Exchange) -> int:
         codes, expected = exchange.error_codes or (), exchange.api_reader.expected
         failed, early, extra = exchange.failed, exchange.early or {}, exchange.extra or {}
         side = reason = path = offset = None
@@ -496,27 +496,27 @@ class ExchangeColumns:
             offset,
             early.get("request"),
             early.get("response"),
-            *(value for key in NOTED for value in column_values(key, extra.get(key))),
+            *(value for key in NOTED for value in split_attribute_into_columns(key, extra.get(key))),
         )
         at = len(self._rare.values)
         self._rare.values.append(value)
         return at
 
-    def _server_of(self, said: Mapping[str, Any]) -> int:
+    def _pool_server_times(self, said: Mapping[str, Any]) -> int:
         """The place of an exchange's times from a request log in the pool of servers."""
-        value = ("log", *(None if each is None else float(each) for each in column_values(SERVER, said)))
+        value = ("log", *(None if each is None else float(each) for each in split_attribute_into_columns(SERVER, said)))
         return self._servers.place(value, value)
 
-    def _bodies_of(self, exchange: Exchange, options: Options) -> list[str | None]:
+    def _dump_bodies(self, exchange: Exchange, options: Options) -> list[str | None]:
         record = exchange_json(exchange, options)
-        texts = [None if record[side] is None else _body_text(record[side]) for side in SIDES]
+        texts = [None if record[side] is None else _dump_body(record[side]) for side in SIDES]
         further = {name: value for name, value in record.items() if name not in _HAVE_COLUMNS}
-        texts.append(_body_text(further) if further else None)
+        texts.append(_dump_body(further) if further else None)
         self._body_size += sum(len(text) for text in texts if text is not None)
         return texts
 
 
-def _body_text(body: Any) -> str:
+def _dump_body(body: Any) -> str:
     """The JSON of a body; BODY_CUT for a body that is too long for a cell."""
     parts: list[bytes] = []
     left = BODY_TEXT_MAX
@@ -528,7 +528,7 @@ def _body_text(body: Any) -> str:
     return b"".join(parts).decode()
 
 
-def _waits(exchange: Exchange) -> tuple[Any, ...]:
+def _read_waits(exchange: Exchange) -> tuple[Any, ...]:
     """How long a fetch may wait and did, and its session; how long a member waited for its group."""
     if exchange.api_key in GATHERINGS:
         return None, None, waited_ns(exchange), None, None, None

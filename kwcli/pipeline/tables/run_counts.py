@@ -86,7 +86,7 @@ class RunCounts:
             self._count_exchanges(both.filter(pc.invert(pc.or_(runs, logged))))
             self._count_skipped(both.filter(runs))
 
-    def add_connections(self, rows: pa.RecordBatch) -> None:
+    def count_connections(self, rows: pa.RecordBatch) -> None:
         """Count rows of the table `connections`."""
         import pyarrow.compute as pc
 

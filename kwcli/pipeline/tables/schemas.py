@@ -9,7 +9,7 @@ import pyarrow as pa
 from kwcli.pipeline.tables.columns import ALL_TABLES, CONNECTIONS, EXCHANGES, SKIPPED, TOPIC_PARTITIONS, TableColumn
 
 
-def _list_of(of: pa.DataType) -> pa.DataType:
+def _make_list_type(of: pa.DataType) -> pa.DataType:
     return pa.list_(pa.field("element", of, nullable=True))
 
 
@@ -21,18 +21,18 @@ TYPES: Final[dict[str, pa.DataType]] = {
     "int64": pa.int64(),
     "double": pa.float64(),
     "timestamp": pa.timestamp("us", tz="UTC"),
-    "list<int32>": _list_of(pa.int32()),
-    "list<string>": _list_of(pa.string()),
-    "list<bool>": _list_of(pa.bool_()),
+    "list<int32>": _make_list_type(pa.int32()),
+    "list<string>": _make_list_type(pa.string()),
+    "list<bool>": _make_list_type(pa.bool_()),
 }
 
 
-def schema_of(columns: tuple[TableColumn, ...]) -> pa.Schema:
+def build_table_schema(columns: tuple[TableColumn, ...]) -> pa.Schema:
     """The schema of a table."""
     return pa.schema([pa.field(column.name, TYPES[column.type], nullable=column.null) for column in columns])
 
 
-SCHEMAS: Final[dict[str, pa.Schema]] = {name: schema_of(columns) for name, columns in ALL_TABLES.items()}
+SCHEMAS: Final[dict[str, pa.Schema]] = {name: build_table_schema(columns) for name, columns in ALL_TABLES.items()}
 
 # Columns of topic_partitions that are the exchange's, and those that are a partition's own.
 _FIRST_OWN: Final = SCHEMAS["topic_partitions"].get_field_index("topic")
@@ -53,4 +53,4 @@ ROWS: Final = pa.schema(
         *(pa.field(column.name, TYPES[column.type], nullable=True) for column in RUN),
     ]
 )
-ENDED: Final = schema_of(CONNECTIONS)
+ENDED: Final = build_table_schema(CONNECTIONS)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from kwcli.pipeline.tables.schemas import OWN, SCHEMAS, SHARED
 
-__all__ = ["EPOCH", "split_by_date", "split_by_table", "topic_partition_rows"]
+__all__ = ["EPOCH", "flatten_topic_partitions", "split_by_date", "split_by_table"]
 
 _DAY_NS: Final = 86_400 * 10**9
 EPOCH: Final = date(1970, 1, 1)
@@ -22,24 +22,24 @@ def split_by_table(rows: pa.RecordBatch, tables: Collection[str]) -> Iterator[tu
     runs = pc.equal(rows.column("kind"), "skipped")
     mixed = bool(pc.any(runs).as_py())
     if mixed and "skipped" in tables:
-        yield "skipped", _as_table("skipped", rows.filter(runs))
+        yield "skipped", _select_columns_of_table("skipped", rows.filter(runs))
     exchanges = rows.filter(pc.invert(runs)) if mixed else rows
     if not exchanges.num_rows:
         return
     if "exchanges" in tables:
-        yield "exchanges", _as_table("exchanges", exchanges)
+        yield "exchanges", _select_columns_of_table("exchanges", exchanges)
     if "topic_partitions" in tables:
-        partitions = topic_partition_rows(exchanges)
+        partitions = flatten_topic_partitions(exchanges)
         if partitions.num_rows:
             yield "topic_partitions", partitions
 
 
-def _as_table(name: str, rows: pa.RecordBatch) -> pa.RecordBatch:
+def _select_columns_of_table(name: str, rows: pa.RecordBatch) -> pa.RecordBatch:
     schema = SCHEMAS[name]
     return pa.RecordBatch.from_arrays([rows.column(column) for column in schema.names], schema=schema)
 
 
-def topic_partition_rows(exchanges: pa.RecordBatch) -> pa.RecordBatch:
+def flatten_topic_partitions(exchanges: pa.RecordBatch) -> pa.RecordBatch:
     """A row for each partition of each exchange."""
     lists = exchanges.column("partitions")
     parents, parts = pc.list_parent_indices(lists), lists.flatten()

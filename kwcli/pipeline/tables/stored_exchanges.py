@@ -25,8 +25,8 @@ from decoders.messages.read_ndjson import TOLD_MAX
 from decoders.schema.json_form import cell_json
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.report.read_tables import Tables
-from kwcli.pipeline.tables.attribute_columns import NOTED, value_of_columns
-from kwcli.pipeline.tables.connections import ENDED_COLUMNS, read_ended
+from kwcli.pipeline.tables.attribute_columns import NOTED, join_columns_into_attribute
+from kwcli.pipeline.tables.connections import ENDED_COLUMNS, read_connection_end
 from kwcli.pipeline.tables.rows import BODY_CUT
 from kwcli.pipeline.tables.schemas import SCHEMAS
 from kwcli.run_environment import Failure
@@ -34,7 +34,7 @@ from kwcli.run_environment import Failure
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Settled
 
-__all__ = ["ConnectionKey", "StoredExchanges", "StoredRowReader", "number_connections", "read_ends"]
+__all__ = ["ConnectionKey", "StoredExchanges", "StoredRowReader", "number_connections", "read_connection_ends"]
 
 # Point, client, broker, time of the first packet.
 ConnectionKey = tuple[str, str, str, int]
@@ -72,15 +72,17 @@ class StoredRowReader:
     def read(self, row: dict[str, Any]) -> Settled:
         """The exchange or skipped run of a row. Raises DecodeError where kw has not written the row."""
         if row["kind"] == "skipped":
-            return self._records.read({**row, "time": rfc3339(row["time_ns"]), "connection": self._number(row)})
-        exchange = self._records.read(self._record(row))
+            return self._records.read(
+                {**row, "time": rfc3339(row["time_ns"]), "connection": self._number_connection(row)}
+            )
+        exchange = self._records.read(self._build_record(row))
         assert isinstance(exchange, RecordedExchange)
         exchange.connection_info.began_ns = row["connection_began_ns"]
         for name in _TIMES:
             setattr(exchange, name, row[name])
         return exchange
 
-    def _number(self, row: dict[str, Any]) -> int:
+    def _number_connection(self, row: dict[str, Any]) -> int:
         """The number of a row's connection; one that was read in parts, and is not known, gets the next free number."""
         if row["connection"] is not None:
             return int(row["connection"])
@@ -91,10 +93,10 @@ class StoredRowReader:
             self._numbers[key] = next(self._met)
         return self._numbers[key]
 
-    def _record(self, row: dict[str, Any]) -> dict[str, Any]:
+    def _build_record(self, row: dict[str, Any]) -> dict[str, Any]:
         """The exchange record of a row, its keys in their order: columns, bodies, further keys."""
         record: dict[str, Any] = {name: row.get(name) for name in SCALARS}
-        record |= {"time": rfc3339(row["time_ns"]), "connection": self._number(row)}
+        record |= {"time": rfc3339(row["time_ns"]), "connection": self._number_connection(row)}
         record["client_id"] = cell_json(row["client_id"])
         record["errors"] = [
             {"path": path, "code": code, "name": name, **({"expected": True} if expected else {})}
@@ -102,7 +104,7 @@ class StoredRowReader:
                 row["error_paths"], row["error_codes"], row["error_names"], row["error_expected"], strict=True
             )
         ]
-        record |= self._bodies(row)
+        record |= self._parse_bodies(row)
         record["packets"] = {
             side: None if row[f"{side}_packet"] is None else [row[f"{side}_packet"], row[f"{side}_packet_end"]]
             for side in SIDES
@@ -115,12 +117,12 @@ class StoredRowReader:
         }
         columns = {
             "fetch_session": further.pop("fetch_session", None),
-            **{key: value_of_columns(key, row) for key in ("client_software", "user", "mechanism")},
+            **{key: join_columns_into_attribute(key, row) for key in ("client_software", "user", "mechanism")},
             "topic_names": names or None,
         }
         return record | {name: value for name, value in columns.items() if value is not None} | further
 
-    def _bodies(self, row: dict[str, Any]) -> dict[str, Any]:
+    def _parse_bodies(self, row: dict[str, Any]) -> dict[str, Any]:
         """The bodies of a row, by side; None where the table has none."""
         found: dict[str, Any] = {}
         lacking = False
@@ -136,12 +138,12 @@ class StoredRowReader:
 
 def _read_further_keys(row: dict[str, Any]) -> dict[str, Any]:
     """The further keys of a row's record, as far as columns have them."""
-    found: dict[str, Any] = {"layout": value_of_columns("layout", row)}
+    found: dict[str, Any] = {"layout": join_columns_into_attribute("layout", row)}
     if row["undecoded_side"] is not None:
         why = {name: row[f"undecoded_{name}"] for name in ("reason", "offset", "path")}
         sides = SIDES if row["undecoded_side"] == "both" else (row["undecoded_side"],)
         found["undecoded"] = {side: {**why, "raw": ""} for side in sides}
-    found |= {key: value_of_columns(key, row) for key in NOTED}
+    found |= {key: join_columns_into_attribute(key, row) for key in NOTED}
     return {key: value for key, value in found.items() if value is not None}
 
 
@@ -166,14 +168,14 @@ def number_connections(tables: Tables) -> dict[ConnectionKey, int]:
     return numbers
 
 
-def read_ends(tables: Tables, numbers: Mapping[ConnectionKey, int]) -> Iterator[Ended]:
+def read_connection_ends(tables: Tables, numbers: Mapping[ConnectionKey, int]) -> Iterator[Ended]:
     """The ends of the connections in tables; none where the table is not there."""
     if "connections" not in tables:
         return
     for batch in tables.read("connections", ("connection", *_IDENTITY, *_ALSO_ENDED), AT_ONCE):
         for row in batch.to_pylist():
             key = (row["point"], row["client"], row["broker"], row["connection_began_ns"])
-            yield read_ended(row, row["connection"] or numbers.get(key, 0))
+            yield read_connection_end(row, row["connection"] or numbers.get(key, 0))
 
 
 _ALSO_ENDED: Final = tuple(name for name in ENDED_COLUMNS if name not in _IDENTITY)
@@ -225,7 +227,7 @@ class StoredExchanges:
 
     def ends(self) -> Iterator[Ended]:
         """The ends of the connections, where the tables have them."""
-        return read_ends(self._tables, self._numbers)
+        return read_connection_ends(self._tables, self._numbers)
 
     def _add_problem(self, text: str) -> None:
         self._broken += 1

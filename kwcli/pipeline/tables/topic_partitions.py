@@ -72,7 +72,7 @@ _EMPTY: Final = (None,) * (len(NAMES) - 5)
 Shown = Callable[[str], str]
 
 
-def partitions_of(exchange: Exchange, shown: Shown) -> list[Partition]:
+def read_partitions_of_exchange(exchange: Exchange, shown: Shown) -> list[Partition]:
     """A row for each topic and partition that either side names, in their order; both sides make one row."""
     key = exchange.api_key
     places = TOPIC_ARRAYS.get(key) if key is not None else None
@@ -87,7 +87,7 @@ def partitions_of(exchange: Exchange, shown: Shown) -> list[Partition]:
             continue
         raw = exchange.raw(place.side)
         name, ids = topic_name(key, place), has_id(key, place)
-        for group, element in _topic_elements(place, view):
+        for group, element in _iterate_topic_elements(place, view):
             topic, identity = _topic_name_and_id(exchange, element, name, ids, shown)
             shown_group = None if group is None else shown(group)
             for part in element.get(place.partitions) or ():
@@ -102,7 +102,7 @@ def partitions_of(exchange: Exchange, shown: Shown) -> list[Partition]:
                 elif row[_SIDE] != place.side:
                     row[_SIDE] = "both"
                 if part.__class__ is not int:
-                    _read_partition(row, place, part, raw)
+                    _fill_partition_row(row, place, part, raw)
     return rows
 
 
@@ -126,7 +126,8 @@ class SingleTopic:
         return cls(key) if plain and all(topic_name(key, place) for place in places) else None
 
     def read(self, exchange: Exchange, shown: Shown) -> Partition | None:
-        """The row of an exchange that names one partition of one topic, by its name, as `partitions_of` gives it.
+        """The row of an exchange that names one partition of one topic, by its name, as `read_partitions_of_exchange`
+        gives it.
 
         None for any other exchange. The views of the exchange have to be there.
         """
@@ -147,7 +148,7 @@ class SingleTopic:
         if ask.offset:
             row[_OFFSET] = part.get(ask.offset)
         if ask.records:
-            _count_batches(row, exchange.request_raw, part.get(ask.records))
+            _count_record_batches(row, exchange.request_raw, part.get(ask.records))
         reply, view = self._reply, exchange.response_view
         if view is None:
             return row if topic else None
@@ -159,13 +160,13 @@ class SingleTopic:
                 if element[self._reply_name] != topic or part[reply.number] != number:
                     return None
                 row[_SIDE] = "both"
-                _read_partition(row, reply, part, exchange.response_raw)
+                _fill_partition_row(row, reply, part, exchange.response_raw)
         except (KeyError, TypeError, ValueError):
             return None
         return row if topic else None
 
 
-def _topic_elements(place: TopicArray, view: dict[str, Any]) -> Iterator[tuple[str | None, dict[str, Any]]]:
+def _iterate_topic_elements(place: TopicArray, view: dict[str, Any]) -> Iterator[tuple[str | None, dict[str, Any]]]:
     """The elements of the arrays of topics, each with its group."""
     if not place.outer:
         group = view.get(place.group) if place.group else None
@@ -190,7 +191,7 @@ def _topic_name_and_id(
     return shown(topic) if topic else None, text
 
 
-def _read_partition(row: Partition, place: TopicArray, part: dict[str, Any], raw: bytes | None) -> None:
+def _fill_partition_row(row: Partition, place: TopicArray, part: dict[str, Any], raw: bytes | None) -> None:
     if place.error:
         code = part.get(place.error)
         if code is not None:
@@ -201,10 +202,10 @@ def _read_partition(row: Partition, place: TopicArray, part: dict[str, Any], raw
     if place.watermark:
         row[_WATERMARK] = part.get(place.watermark)
     if place.records:
-        _count_batches(row, raw, part.get(place.records))
+        _count_record_batches(row, raw, part.get(place.records))
 
 
-def _count_batches(row: Partition, raw: bytes | None, records: Any) -> None:
+def _count_record_batches(row: Partition, raw: bytes | None, records: Any) -> None:
     """Set the batches, records, bytes, codecs and formats of a row; a partition named twice has the sum."""
     if records.__class__ is tuple and records[1] and raw is not None:
         at, size = records

@@ -26,11 +26,11 @@ from kwcli.run_environment import Failure
 __all__ = [
     "NewerTables",
     "add_missing_columns",
+    "build_numbered_schema",
     "check_file_columns",
-    "missing_columns",
-    "numbered_schema",
+    "find_missing_columns",
     "read_file_version",
-    "refuse_newer",
+    "refuse_newer_tables",
 ]
 
 # The key of the version in the metadata of a Parquet file.
@@ -43,7 +43,7 @@ class NewerTables(Failure):
     """Tables of a version that this kw does not know: it neither reads them nor adds to them."""
 
 
-def refuse_newer(version: Any, place: str) -> None:
+def refuse_newer_tables(version: Any, place: str) -> None:
     """Raises NewerTables for a version of tables later than this kw's; None stands for the time before numbers."""
     if version is not None and (not isinstance(version, int) or version > TABLES_VERSION):
         raise NewerTables(
@@ -52,7 +52,7 @@ def refuse_newer(version: Any, place: str) -> None:
         )
 
 
-def numbered_schema(table: str) -> pa.Schema:
+def build_numbered_schema(table: str) -> pa.Schema:
     """The schema of the files that are written: that of the table, with the version."""
     return SCHEMAS[table].with_metadata({_NUMBER: str(TABLES_VERSION)})
 
@@ -64,7 +64,7 @@ def check_file_columns(table: str, schema: pa.Schema, place: str) -> int:
     """
     number = (schema.metadata or {}).get(_NUMBER)
     version: Any = number and (int(number) if number.isdigit() else number.decode("utf-8", "replace"))
-    refuse_newer(version, place)
+    refuse_newer_tables(version, place)
     there = set(schema.names)
     if version is None:
         lacking = [column.since for column in ALL_TABLES[table] if column.since > 1 and column.name not in there]
@@ -92,7 +92,7 @@ def read_file_version(table: str, path: str, place: str) -> int:
     return check_file_columns(table, schema, place)
 
 
-def missing_columns(table: str, version: int) -> list[TableColumn]:
+def find_missing_columns(table: str, version: int) -> list[TableColumn]:
     """The columns that files of a version lack."""
     return [column for column in ALL_TABLES[table] if column.since > version]
 

@@ -20,7 +20,7 @@ from kwcli.pipeline.tables.rows import BODY_COLUMNS
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.pipeline.tables.schemas import ROWS
 from kwcli.pipeline.tables.split_batches import EPOCH, split_by_date, split_by_table
-from kwcli.pipeline.tables.versions import numbered_schema
+from kwcli.pipeline.tables.versions import build_numbered_schema
 
 __all__ = [
     "BATCH_BYTES",
@@ -69,7 +69,7 @@ class _ParquetFile:
         self.rows = 0
         self._stream = stream
         try:
-            schema = numbered_schema(table)
+            schema = build_numbered_schema(table)
             self._writer = pq.ParquetWriter(stream, schema, compression=COMPRESSION, write_statistics=True)
         except BaseException:
             _close_quietly(stream)
@@ -146,17 +146,17 @@ class TableWriter:
     def write_table(self, table: str, batch: pa.RecordBatch) -> None:
         """Add rows of one table, with the table's own schema."""
         if table == "connections":
-            self.tally.add_connections(batch)
+            self.tally.count_connections(batch)
         if table not in self._tables:
             return
         for day, part in split_by_date(batch):
-            self._file_of(table, day).write(part)
+            self._find_or_open_file(table, day).write(part)
 
     def create_empty_file(self, table: str) -> None:
         """Create a file without rows, so that a table that has none has its columns."""
-        self._file_of(table, EPOCH)
+        self._find_or_open_file(table, EPOCH)
 
-    def _file_of(self, table: str, day: date) -> _ParquetFile:
+    def _find_or_open_file(self, table: str, day: date) -> _ParquetFile:
         file = self._files.pop((table, day), None)
         if file is None:
             if len(self._files) >= OPEN_MAX:

@@ -32,18 +32,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from decoders.named_tuple import NamedTuple
-from kwcli.pipeline.plan import WalkJob, group_by_time, walk_file
+from kwcli.pipeline.plan import WalkJob, cut_file_into_pieces, group_pieces_by_time
 from kwcli.pipeline.read.captures import (
     FoundFile,
     SourceFile,
-    as_capture_source,
     list_files,
-    open_ranges,
+    make_capture_source,
+    open_range_file,
     read_beginning,
 )
 from kwcli.pipeline.read.split_reader import GrowingState
 from kwcli.pipeline.read.splits import FileRange, Problem, Split
-from kwcli.pipeline.read.tls_keys import captures_with_secrets
+from kwcli.pipeline.read.tls_keys import find_captures_with_secrets
 from kwcli.reading.capture_sources import CAPTURE_MAGICS, begins_as_request_log
 from kwcli.reading.inflating import COMPRESSED, InputProblem
 from kwcli.reading.input_files import has_capture_name
@@ -233,7 +233,7 @@ class WatchedFiles:
                             self.unreachable[word] = found.text
                             reached = False
                         continue
-                    key = self._note_file(point, found, listed, now_s, problems)
+                    key = self._track_file(point, found, listed, now_s, problems)
                     if key is not None:
                         there.add(key)
             except InputProblem as problem:
@@ -245,11 +245,11 @@ class WatchedFiles:
         self._refresh_sizes(now_s, problems)
         return problems
 
-    def _note_file(
+    def _track_file(
         self, point: str, found: FoundFile, listed: bool, now_s: float, problems: list[Problem]
     ) -> tuple[tuple[int, int], str] | None:
         """Take note of a file that is there; its key, None where it is not to be read."""
-        place = _place_on_disk(found)
+        place = _identify_on_disk(found)
         known = self._by_path.get((place, found.path))
         if known is not None and known.size == found.size and known.changed_ns == _parse_stamp(found.stamp):
             return known.key
@@ -257,17 +257,17 @@ class WatchedFiles:
         if passed in self._passed or not found.size:
             return None
         try:
-            with open_ranges(found.path, found.name) as opened:
+            with open_range_file(found.path, found.name) as opened:
                 head = opened.read(0, HEAD_SIZE)
                 size = known.head_size if known is not None else len(head)
                 digest = hashlib.sha256(head[:size]).hexdigest()
                 key = (place, digest)
-                file = self.files.get(key) or self._find_renamed(place, head)
+                file = self.files.get(key) or self._find_file_by_digest(place, head)
                 if file is not None and found.size < file.at:  # emptied, and begun anew
                     self._report_lost_file(self.files.pop(file.key), problems)
                     file = None
                 if file is None:
-                    file = self._new_file(point, found, head, opened)
+                    file = self._begin_tracking_file(point, found, head, opened)
                     if file is None:
                         self._passed.add(passed)
                         if not listed or has_capture_name(found.name):
@@ -289,48 +289,48 @@ class WatchedFiles:
             file.behind_s = now_s
         file.path, file.name, file.size, file.changed_ns = found.path, found.name, found.size, _parse_stamp(found.stamp)
         if file.begun_ns is None and not file.inflate:
-            with suppress(InputProblem), open_ranges(found.path, found.name) as opened:
+            with suppress(InputProblem), open_range_file(found.path, found.name) as opened:
                 file.begun_ns = first_packet_ns(opened.read(0, _PEEK_SIZE))
         return file.key
 
-    def _find_renamed(self, place: tuple[int, int], head: bytes) -> TrackedFile | None:
+    def _find_file_by_digest(self, place: tuple[int, int], head: bytes) -> TrackedFile | None:
         """The known file at this place whose digest is of fewer first bytes, with which `head` begins."""
         for file in self.files.values():
             if file.place == place and file.head == hashlib.sha256(head[: file.head_size]).hexdigest():
                 return file
         return None
 
-    def _new_file(self, point: str, found: FoundFile, head: bytes, opened: Any) -> TrackedFile | None:
+    def _begin_tracking_file(self, point: str, found: FoundFile, head: bytes, opened: Any) -> TrackedFile | None:
         """A file that was not seen before; None where it is neither a capture nor a request log."""
         inflate = COMPRESSED.match(head[:4]) is not None
         if not any(magic.startswith(head[:4]) for magic in CAPTURE_MAGICS) and begins_as_request_log(
             read_beginning(opened, found.name)
         ):
             digest = hashlib.sha256(head).hexdigest()
-            made = TrackedFile(point, found.path, found.name, _place_on_disk(found), digest, len(head), 0)
+            made = TrackedFile(point, found.path, found.name, _identify_on_disk(found), digest, len(head), 0)
             made.inflate, made.log = inflate, True
             return made
         if inflate:
             try:
-                begin = next(as_capture_source(opened, found.name).pieces(), b"")
+                begin = next(make_capture_source(opened, found.name).pieces(), b"")
             except InputProblem:
                 begin = b""
             if begin[:4] not in CAPTURE_MAGICS:
-                return None if begin else self._new_compressed_file(point, found, head)
+                return None if begin else self._begin_tracking_compressed_file(point, found, head)
         elif not any(magic.startswith(head[:4]) for magic in CAPTURE_MAGICS):
             return None
         return TrackedFile(
-            *(point, found.path, found.name, _place_on_disk(found), hashlib.sha256(head).hexdigest(), len(head)),
+            *(point, found.path, found.name, _identify_on_disk(found), hashlib.sha256(head).hexdigest(), len(head)),
             inflate=inflate,
-            secrets=bool(captures_with_secrets([SourceFile(point, found.path, found.size, "", found.name)])),
+            secrets=bool(find_captures_with_secrets([SourceFile(point, found.path, found.size, "", found.name)])),
         )
 
-    def _new_compressed_file(self, point: str, found: FoundFile, head: bytes) -> TrackedFile | None:
+    def _begin_tracking_compressed_file(self, point: str, found: FoundFile, head: bytes) -> TrackedFile | None:
         """A compressed file that is too short yet to know what it is; None where its name is not a capture's."""
         if not has_capture_name(found.name):
             return None
         digest = hashlib.sha256(head).hexdigest()
-        return TrackedFile(point, found.path, found.name, _place_on_disk(found), digest, len(head), inflate=True)
+        return TrackedFile(point, found.path, found.name, _identify_on_disk(found), digest, len(head), inflate=True)
 
     def _drop_missing_files(
         self, there: set[tuple[tuple[int, int], str]], now_s: float, problems: list[Problem]
@@ -414,15 +414,15 @@ class WatchedFiles:
         for point, its in sorted(by_point.items()):
             pieces: list[tuple[list[FileRange], bool]] = []
             room = share
-            begun = sorted((file for file in its if file.is_begun and not file.over), key=_time_key)
+            begun = sorted((file for file in its if file.is_begun and not file.over), key=_sort_key_by_time)
             for file in begun:
                 if file.size > file.at and file.gone_s is None and room > 0:
                     self._planned[file.number] = file
-                    pieces.append(([_unread_range(file, min(file.size, file.at + room))], False))
+                    pieces.append(([_make_unread_range(file, min(file.size, file.at + room))], False))
                     room -= pieces[-1][0][0].size
             behind = any(file.size > file.at for file in begun) and room <= 0
             if not behind:
-                for group in self._new_groups(point, its, now_s, problems):
+                for group in self._group_new_files(point, its, now_s, problems):
                     if room <= 0:
                         break
                     numbered = []
@@ -450,17 +450,17 @@ class WatchedFiles:
         self._planned_count = count
         return BatchPlan(tuple(points), tuple(names), total, frozenset(ends)), problems
 
-    def _new_groups(
+    def _group_new_files(
         self, point: str, its: list[TrackedFile], now_s: float, problems: list[Problem]
     ) -> list[list[tuple[FileRange, TrackedFile]]]:
         """The new files whose turn it is, in order; the files in one group overlap in time. Each log is a group."""
         waiting = [file for file in its if not file.is_begun and not file.over]
         ready = [file for file in waiting if self._is_due(file, now_s)]
-        logs = [[(_whole_log_range(file), file)] for file in ready if file.log]
+        logs = [[(_make_whole_log_range(file), file)] for file in ready if file.log]
         due = [file for file in ready if not file.log]
         found: list[list[FileRange]] = []
         by_number: dict[int, TrackedFile] = {}
-        for number, file in enumerate(sorted(due, key=_time_key)):
+        for number, file in enumerate(sorted(due, key=_sort_key_by_time)):
             pieces, problem = self._walk_file(file, number)
             if problem is not None and not pieces:
                 problems.append(problem)
@@ -471,15 +471,14 @@ class WatchedFiles:
             low, high = pieces[0].low_ns or 0, pieces[-1].high_ns or 0
             if self._is_late(point, file, low, high):
                 file.over = True
-                text = (
-                    f"begins {self._seconds_late(point, low):,.0f} s before packets read earlier: set aside, not read"
-                )
+                late_s = self._measure_lateness_s(point, low)
+                text = f"begins {late_s:,.0f} s before packets read earlier: set aside, not read"
                 problems.append(Problem(file.name, None, text))
                 continue
             file.begun_ns = low
             by_number[number] = file
             found.append(pieces)
-        return logs + [[(piece, by_number[piece.file]) for piece in group] for group in group_by_time(found)]
+        return logs + [[(piece, by_number[piece.file]) for piece in group] for group in group_pieces_by_time(found)]
 
     def _is_due(self, file: TrackedFile, now_s: float) -> bool:
         if file.gone_s is not None:
@@ -498,12 +497,12 @@ class WatchedFiles:
         A file that was written while it was captured, and after the file begun last, is not late: the clock of its
         packets has been put back.
         """
-        if self._seconds_late(point, low) <= self.lateness_s:
+        if self._measure_lateness_s(point, low) <= self.lateness_s:
             return False
         live = abs(file.changed_ns - high) <= (_LIVE_S + self.lateness_s) * 1e9
         return not (live and file.changed_ns >= self.last_changed_ns.get(point, 0))
 
-    def _seconds_late(self, point: str, low: int) -> float:
+    def _measure_lateness_s(self, point: str, low: int) -> float:
         last = self.last_ns.get(point)
         return 0.0 if last is None else (last - low) / 1e9
 
@@ -512,14 +511,14 @@ class WatchedFiles:
         key = (*file.key, file.size, file.changed_ns)
         if key not in self._walked:
             source = SourceFile(file.point, file.path, file.size, "", file.name)
-            walked = walk_file(WalkJob(0, source, max(file.size, 1)))
+            walked = cut_file_into_pieces(WalkJob(0, source, max(file.size, 1)))
             self._walked[key] = (walked.pieces, walked.problem)
         pieces, problem = self._walked[key]
         return [replace(piece, file=number) for piece in pieces], problem
 
     # -- what became of a batch ----------------------------------------------------------------------------------------
 
-    def changed_files(self, left: Container[int]) -> list[str]:
+    def find_changed_files(self, left: Container[int]) -> list[str]:
         """The names of files that have changed since a batch read them: emptied, replaced, or gone.
 
         A file that is gone, but was read as far as planned (its number is in `left`), is not among them.
@@ -554,7 +553,7 @@ class WatchedFiles:
         self._walked.clear()
         return self.state()
 
-    def secret_captures(self) -> tuple[str, ...]:
+    def find_captures_with_secrets(self) -> tuple[str, ...]:
         """The paths of the captures that hold TLS secrets, of the files known now."""
         return tuple(file.path for file in self.files.values() if file.secrets)
 
@@ -566,18 +565,18 @@ class WatchedFiles:
             if file.waiting and not file.over
         ]
 
-    def unread_lag(self, now_s: float) -> Lag:
+    def measure_unread_lag(self, now_s: float) -> Lag:
         """How much is there and not read, in all files."""
         behind = [file for file in self.files.values() if not file.over and file.size > file.at]
         since = min((file.behind_s for file in behind), default=now_s)
         return Lag(sum(file.size - file.at for file in behind), now_s - since, len(behind))
 
 
-def _time_key(file: TrackedFile) -> tuple[int, str]:
+def _sort_key_by_time(file: TrackedFile) -> tuple[int, str]:
     return (file.begun_ns if file.begun_ns is not None else 1 << 62, file.path)
 
 
-def _unread_range(file: TrackedFile, end: int) -> FileRange:
+def _make_unread_range(file: TrackedFile, end: int) -> FileRange:
     """The unread bytes of a file up to `end`. Without a state the reader goes over the bytes before them once more."""
     lead = file.at if file.state or file.log else 0
     return FileRange(
@@ -590,7 +589,7 @@ def _unread_range(file: TrackedFile, end: int) -> FileRange:
     )
 
 
-def _whole_log_range(file: TrackedFile) -> FileRange:
+def _make_whole_log_range(file: TrackedFile) -> FileRange:
     """The whole of a log of which nothing was read yet."""
     return FileRange(-1, file.path, file.name, 0, file.size, inflate=file.inflate, log=True)
 
@@ -608,7 +607,7 @@ def _is_unchanged(file: TrackedFile) -> bool:
         return False
 
 
-def _place_on_disk(found: FoundFile) -> tuple[int, int]:
+def _identify_on_disk(found: FoundFile) -> tuple[int, int]:
     if len(found.identity) == 2 and all(isinstance(each, int) for each in found.identity):
         device, inode = found.identity
         return device, inode  # type: ignore[return-value]  # as checked

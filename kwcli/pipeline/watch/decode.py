@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.tables.write import WrittenFile
     from kwcli.pipeline.watch.captures import PointPlan
 
-__all__ = ["BatchInput", "TaskReport", "decode_points", "merge_reports"]
+__all__ = ["BatchInput", "TaskReport", "decode_points", "merge_task_reports"]
 
 
 class BatchInput(NamedTuple):
@@ -105,7 +105,7 @@ def decode_points(batch: BatchInput, points: Sequence[PointPlan]) -> TaskReport:
     return TaskReport(files, states, left, last_ns, counts, tuple(problems), writer.tally, taken, seen)
 
 
-def merge_reports(reports: Sequence[TaskReport]) -> TaskReport:
+def merge_task_reports(reports: Sequence[TaskReport]) -> TaskReport:
     """The reports of all tasks of a batch as one."""
     states: dict[str, str] = {}
     left: dict[int, GrowingState] = {}

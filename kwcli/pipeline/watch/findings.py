@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from decoders.analysis.fold import Row
     from decoders.exchanges.exchange import Row as Settled
 
-__all__ = ["DailyDoctors", "WatchFindings", "identity_of"]
+__all__ = ["DailyDoctors", "WatchFindings", "identify_finding"]
 
 DAY_NS: Final = 86_400 * 10**9
 # Dates whose folds are kept: the clocks of capture points differ.
@@ -56,7 +56,7 @@ _NUMBER: Final = re.compile(r"[\d.,:]+")
 Identity = tuple[object, ...]
 
 
-def identity_of(row: Row) -> Identity:
+def identify_finding(row: Row) -> Identity:
     """The identity of a finding among those of its date, which stays as it grows; its title's first words count."""
     words = (_NUMBER.sub("", word) for word in row["title"].split()[:_WORDS])
     return (row["id"], *(row.get(name) for name in _IDENTITY), " ".join(words))
@@ -101,11 +101,11 @@ class _Day:
         self.doctor = Doctor(thresholds)
         self.told: dict[Identity, _Told] = {}
 
-    def take_changes(self, *, over: bool) -> Iterator[Row]:
+    def take_changed_findings(self, *, over: bool) -> Iterator[Row]:
         """The findings that are to be told now; when the date is `over`, all that have changed since."""
         met: Counter[Identity] = Counter()
         for row in self.doctor.rows():
-            about = identity_of(row)
+            about = identify_finding(row)
             met[about] += 1
             key, severity, count = (*about, met[about]), SEVERITIES.index(row["severity"]), row["count"]
             before = self.told.get(key)
@@ -134,19 +134,19 @@ class WatchFindings:
         """
         touched = set()
         for day, state in seen:
-            self._day_of(day).doctor.merge(_doctor_of(state))
+            self._find_day(day).doctor.merge(_resume_doctor(state))
             touched.add(day)
         over = set(self._days) if ends else set(sorted(self._days)[:-DAYS_KEPT])
         found = [
             (day * DAY_NS, row)
             for day in sorted(touched | over)
-            for row in self._days[day].take_changes(over=day in over)
+            for row in self._days[day].take_changed_findings(over=day in over)
         ]
         for day in over:
             del self._days[day]
         return found
 
-    def _day_of(self, day: int) -> _Day:
+    def _find_day(self, day: int) -> _Day:
         found = self._days.get(day)
         if found is None:
             found = self._days[day] = _Day(self._thresholds)
@@ -173,7 +173,7 @@ class WatchFindings:
             (days,) = fields([unpack(state)], list)
             for item in days:
                 day, doctor, told = fields(item, int, bytes, list)
-                its = self._day_of(day)
+                its = self._find_day(day)
                 its.doctor.resume(doctor)
                 for each in told:
                     key, numbers = fields(each, list, list)
@@ -184,7 +184,7 @@ class WatchFindings:
         return True
 
 
-def _doctor_of(state: bytes) -> Doctor:
+def _resume_doctor(state: bytes) -> Doctor:
     made = Doctor()
     made.resume(state)
     return made

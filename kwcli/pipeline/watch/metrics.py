@@ -30,10 +30,12 @@ def format_metrics(progress: WatchProgress, exchanges: int, packets: int, last_n
     """The metrics in the text format of Prometheus; `last_ns` is the time of the packet read last, by capture point."""
     from kwcli.telemetry.prometheus import family_lines
 
-    return "".join(f"{line}\n" for line in family_lines(_families_of(progress, exchanges, packets, last_ns)))
+    return "".join(f"{line}\n" for line in family_lines(_build_metric_families(progress, exchanges, packets, last_ns)))
 
 
-def _families_of(progress: WatchProgress, exchanges: int, packets: int, last_ns: Mapping[str, int]) -> Iterator[Family]:
+def _build_metric_families(
+    progress: WatchProgress, exchanges: int, packets: int, last_ns: Mapping[str, int]
+) -> Iterator[Family]:
     from kwcli.telemetry.prometheus import Family
 
     for name, kind, text, value in (

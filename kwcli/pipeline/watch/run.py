@@ -46,14 +46,14 @@ from kwcli.output.short_texts import count_of
 from kwcli.pipeline.choose_engine import choose_engine
 from kwcli.pipeline.job_spec import JobSpec
 from kwcli.pipeline.read.row_batches import RowFilter
-from kwcli.pipeline.store.batch_store import PARQUET, BatchStore, Change, open_batches, require_format
-from kwcli.pipeline.store.manifest import as_json_values
+from kwcli.pipeline.store.batch_store import PARQUET, BatchStore, Change, open_batch_store, require_format
+from kwcli.pipeline.store.manifest import normalize_by_json
 from kwcli.pipeline.store.run_store import os_errors_as_failures, write_empty_files
-from kwcli.pipeline.tables.findings import findings_batch
+from kwcli.pipeline.tables.findings import build_findings_batch
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.pipeline.tables.versions import NewerTables
 from kwcli.pipeline.watch.captures import BatchPlan, WatchedFiles
-from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points, merge_reports
+from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points, merge_task_reports
 from kwcli.pipeline.watch.findings import WatchFindings
 from kwcli.pipeline.watch.metrics import WatchProgress, format_metrics
 from kwcli.reading.key_logs import check_key_logs
@@ -109,7 +109,7 @@ def run_watch(env: Environment, options: RunOptions, watch_options: WatchOptions
     engine_choice = choose_engine(options, 0, env.variables)
     require_format(watch_options.table_format)
     with (
-        open_batches(options.out, renames=watch_options.renames, table_format=watch_options.table_format) as store,
+        open_batch_store(options.out, renames=watch_options.renames, table_format=watch_options.table_format) as store,
         _start_decoding(env, engine_choice) as decode,
     ):
         watching = Watch(env, options, watch_options, store, decode)
@@ -173,7 +173,7 @@ class Watch:
         self._said_at = env.monotonic()
         self._since = CommittedBatches(0, 0, 0, 0.0)  # the sum of the batches since the last report
         self._trimmer = Trimmer()
-        RowFilter(self._job_spec(BatchPlan((), (), 0, frozenset())))  # a wrong filter fails now
+        RowFilter(self._build_job_spec(BatchPlan((), (), 0, frozenset())))  # a wrong filter fails now
 
     # -- the loop ------------------------------------------------------------------------------------------------------
 
@@ -186,7 +186,7 @@ class Watch:
         if self._store.recovered:
             self._env.report(f"kw: {self._options.out}: {self._store.recovered}")
         goes_on = f"going on after batch {self.batch:,}" if self.batch else "watching"
-        self._env.report(f"kw: {goes_on}: {', '.join(self._inputs_in_words())}; {engine}; Ctrl-C ends")
+        self._env.report(f"kw: {goes_on}: {', '.join(self._describe_inputs())}; {engine}; Ctrl-C ends")
         if not self._watch_options.renames:
             log = self._watch_options.table_format
             others = "other programs only with --format delta" if log == PARQUET else f"readers of {log.title()}"
@@ -201,7 +201,7 @@ class Watch:
             begun = self._env.monotonic()
             try:
                 with os_errors_as_failures(self._options.out):
-                    committed = self.run_step()
+                    committed = self.run_next_batch()
             except EngineGone:
                 with suppress(OSError):
                     self._store.recover()
@@ -224,7 +224,7 @@ class Watch:
                 return
             if committed is not None:
                 self._report_batch(committed)
-            self._say_counts_when_due()
+            self._report_counts_when_due()
             if committed is None and not self._captures.whole:
                 time.sleep(LOOK_S)
             elif not self._captures.whole:
@@ -248,7 +248,7 @@ class Watch:
         self._report_unreachable()
         self._kept = self._kept and not problems
 
-    def run_step(self) -> CommittedBatches | None:
+    def run_next_batch(self) -> CommittedBatches | None:
         """Do one batch; None where there is nothing to read. Raises Failure and OSError where nothing was committed."""
         begun = self._env.monotonic()
         self._look_for_files()
@@ -273,9 +273,9 @@ class Watch:
         """Decode a planned batch, and commit it."""
         batch = self.batch + 1
         staging = self._store.staging(batch)
-        batch_input = BatchInput(self._job_spec(plan), staging, self._states, ends)
-        report = merge_reports(self._decode(batch_input, plan.points))
-        changed = self._captures.changed_files(report.left) if plan.size else []
+        batch_input = BatchInput(self._build_job_spec(plan), staging, self._states, ends)
+        report = merge_task_reports(self._decode(batch_input, plan.points))
+        changed = self._captures.find_changed_files(report.left) if plan.size else []
         if changed:  # perhaps a ring is faster than the batch: a smaller batch is ready sooner
             self._captures.batch_size = max(
                 self._captures.batch_size // 2, min(BATCH_MIN, self._watch_options.batch_size)
@@ -288,13 +288,13 @@ class Watch:
         found, kept = self._find_findings(staging, report, ends=ends)
         if found:
             with staging.writer(("findings",)) as writer:
-                writer.write_table("findings", findings_batch(found, batch))
+                writer.write_table("findings", build_findings_batch(found, batch))
                 files += writer.close()
         if batch == 1:
-            files += write_empty_files(staging, {*self._tables_wanted()} - {file.table for file in files})
+            files += write_empty_files(staging, {*self._list_tables_to_write()} - {file.table for file in files})
         self._store.commit_batch(
             staging,
-            Change(files, self._files_of_dropped_dates()),
+            Change(files, self._find_files_of_dropped_dates()),
             watch={
                 "batch": batch,
                 "states": states,
@@ -305,9 +305,9 @@ class Watch:
                 "damaged": self._damaged,
                 "findings": kept,
             },
-            options=self._rows_options(),
-            tables=self._tables_wanted(),
-            facts=self._facts_of_commit(),
+            options=self._select_options_of_rows(),
+            tables=self._list_tables_to_write(),
+            facts=self._build_commit_facts(),
         )
         self.batch, self._states, self._kept = batch, states, True
         self._captures.batch_size = min(self._captures.batch_size * 2, self._watch_options.batch_size)
@@ -327,16 +327,16 @@ class Watch:
             return [], ""
         return self._findings.merge_folds(report.seen, ends=ends), staging.write_state(self._findings.export())
 
-    def _tables_wanted(self) -> tuple[str, ...]:
+    def _list_tables_to_write(self) -> tuple[str, ...]:
         return (*self._options.tables, "findings") if self._watch_options.doctor else self._options.tables
 
-    def _files_of_dropped_dates(self) -> frozenset[str]:
+    def _find_files_of_dropped_dates(self) -> frozenset[str]:
         """The files of dates that are dropped, by the clock of the captures."""
         latest = max(self._captures.last_ns.values(), default=0)
         if not self._watch_options.keep_days or not latest:
             return frozenset()
         today = datetime.fromtimestamp(latest // 10**9, UTC).date()
-        return self._store.files_older_than(today - timedelta(days=self._watch_options.keep_days))
+        return self._store.find_files_of_dates_before(today - timedelta(days=self._watch_options.keep_days))
 
     def _recover_from(self, failure: Failure) -> None:
         """After a batch that failed, go back to the latest commit. Raises the failure where no retry is made."""
@@ -357,13 +357,13 @@ class Watch:
     def _load_state(self) -> None:
         """Load the state of the latest commit."""
         self._kept = True  # problems since that commit are found again
-        value = self._store.newest_commit()
+        value = self._store.read_newest_commit()
         if value is None:
             self._captures.start_over()
             if self._findings is not None:
                 self._findings.resume(None)
             return
-        if value["options"] != as_json_values(self._rows_options()):
+        if value["options"] != normalize_by_json(self._select_options_of_rows()):
             raise Failure(f"{self._options.out}: was watched with other options: use those, or another folder")
         kept = value["watch"]
         self.batch, self._states = kept["batch"], dict(kept["states"])
@@ -385,7 +385,7 @@ class Watch:
 
     # -- what is made of options ---------------------------------------------------------------------------------------
 
-    def _job_spec(self, plan: BatchPlan) -> JobSpec:
+    def _build_job_spec(self, plan: BatchPlan) -> JobSpec:
         options = self._options
         return JobSpec(
             files=plan.files,
@@ -397,20 +397,20 @@ class Watch:
             bodies=options.bodies,
             reveal_secrets=options.reveal_secrets,
             key_logs=tuple(os.path.abspath(name) for name in options.keylogs),
-            secret_captures=self._captures.secret_captures(),
+            secret_captures=self._captures.find_captures_with_secrets(),
             doctor=self._watch_options.doctor,
         )
 
-    def _rows_options(self) -> dict[str, Any]:
+    def _select_options_of_rows(self) -> dict[str, Any]:
         """The options that the rows depend on; of key logs the names alone, since key logs grow."""
-        rows = self._options.options_of_rows()
+        rows = self._options.select_options_of_rows()
         if self._watch_options.table_format != PARQUET:
             rows["format"] = self._watch_options.table_format
         if self._watch_options.doctor:
             rows["doctor"] = sorted(self._watch_options.thresholds)
         return rows | ({"keylogs": [name for name, _ in rows["keylogs"]]} if "keylogs" in rows else {})
 
-    def _inputs_in_words(self) -> list[str]:
+    def _describe_inputs(self) -> list[str]:
         return [*self._options.sources, *(f"{name}={place}" for name, place in self._options.points)]
 
     # -- what is counted and told --------------------------------------------------------------------------------------
@@ -431,7 +431,7 @@ class Watch:
         self._problems = [*self._problems, *map(str, problems)][-PROBLEMS_MAX:]
         self.lost = self.lost or bool(problems)
 
-    def _facts_of_commit(self) -> dict[str, Any]:
+    def _build_commit_facts(self) -> dict[str, Any]:
         tally = self._tally
         return {
             "engine": "watch",
@@ -473,21 +473,21 @@ class Watch:
             committed.batch, since.size + committed.size, since.rows + committed.rows, since.seconds + committed.seconds
         )
         if self._options.verbose and not self._options.quiet:
-            self._env.report(f"kw: batch {committed.batch:,}: {self._batch_line(committed)}")
+            self._env.report(f"kw: batch {committed.batch:,}: {self._format_batch_line(committed)}")
         for finding in committed.findings:
             self._env.stdout.write(orjson.dumps(finding, option=orjson.OPT_APPEND_NEWLINE))
         if committed.findings:
             self._env.stdout.flush()
 
-    def _say_counts_when_due(self) -> None:
+    def _report_counts_when_due(self) -> None:
         now = self._env.monotonic()
         if now - self._said_at >= SAY_S and not self._options.quiet:
             if self._since.batch and not self._options.verbose:
-                self._env.report(f"kw: up to batch {self.batch:,}: {self._batch_line(self._since)}")
+                self._env.report(f"kw: up to batch {self.batch:,}: {self._format_batch_line(self._since)}")
             self._said_at, self._since = now, CommittedBatches(0, 0, 0, 0.0)
 
-    def _batch_line(self, committed: CommittedBatches) -> str:
-        lag = self._captures.unread_lag(self._env.monotonic())
+    def _format_batch_line(self, committed: CommittedBatches) -> str:
+        lag = self._captures.measure_unread_lag(self._env.monotonic())
         behind = f"{format_size(lag.size)} and {lag.seconds:.1f} s behind" if lag.size else "nothing left to read"
         done = f"{count_of(committed.rows, 'exchange')} of {format_size(committed.size)} in {committed.seconds:.1f} s"
         return f"{done}; {behind}"
@@ -495,7 +495,7 @@ class Watch:
     def format_metrics(self) -> str:
         """The metrics of the watch, in the text format of Prometheus."""
         now = self._env.monotonic()
-        lag = self._captures.unread_lag(now)
+        lag = self._captures.measure_unread_lag(now)
         numbers = WatchProgress(
             self.batch,
             lag,
@@ -518,7 +518,7 @@ class Watch:
         """The exit code; where only the files that are there were to be read, an unreachable source is a failure."""
         if self._captures.whole and self._captures.unreachable:
             return Exit.FAILURE
-        return Exit.LOSSY if self._options.strict and (self.lost or self._facts_of_commit()["lossy"]) else Exit.DONE
+        return Exit.LOSSY if self._options.strict and (self.lost or self._build_commit_facts()["lossy"]) else Exit.DONE
 
 
 @contextmanager
@@ -529,20 +529,22 @@ def _start_decoding(env: Environment, engine_choice: EngineChoice) -> Iterator[D
         return
     if engine_choice.engine == "shuffle":
         raise Failure("--engine shuffle is for kw pipeline run only; watch with local or stitch", Exit.USAGE)
-    from kwcli.pipeline.spark.sessions import LEAN, own_session
-    from kwcli.pipeline.spark.watch_batch import run_batch
+    from kwcli.pipeline.spark.sessions import LEAN, open_own_session
+    from kwcli.pipeline.spark.watch_batch import run_watch_batch
 
-    with own_session(engine_choice.master, env, LEAN) as spark:
-        yield partial(_decode_on_spark, run_batch, spark)
+    with open_own_session(engine_choice.master, env, LEAN) as spark:
+        yield partial(_decode_on_spark, run_watch_batch, spark)
 
 
 def _decode_locally(batch: BatchInput, points: Sequence[PointPlan]) -> list[TaskReport]:
     return [decode_points(batch, points)]
 
 
-def _decode_on_spark(run_batch: Any, spark: Any, batch: BatchInput, points: Sequence[PointPlan]) -> list[TaskReport]:
+def _decode_on_spark(
+    run_watch_batch: Any, spark: Any, batch: BatchInput, points: Sequence[PointPlan]
+) -> list[TaskReport]:
     try:
-        found: list[TaskReport] = run_batch(spark, batch, points, spark.sparkContext.defaultParallelism)
+        found: list[TaskReport] = run_watch_batch(spark, batch, points, spark.sparkContext.defaultParallelism)
     except Failure as failure:
         try:
             spark.range(1).count()
