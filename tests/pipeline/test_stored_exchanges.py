@@ -30,7 +30,7 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Settled
 from decoders.messages.body_json import Options
 from kwcli.output.renderers import WantedPaths
-from kwcli.pipeline.tables.connections import ConnectionColumns
+from kwcli.pipeline.tables.connections import ConnectionColumns, read_connection_end
 from kwcli.pipeline.tables.stored_exchanges import StoredExchanges, StoredRowReader
 from kwcli.run_environment import Exit
 from kwcli.sniff.row_output import split_off_connection_ends
