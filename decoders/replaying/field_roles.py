@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from decoders.scrubbing.field_kinds import kind_of
 
-__all__ = ["ROLES", "Role", "role_of"]
+__all__ = ["ROLES", "Role", "find_field_role"]
 
 # `volatile` differs between any two answers of the same broker, and is never compared. `sibling`: a name whose kind a
 # sibling field says.
@@ -93,7 +93,7 @@ _CHOSEN: Final = frozenset({"group_instance_id", "instance_id", "process_id"})
 
 
 @cache
-def role_of(owner: str, name: str) -> Role | None:
+def find_field_role(owner: str, name: str) -> Role | None:
     """The role of a field, by its name and the name of the array, struct or message around it; None if it has none."""
     found = _BY_FIELD.get(f"{owner}.{name}") or _BY_FIELD.get(name)
     if found is not None or name in _CHOSEN:

@@ -41,13 +41,21 @@ from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import CREATE_TOPICS, FETCH, METADATA, PRODUCE
 from decoders.records.model import CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
-from decoders.replaying.api_classes import api_class
-from decoders.replaying.field_roles import Role, role_of
+from decoders.replaying.field_roles import Role, find_field_role
+from decoders.replaying.replay_classes import classify_api
 from decoders.schema.model import Field
 from decoders.scrubbing.field_kinds import BY_SIBLING, Kind
 from decoders.wire.primitives import uuid_bytes, uuid_text
 
-__all__ = ["AnsweringNodes", "IdMap", "MappedRequest", "NameMap", "NotReplayable", "match_nodes", "renumber_producer"]
+__all__ = [
+    "AnsweringNodes",
+    "IdMap",
+    "MappedRequest",
+    "NameMap",
+    "NotReplayable",
+    "match_nodes",
+    "renumber_producers_in_batches",
+]
 
 TOPIC_NAMES: Final = ("name", "topic", "topic_name")
 PARTITIONS: Final = ("partition_index", "partition", "index")
@@ -76,7 +84,7 @@ class NameMap(NamedTuple):
     transactions: Mapping[str, str] = {}
 
 
-class FetchSessionThere(NamedTuple):
+class TargetFetchSession(NamedTuple):
     """A fetch session in the other cluster: its id, the node that has it, the epoch of its next request."""
 
     identity: int
@@ -91,7 +99,7 @@ class MappedRequest(NamedTuple):
     node: int | None = None
 
 
-class _Place(NamedTuple):
+class _FieldContext(NamedTuple):
     """The context of a field: the recorded group, topic and partition around it, and whether the API only reads."""
 
     key: int
@@ -120,32 +128,32 @@ class IdMap:
         self._generations: dict[tuple[str, int], int] = {}
         self._producers: dict[int, int] = {}
         self._producer_epochs: dict[tuple[int, int], int] = {}
-        self._sessions: dict[tuple[str, int], FetchSessionThere] = {}
+        self._sessions: dict[tuple[str, int], TargetFetchSession] = {}
         self._telemetry: dict[UUID, tuple[UUID, int]] = {}
         self._moved: dict[tuple[str, int], int] = {}
 
     # Requests
 
-    def map_request(self, key: int, version: int, body: Mapping[str, Any], *, broker: str) -> MappedRequest:
+    def map_request(self, api_key: int, version: int, body: Mapping[str, Any], *, broker: str) -> MappedRequest:
         """The request for the other cluster, in `version`; `broker`: the recorded address. Raises NotReplayable."""
-        message = api(key).request
-        place = _Place(key, version, api_class(key) == "read")
+        message = api(api_key).request
+        place = _FieldContext(api_key, version, classify_api(api_key) == "read")
         made = self._map_struct(message.fields, body, message.name, place)
         node = None
-        if key == METADATA:
+        if api_key == METADATA:
             made["allow_auto_topic_creation"] = False
-        elif key == FETCH:
+        elif api_key == FETCH:
             node = self._map_fetch_session(made, broker)
-        elif key == CREATE_TOPICS:
-            self._check_replicas(made)
-        elif key in (71, 72):
-            self._map_client_instance(key, made)
+        elif api_key == CREATE_TOPICS:
+            self._limit_replicas_to_nodes(made)
+        elif api_key in (71, 72):
+            self._map_telemetry_ids(api_key, made)
         return MappedRequest(made, node)
 
     def _map_struct(
-        self, fields: Sequence[Field], value: Mapping[str, Any], owner: str, place: _Place
+        self, fields: Sequence[Field], value: Mapping[str, Any], owner: str, place: _FieldContext
     ) -> dict[str, Any]:
-        place = self._enter_struct(value, place)
+        place = self._enter_context_of_struct(value, place)
         made: dict[str, Any] = {}
         known = {field.name: field for field in fields}
         for name, inner in value.items():
@@ -153,18 +161,18 @@ class IdMap:
             if field is None or inner is None:
                 made[name] = inner
             elif field.fields:
-                made[name] = self._map_inner(field, inner, place)
+                made[name] = self._map_nested_structs(field, inner, place)
             else:
-                made[name] = self._map_value(field, inner, value, owner, place)
-        self._name_topic(known, value, made, place)
+                made[name] = self._map_field_value(field, inner, value, owner, place)
+        self._name_topic_as_version_does(known, value, made, place)
         return made
 
-    def _map_inner(self, field: Field, value: Any, place: _Place) -> Any:
+    def _map_nested_structs(self, field: Field, value: Any, place: _FieldContext) -> Any:
         if field.array:
             return [self._map_struct(field.fields, each, field.name, place) for each in value]
         return self._map_struct(field.fields, value, field.name, place)
 
-    def _enter_struct(self, value: Mapping[str, Any], place: _Place) -> _Place:
+    def _enter_context_of_struct(self, value: Mapping[str, Any], place: _FieldContext) -> _FieldContext:
         group = value.get("group_id")
         topic = next((value[name] for name in TOPIC_NAMES if isinstance(value.get(name), str)), None)
         identity = value.get("topic_id")
@@ -177,14 +185,16 @@ class IdMap:
             partition=number if number is not None else place.partition,
         )
 
-    def _map_value(self, field: Field, value: Any, beside: Mapping[str, Any], owner: str, place: _Place) -> Any:
+    def _map_field_value(
+        self, field: Field, value: Any, beside: Mapping[str, Any], owner: str, place: _FieldContext
+    ) -> Any:
         if field.kind in ("bytes", "records"):
-            return self._map_bytes(field, value, owner, place)
-        role = role_of(owner, field.name)
+            return self._map_bytes_field(field, value, owner, place)
+        role = find_field_role(owner, field.name)
         if role is None:
             return value
         if role == "sibling":
-            return self._sibling(field.name, value, beside)
+            return self._map_name_of_siblings_kind(field.name, value, beside)
         change = _CHANGES.get(role)
         if change is None:
             return value
@@ -192,8 +202,8 @@ class IdMap:
             return [change(self, each, beside, place, field) for each in value]
         return change(self, value, beside, place, field)
 
-    def _name_topic(
-        self, known: Mapping[str, Field], value: Mapping[str, Any], made: dict[str, Any], place: _Place
+    def _name_topic_as_version_does(
+        self, known: Mapping[str, Field], value: Mapping[str, Any], made: dict[str, Any], place: _FieldContext
     ) -> None:
         """Make a struct name its topic as the version does: by name, by id, or as recorded if it can do both."""
         identity = known.get("topic_id")
@@ -216,23 +226,23 @@ class IdMap:
 
     # Each function maps a value of one role; it gets the struct and the context around the value.
 
-    def _topic(self, value: Any, _beside: Any, _place: _Place, _field: Field) -> Any:
+    def _map_topic_name(self, value: Any, _beside: Any, _place: _FieldContext, _field: Field) -> Any:
         return self.names.topics.get(value, value)
 
-    def _topic_id(self, value: Any, _beside: Any, place: _Place, _field: Field) -> Any:
-        if value == NULL_ID or place.topic is not None:  # _name_topic replaces it
+    def _check_topic_id(self, value: Any, _beside: Any, place: _FieldContext, _field: Field) -> Any:
+        if value == NULL_ID or place.topic is not None:  # _name_topic_as_version_does replaces it
             return value
         raise NotReplayable(
             "unnamed_topic", f"the recording has no name for the topic id {uuid_text(uuid_bytes(value))}"
         )
 
-    def _group(self, value: Any, _beside: Any, _place: _Place, _field: Field) -> Any:
+    def _map_group_name(self, value: Any, _beside: Any, _place: _FieldContext, _field: Field) -> Any:
         return self.names.groups.get(value, value)
 
-    def _transaction(self, value: Any, _beside: Any, _place: _Place, _field: Field) -> Any:
+    def _map_transactional_id(self, value: Any, _beside: Any, _place: _FieldContext, _field: Field) -> Any:
         return self.names.transactions.get(value, value)
 
-    def _member(self, value: Any, _beside: Any, place: _Place, field: Field) -> Any:
+    def _map_member_id(self, value: Any, _beside: Any, place: _FieldContext, field: Field) -> Any:
         if not value:
             return value
         found = self._members.get((place.group or "", value))
@@ -244,14 +254,14 @@ class IdMap:
             return None if field.nullable else ""
         raise NotReplayable("member", f"member {value} of group {place.group} did not join in the replay")
 
-    def _generation(self, value: Any, beside: Mapping[str, Any], place: _Place, _field: Field) -> Any:
+    def _map_generation(self, value: Any, beside: Mapping[str, Any], place: _FieldContext, _field: Field) -> Any:
         if value <= 0:
             return value
         if place.reads and (place.group or "", beside.get("member_id") or "") not in self._members:
             return -1
         return self._generations.get((place.group or "", value), value)
 
-    def _producer(self, value: Any, _beside: Any, place: _Place, _field: Field) -> Any:
+    def _map_producer_id(self, value: Any, _beside: Any, place: _FieldContext, _field: Field) -> Any:
         if value < 0:
             return value
         found = self._producers.get(value, value if place.reads else None)
@@ -259,13 +269,13 @@ class IdMap:
             raise NotReplayable("producer", f"producer id {value} was not given out in the replay")
         return found
 
-    def _producer_epoch(self, value: Any, beside: Mapping[str, Any], place: _Place, _field: Field) -> Any:
+    def _map_producer_epoch(self, value: Any, beside: Mapping[str, Any], place: _FieldContext, _field: Field) -> Any:
         identity = beside.get("producer_id", beside.get("v3_and_below_producer_id", -1))
         if value < 0 or identity < 0 or place.reads:
             return value
         return self._producer_epochs.get((identity, value), value)
 
-    def _node(self, value: Any, _beside: Any, _place: _Place, field: Field) -> Any:
+    def _map_node_id(self, value: Any, _beside: Any, _place: _FieldContext, field: Field) -> Any:
         if field.name == "replica_id":
             if value >= 0:
                 raise NotReplayable("replica", f"broker {value} asks as a replica")
@@ -277,37 +287,37 @@ class IdMap:
             raise NotReplayable("no_node", f"the cluster has no node for {value}")
         return found
 
-    def _nodes(self, value: Any, beside: Any, place: _Place, field: Field) -> Any:
-        return [self._node(each, beside, place, field) for each in value]
+    def _map_node_ids(self, value: Any, beside: Any, place: _FieldContext, field: Field) -> Any:
+        return [self._map_node_id(each, beside, place, field) for each in value]
 
-    def _cluster(self, _value: Any, _beside: Any, _place: _Place, _field: Field) -> Any:
+    def _replace_cluster_id(self, _value: Any, _beside: Any, _place: _FieldContext, _field: Field) -> Any:
         return self.cluster_id
 
-    def _epoch(self, value: Any, _beside: Any, _place: _Place, field: Field) -> Any:
+    def _drop_leader_epoch(self, value: Any, _beside: Any, _place: _FieldContext, field: Field) -> Any:
         return value if field.name == "leader_epoch" else -1
 
-    def _offset(self, value: Any, _beside: Any, place: _Place, field: Field) -> Any:
+    def _move_offset(self, value: Any, _beside: Any, place: _FieldContext, field: Field) -> Any:
         if field.name not in _MOVING or value < 0 or place.topic is None or place.partition is None:
             return value
         return max(0, value + self._moved.get((place.topic, place.partition), 0))
 
-    def _sibling(self, name: str, value: Any, beside: Mapping[str, Any]) -> Any:
+    def _map_name_of_siblings_kind(self, name: str, value: Any, beside: Mapping[str, Any]) -> Any:
         """Map a name, or a list of names, whose kind a sibling field says: topic, group, transactional id, broker."""
         told_by, kinds = BY_SIBLING[name]
         number = beside.get(told_by, 0)
         kind = kinds.get(number)
         if isinstance(value, list):
-            return [self._new_name(kind, number, each) for each in value]
-        return self._new_name(kind, number, value)
+            return [self._map_name_of_kind(kind, number, each) for each in value]
+        return self._map_name_of_kind(kind, number, value)
 
-    def _new_name(self, kind: Kind | None, number: Any, value: str) -> str:
+    def _map_name_of_kind(self, kind: Kind | None, number: Any, value: str) -> str:
         if kind == "topics":
             return self.names.topics.get(value, value)
         if kind == "transactions":
             return self.names.transactions.get(value, value)
         if kind == "groups":
             group, colon, share = value.partition(":") if number == _SHARE else (value, "", "")
-            return f"{self.names.groups.get(group, group)}{colon}{self._map_share(share)}"
+            return f"{self.names.groups.get(group, group)}{colon}{self._map_share_group_key(share)}"
         if kind == "number" and value.isascii() and value.isdecimal():
             found = self.nodes.get(int(value))
             if found is None:
@@ -315,31 +325,33 @@ class IdMap:
             return str(found)
         return value
 
-    def _map_share(self, share: str) -> str:
-        identity, colon, number = share.partition(":")
+    def _map_share_group_key(self, topic_and_partition: str) -> str:
+        identity, colon, number = topic_and_partition.partition(":")
         if not colon:
-            return share
+            return topic_and_partition
         try:
             name = self.topic_named(UUID(bytes=uuid_bytes(identity)))
         except ValueError:
-            return share
+            return topic_and_partition
         found = None if name is None else self.topic_id(self.names.topics.get(name, name))
         if found is None:
             raise NotReplayable("no_topic", f"the cluster has no topic with the recorded id {identity}")
         return f"{uuid_text(found.bytes)}:{number}"
 
-    def _map_bytes(self, field: Field, value: bytes, owner: str, place: _Place) -> bytes:
+    def _map_bytes_field(self, field: Field, value: bytes, owner: str, place: _FieldContext) -> bytes:
         if field.kind == "records":
-            return renumber_producer(value, self._new_producer) if place.key == PRODUCE else value
+            return (
+                renumber_producers_in_batches(value, self._map_producer_id_and_epoch) if place.key == PRODUCE else value
+            )
         if not self.names.topics:
             return value
         holders = HOLDERS.get((place.key, "request"), {})
         name = next(
             (held for path, held in holders.items() if path.rpartition("[].")[::2] == (owner, field.name)), None
         )
-        return value if name not in _TOPICS_INSIDE else self._map_structure(name, value)
+        return value if name not in _TOPICS_INSIDE else self._map_topics_in_structure(name, value)
 
-    def _map_structure(self, name: str, data: bytes) -> bytes:
+    def _map_topics_in_structure(self, name: str, data: bytes) -> bytes:
         """The bytes of a subscription or an assignment with the topic names of the other cluster."""
         try:
             value = decode_embedded(name, data)
@@ -355,67 +367,67 @@ class IdMap:
         del value["$type"]
         return encode_embedded(name, version, value)
 
-    def _new_producer(self, producer: int, epoch: int) -> tuple[int, int]:
+    def _map_producer_id_and_epoch(self, producer: int, epoch: int) -> tuple[int, int]:
         found = self._producers.get(producer)
         if found is None:
             raise NotReplayable("producer", f"producer id {producer} was not given out in the replay")
         return found, self._producer_epochs.get((producer, epoch), epoch)
 
-    def _map_fetch_session(self, made: dict[str, Any], broker: str) -> int | None:
-        session = made.get("session_id", 0)
+    def _map_fetch_session(self, request: dict[str, Any], broker: str) -> int | None:
+        session = request.get("session_id", 0)
         if not session:
             return None
         found = self._sessions.get((broker, session))
         if found is None:
             raise NotReplayable("session", f"fetch session {session} was not opened in the replay")
-        made["session_id"] = found.identity
-        if made["session_epoch"] > 0:
-            made["session_epoch"] = found.epoch
+        request["session_id"] = found.identity
+        if request["session_epoch"] > 0:
+            request["session_epoch"] = found.epoch
             following = found.epoch + 1 if found.epoch < _LAST_EPOCH else 1
             self._sessions[broker, session] = found._replace(epoch=following)
         return found.node
 
-    def _check_replicas(self, made: Mapping[str, Any]) -> None:
+    def _limit_replicas_to_nodes(self, request: Mapping[str, Any]) -> None:
         """Reduce the replicas of topics to be created to the number of nodes."""
-        for topic in made.get("topics") or ():
+        for topic in request.get("topics") or ():
             if self.node_count:
                 topic["replication_factor"] = min(topic["replication_factor"], self.node_count)
             for row in topic.get("assignments") or ():
                 row["broker_ids"] = list(dict.fromkeys(row["broker_ids"]))
 
-    def _map_client_instance(self, key: int, made: dict[str, Any]) -> None:
-        identity = made.get("client_instance_id", NULL_ID)
+    def _map_telemetry_ids(self, api_key: int, request: dict[str, Any]) -> None:
+        identity = request.get("client_instance_id", NULL_ID)
         found = self._telemetry.get(identity)
         if found is not None:
-            made["client_instance_id"] = found[0]
-            if "subscription_id" in made:
-                made["subscription_id"] = found[1]
-        elif key == 72:
+            request["client_instance_id"] = found[0]
+            if "subscription_id" in request:
+                request["subscription_id"] = found[1]
+        elif api_key == 72:
             raise NotReplayable("telemetry", "its client asked for no subscription in the replay")
         else:
-            made["client_instance_id"] = NULL_ID
+            request["client_instance_id"] = NULL_ID
 
     # Answers
 
     def learn_ids(
         self,
-        key: int,
+        api_key: int,
         asked: Mapping[str, Any],
         recorded: Mapping[str, Any],
         new: Mapping[str, Any],
         answering: AnsweringNodes,
     ) -> None:
         """Learn the ids that two answers in JSON form give out; `asked` is the recorded request."""
-        learn = _LEARNERS.get(key)
+        learn = _LEARNERS.get(api_key)
         if learn is not None:
             learn(self, asked, recorded, new, answering)
 
-    def _learn_session(self, asked: Any, recorded: Any, new: Any, answering: AnsweringNodes) -> None:
+    def _learn_fetch_session(self, asked: Any, recorded: Any, new: Any, answering: AnsweringNodes) -> None:
         was, now = recorded.get("session_id", 0), new.get("session_id", 0)
         if was and now and answering.node >= 0 and not asked.get("session_id"):
-            self._sessions[answering.broker, was] = FetchSessionThere(now, answering.node, 1)
+            self._sessions[answering.broker, was] = TargetFetchSession(now, answering.node, 1)
 
-    def _learn_member(self, asked: Any, recorded: Any, new: Any, _answering: AnsweringNodes) -> None:
+    def _learn_member_id(self, asked: Any, recorded: Any, new: Any, _answering: AnsweringNodes) -> None:
         group = asked.get("group_id", "")
         was = recorded.get("member_id") or asked.get("member_id")
         now = new.get("member_id") or (was if not new.get("error_code") else None)
@@ -425,7 +437,7 @@ class IdMap:
             if recorded.get(name, -1) > 0 and new.get(name, -1) > 0:
                 self._generations[group, recorded[name]] = new[name]
 
-    def _learn_producer(self, asked: Any, recorded: Any, new: Any, _answering: AnsweringNodes) -> None:
+    def _learn_producer_id(self, asked: Any, recorded: Any, new: Any, _answering: AnsweringNodes) -> None:
         was, now = recorded.get("producer_id", -1), new.get("producer_id", -1)
         if was >= 0 and now >= 0:
             self._producers[was] = now
@@ -437,61 +449,61 @@ class IdMap:
                 self._producers[was] = self._producers[before[0]]
                 self._producer_epochs[was, recorded["producer_epoch"]] = self._producer_epochs.get(before, before[1])
 
-    def _learn_telemetry(self, _asked: Any, recorded: Any, new: Any, _answering: AnsweringNodes) -> None:
+    def _learn_telemetry_ids(self, _asked: Any, recorded: Any, new: Any, _answering: AnsweringNodes) -> None:
         was, now = (UUID(bytes=uuid_bytes(each["client_instance_id"])) for each in (recorded, new))
         self._telemetry[was] = now, new.get("subscription_id", 0)
 
-    def _learn_offsets(self, _asked: Any, recorded: Any, new: Any, _answering: AnsweringNodes) -> None:
-        got = {(topic, number): offset for topic, number, offset in _offsets(new)}
-        for topic, number, offset in _offsets(recorded):
+    def _learn_offset_shift(self, _asked: Any, recorded: Any, new: Any, _answering: AnsweringNodes) -> None:
+        got = {(topic, number): offset for topic, number, offset in _iterate_base_offsets(new)}
+        for topic, number, offset in _iterate_base_offsets(recorded):
             there = self._translate_topic_id(topic)
             here = self.names.topics.get(topic, topic)
             now = got.get((there, number), got.get((here, number), -1))
             if offset >= 0 and now >= 0:
-                named = self._name_of(topic)
+                named = self._find_topic_name(topic)
                 self._moved[named or topic, number] = now - offset
 
-    def _name_of(self, text: str, *, there: bool = False) -> str | None:
+    def _find_topic_name(self, topic_id_text: str, *, there: bool = False) -> str | None:
         """The recorded name of the topic whose id a text is, or with `there` its name in the other cluster; or None."""
         named = self.topic_named_there if there else self.topic_named
         try:
-            return named(UUID(bytes=uuid_bytes(text)))
+            return named(UUID(bytes=uuid_bytes(topic_id_text)))
         except ValueError:
             return None
 
     # Values of answers
 
-    def translate_id(self, role: Role, value: Any, group: str | None) -> Any:
+    def translate_id(self, role: Role, recorded_id: Any, group: str | None) -> Any:
         """The other cluster's id for a recorded id from an answer in JSON form; the same id if none is known."""
         if role == "topic":
-            return self.names.topics.get(value, value)
+            return self.names.topics.get(recorded_id, recorded_id)
         if role == "topic_id":
-            return self._translate_topic_id(value)
+            return self._translate_topic_id(recorded_id)
         if role == "group":
-            return self.names.groups.get(value, value)
+            return self.names.groups.get(recorded_id, recorded_id)
         if role == "transaction":
-            return self.names.transactions.get(value, value)
+            return self.names.transactions.get(recorded_id, recorded_id)
         if role == "member":
-            return self._members.get((group or "", value), value)
-        return self.nodes.get(value, value) if role == "node" else value
+            return self._members.get((group or "", recorded_id), recorded_id)
+        return self.nodes.get(recorded_id, recorded_id) if role == "node" else recorded_id
 
-    def translate_topic(self, text: str) -> tuple[str, str]:
+    def translate_topic(self, name_or_id: str) -> tuple[str, str]:
         """The name and id (or empty) in the other cluster of a topic that an answer names by recorded name or id."""
-        known = self._name_of(text)
+        known = self._find_topic_name(name_or_id)
         if known is None:
-            known = self._name_of(text, there=True) or text
+            known = self._find_topic_name(name_or_id, there=True) or name_or_id
         name = self.names.topics.get(known, known)
         found = self.topic_id(name)
         return name, "" if found is None else uuid_text(found.bytes)
 
-    def _translate_topic_id(self, text: Any) -> Any:
+    def _translate_topic_id(self, topic_id_text: Any) -> Any:
         try:
-            identity = UUID(bytes=uuid_bytes(text))
+            identity = UUID(bytes=uuid_bytes(topic_id_text))
         except ValueError:
-            return text
+            return topic_id_text
         name = self.topic_named(identity)
         found = None if name is None else self.topic_id(self.names.topics.get(name, name))
-        return text if found is None else uuid_text(found.bytes)
+        return topic_id_text if found is None else uuid_text(found.bytes)
 
 
 class AnsweringNodes(NamedTuple):
@@ -503,35 +515,35 @@ class AnsweringNodes(NamedTuple):
 
 _LAST_EPOCH: Final = (1 << 31) - 1
 _TOPICS_INSIDE: Final = frozenset({"ConsumerProtocolSubscription", "ConsumerProtocolAssignment"})
-_CHANGES: Final[Mapping[Role, Callable[[IdMap, Any, Mapping[str, Any], _Place, Field], Any]]] = {
-    "topic": IdMap._topic,
-    "topic_id": IdMap._topic_id,
-    "group": IdMap._group,
-    "transaction": IdMap._transaction,
-    "member": IdMap._member,
-    "generation": IdMap._generation,
-    "producer": IdMap._producer,
-    "producer_epoch": IdMap._producer_epoch,
-    "node": IdMap._node,
-    "nodes": IdMap._nodes,
-    "cluster": IdMap._cluster,
-    "epoch": IdMap._epoch,
-    "offset": IdMap._offset,
+_CHANGES: Final[Mapping[Role, Callable[[IdMap, Any, Mapping[str, Any], _FieldContext, Field], Any]]] = {
+    "topic": IdMap._map_topic_name,
+    "topic_id": IdMap._check_topic_id,
+    "group": IdMap._map_group_name,
+    "transaction": IdMap._map_transactional_id,
+    "member": IdMap._map_member_id,
+    "generation": IdMap._map_generation,
+    "producer": IdMap._map_producer_id,
+    "producer_epoch": IdMap._map_producer_epoch,
+    "node": IdMap._map_node_id,
+    "nodes": IdMap._map_node_ids,
+    "cluster": IdMap._replace_cluster_id,
+    "epoch": IdMap._drop_leader_epoch,
+    "offset": IdMap._move_offset,
 }
 _LEARNERS: Final[Mapping[int, Callable[[IdMap, Any, Any, Any, AnsweringNodes], None]]] = {
-    0: IdMap._learn_offsets,
-    1: IdMap._learn_session,
-    11: IdMap._learn_member,
-    22: IdMap._learn_producer,
-    26: IdMap._learn_producer,
-    68: IdMap._learn_member,
-    71: IdMap._learn_telemetry,
-    76: IdMap._learn_member,
-    88: IdMap._learn_member,
+    0: IdMap._learn_offset_shift,
+    1: IdMap._learn_fetch_session,
+    11: IdMap._learn_member_id,
+    22: IdMap._learn_producer_id,
+    26: IdMap._learn_producer_id,
+    68: IdMap._learn_member_id,
+    71: IdMap._learn_telemetry_ids,
+    76: IdMap._learn_member_id,
+    88: IdMap._learn_member_id,
 }
 
 
-def _offsets(answer: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
+def _iterate_base_offsets(answer: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
     """Topic (name or id), partition and base offset of each partition without an error in a Produce answer."""
     _, answered = TOPIC_ARRAYS[PRODUCE]
     for topic, row in partitions_in(answer, answered):
@@ -539,17 +551,17 @@ def _offsets(answer: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
             yield topic.get("name") or topic.get("topic_id") or "", row[answered.number], row[answered.offset]
 
 
-def match_nodes(recorded: Iterable[int], there: Iterable[int]) -> dict[int, int]:
+def match_nodes(recorded_ids: Iterable[int], target_ids: Iterable[int]) -> dict[int, int]:
     """Recorded node id → node id in the other cluster: the same id if it exists there, else the next one in rotation.
 
     Nodes that have the same id in both clusters are not used for other ids as long as there are other nodes.
     """
-    targets = sorted(there)
+    targets = sorted(target_ids)
     if not targets:
         return {}
-    found = {node: node for node in recorded if node in targets}
+    found = {node: node for node in recorded_ids if node in targets}
     left = [node for node in targets if node not in found] or targets
-    others = sorted(set(recorded) - set(found))
+    others = sorted(set(recorded_ids) - set(found))
     return found | {node: left[place % len(left)] for place, node in enumerate(others)}
 
 
@@ -561,8 +573,8 @@ _PRODUCER_AT: Final = 43
 _MAGIC: Final = 2
 
 
-def renumber_producer(data: bytes, there: Callable[[int, int], tuple[int, int]]) -> bytes:
-    """A records field with other producer ids and epochs, as `there` gives them; batches without a producer stay.
+def renumber_producers_in_batches(data: bytes, map_producer: Callable[[int, int], tuple[int, int]]) -> bytes:
+    """A records field with the producer ids and epochs that `map_producer` gives; batches without a producer stay.
 
     Bytes that are no whole batch of magic 2 stay as they are: the broker will say what is wrong with them.
     """
@@ -574,7 +586,7 @@ def renumber_producer(data: bytes, there: Callable[[int, int], tuple[int, int]])
             break
         producer, epoch = _PRODUCER.unpack_from(data, at + _PRODUCER_AT)
         if producer >= 0:
-            _PRODUCER.pack_into(out, at + _PRODUCER_AT, *there(producer, epoch))
+            _PRODUCER.pack_into(out, at + _PRODUCER_AT, *map_producer(producer, epoch))
             _CRC.pack_into(out, at + CRC_START - _CRC.size, google_crc32c.value(bytes(out[at + CRC_START : end])))
         at = end
     return bytes(out)

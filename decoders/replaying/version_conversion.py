@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from decoders.schema.model import Versions
 
-__all__ = ["convert_answer", "convert_request", "nearest_version"]
+__all__ = ["convert_answer_to_newest", "convert_request", "nearest_version"]
 
 Body = dict[str, Any]
 # The first versions that name several coordinators, groups, members; in which null means all topics of Metadata; that
@@ -30,30 +30,30 @@ def nearest_version(recorded: int, served: Versions) -> int:
     return min(max(recorded, served.low), served.high)
 
 
-def convert_request(key: int, since: int, to: int, body: Mapping[str, Any]) -> Body:
-    """A request of version `since` in the shape of version `to`; fields that `to` lacks may be left in it."""
+def convert_request(api_key: int, from_version: int, to_version: int, body: Mapping[str, Any]) -> Body:
+    """A request of one version in the shape of another; fields that `to_version` lacks may be left in it."""
     made = dict(body)
-    convert = _REQUESTS.get(key)
-    if convert is not None and since != to:
-        convert(made, since, to)
+    convert = _REQUESTS.get(api_key)
+    if convert is not None and from_version != to_version:
+        convert(made, from_version, to_version)
     return made
 
 
-def convert_answer(key: int, body: Mapping[str, Any], asked: Mapping[str, Any]) -> Body:
-    """An answer of any version, in JSON form, in the newest shape; `asked` is its request."""
+def convert_answer_to_newest(api_key: int, body: Mapping[str, Any], request: Mapping[str, Any]) -> Body:
+    """An answer of any version, in JSON form, in the newest shape; `request` is its request."""
     made = dict(body)
-    convert = _ANSWERS.get(key)
+    convert = _ANSWERS.get(api_key)
     if convert is not None:
-        convert(made, asked)
+        convert(made, request)
     return made
 
 
-def _metadata(made: Body, since: int, to: int) -> None:
+def _convert_metadata(made: Body, since: int, to: int) -> None:
     if since < _NO_TOPICS <= to and not made.get("topics"):
         made["topics"] = None  # before, an empty list meant all topics
 
 
-def _offset_fetch(made: Body, since: int, to: int) -> None:
+def _convert_offset_fetch(made: Body, since: int, to: int) -> None:
     if since < _GROUPS <= to:
         made["groups"] = [{"group_id": made.pop("group_id"), "topics": made.pop("topics", None)}]
     elif to < _GROUPS <= since and len(made.get("groups", ())) == 1:
@@ -61,19 +61,19 @@ def _offset_fetch(made: Body, since: int, to: int) -> None:
         made["group_id"], made["topics"] = group["group_id"], group["topics"]
 
 
-def _find_coordinator(made: Body, since: int, to: int) -> None:
+def _convert_find_coordinator(made: Body, since: int, to: int) -> None:
     if since < _COORDINATORS <= to:
         made["coordinator_keys"] = [made.pop("key")]
     elif to < _COORDINATORS <= since and len(made.get("coordinator_keys", ())) == 1:
         (made["key"],) = made.pop("coordinator_keys")
 
 
-def _join_group(made: Body, since: int, to: int) -> None:
+def _convert_join_group(made: Body, since: int, to: int) -> None:
     if since < _REBALANCE <= to:
         made["rebalance_timeout_ms"] = made["session_timeout_ms"]
 
 
-def _leave_group(made: Body, since: int, to: int) -> None:
+def _convert_leave_group(made: Body, since: int, to: int) -> None:
     if since < _MEMBERS <= to:
         made["members"] = [{"member_id": made.pop("member_id"), "group_instance_id": None}]
     elif to < _MEMBERS <= since and len(made.get("members", ())) == 1:
@@ -83,14 +83,14 @@ def _leave_group(made: Body, since: int, to: int) -> None:
             del made["members"]
 
 
-def _delete_topics(made: Body, since: int, to: int) -> None:
+def _convert_delete_topics(made: Body, since: int, to: int) -> None:
     if since < _TOPICS_BY_ID <= to:
         made["topics"] = [{"name": name} for name in made.pop("topic_names", ())]
     elif to < _TOPICS_BY_ID <= since and all(topic.get("name") for topic in made["topics"]):
         made["topic_names"] = [topic["name"] for topic in made.pop("topics")]
 
 
-def _list_offsets(made: Body, since: int, to: int) -> None:
+def _convert_list_offsets(made: Body, since: int, to: int) -> None:
     if since < _ONE_OFFSET <= to:
         for topic in made["topics"]:
             for partition in topic["partitions"]:
@@ -98,36 +98,36 @@ def _list_offsets(made: Body, since: int, to: int) -> None:
 
 
 _REQUESTS: Final[Mapping[int, Callable[[Body, int, int], None]]] = {
-    2: _list_offsets,
-    3: _metadata,
-    9: _offset_fetch,
-    10: _find_coordinator,
-    11: _join_group,
-    13: _leave_group,
-    20: _delete_topics,
+    2: _convert_list_offsets,
+    3: _convert_metadata,
+    9: _convert_offset_fetch,
+    10: _convert_find_coordinator,
+    11: _convert_join_group,
+    13: _convert_leave_group,
+    20: _convert_delete_topics,
 }
 
 
-def _coordinators(made: Body, asked: Mapping[str, Any]) -> None:
+def _list_the_coordinator(made: Body, asked: Mapping[str, Any]) -> None:
     if "coordinators" not in made and "node_id" in made:
         names = ("node_id", "host", "port", "error_code", "error_message")
         row = {name: made.pop(name) for name in names if name in made}
         made["coordinators"] = [{"key": (asked.get("coordinator_keys") or [asked.get("key")])[0], **row}]
 
 
-def _groups(made: Body, asked: Mapping[str, Any]) -> None:
+def _list_the_group(made: Body, asked: Mapping[str, Any]) -> None:
     if "groups" not in made and "topics" in made:
         group = asked.get("group_id") or (asked.get("groups") or [{}])[0].get("group_id")
         made["groups"] = [{"group_id": group, "topics": made.pop("topics"), "error_code": made.pop("error_code", 0)}]
 
 
-def _one_offset(made: Body, _asked: Mapping[str, Any]) -> None:
+def _keep_first_offsets(made: Body, _asked: Mapping[str, Any]) -> None:
     made["topics"] = [
-        {**topic, "partitions": [_first_offset(row) for row in topic["partitions"]]} for topic in made["topics"]
+        {**topic, "partitions": [_keep_first_offset(row) for row in topic["partitions"]]} for topic in made["topics"]
     ]
 
 
-def _first_offset(row: Mapping[str, Any]) -> Body:
+def _keep_first_offset(row: Mapping[str, Any]) -> Body:
     found = dict(row)
     old = found.pop("old_style_offsets", None)
     if old is not None:
@@ -136,7 +136,7 @@ def _first_offset(row: Mapping[str, Any]) -> Body:
 
 
 _ANSWERS: Final[Mapping[int, Callable[[Body, Mapping[str, Any]], None]]] = {
-    2: _one_offset,
-    9: _groups,
-    10: _coordinators,
+    2: _keep_first_offsets,
+    9: _list_the_group,
+    10: _list_the_coordinator,
 }

@@ -221,7 +221,7 @@ class Plan:
 
 
 # The sections of facts, in the order in which they are written, and who reads them:
-# protocol_facts/routing (three), replaying/api_classes, protocol_facts/errors/returned (three), the text output,
+# protocol_facts/routing (three), replaying/replay_classes, protocol_facts/errors/returned (three), the text output,
 # protocol_facts/examples.
 FACTS: Final = (
     *("route", "sent", "mutates", "replay", "errors_listed", "errors_observed", "errors_expected", "line", "example"),

@@ -33,19 +33,19 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.replaying.api_classes import CLASSES
 from decoders.replaying.id_map import IdMap, NameMap, NotReplayable, match_nodes
+from decoders.replaying.replay_classes import CLASSES
 from kwcli.calling.as_exchanges import ExchangeBuilder
-from kwcli.replay.recording import Allowed, RecordedRequest, ReplayRecording
+from kwcli.replay.recording import AllowedChanges, RecordedRequest, ReplayRecording
 from kwcli.replay.replayed_client import ReplayContext, ReplayedClient, ReplayOutcome
-from kwcli.replay.target import ReplayTarget
+from kwcli.replay.target_cluster import ReplayTarget
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from kwcli.net.config.client_config import ClientConfig
     from kwcli.run_environment import Environment
 
-__all__ = ["ReplayCounts", "ReplaySettings", "list_requests", "replay"]
+__all__ = ["ReplayCounts", "ReplaySettings", "list_requests_without_asking", "replay_recording"]
 
 # How many clients do not wait for each other.
 THREADS_MAX: Final = 256
@@ -56,7 +56,7 @@ _LOOK_S: Final = 0.05
 class ReplaySettings(NamedTuple):
     """How to ask. `speed` None: as fast as possible. `client_id` None: as in the recording."""
 
-    allowed: Allowed
+    allowed: AllowedChanges
     names: NameMap
     speed: float | None = 1.0
     client_id: str | None = None
@@ -73,21 +73,21 @@ class ReplayCounts:
         self.overtaken = 0  # asked before an answer that came earlier in the recording
         self.late_s = 0.0  # how far the replay was behind, at most
 
-    def count(self, outcome: ReplayOutcome) -> None:
+    def count_outcome(self, outcome: ReplayOutcome) -> None:
         """Count an outcome."""
         if outcome.problem is not None:
-            self.skip(outcome.problem)
+            self.count_unasked(outcome.problem)
         else:
             self.asked += 1
             self.verdicts[outcome.verdict or ""] += 1
 
-    def skip(self, problem: NotReplayable) -> None:
+    def count_unasked(self, problem: NotReplayable) -> None:
         """Count a request that is not asked."""
         self.problems[problem.reason] += 1
         self.texts.setdefault(problem.reason, problem.text)
 
     @property
-    def differs(self) -> bool:
+    def has_differences(self) -> bool:
         """Whether an answer is different from the recorded one, or a request was refused."""
         return bool(self.verdicts["different"] or self.verdicts["refused"])
 
@@ -95,20 +95,20 @@ class ReplayCounts:
 Show = Callable[[ReplayOutcome], None]
 
 
-def list_requests(recording: ReplayRecording, show: Show) -> ReplayCounts:
+def list_requests_without_asking(recording: ReplayRecording, show: Show) -> ReplayCounts:
     """Show what would be asked, without asking; the counts."""
     counts = ReplayCounts()
     for request in recording.requests:
         outcome = ReplayOutcome(request, None, None, problem=request.problem)
         show(outcome)
         if request.problem is not None:
-            counts.skip(request.problem)
+            counts.count_unasked(request.problem)
         else:
             counts.asked += 1
     return counts
 
 
-def replay(
+def replay_recording(
     env: Environment, recording: ReplayRecording, config: ClientConfig, settings: ReplaySettings, show: Show
 ) -> tuple[ReplayCounts, bool]:
     """Ask all requests that may be asked; the counts, and whether Ctrl-C ended the replay. Raises Failure."""
@@ -117,19 +117,19 @@ def replay(
     ids = IdMap(settings.names, nodes, target.cluster_id)
     ids.node_count = len(target.nodes)
     ids.topic_named = recording.topics.get
-    ids.topic_id = target.topic_id
+    ids.topic_id = target.find_topic_id
     ids.topic_named_there = lambda identity: target.topic_names.get(identity)
     brokers = {address: nodes[node] for address, node in recording.nodes.items() if node in nodes}
     shared = ReplayContext(env, target, ids, ExchangeBuilder(), brokers, settings.client_id)
-    run = _Replay(env, recording.requests, shared, settings, show)
+    run = _ReplayRun(env, recording.requests, shared, settings, show)
     try:
-        return run.counts, run.run_all()
+        return run.counts, run.replay_all()
     finally:
         shared.over.set()
         target.close()
 
 
-class _Task(NamedTuple):
+class _ReplayTask(NamedTuple):
     """A request and the client that sends it; `last`: the client has no other."""
 
     number: int
@@ -138,17 +138,17 @@ class _Task(NamedTuple):
     last: bool
 
 
-class _Worker:
+class _ReplayWorker:
     """A thread for one client, or for several where there are more clients than threads."""
 
-    def __init__(self, env: Environment, results: queue.SimpleQueue[tuple[_Task, ReplayOutcome]]) -> None:
+    def __init__(self, env: Environment, results: queue.SimpleQueue[tuple[_ReplayTask, ReplayOutcome]]) -> None:
         self._env = env
         self.clients = 0
-        self.tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
+        self.tasks: queue.SimpleQueue[_ReplayTask | None] = queue.SimpleQueue()
         self._results = results
-        threading.Thread(target=self._work, daemon=True).start()
+        threading.Thread(target=self._run_tasks, daemon=True).start()
 
-    def _work(self) -> None:
+    def _run_tasks(self) -> None:
         while (task := self.tasks.get()) is not None:
             try:
                 outcome = task.client.replay_request(task.request)
@@ -160,11 +160,11 @@ class _Worker:
                     for line in traceback.format_exc().splitlines():
                         self._env.report(line)
             if task.last:
-                task.client.close()
+                task.client.close_connections()
             self._results.put((task, outcome))
 
 
-class _Replay:
+class _ReplayRun:
     """One run of a replay: the dispatcher."""
 
     def __init__(
@@ -182,30 +182,30 @@ class _Replay:
         self._show = show
         for request in requests:
             if request.problem is not None:
-                self.counts.skip(request.problem)
+                self.counts.count_unasked(request.problem)
                 if request.problem.reason not in CLASSES:
                     show(ReplayOutcome(request, None, None, problem=request.problem))
         self._requests = [request for request in requests if request.problem is None]
-        self._left = Counter(request.client for request in self._requests)
-        self._workers: list[_Worker] = []
-        self._clients: dict[tuple[int, str | None], tuple[_Worker, ReplayedClient]] = {}
-        self._results: queue.SimpleQueue[tuple[_Task, ReplayOutcome]] = queue.SimpleQueue()
+        self._left = Counter(request.client_identity for request in self._requests)
+        self._workers: list[_ReplayWorker] = []
+        self._clients: dict[tuple[int, str | None], tuple[_ReplayWorker, ReplayedClient]] = {}
+        self._results: queue.SimpleQueue[tuple[_ReplayTask, ReplayOutcome]] = queue.SimpleQueue()
         self._begun: float | None = None
         self._begun_ns = 0
         self._waiting: list[tuple[int, int]] = []  # recorded end and number of each asked request, soonest first
         self._answered: set[int] = set()
         self._back = 0
 
-    def run_all(self) -> bool:
+    def replay_all(self) -> bool:
         """Ask all requests; whether Ctrl-C ended that."""
         try:
             for number, request in enumerate(self._requests):
                 self._wait_until_due(request)
-                if self._settings.allowed.changes:
-                    self._wait_for_earlier(request)
-                self._hand_over(number, request)
+                if self._settings.allowed.allows_changes:
+                    self._wait_for_earlier_answers(request)
+                self._hand_to_worker(number, request)
             while self._back < len(self._requests):
-                self._take_result(_LOOK_S)
+                self._count_next_result(_LOOK_S)
         except KeyboardInterrupt:
             return True
         finally:
@@ -215,7 +215,7 @@ class _Replay:
 
     def _wait_until_due(self, request: RecordedRequest) -> None:
         speed = self._settings.speed
-        self._take_results()
+        self._count_waiting_results()
         if speed is None:
             return
         if self._begun is None:
@@ -223,10 +223,10 @@ class _Replay:
             self._begun_ns = request.exchange.time_ns
         due = self._begun + (request.exchange.time_ns - self._begun_ns) / 1e9 / speed
         while (left := due - self._env.monotonic()) > 0:
-            self._take_result(min(left, _LOOK_S) if left > 0.001 else left)
+            self._count_next_result(min(left, _LOOK_S) if left > 0.001 else left)
         self.counts.late_s = max(self.counts.late_s, -left)
 
-    def _wait_for_earlier(self, request: RecordedRequest) -> None:
+    def _wait_for_earlier_answers(self, request: RecordedRequest) -> None:
         """Wait until all requests are answered whose recorded answers came before this request, or the time is up."""
         end = self._env.monotonic() + self._shared.target.config.timeout_s
         while self._waiting and self._waiting[0][0] <= request.exchange.time_ns:
@@ -236,33 +236,33 @@ class _Replay:
                 heappop(self._waiting)
                 self.counts.overtaken += 1
             else:
-                self._take_result(_LOOK_S)
+                self._count_next_result(_LOOK_S)
 
-    def _hand_over(self, number: int, request: RecordedRequest) -> None:
-        key = request.client
+    def _hand_to_worker(self, number: int, request: RecordedRequest) -> None:
+        key = request.client_identity
         if key not in self._clients:
-            self._clients[key] = self._free_worker(), ReplayedClient(self._shared, request.exchange.client_id)
+            self._clients[key] = self._choose_worker(), ReplayedClient(self._shared, request.exchange.client_id)
         worker, client = self._clients[key]
         ended = request.ended_ns
         if ended is not None:
             heappush(self._waiting, (ended, number))
         self._left[key] -= 1
-        worker.tasks.put(_Task(number, request, client, not self._left[key]))
+        worker.tasks.put(_ReplayTask(number, request, client, not self._left[key]))
 
-    def _free_worker(self) -> _Worker:
+    def _choose_worker(self) -> _ReplayWorker:
         """A worker without a client, else a new one, else the one with the fewest clients."""
         found = min(self._workers, key=lambda worker: worker.clients, default=None)
         if found is None or (found.clients and len(self._workers) < THREADS_MAX):
-            found = _Worker(self._env, self._results)
+            found = _ReplayWorker(self._env, self._results)
             self._workers.append(found)
         found.clients += 1
         return found
 
-    def _take_results(self) -> None:
+    def _count_waiting_results(self) -> None:
         while not self._results.empty():
-            self._take_result(0.0)
+            self._count_next_result(0.0)
 
-    def _take_result(self, wait_s: float) -> None:
+    def _count_next_result(self, wait_s: float) -> None:
         try:
             task, outcome = self._results.get(timeout=wait_s) if wait_s else self._results.get_nowait()
         except queue.Empty:
@@ -270,18 +270,18 @@ class _Replay:
         self._back += 1
         self._answered.add(task.number)
         if task.last:
-            worker, _ = self._clients.pop(task.request.client)
+            worker, _ = self._clients.pop(task.request.client_identity)
             worker.clients -= 1
-        self.counts.count(outcome)
+        self.counts.count_outcome(outcome)
         with self._shared.lock:
             self._show(outcome)
 
 
-def exit_code(counts: ReplayCounts, *, interrupted: bool) -> Exit:
+def choose_exit_code(counts: ReplayCounts, *, interrupted: bool) -> Exit:
     """The exit code of a replay."""
     if interrupted:
         return Exit.INTERRUPTED
-    return Exit.FINDINGS if counts.differs else Exit.DONE
+    return Exit.FINDINGS if counts.has_differences else Exit.DONE
 
 
 def parse_speed(word: str) -> float | None:
@@ -297,7 +297,7 @@ def parse_speed(word: str) -> float | None:
     return speed
 
 
-def parse_names(words: Sequence[str]) -> NameMap:
+def parse_name_map(words: Sequence[str]) -> NameMap:
     """The names of --map: `a=b` for topics, `group:a=b`, `transaction:a=b`. Raises Failure (usage)."""
     kinds: dict[str, dict[str, str]] = {"topic": {}, "group": {}, "transaction": {}}
     for word in words:

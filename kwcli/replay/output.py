@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api_name
 from decoders.messages.exchange_json import SCHEMA, to_json_dict
-from decoders.replaying.answer_comparison import Difference, error_text
-from decoders.replaying.api_classes import api_class
+from decoders.replaying.answer_comparison import Difference, format_error_code
+from decoders.replaying.replay_classes import classify_api
 from decoders.schema.json_form import json_text
 from decoders.wire.readable_text import clean, format_latency
 from kwcli.output.short_texts import count_of, find_zone, palette
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kwcli.replay.dispatcher import ReplayCounts
     from kwcli.replay.replayed_client import ReplayOutcome
 
-__all__ = ["ReplayOutput", "closing_lines"]
+__all__ = ["ReplayOutput", "format_closing_lines"]
 
 # How many differences a record lists, and how many the text.
 DIFFERENCES_MAX: Final = 100
@@ -56,20 +56,20 @@ class ReplayOutput:
         lines = settings.format == "ndjson"
         self._json = JsonWriter(write, lines=lines) if settings.format in ("ndjson", "json") else None
 
-    def show(self, outcome: ReplayOutcome) -> None:
+    def show_outcome(self, outcome: ReplayOutcome) -> None:
         """Show an outcome; a table is shown by `close`."""
         if self._json is not None:
-            self._json.add(outcome_json(outcome))
+            self._json.add(build_outcome_json(outcome))
         elif self._settings.format == "table":
-            self._rows.append(self._cells(outcome))
-        elif self._dry_run or self._settings.verbose or _is_telling(outcome):
-            self._write(self._text(outcome).encode("utf-8", "backslashreplace"))
+            self._rows.append(self._format_cells(outcome))
+        elif self._dry_run or self._settings.verbose or _is_shown_without_verbose(outcome):
+            self._write(self._format_text(outcome).encode("utf-8", "backslashreplace"))
 
-    def close(self, counts: ReplayCounts) -> None:
+    def write_totals(self, counts: ReplayCounts) -> None:
         """Write the table, or the last record, after all outcomes."""
         if self._json is not None:
             if not self._dry_run:
-                self._json.add(counts_json(counts))
+                self._json.add(build_counts_json(counts))
             self._json.close()
         elif self._settings.format == "table":
             titles = ("time", "verdict", "recorded", "new", "client", "api", "what")
@@ -80,39 +80,39 @@ class ReplayOutput:
             lines = draw_table(columns, self._settings.width, self._paint, dense=True) if self._rows else []
             self._write("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
 
-    def _cells(self, outcome: ReplayOutcome) -> list[str]:
+    def _format_cells(self, outcome: ReplayOutcome) -> list[str]:
         exchange = outcome.request.exchange
         at = self._zone.local_time(exchange.time_ns // _NS)
         time = f"{at:%H:%M:%S}.{exchange.time_ns % _NS // 1_000_000:03d}"
-        was = _latency(exchange.latency_ms)
-        now = _latency(None if outcome.record is None else outcome.record["latency_ms"])
-        version = f"{_api(outcome)} {exchange.api_version}"
+        was = _format_latency_or_dash(exchange.latency_ms)
+        now = _format_latency_or_dash(None if outcome.record is None else outcome.record["latency_ms"])
+        version = f"{_format_api_name(outcome)} {exchange.api_version}"
         if outcome.record is not None and outcome.record["api_version"] != exchange.api_version:
             version += f" as {outcome.record['api_version']}"
         client = clean(exchange.client_id) if exchange.client_id else exchange.client
-        return [time, self._verdict(outcome), was, now, client, version, clean(_describe_request(outcome))]
+        return [time, self._format_verdict(outcome), was, now, client, version, clean(_describe_outcome(outcome))]
 
-    def _verdict(self, outcome: ReplayOutcome) -> str:
+    def _format_verdict(self, outcome: ReplayOutcome) -> str:
         if outcome.problem is not None:
             return "not asked"
         if outcome.verdict is None:
             return "would ask"
         return _WORDS[outcome.verdict]
 
-    def _text(self, outcome: ReplayOutcome) -> str:
-        time, verdict, was, now, client, version, what = self._cells(outcome)
+    def _format_text(self, outcome: ReplayOutcome) -> str:
+        time, verdict, was, now, client, version, what = self._format_cells(outcome)
         unsent = outcome.problem is not None or self._dry_run
-        took = f"{_class(outcome):5}" if unsent else f"{was:>7} → {now:<7}"
+        took = f"{_replay_class_of(outcome):5}" if unsent else f"{was:>7} → {now:<7}"
         paint = self._paint
         bad = paint.bad if outcome.verdict in ("different", "refused") else paint.dim
         verdict, client = f"{bad}{verdict:10}{paint.off}", f"{paint.client}{client:16}{paint.off}"
         lines = [f"{time}  {verdict} {took}  {client} {version}{'  ' if what else ''}{what}".rstrip()]
         shown = [each for each in outcome.differences if each.kind != "ids" or self._settings.verbose > 1]
-        return "".join(f"{line}\n" for line in [*lines, *self._differences(f"{version} at {time}", shown)])
+        return "".join(f"{line}\n" for line in [*lines, *self._difference_lines(f"{version} at {time}", shown)])
 
-    def _differences(self, where: str, shown: list[Difference]) -> Iterator[str]:
+    def _difference_lines(self, where: str, shown: list[Difference]) -> Iterator[str]:
         """Lines of differences; equal differences of an earlier answer are only referred to."""
-        texts = [difference_text(each) for each in shown]
+        texts = [format_difference(each) for each in shown]
         before = self._told.setdefault(hash(tuple(texts)), where) if len(texts) > 1 else where
         if before != where:
             yield f"    as {before}"
@@ -123,25 +123,25 @@ class ReplayOutput:
             yield f"    … and {more:,} more (-vv)"
 
 
-def _is_telling(outcome: ReplayOutcome) -> bool:
+def _is_shown_without_verbose(outcome: ReplayOutcome) -> bool:
     """Whether an outcome is shown even without -v: the answer is different, or the recording lacks something."""
     lacking = outcome.problem is not None and outcome.problem.reason in ("redacted", "left_out")
     return lacking or outcome.verdict in ("different", "refused")
 
 
-def _class(outcome: ReplayOutcome) -> str:
+def _replay_class_of(outcome: ReplayOutcome) -> str:
     key = outcome.request.exchange.api_key
-    return "never" if key is None else api_class(key)
+    return "never" if key is None else classify_api(key)
 
 
-def _api(outcome: ReplayOutcome) -> str:
+def _format_api_name(outcome: ReplayOutcome) -> str:
     key = outcome.request.exchange.api_key
     if key is None:
         return "SASL token" if outcome.request.exchange.is_token else "?"
     return api_name(key) if key in NAMES else f"UNKNOWN({key})"
 
 
-def _describe_request(outcome: ReplayOutcome) -> str:
+def _describe_outcome(outcome: ReplayOutcome) -> str:
     """Why a request was not asked or not compared, or how many differences its answer has."""
     if outcome.problem is not None:
         return outcome.problem.text
@@ -151,28 +151,28 @@ def _describe_request(outcome: ReplayOutcome) -> str:
     return f"{count_of(len(found), 'difference')}" if found else ""
 
 
-def _latency(value: float | None) -> str:
+def _format_latency_or_dash(value: float | None) -> str:
     return "–" if value is None else format_latency(value)
 
 
-def difference_text(difference: Difference) -> str:
+def format_difference(difference: Difference) -> str:
     """A difference as text: `orders 1 error_code: no error → UNKNOWN_TOPIC_OR_PARTITION`."""
     name = difference.path.rpartition(".")[2] if difference.about else difference.path
     where = clean(f"{difference.about} {name}".strip())
     if difference.kind == "missing":
-        return f"{clean(difference.about)}: missing ({_value(difference.recorded)})"
+        return f"{clean(difference.about)}: missing ({_format_short_value(difference.recorded)})"
     if difference.kind == "extra":
-        return f"{clean(difference.about)}: not in the recording ({_value(difference.new)})"
+        return f"{clean(difference.about)}: not in the recording ({_format_short_value(difference.new)})"
     if difference.kind == "error":
-        return f"{where}: {error_text(difference.recorded)} → {error_text(difference.new)}"
-    return f"{where}: {_value(difference.recorded)} → {_value(difference.new)}"
+        return f"{where}: {format_error_code(difference.recorded)} → {format_error_code(difference.new)}"
+    return f"{where}: {_format_short_value(difference.recorded)} → {_format_short_value(difference.new)}"
 
 
-def _value(value: Any) -> str:
+def _format_short_value(value: Any) -> str:
     if isinstance(value, dict):
-        text = " ".join(f"{name} {_value(each)}" for name, each in value.items()) or "empty"
+        text = " ".join(f"{name} {_format_short_value(each)}" for name, each in value.items()) or "empty"
     elif isinstance(value, list):
-        text = ", ".join(map(_value, value)) or "none"
+        text = ", ".join(map(_format_short_value, value)) or "none"
     else:
         text = "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
     text = clean(text)
@@ -182,7 +182,7 @@ def _value(value: Any) -> str:
 # Records.
 
 
-def outcome_json(outcome: ReplayOutcome) -> dict[str, Any]:
+def build_outcome_json(outcome: ReplayOutcome) -> dict[str, Any]:
     """The record of the exchange with the other cluster.
 
     A request that was not sent has no addresses in its record, and the number of the recorded connection.
@@ -203,11 +203,11 @@ def outcome_json(outcome: ReplayOutcome) -> dict[str, Any]:
             *("errors", "packets"),
         )
     }
-    differences = [_difference_json(each) for each in outcome.differences[:DIFFERENCES_MAX]]
+    differences = [_build_difference_json(each) for each in outcome.differences[:DIFFERENCES_MAX]]
     problem = outcome.problem
     comparison: dict[str, Any] = {
         "verdict": outcome.verdict,
-        "class": _class(outcome),
+        "class": _replay_class_of(outcome),
         "reason": None if problem is None else problem.reason,
         "text": (problem.text if problem is not None else outcome.text) or None,
         "recorded": recorded,
@@ -220,11 +220,11 @@ def outcome_json(outcome: ReplayOutcome) -> dict[str, Any]:
     return {**record, "comparison": comparison}
 
 
-def _difference_json(difference: Difference) -> dict[str, Any]:
+def _build_difference_json(difference: Difference) -> dict[str, Any]:
     return {name: json_text(each) if isinstance(each, str) else each for name, each in difference._asdict().items()}
 
 
-def counts_json(counts: ReplayCounts) -> dict[str, Any]:
+def build_counts_json(counts: ReplayCounts) -> dict[str, Any]:
     """The last record: the counts of a replay."""
     return {
         "kind": "replay",
@@ -254,7 +254,7 @@ _REASONS: Final = {
 }
 
 
-def closing_lines(counts: ReplayCounts, *, dry_run: bool) -> list[str]:
+def format_closing_lines(counts: ReplayCounts, *, dry_run: bool) -> list[str]:
     """`142 requests asked again: 60 same, 70 with other ids and offsets, 8 different, 4 refused`; those not asked."""
     if dry_run:
         lines = [f"{count_of(counts.asked, 'request')} would be asked again"]

@@ -20,8 +20,8 @@ from decoders.messages.whole_messages import decode_message, encode_json
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import PRODUCE
 from decoders.protocol_facts.routing import route
-from decoders.replaying.api_classes import ApiClass, api_class
 from decoders.replaying.id_map import NotReplayable
+from decoders.replaying.replay_classes import ApiClass, classify_api
 from decoders.wire.primitives import uuid_bytes
 from decoders.wire.readable_text import in_bytes
 from kwcli.run_environment import Exit, Failure
@@ -30,7 +30,7 @@ from kwcli.spelling import find_api
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
 
-__all__ = ["Allowed", "RecordedRequest", "ReplayRecording"]
+__all__ = ["AllowedChanges", "RecordedRequest", "ReplayRecording"]
 
 # Bytes of requests and answers that are held at a time.
 RECORDING_MAX: Final = 2048 * MIB
@@ -40,19 +40,19 @@ WHOLE: Final = Options(records=True)
 INSIDE: Final = frozenset(key for key in NAMES if not {"client", "tool"} & set(route(key).sent_by))
 
 
-class Allowed(NamedTuple):
+class AllowedChanges(NamedTuple):
     """What --changes allows: whether data may be changed, and the keys of the admin APIs that may be sent."""
 
     data: bool = False
     admin: frozenset[int] = frozenset()
 
     @property
-    def changes(self) -> bool:
+    def allows_changes(self) -> bool:
         """Whether anything may be changed."""
         return self.data or bool(self.admin)
 
     @classmethod
-    def parse(cls, words: Sequence[str]) -> Allowed:
+    def parse_words(cls, words: Sequence[str]) -> AllowedChanges:
         """Read the words of --changes, `data` and `admin:API,…`; words behind an `admin:` are further APIs.
 
         Raises Failure (usage).
@@ -69,7 +69,7 @@ class Allowed(NamedTuple):
                 text = f"--changes {word!r}: there are data and admin:API,… (admin:create_topics,delete_topics)"
                 raise Failure(text, Exit.USAGE)
             found = find_api(word)
-            its_class = api_class(found.key)
+            its_class = classify_api(found.key)
             if its_class != "admin":
                 why = {"never": "it is never sent to another cluster", "data": "say --changes data for it"}
                 raise Failure(
@@ -80,15 +80,15 @@ class Allowed(NamedTuple):
             admin.add(found.key)
         return cls(data, frozenset(admin))
 
-    def why_not(self, key: int) -> NotReplayable | None:
+    def find_refusal(self, api_key: int) -> NotReplayable | None:
         """Why an API may not be sent; None where it may."""
-        its_class: ApiClass = api_class(key)
+        its_class: ApiClass = classify_api(api_key)
         if its_class == "never":
             return NotReplayable("never", "never sent: logins, tokens, requests between brokers and controllers")
         if its_class == "data" and not self.data:
             return NotReplayable("data", "changes data, which --changes data allows")
-        if its_class == "admin" and key not in self.admin:
-            name = NAMES[key]
+        if its_class == "admin" and api_key not in self.admin:
+            name = NAMES[api_key]
             return NotReplayable("admin", f"changes the cluster, which --changes admin:{name} allows")
         return None
 
@@ -98,17 +98,17 @@ class RecordedRequest:
 
     __slots__ = ("data", "exchange", "problem")
 
-    def __init__(self, exchange: Exchange, allowed: Allowed) -> None:
+    def __init__(self, exchange: Exchange, allowed: AllowedChanges) -> None:
         self.exchange = exchange
         self.data = b""
         self.problem: NotReplayable | None = None
         try:
-            self.data = self._read(allowed)
+            self.data = self._read_body(allowed)
         except NotReplayable as problem:
             self.problem = problem.with_traceback(None)
 
     @property
-    def key(self) -> int:
+    def api_key(self) -> int:
         """The API key of the request."""
         assert self.exchange.api_key is not None
         return self.exchange.api_key
@@ -128,21 +128,21 @@ class RecordedRequest:
         return exchange.response_end_ns
 
     @property
-    def client(self) -> tuple[int, str | None]:
+    def client_identity(self) -> tuple[int, str | None]:
         """The connection and the client id; requests for which these are equal are asked in order."""
         return id(self.exchange.connection_info), self.exchange.client_id
 
-    def body(self) -> dict[str, Any]:
+    def decode_body(self) -> dict[str, Any]:
         """The body as Python values."""
-        found = decode_message(self.key, self.version, "request", self.data, strict=False)
+        found = decode_message(self.api_key, self.version, "request", self.data, strict=False)
         found.pop("_trailing", None)
         return found
 
-    def answer(self) -> dict[str, Any] | None:
+    def build_answer_json(self) -> dict[str, Any] | None:
         """The record of the recorded exchange, as it is compared."""
         return to_json_dict(self.exchange, WHOLE)
 
-    def _read(self, allowed: Allowed) -> bytes:
+    def _read_body(self, allowed: AllowedChanges) -> bytes:
         """The bytes of the request's body. Raises NotReplayable."""
         exchange = self.exchange
         if exchange.is_token:
@@ -151,26 +151,26 @@ class RecordedRequest:
             raise NotReplayable("unknown_api", "kw does not know its API")
         if exchange.extra is not None and exchange.extra.get("envelope"):
             raise NotReplayable("never", "a broker's Envelope carried it")
-        problem = allowed.why_not(exchange.api_key)
+        problem = allowed.find_refusal(exchange.api_key)
         if problem is not None:
             raise problem
         if exchange.is_orphan or (exchange.extra is not None and exchange.extra.get("guessed")):
             raise NotReplayable("incomplete", "the recording has only its answer")
-        return self._body_of_record() if exchange.record is not None else self._body_of_capture()
+        return self._encode_body_of_record() if exchange.record is not None else self._read_captured_body()
 
-    def _body_of_capture(self) -> bytes:
+    def _read_captured_body(self) -> bytes:
         exchange = self.exchange
         data = exchange.raw("request")
         if data is None or (exchange.extra is not None and exchange.extra.get("request")):
             raise NotReplayable("incomplete", "a part of it is not in the recording")
         body = data[exchange.api_reader.body("request", data) :]
         try:
-            decode_message(self.key, self.version, "request", body, strict=False)
+            decode_message(self.api_key, self.version, "request", body, strict=False)
         except DecodeError as problem:
             raise NotReplayable("undecoded", f"{problem}") from None
         return body
 
-    def _body_of_record(self) -> bytes:
+    def _encode_body_of_record(self) -> bytes:
         """The body's bytes, from a record that kw wrote. Raises NotReplayable where values are redacted or missing."""
         record = self.exchange.revealed or self.exchange.record
         assert record is not None
@@ -178,7 +178,7 @@ class RecordedRequest:
             raise NotReplayable("undecoded", "the recording could not decode it")
         layout = record.get("layout", {}).get("request")
         try:
-            return encode_json(self.key, self.version, "request", record["request"], layout=layout)
+            return encode_json(self.api_key, self.version, "request", record["request"], layout=layout)
         except EncodeError as problem:
             reason = "redacted" if "redacted" in str(problem) else "left_out"
             raise NotReplayable(reason, f"{problem}") from None
@@ -191,7 +191,7 @@ class ReplayRecording:
 
     shows_skipped = False
 
-    def __init__(self, allowed: Allowed) -> None:
+    def __init__(self, allowed: AllowedChanges) -> None:
         self.requests: list[RecordedRequest] = []
         self.topics: dict[UUID, str] = dict(WELL_KNOWN)
         self.nodes: dict[str, int] = {}  # address of a broker → its node id
@@ -204,13 +204,13 @@ class ReplayRecording:
         """Take the exchanges that passed the filters."""
         for row in rows:
             if row.kind == "exchange":
-                self._add(row)
+                self._add_request(row)
 
     def learn_from(self, rows: list[Settled]) -> None:
         """Learn where brokers are from rows that the filters have left out."""
         for row in rows:
             if row.kind == "exchange":
-                self._learn(row)
+                self._learn_brokers_and_topics(row)
 
     def close(self) -> None:
         """Sort the requests by time, and apply what the whole recording tells: brokers' connections, topic names."""
@@ -224,7 +224,7 @@ class ReplayRecording:
             for identity, (name, _) in info.topics.names.items():
                 self.topics.setdefault(identity, name)
 
-    def _add(self, exchange: Exchange) -> None:
+    def _add_request(self, exchange: Exchange) -> None:
         """Take an exchange. Raises Failure where the recording is too large."""
         self._size += (exchange.request_size or 0) + (exchange.response_size or 0)
         if self._size > RECORDING_MAX:
@@ -232,9 +232,9 @@ class ReplayRecording:
                 f"the recording is larger than {in_bytes(RECORDING_MAX)}: choose a part by a filter or --since"
             )
         self.requests.append(RecordedRequest(exchange, self._allowed))
-        self._learn(exchange)
+        self._learn_brokers_and_topics(exchange)
 
-    def _learn(self, exchange: Exchange) -> None:
+    def _learn_brokers_and_topics(self, exchange: Exchange) -> None:
         if exchange.api_key in INSIDE:
             self._inside[id(exchange.connection_info)] = exchange.connection_info
         for text, name in exchange.topic_names.items() if exchange.record is not None else ():
@@ -245,6 +245,6 @@ class ReplayRecording:
                     self.nodes.setdefault(address, node.id)
 
 
-def wants_answer(key: int, body: Mapping[str, Any]) -> bool:
+def is_answered_by_brokers(api_key: int, body: Mapping[str, Any]) -> bool:
     """Whether a broker answers a request."""
-    return key != PRODUCE or body.get("acks") != 0
+    return api_key != PRODUCE or body.get("acks") != 0

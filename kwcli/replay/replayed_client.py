@@ -24,21 +24,21 @@ from decoders.replaying.answer_comparison import (
     Difference,
     Verdict,
     compare_answers,
+    judge_differences,
     merge_answers,
-    verdict_of,
 )
-from decoders.replaying.api_classes import api_class
 from decoders.replaying.id_map import AnsweringNodes, IdMap, NotReplayable
+from decoders.replaying.replay_classes import classify_api
 from decoders.replaying.version_conversion import convert_request
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.blocking import BrokerConnection, Reply
-from kwcli.replay.recording import WHOLE, RecordedRequest, wants_answer
+from kwcli.replay.recording import WHOLE, RecordedRequest, is_answered_by_brokers
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
     from kwcli.calling.as_exchanges import ExchangeBuilder
     from kwcli.net.config.client_config import Address
-    from kwcli.replay.target import NodeRequest, ReplayTarget
+    from kwcli.replay.target_cluster import NodeRequest, ReplayTarget
     from kwcli.run_environment import Environment
 
 __all__ = ["ReplayContext", "ReplayOutcome", "ReplayedClient"]
@@ -109,12 +109,12 @@ class ReplayedClient:
         self._open: dict[Address, BrokerConnection] = {}
         self._reply: Reply | None = None
 
-    def close(self) -> None:
+    def close_connections(self) -> None:
         """Close the connections of the client."""
         for address in tuple(self._open):
-            self._close(address)
+            self._close_connection(address)
 
-    def _close(self, address: Address) -> None:
+    def _close_connection(self, address: Address) -> None:
         connection = self._open.pop(address, None)
         if connection is not None:
             connection.close()
@@ -124,63 +124,65 @@ class ReplayedClient:
     def replay_request(self, request: RecordedRequest) -> ReplayOutcome:
         """Ask one request; errors are in the outcome."""
         if self._shared.opened > OPEN_MAX:
-            self.close()  # other clients need connections, and these can be opened again
+            self.close_connections()  # other clients need connections, and these can be opened again
         try:
-            return self._send_request(request)
+            return self._replay_to_nodes(request)
         except NotReplayable as problem:
             return ReplayOutcome(request, None, None, problem=problem.with_traceback(None))
         except Failure as failure:
             return ReplayOutcome(request, None, "refused", without_frames(failure).text)
 
-    def _send_request(self, request: RecordedRequest) -> ReplayOutcome:
-        shared, key, broker = self._shared, request.key, request.exchange.broker
+    def _replay_to_nodes(self, request: RecordedRequest) -> ReplayOutcome:
+        shared, key, broker = self._shared, request.api_key, request.exchange.broker
         with shared.lock:
-            version = shared.target.version(key, request.version)
-            body = convert_request(key, request.version, version, request.body())
+            version = shared.target.choose_version(key, request.version)
+            body = convert_request(key, request.version, version, request.decode_body())
             mapped = shared.ids.map_request(key, version, body, broker=broker)
             sent = mapped.body
-            _check_encodes(key, version, request.version, sent)
-            shared.target.check(key, version, sent)
+            _check_encodable(key, version, request.version, sent)
+            shared.target.check_creates_no_topic(key, version, sent)
         answered: list[_Answered] = []
         left = [sent]  # shares to be asked: at first all, then those with PASSING errors
         deadline = Deadline(shared.target.config.timeout_s, shared.env.monotonic)
         while left:
             with shared.lock:
                 requests = [
-                    each for body in left for each in self._node_requests(key, version, body, mapped.node, broker)
+                    each
+                    for body in left
+                    for each in self._choose_node_requests(key, version, body, mapped.node, broker)
                 ]
             if key == FETCH and len(requests) > 1:  # no session spans nodes
                 requests = [
                     each._replace(body={**each.body, "session_id": 0, "session_epoch": -1}) for each in requests
                 ]
-            got = [(*self._send(key, version, each), each) for each in requests]
+            got = [(*self._send_with_retry(key, version, each), each) for each in requests]
             with shared.lock:
-                again = [each for each in got if _is_passing(each[0], request, version, each[2].body)]
+                again = [each for each in got if _has_only_passing_errors(each[0], request, version, each[2].body)]
                 if deadline.left() <= PASSING_PAUSE_S or shared.over.is_set():
                     again = []
                 answered += [each for each in got if each not in again]
                 left = [dict(node_request.body) for _, _, node_request in again]
                 if left:
-                    shared.target.forget()
+                    shared.target.forget_leaders_and_coordinators()
             if left:
                 time.sleep(PASSING_PAUSE_S)
         with shared.lock:
-            return self._compare(request, answered)
+            return self._compare_with_recording(request, answered)
 
-    def _node_requests(
-        self, key: int, version: int, body: dict[str, Any], node: int | None, broker: str
+    def _choose_node_requests(
+        self, api_key: int, version: int, body: dict[str, Any], node: int | None, broker: str
     ) -> list[NodeRequest]:
         if node is not None:
-            return self._shared.target.at_node(node, body)
-        return self._shared.target.node_requests(key, version, body, self._shared.nodes.get(broker))
+            return self._shared.target.build_requests_of_node(node, body)
+        return self._shared.target.build_node_requests(api_key, version, body, self._shared.nodes.get(broker))
 
-    def _compare(self, request: RecordedRequest, answered: Sequence[_Answered]) -> ReplayOutcome:
-        shared, key = self._shared, request.key
+    def _compare_with_recording(self, request: RecordedRequest, answered: Sequence[_Answered]) -> ReplayOutcome:
+        shared, key = self._shared, request.api_key
         shared.exchange_builder.add_topic_names(shared.target.topic_names)
         records = [to_json_dict(exchange, WHOLE) for exchange, _, _ in answered]
         record = records[0]
         failed = next((text for _, text, _ in answered if text), "")
-        was = request.answer()
+        was = request.build_answer_json()
         assert was is not None
         if len(records) > 1 and not failed:
             record = {**record, "response": merge_answers(key, [each["response"] or {} for each in records])}
@@ -206,35 +208,35 @@ class ReplayedClient:
         answering = AnsweringNodes(request.exchange.broker, answered[0][2].node)
         if shares == 1 or key != FETCH:
             shared.ids.learn_ids(key, asked, was["response"], record["response"], answering)
-        old = Answer(was["response"], _layout(was), asked)
-        new = Answer(record["response"], _layout(record), record["request"] or {})
+        old = Answer(was["response"], _find_layout_version(was), asked)
+        new = Answer(record["response"], _find_layout_version(record), record["request"] or {})
         differences = compare_answers(key, old, new, shared.ids)
-        return ReplayOutcome(request, record, verdict_of(differences), differences=differences, shares=shares)
+        return ReplayOutcome(request, record, judge_differences(differences), differences=differences, shares=shares)
 
-    def _send(self, key: int, version: int, node_request: NodeRequest) -> tuple[Exchange, str]:
+    def _send_with_retry(self, key: int, version: int, node_request: NodeRequest) -> tuple[Exchange, str]:
         """The exchange with one node, and why it is not answered, else "". Raises Failure where nothing was sent.
 
         A request that only reads is sent once more where a connection used before is closed: it may have been idle.
         """
         used = node_request.address in self._open
-        exchange, problem = self._exchange(key, version, node_request)
-        if problem and used and api_class(key) == "read":
-            return self._exchange(key, version, node_request)
+        exchange, problem = self._send_to_node(key, version, node_request)
+        if problem and used and classify_api(key) == "read":
+            return self._send_to_node(key, version, node_request)
         return exchange, problem
 
-    def _exchange(self, key: int, version: int, node_request: NodeRequest) -> tuple[Exchange, str]:
+    def _send_to_node(self, key: int, version: int, node_request: NodeRequest) -> tuple[Exchange, str]:
         shared = self._shared
-        connection = self._connection(node_request)
+        connection = self._get_or_open_connection(node_request)
         waits = max((node_request.body.get(name) or 0 for name in _WAITS), default=0) / 1000
         connection.deadline = Deadline(shared.target.config.timeout_s + max(waits, 0.0), shared.env.monotonic)
         with shared.lock:
             body = encode_message(key, version, "request", node_request.body)
         self._reply, problem = None, ""
         try:
-            connection.send_request(key, version, body, respond=wants_answer(key, node_request.body))
+            connection.send_request(key, version, body, respond=is_answered_by_brokers(key, node_request.body))
         except Failure as failure:
             problem = without_frames(failure).text
-            self._close(node_request.address)
+            self._close_connection(node_request.address)
             if self._reply is None:
                 raise
         assert self._reply is not None
@@ -244,7 +246,7 @@ class ReplayedClient:
                 shared.exchange_builder.end_connection(connection.local, connection.peer)
         return exchange, problem
 
-    def _connection(self, node_request: NodeRequest) -> BrokerConnection:
+    def _get_or_open_connection(self, node_request: NodeRequest) -> BrokerConnection:
         found = self._open.get(node_request.address)
         if found is None:
             target = self._shared.target
@@ -267,15 +269,15 @@ class ReplayedClient:
         self._reply = reply
 
 
-def _check_encodes(key: int, version: int, recorded: int, body: Mapping[str, Any]) -> None:
+def _check_encodable(api_key: int, version: int, recorded: int, body: Mapping[str, Any]) -> None:
     """Raise NotReplayable where a version has no field for a value of the body."""
     try:
-        encode_message(key, version, "request", body)
+        encode_message(api_key, version, "request", body)
     except (EncodeError, DecodeError) as problem:
         raise NotReplayable("version", f"version {recorded} does not fit into {version}: {problem}") from None
 
 
-def _layout(record: Mapping[str, Any]) -> int:
+def _find_layout_version(record: Mapping[str, Any]) -> int:
     """The version whose fields an answer has: 0 for ApiVersions where the broker did not know the version asked for."""
     answer = record["response"]
     if record["api"] == "ApiVersions" and answer.get("error_code") and "throttle_time_ms" not in answer:
@@ -284,7 +286,9 @@ def _layout(record: Mapping[str, Any]) -> int:
     return version
 
 
-def _is_passing(exchange: Exchange, request: RecordedRequest, version: int, body: Mapping[str, Any]) -> bool:
+def _has_only_passing_errors(
+    exchange: Exchange, request: RecordedRequest, version: int, body: Mapping[str, Any]
+) -> bool:
     """Whether an answer has only errors of PASSING (too early, the wrong node), which the recorded one does not have.
 
     For a request that changes something, every place must have failed, so that nothing was done yet.
@@ -292,5 +296,5 @@ def _is_passing(exchange: Exchange, request: RecordedRequest, version: int, body
     codes = {error.code for error in exchange.errors}
     if not codes or not codes <= PASSING or codes & {error.code for error in request.exchange.errors}:
         return False
-    named = places(request.key, version, body)
-    return api_class(request.key) == "read" or len(exchange.errors) >= len(named)
+    named = places(request.api_key, version, body)
+    return classify_api(request.api_key) == "read" or len(exchange.errors) >= len(named)

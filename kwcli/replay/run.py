@@ -5,9 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwcli.net.options import read_config
-from kwcli.replay.dispatcher import ReplaySettings, exit_code, list_requests, parse_names, parse_speed, replay
-from kwcli.replay.output import ReplayOutput, closing_lines
-from kwcli.replay.recording import Allowed, ReplayRecording
+from kwcli.replay.dispatcher import (
+    ReplaySettings,
+    choose_exit_code,
+    list_requests_without_asking,
+    parse_name_map,
+    parse_speed,
+    replay_recording,
+)
+from kwcli.replay.output import ReplayOutput, format_closing_lines
+from kwcli.replay.recording import AllowedChanges, ReplayRecording
 from kwcli.run_environment import Exit, Failure
 from kwcli.sniff.run import Sniffing, SniffView
 
@@ -30,14 +37,14 @@ def run_replay(
     shown: OutputOptions,
 ) -> Exit:
     """Read the recording, ask its requests again, show the outcomes; the exit code. Raises Failure."""
-    allowed = Allowed.parse(asked.changes)
-    settings = ReplaySettings(allowed, parse_names(asked.map), parse_speed(asked.speed), asked.replay_client_id)
+    allowed = AllowedChanges.parse_words(asked.changes)
+    settings = ReplaySettings(allowed, parse_name_map(asked.map), parse_speed(asked.speed), asked.replay_client_id)
     output_settings = shown.settings(env, live=not asked.dry_run)
     config = None if asked.dry_run else read_config(env, connection, verbose=shown.verbose)
     if config is not None and config.controllers:
         raise Failure("kw replay sends to brokers: give -b, not --bootstrap-controller", Exit.USAGE)
     recording = ReplayRecording(allowed)
-    code = _read(env, output_settings, capture, filters, recording)
+    code = _read_recording(env, output_settings, capture, filters, recording)
     if code == Exit.INTERRUPTED:
         return code
 
@@ -48,18 +55,18 @@ def run_replay(
     output = ReplayOutput(output_settings, write, dry_run=asked.dry_run)
     interrupted = False
     if config is None:
-        counts = list_requests(recording, output.show)
+        counts = list_requests_without_asking(recording, output.show_outcome)
     else:
-        counts, interrupted = replay(env, recording, config, settings, output.show)
-    output.close(counts)
+        counts, interrupted = replay_recording(env, recording, config, settings, output.show_outcome)
+    output.write_totals(counts)
     if not output_settings.quiet:
-        for line in closing_lines(counts, dry_run=asked.dry_run):
+        for line in format_closing_lines(counts, dry_run=asked.dry_run):
             env.report(f"kw: {line}")
-    found = exit_code(counts, interrupted=interrupted)
+    found = choose_exit_code(counts, interrupted=interrupted)
     return found if found != Exit.DONE else code
 
 
-def _read(
+def _read_recording(
     env: Environment,
     settings: Settings,
     capture: CaptureOptions,

@@ -76,7 +76,7 @@ class Maker:
 def _plain(field: PlanField, said: str) -> Any:
     from uuid import UUID
 
-    if field.name in ("error_message", "error_text"):
+    if field.name in ("error_message", "format_error_code"):
         return said or None
     if field.name.endswith("error_code"):
         return 40

@@ -21,7 +21,7 @@ from kwcli.output.settings import Settings
 from kwcli.playground.run import LibrdkafkaMock
 from kwcli.replay import dispatcher as running
 from kwcli.replay.dispatcher import ReplaySettings
-from kwcli.replay.recording import Allowed, RecordedRequest, ReplayRecording
+from kwcli.replay.recording import AllowedChanges, RecordedRequest, ReplayRecording
 from kwcli.replay.replayed_client import ReplayOutcome
 from kwcli.run_environment import Exit
 from kwcli.sniff.run import Sniffing, SniffView
@@ -246,9 +246,9 @@ def test_records_that_kw_wrote_ask_the_same_as_the_capture(tmp_path: Path) -> No
             assert one.problem is not None
             assert other.problem is not None
             assert one.problem.reason == other.problem.reason
-        elif one.key != PRODUCE and one.data != other.data:
+        elif one.api_key != PRODUCE and one.data != other.data:
             wrong.append(f"{one.exchange.api} {one.version}")
-        elif one.body().keys() != other.body().keys():
+        elif one.decode_body().keys() != other.decode_body().keys():
             wrong.append(f"{one.exchange.api} {one.version}: fields")
     assert wrong == []
     assert len(captured) == 193
@@ -259,7 +259,7 @@ def test_records_that_kw_wrote_ask_the_same_as_the_capture(tmp_path: Path) -> No
 
 def recorded(*changes: str, file: str = TOUR) -> ReplayRecording:
     env = world()
-    recording = ReplayRecording(Allowed.parse(changes))
+    recording = ReplayRecording(AllowedChanges.parse_words(changes))
     view = SniffView(lambda _key, _side: frozenset(), lambda _write: recording)
     sniffing = Sniffing(
         env,
@@ -309,10 +309,10 @@ def test_nothing_that_changes_something_overtakes_what_its_client_knew(
     monkeypatch.setattr(running, "ReplayedClient", stage.client)
     monkeypatch.setattr(running, "THREADS_MAX", most)
     recording = recorded("data", "admin:create_topics")
-    settings = ReplaySettings(Allowed.parse(["data", "admin:create_topics"]), NameMap(), None)
+    settings = ReplaySettings(AllowedChanges.parse_words(["data", "admin:create_topics"]), NameMap(), None)
     shown: list[ReplayOutcome] = []
-    run = running._Replay(world(), recording.requests, Shared(), settings, shown.append)  # type: ignore[arg-type]  # what is used of it
-    assert run.run_all() is False
+    run = running._ReplayRun(world(), recording.requests, Shared(), settings, shown.append)  # type: ignore[arg-type]  # what is used of it
+    assert run.replay_all() is False
     assert run.counts.asked == len(shown) == 191
     assert run.counts.overtaken == 0
     answered: set[int] = set()
@@ -326,5 +326,5 @@ def test_nothing_that_changes_something_overtakes_what_its_client_knew(
         assert early == []
     order = Counter[object]()
     for what, request in stage.events:
-        order[request.client] += 1 if what == "asked" else -1
-        assert order[request.client] <= 1, "two requests of a client at a time"
+        order[request.client_identity] += 1 if what == "asked" else -1
+        assert order[request.client_identity] <= 1, "two requests of a client at a time"

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from decoders.protocol_facts.keys import API_VERSIONS, FETCH, FIND_COORDINATOR, JOIN_GROUP, LIST_OFFSETS, METADATA
-from decoders.replaying.answer_comparison import Answer, Difference, compare_answers, merge_answers, verdict_of
+from decoders.replaying.answer_comparison import Answer, Difference, compare_answers, judge_differences, merge_answers
 from decoders.replaying.id_map import AnsweringNodes, IdMap, NameMap
 from decoders.wire.primitives import uuid_text
 
@@ -50,14 +50,14 @@ def metadata(**changed: Any) -> dict[str, Any]:
 )
 def test_metadata(now: dict[str, Any], verdict: str, kinds: list[str]) -> None:
     found = compared(METADATA, metadata(), now, versions=(5, 5))
-    assert (verdict_of(found), [each.kind for each in found]) == (verdict, kinds)
+    assert (judge_differences(found), [each.kind for each in found]) == (verdict, kinds)
 
 
 def test_an_error_that_was_recorded_too_is_no_refusal() -> None:
     was, now = metadata(topic={"error_code": 3}), metadata(topic={"error_code": 29})
-    assert verdict_of(compared(METADATA, was, now, versions=(5, 5))) == "different"
-    assert verdict_of(compared(METADATA, was, metadata(), versions=(5, 5))) == "different"
-    assert verdict_of(compared(METADATA, was, was, versions=(5, 5))) == "same"
+    assert judge_differences(compared(METADATA, was, now, versions=(5, 5))) == "different"
+    assert judge_differences(compared(METADATA, was, metadata(), versions=(5, 5))) == "different"
+    assert judge_differences(compared(METADATA, was, was, versions=(5, 5))) == "same"
 
 
 def test_elements_meet_by_what_they_are_about_and_not_by_their_place() -> None:
@@ -73,10 +73,12 @@ def test_topics_with_other_names_and_other_ids_meet() -> None:
         return {"error_code": 0, "session_id": 0, "responses": [{**topic, "partitions": [row]}]}
 
     by_id, there = fetched(topic_id=uuid_text(OLD.bytes)), fetched(topic_id=uuid_text(NEW.bytes))
-    assert verdict_of(compared(FETCH, by_id, there, versions=(13, 13))) == "other_ids"
+    assert judge_differences(compared(FETCH, by_id, there, versions=(13, 13))) == "other_ids"
     known = ids(topics={"orders": "copy"})
     assert compared(FETCH, by_id, fetched(topic="copy"), versions=(13, 12), there=known) == []
-    assert verdict_of(compared(FETCH, by_id, fetched(topic="other"), versions=(13, 12), there=known)) == "different"
+    assert (
+        judge_differences(compared(FETCH, by_id, fetched(topic="other"), versions=(13, 12), there=known)) == "different"
+    )
 
 
 def test_records_are_compared_by_what_clients_wrote() -> None:
@@ -89,7 +91,7 @@ def test_records_are_compared_by_what_clients_wrote() -> None:
         return {"error_code": 0, "session_id": 0, "responses": [{"topic": "orders", "partitions": [row]}]}
 
     def verdict(was: dict[str, Any], now: dict[str, Any]) -> str:
-        return verdict_of(compared(FETCH, was, now, versions=(11, 11)))
+        return judge_differences(compared(FETCH, was, now, versions=(11, 11)))
 
     assert verdict(fetched(["a", "b"]), fetched(["a", "b"])) == "same"
     assert verdict(fetched(["a", "b"]), fetched(["a", "b"], base=40)) == "other_ids"
@@ -104,7 +106,7 @@ def test_answers_of_other_shapes_say_the_same() -> None:
     now = Answer({"throttle_time_ms": 0, "coordinators": [row]}, 4, {"coordinator_keys": ["billing"]})
     assert compare_answers(FIND_COORDINATOR, was, now, ids()) == []
     refused = Answer({"throttle_time_ms": 0, "coordinators": [{**row, "error_code": 15}]}, 4, now.asked)
-    assert verdict_of(compare_answers(FIND_COORDINATOR, was, refused, ids())) == "refused"
+    assert judge_differences(compare_answers(FIND_COORDINATOR, was, refused, ids())) == "refused"
     old = {"topics": [{"name": "t", "partitions": [{"partition_index": 0, "error_code": 0, "old_style_offsets": [5]}]}]}
     new = {"topics": [{"name": "t", "partitions": [{"partition_index": 0, "error_code": 0, "offset": 5}]}]}
     assert compared(LIST_OFFSETS, old, new, versions=(0, 1)) == []
@@ -116,7 +118,7 @@ def test_members_meet_though_they_have_other_ids() -> None:
         return {"error_code": 0, "generation_id": 1, "protocol_name": "range", "leader": members[0], "members": rows}
 
     found = compared(JOIN_GROUP, joined("a", "b"), joined("x", "y"), versions=(2, 2))
-    assert verdict_of(found) == "other_ids"
+    assert judge_differences(found) == "other_ids"
     known = ids()
     known.learn_ids(JOIN_GROUP, {"group_id": "g"}, {"member_id": "a"}, {"member_id": "y"}, AnsweringNodes("", 0))
     answers = (Answer(joined("a", "b"), 2, {"group_id": "g"}), Answer(joined("x", "y"), 2, {"group_id": "g"}))

@@ -9,8 +9,8 @@ import pytest
 
 from decoders.apis import NAMES, api, section
 from decoders.protocol_facts.routing import route
-from decoders.replaying.api_classes import CLASSES, api_class
-from decoders.replaying.field_roles import role_of
+from decoders.replaying.field_roles import find_field_role
+from decoders.replaying.replay_classes import CLASSES, classify_api
 from decoders.schema.model import Field, Side
 
 # The entity in a field's declaration (`is`) → the role that the field must have; `nodes` for an array.
@@ -41,7 +41,7 @@ def fields_of(fields: Sequence[Field], owner: str) -> Iterator[tuple[str, Field]
 
 
 def test_every_class_has_apis() -> None:
-    assert {*map(api_class, NAMES)} == {*CLASSES}
+    assert {*map(classify_api, NAMES)} == {*CLASSES}
 
 
 def test_what_does_not_follow_is_said() -> None:
@@ -51,22 +51,22 @@ def test_what_does_not_follow_is_said() -> None:
 
 
 def test_an_api_without_a_class_is_never_sent() -> None:
-    assert api_class(max(NAMES) + 1) == "never"
+    assert classify_api(max(NAMES) + 1) == "never"
 
 
 def test_what_is_read_changes_nothing() -> None:
-    assert [key for key in NAMES if api_class(key) == "read" and route(key).mutates] == []
+    assert [key for key in NAMES if classify_api(key) == "read" and route(key).mutates] == []
 
 
 def test_what_only_brokers_and_controllers_send_is_never_sent() -> None:
     inside = {key for key in NAMES if not {"client", "tool"} & set(route(key).sent_by)}
-    assert {key for key in inside if api_class(key) != "never"} == set()
+    assert {key for key in inside if classify_api(key) != "never"} == set()
     assert len(inside) > 15
 
 
 @pytest.mark.parametrize("name", ["SaslHandshake", "SaslAuthenticate", "CreateDelegationToken", "Envelope"])
 def test_logins_and_tokens_are_never_sent(name: str) -> None:
-    assert api_class(api(name).key) == "never"
+    assert classify_api(api(name).key) == "never"
 
 
 @pytest.mark.parametrize("side", ["request", "response"])
@@ -74,7 +74,7 @@ def test_every_id_in_a_message_has_a_role(side: Side) -> None:
     wrong: list[str] = []
     seen = 0
     for key in NAMES:
-        if api_class(key) == "never":
+        if classify_api(key) == "never":
             continue
         message = api(key).message(side)
         for owner, field in fields_of(message.fields, message.name):
@@ -82,7 +82,7 @@ def test_every_id_in_a_message_has_a_role(side: Side) -> None:
             if wanted == "node" and field.array:
                 wanted = "nodes"
             seen += wanted is not None
-            role = role_of(owner, field.name)
+            role = find_field_role(owner, field.name)
             if (wanted and role != wanted) or (field.kind == "uuid" and role is None):
                 wrong.append(f"{message.name} {owner}.{field.name}: {role}, not {wanted}")
     assert wrong == []

@@ -58,7 +58,7 @@ class ReplayTarget:
         self.config = config
         self._env = env
         self._creates = creates
-        self._cluster = ClusterClient(config, self._deadline(), tell=self._report)
+        self._cluster = ClusterClient(config, self._make_deadline(), tell=self._report)
         self._absent: dict[str, float] = {}  # topic → until when it need not be asked for again
         self._internal: set[str] = set()
         try:
@@ -87,9 +87,9 @@ class ReplayTarget:
         """The names of topics that were looked up, by id."""
         return self._cluster.topic_names
 
-    def topic_id(self, name: str) -> UUID | None:
+    def find_topic_id(self, name: str) -> UUID | None:
         """The id of a topic; None where there is no such topic, or it has none. Raises Failure."""
-        cluster = self._new_client()
+        cluster = self._client_with_new_deadline()
         if self._absent.get(name, 0.0) > self._env.monotonic():
             return None
         found = cluster.find_topics([name]).get(name)
@@ -97,77 +97,80 @@ class ReplayTarget:
             self._absent[name] = self._env.monotonic() + ABSENT_S
         return None if found is None or found.id is None or not found.id.int else found.id
 
-    def version(self, key: int, recorded: int) -> int:
+    def choose_version(self, api_key: int, recorded: int) -> int:
         """The version to send: the recorded one, or the nearest that is served. Raises NotReplayable."""
-        if key == API_VERSIONS:
+        if api_key == API_VERSIONS:
             return recorded  # any is answered
-        served = self._versions.get(key, NONE) & api(key).versions
+        served = self._versions.get(api_key, NONE) & api(api_key).versions
         if not served:
-            raise NotReplayable("not_offered", f"the cluster does not offer {api(key).name}")
-        if key == METADATA and served.high >= WITHOUT_CREATING:
+            raise NotReplayable("not_offered", f"the cluster does not offer {api(api_key).name}")
+        if api_key == METADATA and served.high >= WITHOUT_CREATING:
             served &= Versions(WITHOUT_CREATING, served.high)
         return nearest_version(recorded, served)
 
-    def check(self, key: int, version: int, body: Mapping[str, Any]) -> None:
+    def check_creates_no_topic(self, api_key: int, version: int, body: Mapping[str, Any]) -> None:
         """Raise NotReplayable where asking would create topics that do not exist. Raises Failure, too."""
-        if key == METADATA and version < WITHOUT_CREATING:
+        if api_key == METADATA and version < WITHOUT_CREATING:
             named = [topic["name"] for topic in body.get("topics") or ()]
-            cluster = self._new_client()
+            cluster = self._client_with_new_deadline()
             unknown = set(named) - cluster.find_topics(named).keys()
             if unknown:
                 text = f"asking for {min(unknown)} could create it: the cluster takes only Metadata below 4"
                 raise NotReplayable("no_topic", text)
-        elif key == FIND_COORDINATOR:
-            self._check_internal(_KEY_TYPES.get(body.get("key_type", 0), "group"))
+        elif api_key == FIND_COORDINATOR:
+            self._check_internal_topic(_KEY_TYPES.get(body.get("key_type", 0), "group"))
 
-    def node_requests(self, key: int, version: int, body: Mapping[str, Any], node: int | None) -> list[NodeRequest]:
+    def build_node_requests(
+        self, api_key: int, version: int, body: Mapping[str, Any], node: int | None
+    ) -> list[NodeRequest]:
         """The nodes that a request goes to; `node` gets requests for any node. Raises NotReplayable, Failure."""
-        way = route(key)
-        cluster = self._new_client()
+        way = route(api_key)
+        cluster = self._client_with_new_deadline()
         kraft = is_kraft(cluster.connect_to_any().versions)
-        unnamed = way.to != "controller" and not _places_named(key, version, body)
+        unnamed = way.to != "controller" and not _list_named_places(api_key, version, body)
         if way.to in ("any", "all") or (way.to == "controller" and kraft) or unnamed:
-            return [self._node_request(cluster, node, body)]
+            return [self._build_node_request(cluster, node, body)]
         if way.to in INTERNAL:
-            self._check_internal(way.to)
-        found = Router(cluster, api(key), None, split=True).find_destinations(version, body)
+            self._check_internal_topic(way.to)
+        found = Router(cluster, api(api_key), None, split=True).find_destinations(version, body)
         return [
-            NodeRequest(each.connection.address, _node_number(each.connection.node_id), each.body) for each in found
+            NodeRequest(each.connection.address, _number_or_unknown(each.connection.node_id), each.body)
+            for each in found
         ]
 
-    def at_node(self, node: int, body: Mapping[str, Any]) -> list[NodeRequest]:
+    def build_requests_of_node(self, node: int, body: Mapping[str, Any]) -> list[NodeRequest]:
         """The request for one certain node. Raises Failure."""
-        cluster = self._new_client()
-        return [self._node_request(cluster, node, body)]
+        cluster = self._client_with_new_deadline()
+        return [self._build_node_request(cluster, node, body)]
 
-    def forget(self) -> None:
+    def forget_leaders_and_coordinators(self) -> None:
         """Forget leaders and coordinators, which may have moved."""
         self._cluster.forget_answers()
 
-    def _node_request(self, cluster: ClusterClient, node: int | None, body: Mapping[str, Any]) -> NodeRequest:
+    def _build_node_request(self, cluster: ClusterClient, node: int | None, body: Mapping[str, Any]) -> NodeRequest:
         known = cluster.nodes()
         if node is None or node not in known:
             first = cluster.connect_to_any()
-            return NodeRequest(first.address, _node_number(first.node_id), body)
+            return NodeRequest(first.address, _number_or_unknown(first.node_id), body)
         return NodeRequest(known[node].address, node, body)
 
-    def _check_internal(self, kind: str) -> None:
-        name = INTERNAL[kind]
+    def _check_internal_topic(self, coordinator_kind: str) -> None:
+        name = INTERNAL[coordinator_kind]
         if self._creates or name in self._internal:
             return
-        cluster = self._new_client()
+        cluster = self._client_with_new_deadline()
         there = cluster.find_topics([name])
         if name not in there:
             text = f"the cluster has no {name} yet, and looking for its coordinator would create it"
             raise NotReplayable("no_coordinators", text)
         self._internal.add(name)
 
-    def _new_client(self) -> ClusterClient:
+    def _client_with_new_deadline(self) -> ClusterClient:
         """The client of the look-ups, with a new deadline."""
-        self._cluster.set_deadline(self._deadline())
+        self._cluster.set_deadline(self._make_deadline())
         return self._cluster
 
-    def _deadline(self) -> Deadline:
+    def _make_deadline(self) -> Deadline:
         return Deadline(self.config.timeout_s, self._env.monotonic)
 
     def _report(self, text: str, important: bool) -> None:
@@ -175,10 +178,10 @@ class ReplayTarget:
             self._env.report(f"kw: {text}")
 
 
-def _places_named(key: int, version: int, body: Mapping[str, Any]) -> Iterable[object]:
+def _list_named_places(key: int, version: int, body: Mapping[str, Any]) -> Iterable[object]:
     """The places that a request names; one None for an API whose requests name no places."""
     return places(key, version, body) if route(key).path else [None]
 
 
-def _node_number(node: int | None) -> int:
+def _number_or_unknown(node: int | None) -> int:
     return -1 if node is None else node

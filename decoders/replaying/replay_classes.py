@@ -18,21 +18,21 @@ from typing import Final, Literal, get_args
 from decoders.apis import section
 from decoders.protocol_facts.routing import route
 
-__all__ = ["CLASSES", "ApiClass", "api_class"]
+__all__ = ["CLASSES", "ApiClass", "classify_api"]
 
 ApiClass = Literal["read", "data", "admin", "never"]
 CLASSES: Final[tuple[ApiClass, ...]] = get_args(ApiClass)
 
 
 @cache
-def api_class(key: int) -> ApiClass:
+def classify_api(api_key: int) -> ApiClass:
     """The class of an API; `never` for one that nobody declares."""
-    said = section(key, "replay")
+    said = section(api_key, "replay")
     if said is not None and said.text != "never":
         raise said.error("only `replay never` can be said, all else follows")
-    sent_by = route(key).sent_by
+    sent_by = route(api_key).sent_by
     if said is not None or not {"client", "tool"} & {*sent_by}:
         return "never"
-    if not route(key).mutates:
+    if not route(api_key).mutates:
         return "read"
     return "data" if "client" in sent_by else "admin"
