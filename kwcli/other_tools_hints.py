@@ -82,6 +82,8 @@ _READING: Final[Mapping[str, str]] = {
     "--max": f"{_LIMIT} rows",
     "--max-messages": f"{_LIMIT} rows",
     "--min-latency": "--slower-than 100ms chooses what took longer",
+    "--timeout": "Ctrl-C ends a live capture: timeout 60 kw sniff -i eth0",
+    **dict.fromkeys(("--topic-ids", "--names"), "topics get their names from the Metadata of the same capture"),
     "--slow": "--slower-than 100ms chooses what took longer",
     "--ndjson": "-o ndjson writes one object a line",
     "--no-color": "--color never leaves colours out",
@@ -184,6 +186,8 @@ _REFERENCE: Final[Mapping[str, str]] = {
     "--search": "--grep WORD looks for one",
     "--find": "--grep WORD looks for one",
     "--since": "--release 2.8 shows a release, --diff 2.8..4.0 what changed",
+    **dict.fromkeys(("--response", "--request"), "kw apis Fetch 12 shows both sides"),
+    **dict.fromkeys(("--layout", "--hex", "--bytes", "--wire"), "kw apis Fetch 12 shows the layout of the bytes"),
     "--kafka": "--release 2.8 shows a release",
     "--compare": "--diff 3.9..4.0 compares",
     "-r": "--release 2.8 shows a release",
@@ -202,7 +206,14 @@ _BYTES: Final[Mapping[str, str]] = {
     "--json": "-o json writes JSON",
     "-J": "-o json writes JSON",
     "-t": "--api NAME says which API it is",
+    "-V": "--version N says which version it is",
+    "--list": "kw apis lists the APIs, kw decode --as list the structures",
+    "--against": "kw call --against compares two clusters; diff compares the outputs of two kw decode",
 }  # fmt: skip
+
+_COMPLETING: Final[Mapping[str, str]] = dict.fromkeys(
+    ("--install", "--install-completion", "--show-completion"), "kw help completion says where the script goes"
+)
 
 _PROGRAM: Final[Mapping[str, str]] = {
     "-r": "kw sniff FILE reads a capture",
@@ -216,6 +227,7 @@ _PROGRAM: Final[Mapping[str, str]] = {
     "-v": "kw --version prints the version; -v of a command shows more",
     "-V": "kw --version prints the version",
     "-D": "kw sniff -i any listens on all interfaces",
+    **_COMPLETING,
 }  # fmt: skip
 
 _TABLES: Final[Mapping[str, str]] = {
@@ -225,9 +237,38 @@ _TABLES: Final[Mapping[str, str]] = {
     "-o": "--out DIR is the folder of the tables",
 }  # fmt: skip
 
+_AUDITING: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("--to", "--from", "-t", "--kafka", "--version"), "--target 4.0 is the release to come"),
+    "--fail-on": "exit code 4 says that a client breaks, 0 that none does",
+    **dict.fromkeys(("--only", "--verdict", "--breaks"), "-o ndjson has a row with its verdict for each client"),
+    **dict.fromkeys(("--allow", "--ignore", "--baseline", "--exclude"), "-f 'client_id != old' leaves a client out"),
+    "--html": "kw report FILE --html page.html --target 4.0 has the audit on a page",
+}  # fmt: skip
+
 _COUNTING: Final[Mapping[str, str]] = {
     **dict.fromkeys(("--p50", "--p90", "--p95", "--p99", "--percentile", "--percentiles"), "every row has p50 to p99"),
     "--interval": "--bucket 10s counts by time",
+}
+
+_QUERYING: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("--schema", "--tables", "--columns", "--describe"), "kw sql FILE --views lists columns"),
+    **dict.fromkeys(("-q", "--query", "--sql", "-c", "--command"), "the query is the last word: kw sql FILE QUERY"),
+    **dict.fromkeys(("--parquet", "--out"), "kw pipeline run FILE --out DIR writes Parquet"),
+}  # fmt: skip
+
+_SCRUBBING: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("-o", "-w", "--output", "--out", "--write"), "the result is the last word: kw scrub IN OUT"),
+    **dict.fromkeys(("--in-place", "--inplace"), "kw scrub IN OUT writes another file and leaves IN as it is"),
+}
+
+_REPLAYING: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("--readonly", "--read-only", "--safe"), "without --changes nothing is changed"),
+    **dict.fromkeys(("--write", "--writes", "--all"), "--changes data sends changes of data too"),
+}  # fmt: skip
+
+_MOCKING: Final[Mapping[str, str]] = {
+    "--topics": "the topics are those of the recording; kw playground --topics orders:3 has others",
+    "--run": "kw playground --run CMD starts a cluster for CMD alone",
 }
 
 _ANSWERING: Final[Mapping[str, str]] = {
@@ -239,12 +280,23 @@ _ANSWERING: Final[Mapping[str, str]] = {
     "--bootstrap-server": "this command reads captures: kw doctor -b HOST:PORT looks at a cluster",
 }
 
+_OF_GROUPS: Final[Mapping[str, str]] = dict.fromkeys(
+    ("-b", "--bootstrap-server"), "this command reads captures: kw call DescribeGroups group=billing -b HOST:PORT asks"
+)
+
 # Command → tables of hints for its options; the first table that has an option wins.
 OPTIONS: Final[Mapping[str, tuple[Mapping[str, str], ...]]] = {
     "": (_PROGRAM,),
     "sniff": (_READING,),
     "stats": (_COUNTING, _READING),
-    **dict.fromkeys(("clients", "topics", "brokers", "audit", "doctor", "report", "sql"), (_ANSWERING, _READING)),
+    **dict.fromkeys(("clients", "topics", "brokers", "doctor", "report"), (_ANSWERING, _READING)),
+    "groups": (_OF_GROUPS, _ANSWERING, _READING),
+    "audit": (_AUDITING, _ANSWERING, _READING),
+    "sql": (_QUERYING, _ANSWERING, _READING),
+    "scrub": (_SCRUBBING,),
+    "replay": (_REPLAYING, _CONNECTING),
+    "mock": (_MOCKING,),
+    "completion": (_COMPLETING,),
     "pipeline run": (_TABLES, _READING),
     "call": (_CALLING, _CONNECTING),
     "proxy": (_PROXYING, _CONNECTING, _READING),
@@ -258,7 +310,8 @@ OPTIONS: Final[Mapping[str, tuple[Mapping[str, str], ...]]] = {
 COMMANDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("get", "list", "ls", "topics", "metadata"), _LIST),
     **dict.fromkeys(("describe", "desc"), "kw call Metadata topic=orders, kw call DescribeGroups group=billing"),
-    **dict.fromkeys(("groups", "group", "consumer-groups", "lag"), "kw call ListGroups --node all, or OffsetFetch"),
+    **dict.fromkeys(("groups", "group", "consumer-groups"), "kw call ListGroups --node all, or OffsetFetch"),
+    "lag": "kw groups FILE shows the lag in a capture, kw call OffsetFetch group=billing asks a cluster",
     **dict.fromkeys(("brokers", "nodes", "cluster"), "kw call DescribeCluster -b HOST:PORT"),
     **dict.fromkeys(("consume", "consumer", "cat", "poll", "console-consumer"), _FETCH),
     **dict.fromkeys(("producer", "send", "publish", "push", "console-producer"), _PRODUCE),
@@ -266,7 +319,10 @@ COMMANDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("delete", "rm"), "kw call DeleteTopics topics[].name=orders"),
     **dict.fromkeys(("config", "configs"), "kw call DescribeConfigs, kw profile show"),
     **dict.fromkeys(("read", "open", "dump", "show", "view", "parse", "analyze", "pcap"), "kw sniff FILE"),
-    **dict.fromkeys(("capture", "listen", "live", "tail", "watch", "tcpdump", "tshark"), "kw sniff -i IFACE"),
+    **dict.fromkeys(("capture", "listen", "live", "tcpdump", "tshark"), "kw sniff -i IFACE"),
+    **dict.fromkeys(("tail", "watch", "follow"), "kw sniff FILE --follow, or kw sniff -i IFACE"),
+    **dict.fromkeys(("flow", "flows", "ladder", "stream"), "kw sniff FILE -f 'connection == 1' shows one connection"),
+    **dict.fromkeys(("diff", "compare"), "kw stats FILE -o csv of each, or kw apis --diff 3.9..4.0 of releases"),
     **dict.fromkeys(("record", "write"), "kw sniff -i IFACE -w FILE.pcapng"),
     **dict.fromkeys(("anonymize", "anonymise", "sanitize", "redact", "clean", "tcprewrite"), "kw scrub IN OUT"),
     **dict.fromkeys(("ping",), "kw call ApiVersions -b HOST:PORT --repeat 10"),
@@ -290,6 +346,11 @@ VALUES: Final[Mapping[tuple[str, str], str]] = {
     **{("output", word): "-o ndjson is one object a line" for word in ("jsonl", "jsonlines", "json-lines")},
     **{("output", word): "-o hex shows the bytes" for word in ("raw", "bytes", "x", "xxd", "hexdump")},
     **{("output", word): "--otlp http://localhost:4318 sends spans and metrics" for word in ("otlp", "otel")},
+    **{("output", word): "kw pipeline run FILE --out DIR writes Parquet" for word in ("parquet", "arrow")},
+    **{("output", word): "kw report FILE --html page.html, or -o md" for word in ("html", "page")},
+    **{("output", word): "kw report FILE -o md, or -o table" for word in ("md", "markdown")},
+    ("output", "-"): "kw writes to standard output unless told otherwise: leave -o - out",
+    ("shell", "install"): "kw help completion says where the script goes",
     **{("output", word): "-o text is the default" for word in ("txt", "plain", "wide", "pretty", "human")},
     **{("output", word): "give it as a word: offset=earliest" for word in ("beginning", "earliest", "s@", "stored")},
     **{("output", word): "give it as a word: offset=latest" for word in ("end", "latest")},
@@ -300,7 +361,7 @@ VALUES: Final[Mapping[tuple[str, str], str]] = {
     **{("acks", word): "--acks all" for word in ("-1",)},
 }
 # Options whose value is missing → an example.
-MISSING: Final[Mapping[str, str]] = {"--diff": "--diff 3.9..4.0"}
+MISSING: Final[Mapping[str, str]] = {"--diff": "--diff 3.9..4.0", "--fault": "--fault 'delay 200ms when api == Fetch'"}
 
 # Words of other tools → the API that does the same.
 APIS: Final[Mapping[str, str]] = {
@@ -325,6 +386,9 @@ APIS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("quorum", "controller"), "DescribeQuorum"),
     **dict.fromkeys(("logdirs", "disk"), "DescribeLogDirs"),
 }  # fmt: skip
+# Words for what Produce and Fetch carry.
+_RECORDS: Final = frozenset({"recordbatch", "recordbatches", "record", "records", "messageset", "message", "batch"})
+_API_KEY: Final = re.compile(r"(?:api_?)?key[=:](\d+)", re.IGNORECASE)
 # Methods that httpie and curl take.
 METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
 
@@ -394,5 +458,10 @@ def hint_for_api_word(word: str) -> str:
         return f": the API comes first: kw call Metadata -b {address}"
     if word in METHODS:
         return ": the API is the command: kw call Metadata topic=orders -b HOST:PORT"
-    name = APIS.get(word.replace("-", "").replace("_", "").lower())
+    if (number := _API_KEY.fullmatch(word)) is not None:
+        return f": write the number alone: {number[1]}"
+    folded = word.replace("-", "").replace("_", "").lower()
+    if folded in _RECORDS:
+        return ": records are in Produce and Fetch: kw sniff FILE --records shows them, kw help produce-fetch"
+    name = APIS.get(folded)
     return f' (did you mean "{name}"?)' if name else ""

@@ -68,6 +68,14 @@ ALIASES: Final = {
     "produce": "produce-fetch",
     "fetch": "produce-fetch",
     "compact": "watch",
+    "protocol": "apis",
+    "record-batch": "produce-fetch",
+    "records": "produce-fetch",
+    "python": "library",
+    "auth": "connect",
+    "sasl": "connect",
+    "ssl": "connect",
+    "exit": "exit-codes",
 }
 
 
