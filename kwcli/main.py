@@ -33,10 +33,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "call": ("commands.call", "Send any request to a broker; print the response."),
     "proxy": ("commands.proxy", "Relay and log the traffic between clients and a cluster."),
     "stats": ("commands.stats", "Count exchanges: latency, bytes, errors, records."),
-    "clients": ("commands.clients_groups_topics", "Show clients: software, topics, groups, errors, latency."),
-    "groups": ("commands.clients_groups_topics", "Show groups: members, rebalances and their causes, lag."),
-    "topics": ("commands.clients_groups_topics", "Show who writes, reads and administers each topic."),
-    "brokers": ("commands.clients_groups_topics", "Show brokers: node, addresses, release, latency, errors."),
+    "clients": ("commands.clients_groups_topics_brokers", "Show clients: software, topics, groups, errors, latency."),
+    "groups": ("commands.clients_groups_topics_brokers", "Show groups: members, rebalances and their causes, lag."),
+    "topics": ("commands.clients_groups_topics_brokers", "Show who writes, reads and administers each topic."),
+    "brokers": ("commands.clients_groups_topics_brokers", "Show brokers: node, addresses, release, latency, errors."),
     "doctor": ("commands.doctor", "Say what is wrong in captures, why, and what to do."),
     "audit": ("commands.audit", "Say which clients break when the brokers are upgraded."),
     "report": ("commands.report", "Write a report on captures as one HTML page."),
@@ -176,7 +176,7 @@ def run(words: Sequence[str], env: Environment) -> int:
     if any("@" in word for word in words):
         from decoders.wire.conceal import passwords_of_urls
 
-        env.hide_from_now_on(passwords_of_urls(words))
+        env.add_secrets_to_hide(passwords_of_urls(words))
     try:
         return _run_and_report_errors(words, env)
     finally:
@@ -198,7 +198,7 @@ def _run_and_report_errors(words: Sequence[str], env: Environment) -> int:
         env.stderr.write(error.format_message().encode() + b"\n")
         return Exit.USAGE
     except click.UsageError as error:
-        from kwcli.usage import describe_usage_error
+        from kwcli.usage_errors import describe_usage_error
 
         env.report(f"kw: {describe_usage_error(error, words, COMMANDS)}")
         return Exit.USAGE
@@ -230,7 +230,7 @@ def _run_and_report_errors(words: Sequence[str], env: Environment) -> int:
 
 def _read_profile_output_format(env: Environment, name: str | None) -> str:
     """`kw.output` of the profile with this name, else of the one in use; empty where that cannot be read."""
-    from kwcli.own_folders import own_folder_name
+    from kwcli.user_folders import own_folder_name
 
     active = os.path.join(own_folder_name("config", env.variables), "active-profile")  # no Path: it loads much
     if name is None and not env.variables.get("KW_PROFILE") and not os.path.exists(active):

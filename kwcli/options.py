@@ -129,7 +129,7 @@ class CaptureOptions(NamedTuple):
         """Whether traffic is read as it comes, so that rows are wanted at once."""
         return bool(self.interface) or self.follow or "-" in self.files
 
-    def times(self, env: Environment, zone: str) -> str:
+    def time_filter_text(self, env: Environment, zone: str) -> str:
         """The filter expression for --since and --until; empty where neither is given. Raises Failure (usage).
 
         `zone`: the zone of times without one (Settings.zone).
@@ -142,7 +142,7 @@ class CaptureOptions(NamedTuple):
             self.since, self.until, () if self.interface or self.follow else self.files, env, zone
         )
 
-    def check(self, *, cuts: bool = False) -> None:
+    def check_usage(self, *, cuts: bool = False) -> None:
         """Raise UsageError where the options name no input, or clash. `cuts`: the command cuts packets out of files."""
         context = click.get_current_context()
         if self.files and self.interface:
@@ -192,7 +192,7 @@ class FilterOptions(NamedTuple):
     groups: tuple[str, ...] = ()
     limit: int | None = None  # of commands that have --limit
 
-    def select(self, also: str = "") -> Filter | None:
+    def build_filter(self, also: str = "") -> Filter | None:
         """The filter for these options and the expression `also`, all of which must hold; None for no condition.
 
         Raises Failure (usage).
@@ -212,9 +212,9 @@ class FilterOptions(NamedTuple):
         found = join_filters(also, build_filter(self.expression, words, slower_than=self.slower_than, errors=errors))
         return None if found.everything else found
 
-    def text(self) -> str:
+    def filter_text(self) -> str:
         """The filter for these options as an expression, empty for no condition. Raises Failure (usage)."""
-        found = self.select()
+        found = self.build_filter()
         return "" if found is None else found.text
 
 
@@ -238,7 +238,7 @@ class OutputOptions(NamedTuple):
     columns: tuple[str, ...] = ()
     local: bool = False
 
-    def settings(self, env: Environment, content: ContentOptions | None = None, *, live: bool = False) -> Settings:
+    def make_settings(self, env: Environment, content: ContentOptions | None = None, *, live: bool = False) -> Settings:
         """The Settings for these options in this environment; unless `live`, paging is started. Raises Failure."""
         if content is not None and content.records and self.output in WITHOUT_BODIES:
             raise Failure(
@@ -276,7 +276,7 @@ class OutputOptions(NamedTuple):
         return name
 
 
-def pass_options_as_one(name: str, make: Callable[..., object], names: Iterable[str]) -> Callable[[Command], Command]:
+def pass_options_as_value(name: str, make: Callable[..., object], names: Iterable[str]) -> Callable[[Command], Command]:
     """A decorator: the command gets the options `names` as one argument `name`, made of them by `make`."""
     own = tuple(names)
 
@@ -449,7 +449,7 @@ def output_options(
 
     def decorate(command: Command) -> Command:
         return add_options(
-            pass_options_as_one("shown", OutputOptions, OutputOptions._fields)(command),
+            pass_options_as_value("shown", OutputOptions, OutputOptions._fields)(command),
             click.option(
                 "-o",
                 "--output",
@@ -489,7 +489,7 @@ def output_options(
 def capture_options(command: Command) -> Command:
     """Files, standard input or an interface to read; the command gets them as `capture`: a CaptureOptions."""
     return add_options(
-        pass_options_as_one("capture", _make_capture_options, (*CaptureOptions._fields, "read_files", *_ROTATION))(
+        pass_options_as_value("capture", _make_capture_options, (*CaptureOptions._fields, "read_files", *_ROTATION))(
             command
         ),
         click.argument("files", nargs=-1, metavar="[FILE...]", type=click.Path(readable=False)),
@@ -628,7 +628,7 @@ def filter_options(*, limit: str | None = None) -> Callable[[Command], Command]:
     ]
 
     def decorate(command: Command) -> Command:
-        return add_options(pass_options_as_one("filters", FilterOptions, names)(command), *options)
+        return add_options(pass_options_as_value("filters", FilterOptions, names)(command), *options)
 
     return decorate
 
@@ -636,7 +636,7 @@ def filter_options(*, limit: str | None = None) -> Callable[[Command], Command]:
 def content_options(command: Command) -> Command:
     """Options for how much of the exchanges is shown; the command gets them as `content`: a ContentOptions."""
     return add_options(
-        pass_options_as_one("content", ContentOptions, ContentOptions._fields)(command),
+        pass_options_as_value("content", ContentOptions, ContentOptions._fields)(command),
         click.option("--records", is_flag=True, help="Show every record, with key, value and headers."),
         click.option(
             "--reveal-secrets", is_flag=True, help="Show tokens, salts and config values instead of {redacted}."

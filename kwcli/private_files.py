@@ -136,20 +136,20 @@ class StagedFile:
         except FileNotFoundError:
             is_file = True
         if not is_file or is_descriptor(name):
-            self.file: IO[bytes] = open(name, "wb", opener=open_private)  # noqa: SIM115  # until `finish`
+            self.file: IO[bytes] = open(name, "wb", opener=open_private)  # noqa: SIM115  # until `give_final_name`
             return
         self._name = os.path.realpath(name)
         remove_abandoned_files(os.path.dirname(self._name))
         while True:
             self.path = f"{self._name}.kw-{os.urandom(_NONCE_SIZE).hex()}"
-            self.file = open(self.path, "xb", opener=open_private)  # noqa: SIM115  # until `finish`
+            self.file = open(self.path, "xb", opener=open_private)  # noqa: SIM115  # until `give_final_name`
             lock_file(self.file.fileno())
             with suppress(FileNotFoundError):  # a sweep has found it before it was locked
                 if os.path.samestat(os.stat(self.path), os.fstat(self.file.fileno())):
                     return
             self.file.close()
 
-    def finish(self) -> None:
+    def give_final_name(self) -> None:
         """Give the file, which is whole, its name, and close it. Raises OSError."""
         self.file.flush()
         if self._name is not None:
@@ -157,7 +157,7 @@ class StagedFile:
         self._name, self.path = None, self._name or self.path
         self.file.close()
 
-    def give_up(self) -> None:
+    def delete_unfinished(self) -> None:
         """Delete the file, unless it has its name already."""
         with suppress(OSError):
             self.file.close()
@@ -172,9 +172,9 @@ def write_private_file(name: str, data: bytes) -> None:
     staged = StagedFile(name)
     try:
         staged.file.write(data)
-        staged.finish()
+        staged.give_final_name()
     finally:
-        staged.give_up()
+        staged.delete_unfinished()
 
 
 def remove_abandoned_files(folder: str) -> None:
@@ -219,7 +219,7 @@ _MARK: Final = ".kw-scratch"
 
 
 class ScratchFolder:
-    """A new folder, `name`, for this process; removed by `cleanup`, at the latest when the program ends.
+    """A new folder, `name`, for this process; removed by `delete_folder`, at the latest when the program ends.
 
     It is in the system's temporary folder, and holds a file that is locked as a StagedFile is. So the next folder of
     this prefix can tell that a process was killed, and it removes what that process left, which may be gigabytes of
@@ -244,9 +244,9 @@ class ScratchFolder:
         return self.name
 
     def __exit__(self, *_: object) -> None:
-        self.cleanup()
+        self.delete_folder()
 
-    def cleanup(self) -> None:
+    def delete_folder(self) -> None:
         """Remove the folder with all that is in it."""
         self._remove()
 

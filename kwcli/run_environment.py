@@ -194,7 +194,7 @@ class Environment:
             self.stdout.allow_colors(allowed)
 
     @property
-    def paging(self) -> bool:
+    def is_paging(self) -> bool:
         """Whether a pager has the terminal, or will when there is more to show."""
         return self._pager is not None and self._pager.begun
 
@@ -224,7 +224,7 @@ class Environment:
             for text in unsaid:
                 self.report(text)
 
-    def hide_from_now_on(self, values: Iterable[str]) -> None:
+    def add_secrets_to_hide(self, values: Iterable[str]) -> None:
         """Hide these values, passwords and the like, in everything that is said from now on."""
         known = self._secrets | frozenset(values)
         if known != self._secrets:
@@ -232,16 +232,16 @@ class Environment:
 
             self._secrets, self._hide = known, make_concealer(known)
 
-    def hide(self, text: str) -> str:
+    def hide_secrets(self, text: str) -> str:
         """A text from a broker or a library, without the secrets that this process was given."""
         return text if self._hide is None else self._hide(text)
 
     def report(self, text: str) -> None:
         """Write one diagnostic line to standard error, without secrets or control characters; hold it while paging."""
-        if self.paging and self.stderr_terminal:
+        if self.is_paging and self.stderr_terminal:
             self._unsaid.append(text)
             return
-        text = self.hide(text)
+        text = self.hide_secrets(text)
         if not text.isprintable():
             from decoders.wire.readable_text import clean
 
@@ -272,7 +272,7 @@ class SecretHidingStderr(io.TextIOBase):
     def write(self, text: str, /) -> int:
         """Write the text, without secrets; returns its length."""
         with suppress(OSError):  # nobody reads standard error
-            self._env.stderr.write(self._env.hide(text).encode("utf-8", "backslashreplace"))
+            self._env.stderr.write(self._env.hide_secrets(text).encode("utf-8", "backslashreplace"))
         return len(text)
 
     def flush(self) -> None:

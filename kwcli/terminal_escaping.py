@@ -72,7 +72,7 @@ class Terminal:
         self._write_all(given if self._has_no_controls(given) else self._escape_controls(given))
         return len(given)
 
-    def redraw(self, line: str) -> None:
+    def redraw_line(self, line: str) -> None:
         """Replace the line that the cursor is on by `line`."""
         self._write_all(ERASE + clean(line).encode())
 

@@ -36,12 +36,12 @@ LAYERS: Final[list[tuple[str, ...]]] = [
         "kwcli.terminal.pager",
         "kwcli.terminal_escaping",
         "kwcli.private_files",
-        "kwcli.own_folders",
+        "kwcli.user_folders",
     ),
     ("kwcli.run_environment",),
     (
         "kwcli.spelling",
-        "kwcli.overwriting",
+        "kwcli.check_overwriting",
         "kwcli.other_tools_hints",
         "kwcli.terminal.text_editor",
         "kwcli.reading",
@@ -59,7 +59,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("kwcli.report",),
     ("kwcli.pipeline", "kwcli.scrub"),
     ("kwcli.completion", "kwcli.help"),
-    ("kwcli.commands", "kwcli.usage"),
+    ("kwcli.commands", "kwcli.usage_errors"),
     ("kwcli.main", "kwcli.completion.__main__"),
     ("kwcli.__main__",),
     ("kwcli",),
@@ -81,7 +81,7 @@ RESERVED: Final = {
     "pyiceberg": "kwcli.pipeline",
     "pyspark": "kwcli.pipeline",
     "rich": "kwcli.help",
-    "scapy": "kwcli.sniff.live",
+    "scapy": "kwcli.sniff.live_capture",
 }
 LOGIC: Final = (
     *(ast.If, ast.IfExp, ast.For, ast.While, ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.Import, ast.ImportFrom),

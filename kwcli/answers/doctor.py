@@ -67,7 +67,7 @@ def check_source(capture: CaptureOptions, connection: ConnectionOptions) -> bool
         text = "give capture files, - for standard input, -i IFACE, or a cluster by -b HOST:PORT"
         raise click.UsageError(text, click.get_current_context())
     if not live:
-        capture.check()
+        capture.check_usage()
     return live
 
 

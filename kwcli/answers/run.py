@@ -72,7 +72,7 @@ def show_portraits(
 ) -> Exit:
     """Run `kw clients`, `kw groups`, `kw topics` or `kw brokers`, as `word` says; returns the exit code."""
     capture, name = _take_name(capture, name)
-    capture.check()
-    settings = shown.settings(env)
-    within = parse(capture.times(env, settings.zone)).matches
+    capture.check_usage()
+    settings = shown.make_settings(env)
+    within = parse(capture.time_filter_text(env, settings.zone)).matches
     return run_answer(env, settings, capture, filters, PortraitRenderer(PORTRAITS[word], settings, name, within))

@@ -85,7 +85,7 @@ def apis(
     """
     from kwcli.reference.show import show_apis
 
-    how = shown.settings(env)
+    how = shown.make_settings(env)
     show_apis(env, how, api=api, version=version, release=release, diff=diff, grep=grep, about=about)
 
 
@@ -101,7 +101,7 @@ def errors(
     """Explain error codes, by number or name, as brokers, clients and their logs write them, or list all of them."""
     from kwcli.reference.show import show_errors
 
-    return show_errors(env, shown.settings(env), words=error, grep=grep, retriable=retriable)
+    return show_errors(env, shown.make_settings(env), words=error, grep=grep, retriable=retriable)
 
 
 @click.command("version", epilog=VERSION_EXAMPLES)
@@ -110,7 +110,7 @@ def errors(
 @click.pass_obj
 def version(env: Environment, licenses: bool, shown: OutputOptions) -> None:
     """Show the versions of kw, of Python, of the newest Kafka that kw knows, and of the libraries."""
-    output = shown.settings(env).format
+    output = shown.make_settings(env).format
     if licenses:
         from kwcli.reference.licenses import list_licenses, write_licenses
 

@@ -63,9 +63,9 @@ def command(
     from kwcli.answers.run import run_answer
     from kwcli.spelling import find_release
 
-    capture.check()
+    capture.check_usage()
     check_audit_words(target, newer, security=security)
-    settings = shown.settings(env)
+    settings = shown.make_settings(env)
     renderer: AuditRenderer | SecurityRenderer
     if security:
         renderer = SecurityRenderer(settings)

@@ -116,4 +116,4 @@ def command(
         text = "--dry-run gets no response: use --only request, or --select with a path of the request"
         raise click.UsageError(text, click.get_current_context())
     given = CallOptions(api, words, **asked)  # type: ignore[arg-type]  # click has checked the types
-    return run_call(env, given, shown.settings(env, content, live=given.repeat != 1 or given.edit), connection)
+    return run_call(env, given, shown.make_settings(env, content, live=given.repeat != 1 or given.edit), connection)

@@ -15,7 +15,7 @@ from kwcli.options import (
     OutputOptions,
     content_options,
     output_options,
-    pass_options_as_one,
+    pass_options_as_value,
     refuse_clashes,
     refuse_given_options,
 )
@@ -114,7 +114,7 @@ def _unmark_negatives(_ctx: click.Context, _param: click.Parameter, words: tuple
 @click.option("--explain", is_flag=True, help="Identify unknown bytes, or numbers from a log.")
 @content_options
 @output_options(verbose="Show headers too; shorten nothing in hex.", formats=FORMATS)
-@pass_options_as_one("said", MessageOptions, MessageOptions._fields)
+@pass_options_as_value("said", MessageOptions, MessageOptions._fields)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -143,7 +143,7 @@ def command(
         refuse_given_options("with --as, which prints text, json or ndjson", among=("output",))
     if explain and shown.output == "hex":
         refuse_given_options("with --explain, which prints text, json or ndjson", among=("output",))
-    settings = shown.settings(env, content, live=not inputs or "-" in inputs)
+    settings = shown.make_settings(env, content, live=not inputs or "-" in inputs)
     if said.structure is not None:
         from kwcli.decoding.structures import list_structures, run_as
         from kwcli.spelling import find_structure_name

@@ -81,7 +81,7 @@ def command(
     from kwcli.answers.run import diagnose_cluster, run_answer
 
     live = check_source(capture, connection)
-    settings = shown.settings(env)
+    settings = shown.make_settings(env)
     renderer = DoctorRenderer(settings, read_thresholds(thresholds))
     if live:
         done = diagnose_cluster(env, read_config(env, connection), renderer.doctor, renderer)

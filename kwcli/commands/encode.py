@@ -8,7 +8,7 @@ import click
 
 from decoders.named_tuple import NamedTuple
 from kwcli.option_types import VersionWord
-from kwcli.options import Clash, debug_option, pass_options_as_one, refuse_clashes
+from kwcli.options import Clash, debug_option, pass_options_as_value, refuse_clashes
 from kwcli.run_environment import Environment
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class FrameHeader(NamedTuple):
 @click.option("--skeleton", is_flag=True, help="Print an annotated body to fill in, as YAML.")
 @click.option("-o", "--output", type=click.Choice(FORMS), default="hex", help="hex (default), base64 or raw bytes.")
 @debug_option
-@pass_options_as_one("framing", FrameHeader, FrameHeader._fields)
+@pass_options_as_value("framing", FrameHeader, FrameHeader._fields)
 @click.pass_context
 def command(
     ctx: click.Context,

@@ -21,7 +21,7 @@ from kwcli.options import (
     keylog_option,
     limit_option,
     output_options,
-    pass_options_as_one,
+    pass_options_as_value,
     ports_option,
     refuse_clashes,
     refuse_options_without,
@@ -135,7 +135,7 @@ def command() -> None:
     help="Bytes of capture per task (default: 256MiB, above 8GB 512MiB).",
 )
 @click.option("--explain", is_flag=True, help="Print the plan with reasons; do nothing.")
-@pass_options_as_one(
+@pass_options_as_value(
     "options", partial(RunOptions, filter=""), [name for name in RunOptions._fields if name != "filter"]
 )
 @click.pass_obj
@@ -156,7 +156,7 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
     words = [*options.sources, *(place for _, place in options.points)]
     since_ns, until_ns = resolve_time_range(options.since_ns, options.until_ns, words, env)  # type: ignore[arg-type]  # as typed
     keylogs = key_log_names(options.keylogs, env.variables)
-    asked = options._replace(filter=filters.text(), since_ns=since_ns, until_ns=until_ns, keylogs=keylogs)
+    asked = options._replace(filter=filters.filter_text(), since_ns=since_ns, until_ns=until_ns, keylogs=keylogs)
     return run_pipeline(env, asked)
 
 
@@ -216,8 +216,8 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
 )
 @click.option("--once", is_flag=True, help="Read existing files and end; the next watch goes on.")
 @click.option("--finish", is_flag=True, help="Like --once, but settle open exchanges as at the end.")
-@pass_options_as_one("wanted", WatchOptions, WatchOptions._fields)
-@pass_options_as_one(
+@pass_options_as_value("wanted", WatchOptions, WatchOptions._fields)
+@pass_options_as_value(
     "options",
     partial(RunOptions, filter="", since_ns=None, until_ns=None, split_size=None, explain=False),
     [name for name in RunOptions._fields if name not in ("filter", "since_ns", "until_ns", "split_size", "explain")],
@@ -237,7 +237,7 @@ def watch_command(env: Environment, options: RunOptions, wanted: WatchOptions, f
     from kwcli.reading.input_files import key_log_names
 
     keylogs = key_log_names(options.keylogs, env.variables)
-    return run_watch(env, options._replace(filter=filters.text(), keylogs=keylogs), wanted)
+    return run_watch(env, options._replace(filter=filters.filter_text(), keylogs=keylogs), wanted)
 
 
 @command.command("compact", short_help="Merge the files of a watch's tables.", epilog=_COMPACT)
@@ -273,7 +273,7 @@ def compact_command(env: Environment, folder: str, lateness: float, keep_days: i
 
 
 @command.command("report", short_help="Report on the tables.", epilog=_REPORT)
-@pass_options_as_one("page", PageFile, PageFile._fields)
+@pass_options_as_value("page", PageFile, PageFile._fields)
 @click.argument("folder", metavar="DIR", type=click.Path(readable=False))
 @click.option("--target", metavar="RELEASE", help="Kafka release to check clients against (default: the newest).")
 @click.option(
@@ -312,7 +312,7 @@ def report_command(
     _check_pyarrow_installed()
     from kwcli.pipeline.report.command import run_report
 
-    return run_report(env, shown.settings(env), folder, target=target, page=page, master=master)
+    return run_report(env, shown.make_settings(env), folder, target=target, page=page, master=master)
 
 
 @command.command("sql", short_help="Query tables in SQL.", epilog=_SQL)
@@ -352,7 +352,7 @@ def sql_command(
     if views and query is not None:
         raise click.UsageError("give a query or --views, not both", click.get_current_context())
     refuse_clashes(Clash("views", ("limit", "master"), "--views lists tables and views, and runs no query"))
-    settings = shown.settings(env)
+    settings = shown.make_settings(env)
     if query is None:
         return write_list_of_views(env, settings)
     _check_pyarrow_installed()

@@ -129,7 +129,7 @@ def current_command(env: Environment, shown: OutputOptions) -> int:
     """Show the profile in use: $KW_PROFILE, else the active one."""
     from kwcli.net.config.profiles import Profiles, as_json
 
-    how = shown.settings(env)
+    how = shown.make_settings(env)
     profiles = Profiles.open_own(env)
     found = profiles.in_use(env)
     if found is None:
@@ -150,7 +150,7 @@ def list_command(env: Environment, shown: OutputOptions) -> None:
     """List the profiles; the active one has a star."""
     from kwcli.net.config.profiles import Profiles, as_json, list_lines, profile_rows
 
-    how = shown.settings(env)
+    how = shown.make_settings(env)
     rows = profile_rows(Profiles.open_own(env))
     if how.format != "text":
         env.stdout.write(as_json(rows, how.format))
@@ -168,7 +168,7 @@ def show_command(env: Environment, name: str | None, reveal_secrets: bool, shown
     from kwcli.net.config.profiles import Profiles, as_json, show_lines
     from kwcli.net.config.profiles import properties_row as described
 
-    how = shown.settings(env)
+    how = shown.make_settings(env)
     name = _name_or_active(env, name)
     row = described(Profiles.open_own(env).pairs(name), reveal=reveal_secrets)
     if how.format != "text":

@@ -7,7 +7,7 @@ import click
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, connection_options_of_others, read_config
 from kwcli.option_types import MetricsAddress
-from kwcli.options import pass_options_as_one, refuse_clashes, refuse_given_options
+from kwcli.options import pass_options_as_value, refuse_clashes, refuse_given_options
 from kwcli.proxy.faults.options import FaultOptions, fault_options
 from kwcli.proxy.log.options import CLASHES, LogOptions, log_options
 from kwcli.proxy.script_and_control import ScriptAndControlOptions, script_and_control_options
@@ -64,7 +64,7 @@ class ProxyCommand(ConnectingCommand, click.Group):
 @fault_options
 @script_and_control_options
 @log_options
-@pass_options_as_one("listening", ListeningOptions, ListeningOptions._fields)
+@pass_options_as_value("listening", ListeningOptions, ListeningOptions._fields)
 @click.pass_obj
 def command(
     env: Environment,

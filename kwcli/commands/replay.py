@@ -13,7 +13,7 @@ from kwcli.options import (
     filter_options,
     keylog_option,
     output_options,
-    pass_options_as_one,
+    pass_options_as_value,
     ports_option,
     since_option,
     until_option,
@@ -32,8 +32,8 @@ FORMATS = ("text", "table", "ndjson", "json")
 
 
 @click.command("replay", cls=ConnectingCommand, epilog=EXAMPLES)
-@pass_options_as_one("capture", CaptureOptions, CaptureOptions._fields)
-@pass_options_as_one("words", ReplayOptions, ReplayOptions._fields)
+@pass_options_as_value("capture", CaptureOptions, CaptureOptions._fields)
+@pass_options_as_value("words", ReplayOptions, ReplayOptions._fields)
 @click.argument("files", nargs=-1, metavar="FILE...", type=click.Path(readable=False))
 @click.option("--speed", default="1", metavar="N|max", help="1: as in the recording; 10: ten times as fast; max.")
 @words_option(
@@ -72,5 +72,5 @@ def command(
     """
     from kwcli.replay.run import run_replay
 
-    capture.check()
+    capture.check_usage()
     return run_replay(env, words, capture, filters, connection, shown)

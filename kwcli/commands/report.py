@@ -14,7 +14,7 @@ from kwcli.options import (
     force_option,
     jobs_option,
     output_options,
-    pass_options_as_one,
+    pass_options_as_value,
     refuse_clashes,
 )
 from kwcli.report import PageFile
@@ -29,7 +29,7 @@ Examples:
 
 
 @click.command("report", epilog=EXAMPLES)
-@pass_options_as_one("page", PageFile, PageFile._fields)
+@pass_options_as_value("page", PageFile, PageFile._fields)
 @capture_options
 @click.option(
     "--html",
@@ -72,11 +72,11 @@ def command(
     from kwcli.spelling import find_release
 
     refuse_clashes(Clash("html_path", ("output", "verbose"), "--html writes everything to the page, and nothing else"))
-    capture.check()
+    capture.check_usage()
     page.check()
-    settings = shown.settings(env)._replace(records=records, reveal_secrets=reveal_secrets)
+    settings = shown.make_settings(env)._replace(records=records, reveal_secrets=reveal_secrets)
     release = RELEASES[-1] if target is None else find_release(target)
-    within = parse(capture.times(env, settings.zone)).matches
+    within = parse(capture.time_filter_text(env, settings.zone)).matches
     renderer = ReportRenderer(env, settings, release, page.html_path, within)
     code = run_answer(env, settings, capture, filters, renderer)
     breaking = 0 if target is None else renderer.breaking

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kwcli.options import debug_option, force_option, keylog_option, pass_options_as_one, ports_option, words_option
+from kwcli.options import debug_option, force_option, keylog_option, pass_options_as_value, ports_option, words_option
 from kwcli.run_environment import Environment
 from kwcli.scrub import ScrubOptions
 
@@ -18,7 +18,7 @@ KEPT = ("topics", "groups", "clients", "users", "transactions", "hosts", "member
 
 
 @click.command("scrub", epilog=EXAMPLES)
-@pass_options_as_one("words", ScrubOptions, ScrubOptions._fields)
+@pass_options_as_value("words", ScrubOptions, ScrubOptions._fields)
 @click.argument("source", metavar="IN")
 @click.argument("out", metavar="OUT")
 @words_option("--keep", known=KEPT, metavar="KIND,...", help=f"Names to keep: {', '.join(KEPT)}.")

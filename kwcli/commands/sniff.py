@@ -73,8 +73,8 @@ def command(
     """
     from kwcli.sniff.run import Sniffing
 
-    capture.check(cuts=True)
+    capture.check_usage(cuts=True)
     if shown.output == "raw" and env.stdout_terminal:
         raise click.UsageError("raw bytes are not for a terminal; redirect them or use -o hex")
-    settings = shown.settings(env, content, live=capture.is_live)
+    settings = shown.make_settings(env, content, live=capture.is_live)
     return Sniffing(env, settings, capture, filters, sort=sort, strict=strict).run().exit_code()

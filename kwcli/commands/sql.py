@@ -50,4 +50,4 @@ def command(
     """
     from kwcli.pipeline.sql_command import run_sql
 
-    return run_sql(env, shown.settings(env), capture, filters, limit, views=views)
+    return run_sql(env, shown.make_settings(env), capture, filters, limit, views=views)

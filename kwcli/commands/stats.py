@@ -14,7 +14,7 @@ from kwcli.options import (
     guess_option,
     jobs_option,
     output_options,
-    pass_options_as_one,
+    pass_options_as_value,
     telemetry_options,
     words_option,
 )
@@ -56,7 +56,7 @@ Examples:
 )
 @filter_options(limit="Stop reading after N exchanges counted.")
 @click.option("--strict", is_flag=True, help="Exit code 3 when traffic was lost or could not be decoded.")
-@pass_options_as_one("words", StatsOptions, StatsOptions._fields)
+@pass_options_as_value("words", StatsOptions, StatsOptions._fields)
 @output_options(
     verbose="Show all columns and groups.",
     quiet="No summary and no progress bar.",
@@ -81,11 +81,11 @@ def command(
     from kwcli.stats.options import check_options
     from kwcli.stats.view import stats_view
 
-    capture.check()
+    capture.check_usage()
     if words.slowest and shown.output == "csv":
         raise click.UsageError(
             "--slowest prints a second table, and csv can hold only one", click.get_current_context()
         )
-    settings = shown.settings(env)
+    settings = shown.make_settings(env)
     counting = stats_view(check_options(words), settings)
     return Sniffing(env, settings, capture, filters, view=counting, strict=strict).run().exit_code()

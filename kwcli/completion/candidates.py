@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from decoders.named_tuple import NamedTuple
-from kwcli.own_folders import own_folder_name
+from kwcli.user_folders import own_folder_name
 
 if TYPE_CHECKING:
     from decoders.schema.model import Api, Field

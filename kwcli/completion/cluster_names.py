@@ -18,9 +18,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal
 
 from decoders.named_tuple import NamedTuple
-from kwcli.own_folders import own_folder
 from kwcli.private_files import make_private_folder, open_private, write_private_file
 from kwcli.run_environment import Environment, Failure
+from kwcli.user_folders import own_folder
 
 if TYPE_CHECKING:
     from kwcli.net.cluster import ClusterClient

@@ -9,7 +9,7 @@ import click
 
 from kwcli.net.config.client_config import Address, ClientConfig, ConnectionOptions
 from kwcli.option_types import Seconds
-from kwcli.options import add_options, pass_options_as_one
+from kwcli.options import add_options, pass_options_as_value
 from kwcli.run_environment import Environment, Failure
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -134,7 +134,7 @@ def connection_options_of_others(command: Command) -> Command:
 
 def login_options(command: Command) -> Command:
     """Add -X, --profile and --timeout alone, for a command whose own option may name a broker to ask."""
-    return add_options(pass_options_as_one("connection", ConnectionOptions, _LOGIN)(command), *_LOGIN_OPTIONS)
+    return add_options(pass_options_as_value("connection", ConnectionOptions, _LOGIN)(command), *_LOGIN_OPTIONS)
 
 
 class ConnectingCommand(click.Command):
@@ -206,5 +206,5 @@ def print_properties(env: Environment, asked: str, values: dict[str, Any]) -> No
 
 def _add_options(command: Command, options: Iterable[Callable[[Any], Any]]) -> Command:
     return add_options(
-        pass_options_as_one("connection", ConnectionOptions, ConnectionOptions._fields)(command), *options
+        pass_options_as_value("connection", ConnectionOptions, ConnectionOptions._fields)(command), *options
     )

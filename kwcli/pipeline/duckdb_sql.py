@@ -220,7 +220,7 @@ class TablesDatabase:
     def close(self) -> None:
         """Close the database and remove its temporary folder."""
         self._database.close()
-        self._spill.cleanup()
+        self._spill.delete_folder()
 
 
 def _format_sql_literal(value: Any) -> str:

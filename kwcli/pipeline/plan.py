@@ -35,7 +35,7 @@ from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.daemon_thread import BackgroundCall
 from kwcli.pipeline.read.captures import make_capture_source, open_range_file
 from kwcli.pipeline.read.splits import FileRange, Problem, Split, make_problem_of_error
-from kwcli.reading.inflating import COMPRESSED, InputProblem
+from kwcli.reading.decompress_inputs import COMPRESSED, InputProblem
 
 if TYPE_CHECKING:
     from kwcli.pipeline.read.captures import RangeFile, SourceFile
@@ -130,7 +130,7 @@ class FileWalk:
 
 
 def _cut_walked_file(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
-    begin = make_capture_source(file, job.source.name).pieces()
+    begin = make_capture_source(file, job.source.name).read_capture_pieces()
     head = next(begin)  # or it is no capture
     if COMPRESSED.match(file.read(0, 4)) is not None:
         yield from _read_compressed_piece(job, walk, chain([head], begin))

@@ -17,7 +17,7 @@ from kwcli.pipeline.query_output import find_tables_in_query, list_tables_and_vi
 from kwcli.pipeline.sql_views import VIEWS
 from kwcli.pipeline.tables.columns import MEANINGS, TABLES
 from kwcli.private_files import ScratchFolder
-from kwcli.reading.inflating import InputProblem
+from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.input_files import is_table_folder, list_paths
 from kwcli.run_environment import Exit, Failure, describe_write_error
 
@@ -65,7 +65,7 @@ def run_sql(
     refuse_clashes(Clash("views", ("limit",), "--views lists tables and views, and runs no query"))
     capture = capture._replace(files=files)
     if files or not views:
-        capture.check()
+        capture.check_usage()
     folders = [name for name in files if is_table_folder(name)]
     if folders and len(folders) < len(files):
         other = next(name for name in files if name not in folders)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from kwcli.own_folders import own_folder
+from kwcli.user_folders import own_folder
 
 __all__ = ["BROKERS", "Missing", "broker_jars", "cache", "java_problem", "missing_tools", "resolve"]
 

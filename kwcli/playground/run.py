@@ -136,7 +136,7 @@ class _Stage:
 
 def run_playground(env: Environment, wish: PlaygroundOptions) -> int:
     """Run a playground to its end; returns the exit code."""
-    env.hide_from_now_on(PASSWORDS.values())  # these are public, but a place that shows them would show others too
+    env.add_secrets_to_hide(PASSWORDS.values())  # these are public, but a place that shows them would show others too
     home = playgrounds_folder(env.variables)
     for folder in clean_abandoned(home, lambda folder: remove_profiles(env, folder)):
         _report(env, wish, f"removed the remains of a killed playground ({folder.name})")

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from kwcli.own_folders import own_folder
 from kwcli.playground.process_liveness import is_alive, process_start
+from kwcli.user_folders import own_folder
 
 __all__ = ["Scratch", "clean_abandoned", "playgrounds_folder"]
 

@@ -70,7 +70,7 @@ def check(env: Environment, options: CheckOptions, output: str | None = None) ->
     codes = set()
     env.stdout.write(ends[:1])
     for number, finding in enumerate(find_check_lines(env.variables, options)):
-        finding = finding._replace(text=env.hide(finding.text))
+        finding = finding._replace(text=env.hide_secrets(finding.text))
         env.stdout.write((between if number else b"") + line(finding).encode("utf-8", "backslashreplace"))
         env.stdout.flush()
         codes.add(finding.code)

@@ -12,10 +12,10 @@ from typing import Final
 from kwcli.net.addresses import PORT_MAX, format_address
 from kwcli.net.config.client_config import Address
 from kwcli.net.listening import open_listener
-from kwcli.own_folders import own_folder
 from kwcli.private_files import make_private_folder, remove_abandoned_files, write_private_file
 from kwcli.proxy.relay.rewrite import Endpoint
 from kwcli.run_environment import Failure
+from kwcli.user_folders import own_folder
 
 SMALL: Final = 1000
 

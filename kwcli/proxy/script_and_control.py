@@ -17,7 +17,7 @@ import click
 
 from decoders.named_tuple import NamedTuple
 from kwcli.option_types import Duration
-from kwcli.options import add_options, pass_options_as_one
+from kwcli.options import add_options, pass_options_as_value
 from kwcli.proxy.repeated_messages import SeenTexts
 from kwcli.run_environment import Environment, Exit, Failure
 
@@ -57,7 +57,7 @@ class ScriptAndControlOptions(NamedTuple):
 def script_and_control_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of `ScriptAndControlOptions` to a command, which gets them as `script_and_control`."""
     return add_options(
-        pass_options_as_one("script_and_control", ScriptAndControlOptions, ScriptAndControlOptions._fields)(command),
+        pass_options_as_value("script_and_control", ScriptAndControlOptions, ScriptAndControlOptions._fields)(command),
         click.option(
             "--script",
             metavar="FILE.py",

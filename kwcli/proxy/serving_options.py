@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from decoders.named_tuple import NamedTuple
-from kwcli.options import Command, add_options, pass_options_as_one
+from kwcli.options import Command, add_options, pass_options_as_value
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import find_api, find_release, find_version
 
@@ -81,4 +81,4 @@ _OPTIONS: Final = (
 
 def served_options(command: Command) -> Command:
     """Add the options of `ServedOptions` to a command, which gets them as `served`."""
-    return add_options(pass_options_as_one("served", ServedOptions, ServedOptions._fields)(command), *_OPTIONS)
+    return add_options(pass_options_as_value("served", ServedOptions, ServedOptions._fields)(command), *_OPTIONS)

@@ -26,7 +26,7 @@ from kwcli.reading.capture_sources import (
     open_line_reader,
     open_source,
 )
-from kwcli.reading.inflating import PIECE_SIZE, InputProblem
+from kwcli.reading.decompress_inputs import PIECE_SIZE, InputProblem
 from kwcli.reading.input_files import OpenFiles, has_capture_name, is_read_once, is_table_folder, list_paths
 from kwcli.run_environment import Failure
 
@@ -137,7 +137,7 @@ class Captures:
             raise InputProblem(failure.text) from None
 
     def _add_source(self, source: CaptureSource) -> None:
-        head = source.head()
+        head = source.peek_head()
         if begins_as_request_log(head):
             self.request_logs.append(source.name)
         (self._recorded if begins_as_json(head) or begins_as_request_log(head) else self._sources).append(source)
@@ -196,7 +196,7 @@ class Captures:
         reader.cut_receiver = self._cut_receiver
         taken = 0
         try:
-            for piece in source.pieces():
+            for piece in source.read_capture_pieces():
                 self.taken += source.taken - taken
                 taken = source.taken
                 for part in self._split_piece(piece):
@@ -244,10 +244,10 @@ class Captures:
             self.problems += tables.problems
 
     def _read_lines(self, source: CaptureSource) -> Iterator[list[Settled]]:
-        lines = open_line_reader(source.head())
+        lines = open_line_reader(source.peek_head())
         taken = before = 0
         try:
-            for piece in source.plain_pieces():
+            for piece in source.read_plain_pieces():
                 self.taken += source.taken - taken
                 taken = source.taken
                 rows = lines.feed(piece)
@@ -320,7 +320,7 @@ def capture_span(words: Iterable[str], env: Environment) -> tuple[int, int] | No
         for source in captures.stored_sources():
             walk = Walk()
             with suppress(InputProblem):  # reported when the capture is decoded
-                for piece in source.pieces():
+                for piece in source.read_capture_pieces():
                     walk.feed(piece)
             mark = walk.mark()
             lows += [mark.low_ns] if mark.low_ns is not None else []
@@ -340,7 +340,7 @@ def _first_segment_ns(source: CaptureSource) -> int:
     reader = CaptureReader()
     at = 0
     try:
-        piece = next(source.reopen().pieces(), b"")
+        piece = next(source.reopen().read_capture_pieces(), b"")
     except InputProblem:
         return 0  # reported when the capture is read
     for end in _LOOKS:

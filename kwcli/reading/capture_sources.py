@@ -14,7 +14,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, Protocol
 
 from decoders.limits import COMPRESSED_NESTING_MAX
-from kwcli.reading.inflating import COMPRESSED, PIECE_SIZE, InputProblem, inflate_pieces, quote_first_bytes
+from kwcli.reading.decompress_inputs import COMPRESSED, PIECE_SIZE, InputProblem, inflate_pieces, quote_first_bytes
 from kwcli.reading.input_files import (
     OpenFiles,
     StoredFile,
@@ -82,7 +82,9 @@ class CaptureSource:
 
     def is_capture(self) -> bool:
         """Whether the input begins as a capture, decompressed where necessary, or is named and begins as records."""
-        return self.head()[:4] in CAPTURE_MAGICS or (has_records_name(self.name) and begins_as_json(self.head()))
+        return self.peek_head()[:4] in CAPTURE_MAGICS or (
+            has_records_name(self.name) and begins_as_json(self.peek_head())
+        )
 
     def reopen(self) -> CaptureSource:
         """A new input that reads this file from its beginning."""
@@ -97,9 +99,9 @@ class CaptureSource:
         self.taken += len(data)
         return data
 
-    def head(self) -> bytes:
+    def peek_head(self) -> bytes:
         """The first bytes, decompressed, still to be read; empty where they cannot be read: reading raises then."""
-        pieces = self.reopen().plain_pieces() if self.is_stored else self.plain_pieces()
+        pieces = self.reopen().read_plain_pieces() if self.is_stored else self.read_plain_pieces()
         try:
             head = _first_bytes(pieces)
         except InputProblem as problem:
@@ -108,11 +110,11 @@ class CaptureSource:
             self._ahead = chain([head], pieces) if head else pieces
         return head
 
-    def pieces(self) -> Iterator[bytes]:
+    def read_capture_pieces(self) -> Iterator[bytes]:
         """The capture's bytes, decompressed; raises InputProblem where they end badly or are not a capture."""
-        return check_capture_pieces(self.name, self.plain_pieces())
+        return check_capture_pieces(self.name, self.read_plain_pieces())
 
-    def plain_pieces(self) -> Iterator[bytes]:
+    def read_plain_pieces(self) -> Iterator[bytes]:
         """The input's bytes of any kind, decompressed; raises InputProblem where they end badly."""
         if self._ahead is not None:
             ahead, self._ahead = self._ahead, None
@@ -237,7 +239,7 @@ def open_line_reader(head: bytes) -> LineReader:
 def holds_exchanges(source: CaptureSource) -> bool:
     """Whether a file in a folder is named as records are and may hold some, or is a broker's request log."""
     plain = source.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".lz4")
-    head = source.head()
+    head = source.peek_head()
     return begins_as_request_log(head) or (plain.endswith((".ndjson", ".jsonl")) and begins_as_json(head))
 
 

@@ -18,7 +18,7 @@ from typing import Final
 
 from decoders.limits import OPEN_FILES_MAX
 from decoders.named_tuple import NamedTuple
-from kwcli.reading.inflating import InputProblem
+from kwcli.reading.decompress_inputs import InputProblem
 
 __all__ = [
     "OTHER_FILES",

@@ -80,8 +80,9 @@ def add_secrets_of_captures(keys: KeyLog, names: Iterable[str]) -> None:
 class KeyLogFiles:
     """The key log files of one run; `keys` has their secrets once TLS has begun, and those that captures add.
 
-    With `follow`, files are read on while they grow (`poll`), and a missing file may appear later. `problems` says what
-    was not of use in the files, `failures` which of them could not be read, or have no end. Neither quotes a file.
+    With `follow`, files are read on while they grow (`read_appended_keys`), and a missing file may appear later.
+    `problems` says what was not of use in the files, `failures` which of them could not be read, or have no end.
+    Neither quotes a file.
     Raises Failure for a name that is no file that can be read.
     """
 
@@ -128,7 +129,7 @@ class KeyLogFiles:
         silent = [each.name for each in self._files if not each.taken] if self._follow and self._begun else []
         return [*self.problems, *(f"{name}: nothing came from this key log" for name in silent)]
 
-    def poll(self, now_ns: int) -> None:
+    def read_appended_keys(self, now_ns: int) -> None:
         """Read what was appended to the files, if TLS has begun and the last look is long enough ago."""
         if not (self._follow and self._begun) or now_ns - self._looked_ns < _TICK_NS:
             return

@@ -39,7 +39,7 @@ def run_replay(
     """Read the recording, ask its requests again, show the outcomes; the exit code. Raises Failure."""
     allowed = AllowedChanges.parse_words(asked.changes)
     settings = ReplaySettings(allowed, parse_name_map(asked.map), parse_speed(asked.speed), asked.replay_client_id)
-    output_settings = shown.settings(env, live=not asked.dry_run)
+    output_settings = shown.make_settings(env, live=not asked.dry_run)
     config = None if asked.dry_run else read_config(env, connection, verbose=shown.verbose)
     if config is not None and config.controllers:
         raise Failure("kw replay sends to brokers: give -b, not --bootstrap-controller", Exit.USAGE)

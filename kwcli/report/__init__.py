@@ -18,7 +18,7 @@ class PageFile(NamedTuple):
     def check(self) -> None:
         """Raise Failure (usage) where a file that is no page of kw would be replaced."""
         if self.html_path is not None:
-            from kwcli.overwriting import check_replaceable, is_report_page
+            from kwcli.check_overwriting import check_replaceable, is_report_page
 
             check_replaceable(self.html_path, is_report_page, "kw report", force=self.force)
 

@@ -72,7 +72,7 @@ def format_page(report: Report) -> str:
         '<html lang="en">',
         "<head>",
         '<meta charset="utf-8">',
-        '<meta name="generator" content="kw report">',  # by which kw knows the page: see overwriting.py
+        '<meta name="generator" content="kw report">',  # by which kw knows the page: see check_overwriting.py
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="referrer" content="no-referrer">',

@@ -228,7 +228,7 @@ class Reading:
             return
         met = self.log.find_connection(row.connection_info.number)
         assert met is not None  # it is forgotten when more segments are logged
-        self.log.set_uncounted(met, row.connection_info)
+        self.log.set_stream_bases(met, row.connection_info)
         client = met.side_index(row.connection_info.client)
         lost = self.scrubber.lost
         request, response = self._scrub_frames(row)

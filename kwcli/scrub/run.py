@@ -39,8 +39,8 @@ import orjson
 from decoders.scrubbing.names import Names
 from decoders.scrubbing.pseudonyms import Pseudonyms
 from decoders.wire.primitives import uuid_text
+from kwcli.check_overwriting import check_replaceable, is_names_table, is_scrubbed_capture
 from kwcli.output.short_texts import count_of
-from kwcli.overwriting import check_replaceable, is_names_table, is_scrubbed_capture
 from kwcli.private_files import is_descriptor, open_private, write_private_file
 from kwcli.reading.capture_inputs import Captures
 from kwcli.reading.capture_sources import STANDARD_INPUT
@@ -51,7 +51,7 @@ from kwcli.scrub.checking import Check
 from kwcli.scrub.reading import Reading
 from kwcli.scrub.writing import write_scrubbed
 from kwcli.sniff.closing_lines import DROPPED_KEYS_LINE
-from kwcli.sniff.two_pass_files import OutFile, Spooled, check_output, environment_with_stdin, reopen_captures
+from kwcli.sniff.files_read_twice import OutFile, Spooled, check_output, environment_with_stdin, reopen_captures
 from kwcli.terminal.progress import Progress
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def run_scrub(settings: ScrubOptions, env: Environment) -> Exit:
         )
         key_logs.keys.look_further = partial(add_secrets_of_captures, key_logs.keys, inputs.names)
         _check_inputs(inputs, settings)
-        out.make_file()  # before anything is read: it may not be possible to make the file
+        out.create_file()  # before anything is read: it may not be possible to make the file
         progress.expect(inputs.size)
         for segments in inputs:
             reading.feed(segments)
@@ -107,14 +107,14 @@ def run_scrub(settings: ScrubOptions, env: Environment) -> Exit:
             raise Failure(f"{name}: {'; '.join(check.problems)}; it is not written")
         if settings.names_file is not None:
             _write_names(settings.names_file, names)
-        out.finish()
+        out.give_final_name()
     except OSError as error:
         raise Failure(
             f"{error.filename or name}: {(error.strerror or str(error)).lower()}; it is not written"
         ) from None
     finally:
         progress.hide()
-        out.give_up()
+        out.delete_unfinished()
         reading.close()
         if spooled is not None:
             spooled.file.close()

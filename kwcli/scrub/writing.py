@@ -20,7 +20,7 @@ from kwcli.sniff.external_sort import BY_PACKET, PacketRecords
 
 if TYPE_CHECKING:
     from kwcli.reading.capture_inputs import Captures
-    from kwcli.sniff.two_pass_files import OutFile
+    from kwcli.sniff.files_read_twice import OutFile
 
 __all__ = ["PROGRAM", "write_scrubbed"]
 

@@ -32,7 +32,7 @@ from decoders.capture.merge import number_before_file
 from decoders.capture.packet_index import Walk
 from decoders.named_tuple import NamedTuple
 from kwcli.reading.capture_sources import CAPTURE_MAGICS, add_byte_offset, check_capture_pieces, describe_os_error
-from kwcli.reading.inflating import COMPRESSED, PIECE_SIZE, InputProblem
+from kwcli.reading.decompress_inputs import COMPRESSED, PIECE_SIZE, InputProblem
 from kwcli.reading.input_files import has_capture_name
 from kwcli.sniff.find_ring_files import RingNames, find_ring
 

@@ -86,7 +86,7 @@ class NoMatchHint:
                     if len(values) < VALUES_MAX or all(value in values for value in found):
                         values.update(found)
 
-    def line(self) -> str | None:
+    def hint_line(self) -> str | None:
         """A sentence that says why nothing matched, and which values there are."""
         if not self._looked:
             return None

@@ -46,7 +46,7 @@ class ConnectionSide:
         """The sequence number of a place in the stream."""
         return self.half.sequence_number(place)
 
-    def place_of(self, ack: int) -> int | None:
+    def place_of_acknowledgement(self, ack: int) -> int | None:
         """The place that an acknowledgement names; None while nothing is known of the stream."""
         half = self.half
         if not half.started:
@@ -134,7 +134,7 @@ class SegmentLog:
             if isinstance(data, Close):
                 self._closed.append((connection.number, time_ns))
 
-    def note_sessions(self, chunks: list[Chunk]) -> None:
+    def log_tls_sessions(self, chunks: list[Chunk]) -> None:
         """Note the TLS sessions of open connections, by which a key log names them."""
         for half, *_ in chunks:
             state = half.connection.tls
@@ -180,7 +180,7 @@ class SegmentLog:
             if (undecided is not None and undecided.foreign) or logged.connection.tls:
                 self._clear_before(logged, (logged.sides[0].half.size, logged.sides[1].half.size))
             elif pairing is not None:
-                self.set_uncounted(logged, pairing.connection_info)
+                self.set_stream_bases(logged, pairing.connection_info)
                 client = logged.side_index(pairing.connection_info.client)
                 asked, answered = _oldest_needed_places(pairing)
                 places = asked + logged.sides[client].base, answered + logged.sides[1 - client].base
@@ -205,7 +205,7 @@ class SegmentLog:
                 del buckets[bucket]
 
     @staticmethod
-    def set_uncounted(logged: LoggedConnection, info: ConnectionInfo) -> None:
+    def set_stream_bases(logged: LoggedConnection, info: ConnectionInfo) -> None:
         """Set the place in each stream that the pairing counts as the first: it may not have seen the beginning."""
         client = logged.side_index(info.client)
         logged.sides[client].base, logged.sides[1 - client].base = info.uncounted
@@ -235,7 +235,7 @@ class LoggedEngine(Engine):
     def _decrypt_chunks(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
         self._log.log_connections(chunks)
         plain = super()._decrypt_chunks(chunks, now_ns)
-        self._log.note_sessions(chunks)
+        self._log.log_tls_sessions(chunks)
         return plain
 
 

@@ -79,15 +79,15 @@ class RowOutput:
             self._parts.append(data)
             self._size += len(data)
 
-    def begin_part(self, turn: Callable[[], frozenset[Hashable]], held: int) -> None:
-        """Begin a part in a worker (jobs.py): hold up to `held` bytes, and write them only when `turn` returns.
+    def hold_part_until_turn(self, turn: Callable[[], frozenset[Hashable]], held: int) -> None:
+        """Begin a part in a worker (render_jobs.py): hold up to `held` bytes, and write them only when `turn` returns.
 
         `turn` returns the keys of the texts printed once by then; these are not printed again.
         """
         self._turn, self._held = turn, held
         self._progress = None  # the reader's process draws it
 
-    def end_part(self, most: int) -> list[bytes]:
+    def take_held_part(self, most: int) -> list[bytes]:
         """Return the output held of the part, if it is at most `most` bytes and none was written; else write it."""
         if self._turn is None or self._size > most:
             self.flush()
@@ -118,7 +118,7 @@ class RowOutput:
         if self._progress is not None:
             self._progress.hide()
 
-    def settle(self) -> None:
+    def end_batch(self) -> None:
         """End a batch: rows that are wanted promptly are written."""
         if self._prompt and self._parts:
             self.flush()

@@ -1,4 +1,4 @@
-"""Steps of settled rows in, what a renderer or fold makes of them out: the work that `--jobs` shares (jobs.py)."""
+"""Steps of settled rows in, what a renderer or fold makes of them out: the work that render_jobs.py shares."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from kwcli.output.renderers import Needs, Renderer, WantedPaths, Write, open_ren
 from kwcli.output.short_texts import count_of, find_zone
 from kwcli.reading.capture_inputs import Captures
 from kwcli.reading.capture_sources import STANDARD_INPUT, add_byte_offset, escape_non_utf8
-from kwcli.reading.inflating import InputProblem
+from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.input_files import is_read_once, key_log_names
 from kwcli.reading.key_logs import KeyLogFiles, add_secrets_of_captures
 from kwcli.run_environment import Exit, Failure
@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from kwcli.options import CaptureOptions, FilterOptions
     from kwcli.output.settings import Settings
     from kwcli.run_environment import Environment
-    from kwcli.sniff.jobs import RenderJobs
     from kwcli.sniff.no_match_hint import NoMatchHint
+    from kwcli.sniff.render_jobs import RenderJobs
     from kwcli.sniff.write_matching_packets import ExchangePackets, MatchingPacketsWriter
 
 __all__ = ["SniffOutcome", "SniffView", "Sniffing", "add_metrics_export"]
@@ -150,7 +150,7 @@ def add_metrics_export(
     """The view, with its exchanges also reported to Prometheus or OpenTelemetry as the options say. Raises Failure."""
     if capture.metrics is None and capture.otlp is None:
         return view
-    from kwcli.sniff.telemetry_renderer import export_metrics_of
+    from kwcli.sniff.export_metrics import export_metrics_of
 
     view = view or view_of_format(settings)
     needs, opened = export_metrics_of(env, settings, capture, view.needs, view.open)
@@ -172,7 +172,7 @@ class Sniffing:
         strict: bool = False,
     ) -> None:
         self._file_names: list[str] = []  # of the inputs, where rows are to name theirs
-        selection = filters.select(capture.times(env, settings.zone))
+        selection = filters.build_filter(capture.time_filter_text(env, settings.zone))
         view = add_metrics_export(env, settings, capture, view) or view_of_format(settings)
         ports = frozenset(capture.ports) or None
         self._capture = capture
@@ -248,7 +248,7 @@ class Sniffing:
             return
         if size is not None and size < SHARED_MIN:
             return
-        from kwcli.sniff.jobs import RenderJobs, can_fork, has_paused
+        from kwcli.sniff.render_jobs import RenderJobs, can_fork, has_paused
         from kwcli.sniff.row_work import FoldWork, RowWork
 
         if not can_fork():
@@ -278,8 +278,8 @@ class Sniffing:
 
     def cut(self, options: CaptureOptions, name: str) -> SniffOutcome:
         """Decode files, then write a capture of the packets of the rows that were shown."""
+        from kwcli.sniff.files_read_twice import Spooled, check_output, environment_with_stdin, reopen_captures
         from kwcli.sniff.packets_of_rows import LoggedEngine
-        from kwcli.sniff.two_pass_files import Spooled, check_output, environment_with_stdin, reopen_captures
         from kwcli.sniff.write_matching_packets import MatchingPacketsWriter
 
         check_output(name, options.files)
@@ -296,7 +296,7 @@ class Sniffing:
             cut.begin_output(captures.names)
             names = ["-" if source == STANDARD_INPUT else source for source in captures.names]
             self._read_captures(captures)
-            self._outcome.unwritten = not cut.write(reopen_captures(names, self._env, spooled))
+            self._outcome.unwritten = not cut.copy_kept_packets(reopen_captures(names, self._env, spooled))
         except KeyboardInterrupt:
             self._outcome.interrupted = True
         finally:
@@ -458,8 +458,8 @@ class Sniffing:
 
     def live(self, options: CaptureOptions) -> SniffOutcome:
         """Decode what an interface carries until it is interrupted."""
-        from kwcli.sniff.live import KernelFilter, LiveCapture
-        from kwcli.sniff.packet_file import open_packet_file
+        from kwcli.sniff.kept_packets_file import open_packet_file
+        from kwcli.sniff.live_capture import KernelFilter, LiveCapture
 
         assert options.interface
         interface = options.interface
@@ -476,7 +476,7 @@ class Sniffing:
         try:
             if not self._settings.quiet:
                 self._env.report(f"kw: listening on {interface}; Ctrl-C ends")
-            for piece in capture.stream():
+            for piece in capture.stream_pcapng():
                 if kept is not None:
                     kept.write(piece)
                 self._read_keys()
@@ -486,7 +486,7 @@ class Sniffing:
         except KeyboardInterrupt:
             self._outcome.interrupted = True
         finally:
-            dropped, block = capture.statistics()
+            dropped, block = capture.read_drop_statistics()
             capture.close()
             if kept is not None:
                 kept.write(block)
@@ -501,7 +501,7 @@ class Sniffing:
     def _read_keys(self) -> None:
         """Read what was appended to the key logs, before packets are decrypted with it."""
         if self._key_logs is not None:
-            self._key_logs.poll(self._env.now_ns())
+            self._key_logs.read_appended_keys(self._env.now_ns())
 
     def _emit_rows(self, rows: list[Settled]) -> bool:
         """Filter and show rows; False when as many as wanted have been shown."""
@@ -535,7 +535,7 @@ class Sniffing:
         """Note the packets of rows, before these are numbered within their files."""
         for row in rows:
             if self._selection is None or (row.kind == "exchange" and self._selection.matches(row)):
-                self._pieces[id(row)] = cut.find_packets(row)
+                self._pieces[id(row)] = cut.find_packets_of_row(row)
             if row.kind == "exchange" and not self._file_names:
                 renumber_packets_in_file(row)
 
@@ -555,10 +555,10 @@ class Sniffing:
             rows = self._limit_rows(rows)
         if self._cut is not None:
             for row in rows:
-                self._cut.keep_packets(self._pieces.pop(id(row), None))
+                self._cut.keep_packets_of_row(self._pieces.pop(id(row), None))
         self._shown += len(rows) - sum(map(isinstance, rows, repeat(Skipped)))
         self._renderer.write(rows)
-        self._output.settle()
+        self._output.end_batch()
         self._limited = self._left == 0 and self._sorted is None
         return not self._limited
 
@@ -582,7 +582,7 @@ class Sniffing:
             self._show_rows(sorted(self._sorted, key=ORDERS[self._sort or "time"]))
             self._sorted = []
         if self._jobs is not None:
-            self._jobs.drain()
+            self._jobs.write_all_rows()
             counts = self._jobs.counts()
             self._shown += counts.chosen
             self._expected += counts.passed_over
@@ -620,7 +620,7 @@ class Sniffing:
         seconds = self._env.monotonic() - self._begun
         if self._settings.quiet or not told:
             return
-        unmatched = self._unmatched.line() if self._unmatched is not None else None
+        unmatched = self._unmatched.hint_line() if self._unmatched is not None else None
         if unmatched is not None:
             self._env.report(f"kw: {unmatched}")
         renderer = self._renderer

@@ -54,8 +54,8 @@ from kwcli.output.short_texts import count_of
 from kwcli.reading.capture_inputs import Captures
 from kwcli.run_environment import Exit, Failure
 from kwcli.sniff.external_sort import BY_FILE, BY_PACKET, PacketRecords, SortedRecords
+from kwcli.sniff.files_read_twice import OutFile
 from kwcli.sniff.packets_of_rows import NEVER_NS, LoggedConnection, SegmentLog
-from kwcli.sniff.two_pass_files import OutFile
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
@@ -142,7 +142,7 @@ class MatchingPacketsWriter:
             with suppress(OSError):
                 if os.path.samefile(name, self.name):
                     raise Failure(f"-w {self.name}: this is one of the captures to read: name another file", Exit.USAGE)
-        self._writer.make_file()
+        self._writer.create_file()
 
     # The first reading.
 
@@ -155,12 +155,12 @@ class MatchingPacketsWriter:
         for taken in self._taken_by_key.get(logged.sides[0].half.key, ()):
             taken.ended_ns = min(taken.ended_ns, logged.began_ns)
 
-    def find_packets(self, row: Settled) -> ExchangePackets | None:
+    def find_packets_of_row(self, row: Settled) -> ExchangePackets | None:
         """The packets of a row; to be called before more segments are logged."""
         logged = self.segments.find_connection(row.connection_info.number)
         if logged is None:
             return None
-        self.segments.set_uncounted(logged, row.connection_info)
+        self.segments.set_stream_bases(logged, row.connection_info)
         client = logged.side_index(row.connection_info.client)
         key = logged.sides[client].half.key
         if row.kind != "exchange":
@@ -200,11 +200,11 @@ class MatchingPacketsWriter:
         for run in self.segments.find_frame_bytes(logged, index, place, size):
             says = _RUN_SAYS.pack(run.packet, run.seq, run.size)
             yield _PLACED.pack(direction, place + run.at, _RUN) + says
-            acked = None if run.ack is None else peer.place_of(run.ack)
+            acked = None if run.ack is None else peer.place_of_acknowledgement(run.ack)
             if acked is not None:
                 yield _PLACED.pack(direction ^ 1, acked, _ACKED) + _ACK_SAYS.pack(run.packet)
 
-    def keep_packets(self, pieces: ExchangePackets | None) -> None:
+    def keep_packets_of_row(self, pieces: ExchangePackets | None) -> None:
         """Keep the packets of a row that is shown."""
         if pieces is None or self._failed is not None:
             return
@@ -267,7 +267,7 @@ class MatchingPacketsWriter:
 
     # The second reading.
 
-    def write(self, captures: Captures) -> bool:
+    def copy_kept_packets(self, captures: Captures) -> bool:
         """Copy the packets that are kept to OUT, and report it; False where that failed, which is reported too."""
         try:
             if self._failed is not None:
@@ -282,13 +282,13 @@ class MatchingPacketsWriter:
         if captures.problems:
             return self._report_failure(f"the capture could not be read a second time: {captures.problems[0]}")
         try:
-            self._writer.finish()
+            self._writer.give_final_name()
         except OSError as error:
             return self._report_failure((error.strerror or str(error)).lower())
         return self._report_written(packets)
 
     def _report_failure(self, why: str) -> bool:
-        self._writer.give_up()
+        self._writer.delete_unfinished()
         self._env.report(f"kw: {self.name}: {why}; it is not written")
         return False
 
@@ -336,7 +336,7 @@ class MatchingPacketsWriter:
 
     def close(self) -> None:
         """Give up what is not finished and close all files, however the run ended."""
-        self._writer.give_up()
+        self._writer.delete_unfinished()
         self._placed.close()
         self._noted.close()
 

@@ -27,7 +27,7 @@ class Transient:
 
     def _seconds_if_due(self) -> float | None:
         """The seconds since the beginning when it is time to draw: not at once, nor more often than can be read."""
-        if not self.active or self._env.paging:
+        if not self.active or self._env.is_paging:
             return None
         now = self._env.monotonic()
         if now < self._next:
@@ -52,7 +52,7 @@ class Transient:
 
         terminal = self._env.stderr
         assert isinstance(terminal, Terminal)
-        terminal.redraw(text)
+        terminal.redraw_line(text)
         terminal.flush()
 
 

@@ -19,7 +19,7 @@ import pytest
 
 from decoders import errors
 from decoders.mypyc_modules import MODULES
-from kwcli.reading.inflating import COMPRESSED, inflate_pieces
+from kwcli.reading.decompress_inputs import COMPRESSED, inflate_pieces
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 CAPTURES: Final = sorted(path for path in (ROOT / "captures").rglob("*.pcap*") if path.is_file())

@@ -22,7 +22,7 @@ from typing import Any, Final
 import pytest
 
 from decoders.capture.files import CaptureReader
-from kwcli.reading.inflating import InputProblem
+from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.run_environment import Exit
 from kwcli.sniff import following
 from kwcli.sniff.find_ring_files import find_ring

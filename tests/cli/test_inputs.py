@@ -17,7 +17,7 @@ import zstandard
 
 from kwcli.reading.capture_inputs import Captures, capture_span
 from kwcli.reading.capture_sources import CaptureSource, open_source
-from kwcli.reading.inflating import InputProblem
+from kwcli.reading.decompress_inputs import InputProblem
 from tests.cli.worlds import world
 
 PLAIN = bytes.fromhex("d4c3b2a1") + bytes(range(256)) * 2000 + bytes(300_000)
@@ -33,7 +33,7 @@ def read(source: CaptureSource) -> tuple[bytes, str]:
     """All bytes of a source, and the problem at their end."""
     parts: list[bytes] = []
     try:
-        parts.extend(source.pieces())
+        parts.extend(source.read_capture_pieces())
     except InputProblem as problem:
         return b"".join(parts), problem.text
     return b"".join(parts), ""
@@ -83,7 +83,7 @@ def test_zeros_after_a_gzip_member_are_padding() -> None:
 @pytest.mark.parametrize("codec", ["gzip", "zstd", "lz4"])
 def test_a_bomb_comes_in_bounded_pieces(codec: str) -> None:
     bomb = CODECS[codec](PLAIN[:4] + bytes(200_000_000))
-    sizes = [len(piece) for piece in slow(bomb, 1 << 20).pieces()]
+    sizes = [len(piece) for piece in slow(bomb, 1 << 20).read_capture_pieces()]
     assert sum(sizes) == 200_000_004
     assert max(sizes) <= 33 << 20
 
@@ -165,7 +165,7 @@ def test_a_slow_pipe_is_followed_as_it_grows(compressed: bool) -> None:
     writer.start()
     with open(reading, "rb") as stream:
         sizes = []
-        for piece in CaptureSource("pipe", stream.read1).pieces():
+        for piece in CaptureSource("pipe", stream.read1).read_capture_pieces():
             sizes.append(len(piece))
             seen.set()
     writer.join()

@@ -18,9 +18,9 @@ import pytest
 from kwcli.main import run
 from kwcli.reading import capture_inputs
 from kwcli.run_environment import Environment, Exit, Failure
-from kwcli.sniff import jobs
+from kwcli.sniff import render_jobs as jobs
 from kwcli.sniff import run as sniff_run
-from kwcli.sniff.jobs import PartResult, PartSizes, RenderJobs, WorkerMessage
+from kwcli.sniff.render_jobs import PartResult, PartSizes, RenderJobs, WorkerMessage
 from tests.captures.shipped import FOLDER
 from tests.cli.test_damage import capture, damaged
 from tests.cli.worlds import Outcome
@@ -165,7 +165,7 @@ PIPE_SIZE: Final = 1 << 16
 # The behaviour of a process: exit codes, Ctrl-C, closed pipes.
 SMALL_PARTS: Final = """
 import sys
-from kwcli.sniff import jobs, run
+from kwcli.sniff import render_jobs as jobs, run
 jobs.SIZES = jobs.PartSizes(3, 20, 1 << 16)
 jobs.RETURNED_MAX = 1 << 12
 run.SHARED_MIN = 0

@@ -19,7 +19,7 @@ import pytest
 import decoders
 from decoders.capture.files import CaptureReader
 from kwcli.run_environment import Environment, Exit
-from kwcli.sniff.live import KernelFilter, LiveCapture
+from kwcli.sniff.live_capture import KernelFilter, LiveCapture
 from tests.cli.bpf_machine import libpcap
 from tests.cli.worlds import kw
 
@@ -117,7 +117,7 @@ def test_no_permission(monkeypatch: pytest.MonkeyPatch) -> None:
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(scapy.arch, "get_if_list", lambda: ["lo"])
-    monkeypatch.setattr("kwcli.sniff.live.socket.socket", refuse)
+    monkeypatch.setattr("kwcli.sniff.live_capture.socket.socket", refuse)
     outcome = kw("sniff", "-i", "lo")
     assert (outcome.code, outcome.out) == (Exit.FAILURE, "")
     assert outcome.err.startswith("kw: lo: no permission to capture; run as root, or: sudo setcap cap_net_raw+eip ")
@@ -197,12 +197,12 @@ def test_the_kernel_lets_through_what_was_asked_for(
             socket.create_connection(other.getsockname()).close()
             broker.sendall(frame(decoders.encode_request(12, 4, HEARTBEAT, correlation_id=number, client_id="live")))
             read_frame(broker)
-    stream = capture.stream()
+    stream = capture.stream_pcapng()
     reader = CaptureReader()
     segments = reader.feed(next(stream))
     while piece := next(stream):
         segments += reader.feed(piece)
-    capture.statistics()
+    capture.read_drop_statistics()
     capture.close()
     assert capture.received == len(segments) >= 40
     assert {port} <= {int.from_bytes(segment[0][-4:-2], "big") for segment in segments}

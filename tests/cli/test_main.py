@@ -51,7 +51,7 @@ def test_help_loads_no_command_and_no_library() -> None:
 # The modules of kwcli that completing a command or an option may import, besides those of the commands on the line.
 COMPLETING = {
     *START_UP,
-    *("kwcli.own_folders", "kwcli.completion", "kwcli.completion.complete", "kwcli.completion.candidates"),
+    *("kwcli.user_folders", "kwcli.completion", "kwcli.completion.complete", "kwcli.completion.candidates"),
     "kwcli.completion.command_line",
 }
 

@@ -23,7 +23,7 @@ from decoders.tcp.chunks import Segment
 from kwcli.reading import capture_sources
 from kwcli.reading.capture_inputs import Captures
 from kwcli.reading.capture_sources import open_source
-from kwcli.reading.inflating import InputProblem
+from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.input_files import OpenFiles, ReplacedFile
 from kwcli.run_environment import Exit
 from tests.capture.frames import ACK, ethernet, ipv4, tcp
@@ -187,7 +187,7 @@ def test_a_replaced_capture_is_one_line(tmp_path: Path) -> None:
     names = written(tmp_path, [SHIPPED.read_bytes(), b"", b"other"])
     files = OpenFiles(1)
     source = open_source(names[0], world(), files)
-    pieces = source.pieces()
+    pieces = source.read_capture_pieces()
     next(pieces)
     open_source(names[1], world(), files)
     os.replace(names[2], names[0])

@@ -100,7 +100,7 @@ def test_rows_do_not_mix_with_the_bar() -> None:
     clock.now = 10.0
     output.show_progress(10, 1)
     output.write(b"row\n")
-    output.settle()
+    output.end_batch()
     assert written(env.stderr).endswith(ERASE)
 
 
@@ -117,7 +117,7 @@ def test_everything_is_written_in_pieces(stream: type[io.BytesIO]) -> None:
     env.stdout = out = stream()
     output = RowOutput(env, prompt=False)
     output.write(b"0123456789")
-    output.settle()
+    output.end_batch()
     assert out.getvalue() == b""  # no reader waits for it
     output.write(bytes(WRITE_SIZE) if stream is io.BytesIO else b"x")
     output.flush()

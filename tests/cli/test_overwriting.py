@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from kwcli.check_overwriting import is_report_page, is_scrubbed_capture
 from kwcli.net.tls_connect import log_keys
 from kwcli.output.settings import Settings
-from kwcli.overwriting import is_report_page, is_scrubbed_capture
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.playground.tls_certificates import make_certificates
 from kwcli.private_files import (
@@ -31,7 +31,7 @@ from kwcli.private_files import (
 from kwcli.proxy.log.capture_file import CaptureFiles
 from kwcli.proxy.log.log_protocol import LogPlan
 from kwcli.run_environment import Exit
-from kwcli.sniff.packet_file import PacketFile
+from kwcli.sniff.kept_packets_file import PacketFile
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw, world
 
@@ -336,8 +336,8 @@ def test_a_staged_file_of_this_process_stays(tmp_path: Path) -> None:
     remove_abandoned_files(str(tmp_path))
     staged.file.write(b"data")
     assert [path.name for path in tmp_path.iterdir()] == [Path(staged.path).name]
-    staged.finish()
-    staged.give_up()
+    staged.give_final_name()
+    staged.delete_unfinished()
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a", b"data")]
 
 

@@ -37,7 +37,11 @@ Choose = Callable[[int, Segment], bool]
 
 def segments_of(name: str) -> list[Segment]:
     reader = CaptureReader()
-    return [segment for piece in open_source(str(FOLDER / name), world()).pieces() for segment in reader.feed(piece)]
+    return [
+        segment
+        for piece in open_source(str(FOLDER / name), world()).read_capture_pieces()
+        for segment in reader.feed(piece)
+    ]
 
 
 def answers_of(name: str) -> tuple[list[Segment], dict[tuple[str, int, bytes], tuple[int, int]]]:

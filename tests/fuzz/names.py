@@ -18,7 +18,7 @@ from typing import Final
 from decoders.apis import KEYS, api
 from decoders.records import Record, encode_batch
 from decoders.schema.model import Side
-from kwcli.commands.clients_groups_topics import FORMATS as ANSWER_FORMATS
+from kwcli.commands.clients_groups_topics_brokers import FORMATS as ANSWER_FORMATS
 from kwcli.options import FORMATS, WITHOUT_BODIES
 from kwcli.stats.view import FORMATS as STATS_FORMATS
 from kwcli.terminal_escaping import ERASE

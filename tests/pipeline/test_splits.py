@@ -26,7 +26,7 @@ from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.read.splits import Problem, Split
 from kwcli.reading.capture_sources import open_source
-from kwcli.reading.inflating import InputProblem
+from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.run_environment import Environment
 from tests.capture.frames import ACK, ethernet, ipv4, tcp
 from tests.capture.made import SECOND_NS, capture, damaged
@@ -48,7 +48,7 @@ def whole(paths: Sequence[Path]) -> Result:
         source = open_source(str(path), Environment.of_process())
         cut: list[str] = []
         try:
-            for piece in source.pieces():
+            for piece in source.read_capture_pieces():
                 feed.append(reader.feed(piece))
                 if reader.problem is not None:
                     break

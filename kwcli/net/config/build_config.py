@@ -23,8 +23,8 @@ from kwcli.net.config.client_config import (
     TlsSettings,
 )
 from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, Value, choose_settings
-from kwcli.own_folders import own_folder_name
 from kwcli.run_environment import Environment, Exit, Failure
+from kwcli.user_folders import own_folder_name
 
 if TYPE_CHECKING:
     from kwcli.net.config.client_properties import Pair
@@ -391,7 +391,7 @@ def _register_secrets(env: Environment, sources: Sequence[SettingSource], server
     from kwcli.net.config.client_properties import find_public_texts, find_secret_texts
 
     told = [servers, *find_public_texts(pairs)]
-    env.hide_from_now_on(value for value in find_secret_texts(pairs) if not any(value in text for text in told))
+    env.add_secrets_to_hide(value for value in find_secret_texts(pairs) if not any(value in text for text in told))
 
 
 def _choose_servers(chosen: ChosenSettings, servers: str | None, controllers: str | None) -> tuple[Value, str, bool]:

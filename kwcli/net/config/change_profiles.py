@@ -64,7 +64,7 @@ def edit_profile(env: Environment, name: str) -> None:
             return
         try:
             source = SettingSource("the edited text", *parse_with_line_numbers(decode_text(after), java=True))
-            env.hide_from_now_on(())
+            env.add_secrets_to_hide(())
             _check(env, choose_settings([source]), name)
         except Failure as failure:
             kept = keep_text(file_name, after)

@@ -14,9 +14,9 @@ from decoders.wire.conceal import redact_text
 from kwcli.net.config.client_properties import PUBLIC_OPTIONS, Pair, is_hidden_value, redact_urls_in_value
 from kwcli.net.config.merge_settings import SettingSource, choose_settings
 from kwcli.net.config.unknown_properties import redact_name
-from kwcli.own_folders import own_folder
 from kwcli.private_files import can_be_changed_by_others, make_private_folder, write_private_file
 from kwcli.run_environment import Environment, Exit, Failure
+from kwcli.user_folders import own_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,7 @@ from kwcli.extras import pip_command_for_extra
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.read.splits import Problem, make_problem_of_error
 from kwcli.reading.capture_sources import CAPTURE_MAGICS, CaptureSource, begins_as_request_log, describe_os_error
-from kwcli.reading.inflating import COMPRESSED, InputProblem
+from kwcli.reading.decompress_inputs import COMPRESSED, InputProblem
 from kwcli.reading.input_files import OpenFiles, has_capture_name, list_paths
 from kwcli.run_environment import Exit, Failure
 
@@ -444,7 +444,7 @@ def read_beginning(file: RangeFile, name: str) -> bytes:
     """The beginning of a file, decompressed where need be: enough to know a request log; less of a damaged file."""
     head = b""
     try:
-        for piece in make_capture_source(file, name).plain_pieces():
+        for piece in make_capture_source(file, name).read_plain_pieces():
             head += piece[: _BEGIN_SIZE - len(head)]
             if len(head) >= _BEGIN_SIZE or head[:4] in CAPTURE_MAGICS:
                 break

@@ -20,7 +20,7 @@ from kwcli.pipeline.read.split_reader import GrowingState
 from kwcli.pipeline.read.splits import FileRange, Problem, make_problem_of_error
 from kwcli.reading.capture_inputs import list_line_problems
 from kwcli.reading.capture_sources import escape_non_utf8
-from kwcli.reading.inflating import PIECE_SIZE, InputProblem
+from kwcli.reading.decompress_inputs import PIECE_SIZE, InputProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,7 +89,7 @@ class RequestLogDecoder:
 
     def _inflate_lines(self, piece: FileRange, file: RangeFile) -> Iterator[bytes]:
         source = make_capture_source(file, piece.name, piece.size)
-        yield from source.plain_pieces()
+        yield from source.read_plain_pieces()
         self.taken += piece.size
 
     def _add_rows(self, rows: Sequence[Settled], path: str) -> None:

@@ -12,7 +12,7 @@ from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.read.captures import make_capture_source, open_range_file
 from kwcli.pipeline.read.splits import Problem, make_problem_of_error
-from kwcli.reading.inflating import PIECE_SIZE, InputProblem
+from kwcli.reading.decompress_inputs import PIECE_SIZE, InputProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,7 +116,7 @@ class SplitReader:
         source = make_capture_source(file, piece.name, piece.size)
         taken = 0
         try:
-            for data in source.pieces():
+            for data in source.read_capture_pieces():
                 self.taken += source.taken - taken  # other pieces may be read side by side
                 taken = source.taken
                 yield reader.feed(data)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.capture.files import CaptureReader
 from decoders.tls.key_log import KeyLog
 from kwcli.pipeline.read.captures import make_capture_source, open_range_file
-from kwcli.reading.inflating import InputProblem
+from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.key_logs import KeyLogFiles, add_secrets_of_captures
 from kwcli.run_environment import Failure
 
@@ -40,7 +40,7 @@ def _can_hold_secrets(file: SourceFile) -> bool:
     reader.on_secrets = found.append
     try:
         with open_range_file(file.path, file.name) as source:
-            piece = next(make_capture_source(source, file.name, file.size).pieces(), b"")
+            piece = next(make_capture_source(source, file.name, file.size).read_capture_pieces(), b"")
     except (InputProblem, OSError):
         return False  # reported when the capture is read
     reader.feed(piece[:_HEAD])
@@ -66,7 +66,7 @@ def read_keys(key_logs: tuple[str, ...], captures: tuple[str, ...], files: tuple
         try:
             with open_range_file(path, path) as source:
                 taken = 0
-                for piece in make_capture_source(source, path).pieces():
+                for piece in make_capture_source(source, path).read_capture_pieces():
                     reader.feed(piece)
                     taken += len(piece)
                     if reader.counts["packets"] or reader.problem is not None or taken > _SECRETS_MAX:

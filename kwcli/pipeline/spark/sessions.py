@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Final
 
 from kwcli import VERSION
 from kwcli.extras import pip_command_for_extra
-from kwcli.own_folders import own_folder
 from kwcli.pipeline.spark.failures import extract_reason
 from kwcli.pipeline.spark.java import find_java, make_java_home
 from kwcli.private_files import ScratchFolder
 from kwcli.run_environment import Failure
+from kwcli.user_folders import own_folder
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -189,7 +189,7 @@ def prepare(
 def make_scratch_folder() -> Path:
     """A folder that goes with this process."""
     folder = ScratchFolder("kw-spark-")
-    atexit.register(folder.cleanup)
+    atexit.register(folder.delete_folder)
     return Path(folder.name)
 
 

@@ -45,7 +45,7 @@ from kwcli.pipeline.read.split_reader import GrowingState
 from kwcli.pipeline.read.splits import FileRange, Problem, Split
 from kwcli.pipeline.read.tls_keys import find_captures_with_secrets
 from kwcli.reading.capture_sources import CAPTURE_MAGICS, begins_as_request_log
-from kwcli.reading.inflating import COMPRESSED, InputProblem
+from kwcli.reading.decompress_inputs import COMPRESSED, InputProblem
 from kwcli.reading.input_files import has_capture_name
 from kwcli.run_environment import Failure
 from kwcli.sniff.following import first_packet_ns
@@ -312,7 +312,7 @@ class WatchedFiles:
             return made
         if inflate:
             try:
-                begin = next(make_capture_source(opened, found.name).pieces(), b"")
+                begin = next(make_capture_source(opened, found.name).read_capture_pieces(), b"")
             except InputProblem:
                 begin = b""
             if begin[:4] not in CAPTURE_MAGICS:

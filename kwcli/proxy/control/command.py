@@ -30,7 +30,7 @@ def _run_operation(env: Environment, shown: OutputOptions, method: str, path: st
     from kwcli.proxy.control.client import find_port, send_control_request, write_rows
 
     port = click.get_current_context().meta["kw.control.port"] or find_port(env.variables)
-    settings = shown.settings(env)
+    settings = shown.make_settings(env)
     answer = send_control_request(port, method, path, fields, env.variables)
     write_rows(env, answer if isinstance(answer, list) else [answer], settings)
 

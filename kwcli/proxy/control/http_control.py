@@ -28,9 +28,9 @@ import h11
 import orjson
 
 from kwcli.net.listening import OneRequest, open_listener
-from kwcli.own_folders import own_folder
 from kwcli.private_files import open_private
 from kwcli.proxy.control.operations import ControlAnswer, ControlState, run_operation
+from kwcli.user_folders import own_folder
 
 __all__ = ["ControlServer", "token_file"]
 

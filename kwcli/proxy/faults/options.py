@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from decoders.named_tuple import NamedTuple
-from kwcli.options import add_options, pass_options_as_one
+from kwcli.options import add_options, pass_options_as_value
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class FaultOptions(NamedTuple):
 def fault_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options about faults to a command, which gets them as `faults`."""
     return add_options(
-        pass_options_as_one("faults", FaultOptions, FaultOptions._fields)(command),
+        pass_options_as_value("faults", FaultOptions, FaultOptions._fields)(command),
         click.option(
             "--fault",
             multiple=True,

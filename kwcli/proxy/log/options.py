@@ -18,7 +18,7 @@ from kwcli.options import (
     content_options,
     filter_options,
     output_options,
-    pass_options_as_one,
+    pass_options_as_value,
 )
 from kwcli.run_environment import Environment, Exit, Failure
 
@@ -63,10 +63,10 @@ class LogOptions(NamedTuple):
                 raise Failure(f"{name} is for a capture file: it needs -w FILE.pcapng", Exit.USAGE)
         from kwcli.proxy.log.log_protocol import LogPlan
 
-        expression = self.filters.text()  # errors in filters are reported before anything begins
+        expression = self.filters.filter_text()  # errors in filters are reported before anything begins
         if self.no_log and self.write is None and not recording:
             return None
-        shown = self.shown.settings(env, self.content, live=True)
+        shown = self.shown.make_settings(env, self.content, live=True)
         interval = None if self.rotate_interval is None else self.rotate_interval / 1000
         file = (self.write, self.record, self.rotate_size, interval)
         if self.events and (self.no_log or shown.format != "ndjson"):
@@ -90,7 +90,7 @@ def log_options(
     `upstream`: the command talks to brokers, so -w may keep those bytes too; `quiet` is the help text of -q.
     """
     shown = add_options(
-        pass_options_as_one("log", LogOptions, LogOptions._fields)(command),
+        pass_options_as_value("log", LogOptions, LogOptions._fields)(command),
         click.option("--no-log", is_flag=True, help="Print no exchanges."),
         click.option("--events", is_flag=True, help="Add rows for connection events and messages (-o ndjson)."),
         click.option(

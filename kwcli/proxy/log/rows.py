@@ -112,7 +112,7 @@ class LogRows:
     def _write_event(self, row: dict[str, Any]) -> None:
         if self.events:
             self._guard_output(self._output.write, orjson.dumps(row_json(row), option=orjson.OPT_APPEND_NEWLINE))
-            self._guard_output(self._output.settle)
+            self._guard_output(self._output.end_batch)
 
     def _print_login(self, exchange: Exchange) -> None:
         """Print a row about a login, with the first request after it."""
@@ -164,7 +164,7 @@ class LogRows:
             rows = [row for row in rows if row.kind == "exchange" and selection.matches(row)]
         self._shown += len(rows) - sum(map(isinstance, rows, repeat(Skipped)))
         self._guard_output(self._renderer.write, rows)
-        self._guard_output(self._output.settle)
+        self._guard_output(self._output.end_batch)
 
     def _add_latency_and_decisions(self, exchange: Exchange) -> None:
         """Add to an exchange what is not in its bytes: the broker's latency, and decisions about it."""

@@ -22,8 +22,8 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from decoders.named_tuple import NamedTuple
 from kwcli.net.tls import issue_certificates
 from kwcli.net.tls.issue_certificates import Issued
-from kwcli.own_folders import own_folder
 from kwcli.run_environment import Exit, Failure
+from kwcli.user_folders import own_folder
 
 _PRIVATE: Final = "authority.pem"
 _PUBLIC: Final = "ca.pem"

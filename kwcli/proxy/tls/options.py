@@ -9,7 +9,7 @@ import click
 
 from decoders.named_tuple import NamedTuple
 from kwcli.net.config.client_config import ClientConfig
-from kwcli.options import add_options, pass_options_as_one
+from kwcli.options import add_options, pass_options_as_value
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -72,4 +72,4 @@ _ANONYMOUS = click.option(
 def security_options(command: Callable[..., Any], *, lends_login: bool = True) -> Callable[..., Any]:
     """Add the options, which the command gets as `security`. `lends_login`: clients may use the program's own login."""
     more = [_ANONYMOUS] if lends_login else []
-    return add_options(pass_options_as_one("security", TlsOptions, TlsOptions._fields)(command), *_OPTIONS, *more)
+    return add_options(pass_options_as_value("security", TlsOptions, TlsOptions._fields)(command), *_OPTIONS, *more)

@@ -11,7 +11,7 @@ from typing import Final
 
 from decoders.capture.links import ARP, IP4, IP6
 from decoders.named_tuple import NamedTuple
-from kwcli.sniff.kernel_filter.conditions import (
+from kwcli.sniff.kernel_filter.bpf_program import (
     JUMP_ABOVE,
     JUMP_ANY_BIT,
     JUMP_AT_LEAST,
@@ -51,14 +51,14 @@ class PacketLayout(NamedTuple):
     tags: int = 0
 
     @property
-    def network(self) -> int:
+    def network_header_at(self) -> int:
         """The offset of the network header."""
         return 14 + 4 * self.tags if self.ethernet else 0
 
-    def has_type(self, number: int) -> Condition:
+    def has_ethertype(self, number: int) -> Condition:
         """Whether the packet has this EtherType; a bare IP packet says by its version what it is."""
         if self.ethernet:
-            return load_equals(self.network - 2, 2, number)
+            return load_equals(self.network_header_at - 2, 2, number)
         version = {IP4: 0x40, IP6: 0x60}.get(number)
         return NEVER if version is None else Test(Load(0, 1, mask=0xF0), JUMP_EQUAL, version)
 
@@ -74,13 +74,13 @@ def of_protocol(layout: PacketLayout, number: int) -> Condition:
 
 
 def of_protocol4(layout: PacketLayout, number: int) -> Condition:
-    return all_of(layout.has_type(IP4), load_equals(layout.network + 9, 1, number))
+    return all_of(layout.has_ethertype(IP4), load_equals(layout.network_header_at + 9, 1, number))
 
 
 def of_protocol6(layout: PacketLayout, number: int) -> Condition:
-    at = layout.network
+    at = layout.network_header_at
     behind = all_of(load_equals(at + 6, 1, FRAGMENT), load_equals(at + 40, 1, number))
-    return all_of(layout.has_type(IP6), any_of(load_equals(at + 6, 1, number), behind))
+    return all_of(layout.has_ethertype(IP6), any_of(load_equals(at + 6, 1, number), behind))
 
 
 def with_port(layout: PacketLayout, protocols: Iterable[int], first: int, last: int, side: str) -> Condition:
@@ -89,9 +89,9 @@ def with_port(layout: PacketLayout, protocols: Iterable[int], first: int, last: 
 
 
 def _with_port4(layout: PacketLayout, protocols: Iterable[int], first: int, last: int, side: str) -> Condition:
-    at = layout.network
+    at = layout.network_header_at
     return all_of(
-        layout.has_type(IP4),
+        layout.has_ethertype(IP4),
         any_of(*(load_equals(at + 9, 1, protocol) for protocol in protocols)),
         is_first_fragment(layout),
         condition_for_side(side, *(is_between(Load(place, 2, at), first, last) for place in (0, 2))),
@@ -99,9 +99,9 @@ def _with_port4(layout: PacketLayout, protocols: Iterable[int], first: int, last
 
 
 def _with_port6(layout: PacketLayout, protocols: Iterable[int], first: int, last: int, side: str) -> Condition:
-    at = layout.network
+    at = layout.network_header_at
     return all_of(
-        layout.has_type(IP6),
+        layout.has_ethertype(IP6),
         any_of(*(load_equals(at + 6, 1, protocol) for protocol in protocols)),
         condition_for_side(side, *(is_between(Load(at + 40 + place, 2), first, last) for place in (0, 2))),
     )
@@ -109,7 +109,7 @@ def _with_port6(layout: PacketLayout, protocols: Iterable[int], first: int, last
 
 def is_first_fragment(layout: PacketLayout) -> Condition:
     """Whether an IPv4 packet is none of the later fragments, which have no ports."""
-    return negate(Test(Load(layout.network + 6, 2), JUMP_ANY_BIT, OFFSET_BITS))
+    return negate(Test(Load(layout.network_header_at + 6, 2), JUMP_ANY_BIT, OFFSET_BITS))
 
 
 def is_between(load: Load, first: int, last: int) -> Condition:
@@ -127,16 +127,16 @@ def condition_for_side(side: str, source: Condition, target: Condition) -> Condi
 
 def with_address(layout: PacketLayout, network: IPv4Network | IPv6Network, side: str, *, arp: bool) -> Condition:
     """An address of a network on a side of IPv4 or IPv6; with `arp`, in ARP and RARP as well."""
-    at = layout.network
+    at = layout.network_header_at
     if isinstance(network, IPv6Network):
         sides = condition_for_side(side, *(_in_network6(place, network) for place in (at + 8, at + 24)))
-        return all_of(layout.has_type(IP6), sides)
+        return all_of(layout.has_ethertype(IP6), sides)
     in_ip = condition_for_side(side, *(_in_network4(place, network) for place in (at + 12, at + 16)))
-    found = all_of(layout.has_type(IP4), in_ip)
+    found = all_of(layout.has_ethertype(IP4), in_ip)
     if not arp or not layout.ethernet:
         return found
     in_arp = condition_for_side(side, *(_in_network4(place, network) for place in (at + 14, at + 24)))
-    return any_of(found, *(all_of(layout.has_type(kind), in_arp) for kind in (ARP, RARP)))
+    return any_of(found, *(all_of(layout.has_ethertype(kind), in_arp) for kind in (ARP, RARP)))
 
 
 def _in_network4(at: int, network: IPv4Network) -> Condition:
@@ -158,10 +158,10 @@ def with_vlan_tag(layout: PacketLayout, number: int | None) -> Condition:
     """A VLAN tag in the packet behind those that the layout has, of this VLAN or of any."""
     if not layout.ethernet:
         return NEVER
-    tagged = any_of(*(layout.has_type(kind) for kind in VLAN_TYPES))
+    tagged = any_of(*(layout.has_ethertype(kind) for kind in VLAN_TYPES))
     if number is None:
         return tagged
-    return all_of(tagged, Test(Load(layout.network, 2, mask=TAG_ID_BITS), JUMP_EQUAL, number))
+    return all_of(tagged, Test(Load(layout.network_header_at, 2, mask=TAG_ID_BITS), JUMP_EQUAL, number))
 
 
 def with_removed_vlan_tag(number: int | None) -> Condition:

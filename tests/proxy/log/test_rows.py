@@ -47,7 +47,7 @@ def test_text_rows_are_those_of_a_capture(tmp_path: Path) -> None:
 
 
 def test_filters_hold(tmp_path: Path) -> None:
-    plan = LogPlan(NDJSON, FilterOptions(("Metadata", "18"), expression="api_version > 3").text())
+    plan = LogPlan(NDJSON, FilterOptions(("Metadata", "18"), expression="api_version > 3").filter_text())
     out, _ = logged(tmp_path, plan, chunks_of("tour.pcapng"))
     expected = sniffed(FOLDER / "tour.pcapng", "-f", "api_version > 3", "--api", "Metadata,18")
     assert records(out) == expected != []

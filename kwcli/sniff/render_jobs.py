@@ -174,12 +174,12 @@ class Worker:
         self.data = bytearray()
         self.ended = False
 
-    def send(self, data: bytes) -> None:
+    def send_message(self, data: bytes) -> None:
         """Send it a part, or its turn; if it has ended, its result says so."""
         with suppress(BrokenPipeError):
             _send_message(self.parts, data)
 
-    def read(self) -> None:
+    def read_result_bytes(self) -> None:
         """Read what is there of its result."""
         data = os.read(self.result, _PIPE)
         self.data += data
@@ -199,15 +199,15 @@ class Worker:
         result: PartResult = pickle.loads(memoryview(data)[_SIZE.size :])
         return result
 
-    def finish(self) -> PartResult | None:
+    def end_and_get_result(self) -> PartResult | None:
         """Let the process end; returns its last result."""
         os.close(self.parts)
         self.parts = -1
         while not self.is_done:
-            self.read()
+            self.read_result_bytes()
         return self.parse_result()
 
-    def wait(self) -> int:
+    def close_and_wait(self) -> int:
         """Close the pipes and wait for the end of the process, which is near; returns its exit code."""
         if self.parts >= 0:
             os.close(self.parts)
@@ -295,7 +295,7 @@ class RenderJobs:
 
     def close(self) -> None:
         """Write the rows that wait, then the end of the output."""
-        self.drain()
+        self.write_all_rows()
         self._work.renderer.close()
 
     # Parts.
@@ -382,7 +382,7 @@ class RenderJobs:
         missed.add(worker.missed)
         names, packed = new_topic_names(self._topics, worker.known), missed.finish()
         message = WorkerMessage(names, missed.count, packed, written.getvalue(), part._replace(rows_to_learn=[]))
-        worker.send(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+        worker.send_message(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
         worker.known, worker.missed = len(self._topics.names), []
         self._parts.append((worker, part))
         if part.rows_to_learn:
@@ -393,16 +393,16 @@ class RenderJobs:
 
     def _write_steps(self, steps: Iterable[RowStep]) -> None:
         self._work.process_steps(steps)
-        self._output.settle()
+        self._output.end_batch()
 
     def poll_workers(self) -> None:
         """Between two pieces of input: collect what workers have done; where the input pauses, write all rows."""
         if self._ready:
             self._collect_results(0)
         if self._pause is not None and (self._packer is not None or self._parts) and self._pause():
-            self.drain(share=False)
+            self.write_all_rows(share=False)
 
-    def drain(self, *, share: bool = True) -> None:
+    def write_all_rows(self, *, share: bool = True) -> None:
         """Have all rows written that were taken."""
         if self._parts and share:
             self._end_part()
@@ -417,8 +417,8 @@ class RenderJobs:
         while self._workers:
             with _block_signals():
                 worker = self._workers[-1]
-                self._work.merge_states(self._checked_result(worker, worker.finish()).states)
-                self._workers.pop().wait()
+                self._work.merge_states(self._checked_result(worker, worker.end_and_get_result()).states)
+                self._workers.pop().close_and_wait()
         if self._packer is not None:
             self._ready.append(self._pack_part(self._packer))
         while self._ready:
@@ -455,7 +455,7 @@ class RenderJobs:
             worker, part = self._parts[0]
             self._output.flush()
             with _block_signals():
-                worker.send(pickle.dumps(Turn(part.number, frozenset(self._output.told))))
+                worker.send_message(pickle.dumps(Turn(part.number, frozenset(self._output.told))))
                 self._granted = part.number
 
     def _collect_results(self, timeout_ms: int | None) -> None:
@@ -471,7 +471,7 @@ class RenderJobs:
         try:
             with _block_signals():
                 for number, _ in ready:
-                    by_result[number].read()
+                    by_result[number].read_result_bytes()
                 while self._parts and self._parts[0][0].is_done:
                     worker, part = self._parts.popleft()
                     self._take_result(worker)
@@ -486,7 +486,7 @@ class RenderJobs:
         """The result of a worker. Raises its problem, or Failure where the process has ended without a result."""
         if result is None:
             self._workers.remove(worker)
-            code = worker.wait()
+            code = worker.close_and_wait()
             self.kill_workers()
             raise Failure(f"a worker process of --jobs ended too early, {_describe_exit(code)}")
         if result.problem is not None:
@@ -507,7 +507,7 @@ class RenderJobs:
             worker = self._workers.pop()
             with suppress(ProcessLookupError):
                 os.kill(worker.pid, signal.SIGKILL)
-            worker.wait()
+            worker.close_and_wait()
 
     # In a worker process.
 
@@ -532,10 +532,10 @@ class RenderJobs:
     def _make_result(self, message: WorkerMessage, take: int) -> PartResult:
         work, output = self._work, self._output
         before = work.counts()
-        output.begin_part(partial(_await_turn, take, message.part.number), HELD_MAX)
+        output.hold_part_until_turn(partial(_await_turn, take, message.part.number), HELD_MAX)
         try:
             work.process_steps(self._unpack_message(message))
-            held = tuple(output.end_part(RETURNED_MAX))
+            held = tuple(output.take_held_part(RETURNED_MAX))
         except Exception as problem:  # any problem is reported to the reader
             return PartResult(problem=_picklable_error(problem))
         return PartResult(work.counts().subtract(before), frozenset() if held else frozenset(output.told), held)

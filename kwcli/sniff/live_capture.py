@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network
 
     from kwcli.run_environment import Environment
-    from kwcli.sniff.kernel_filter.conditions import Instruction
-    from kwcli.sniff.kernel_filter.language import NotUnderstood
+    from kwcli.sniff.kernel_filter.bpf_program import Instruction
+    from kwcli.sniff.kernel_filter.parse_tcpdump_filter import NotUnderstood
 
 TICK_S: Final = 0.05
 BATCH_PACKETS: Final = 256
@@ -84,7 +84,7 @@ class LiveCapture:
         self._dropped = 0
         self.received = 0
 
-    def stream(self) -> Iterator[bytes]:
+    def stream_pcapng(self) -> Iterator[bytes]:
         """Blocks of pcapng as packets come; ends only when the consumer stops."""
         yield self._writer.header()
         readers = {sock.ins: (sock, bare) for sock, bare in zip(self._sockets, self._bare, strict=True)}
@@ -111,7 +111,7 @@ class LiveCapture:
         time_ns = self._env.now_ns() if stamp is None else int(stamp * 1_000_000) * 1000
         return self._writer.packet(time_ns, data)
 
-    def statistics(self) -> tuple[int | None, bytes]:
+    def read_drop_statistics(self) -> tuple[int | None, bytes]:
         """Packets that the kernel dropped (None where it does not say), and the block for the file that says so."""
         for sock in self._sockets:
             try:
@@ -221,10 +221,10 @@ def _attach_program(sock: socket.socket, program: bytes) -> None:
 
 def _compile_program(kernel_filter: KernelFilter, link_type: int, name: str) -> bytes:
     """The kernel's program for packets of a link type; empty where everything is wanted."""
-    from kwcli.sniff.kernel_filter.broker_ports import is_for_ports
-    from kwcli.sniff.kernel_filter.conditions import ACCEPT, ALWAYS, all_of, assemble, pack_instructions
-    from kwcli.sniff.kernel_filter.language import NotUnderstood, parse_expression
+    from kwcli.sniff.kernel_filter.bpf_program import ACCEPT, ALWAYS, all_of, assemble, pack_instructions
+    from kwcli.sniff.kernel_filter.broker_port_filter import is_for_ports
     from kwcli.sniff.kernel_filter.packet_layout import PacketLayout
+    from kwcli.sniff.kernel_filter.parse_tcpdump_filter import NotUnderstood, parse_expression
 
     if not kernel_filter.ports and kernel_filter.bpf is None:
         return b""
@@ -248,8 +248,8 @@ def _compile_by_libpcap(bpf: str, name: str, problem: NotUnderstood) -> list[Ins
 
     from scapy.error import Scapy_Exception
 
-    from kwcli.sniff.kernel_filter.conditions import unpack_instructions
-    from kwcli.sniff.kernel_filter.language import KNOWN
+    from kwcli.sniff.kernel_filter.bpf_program import unpack_instructions
+    from kwcli.sniff.kernel_filter.parse_tcpdump_filter import KNOWN
 
     try:
         from scapy.arch.common import compile_filter, free_filter

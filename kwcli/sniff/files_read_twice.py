@@ -42,7 +42,7 @@ class OutFile:
         self._sources: dict[tuple[int, str], int] = {}
         self.packets = 0
 
-    def make_file(self) -> None:
+    def create_file(self) -> None:
         """Make the file. Raises Failure where it cannot be made."""
         try:
             self._staged = StagedFile(self._name)
@@ -70,20 +70,20 @@ class OutFile:
         self.packets += 1
 
     def flush(self) -> str:
-        """Flush the file; returns the name that it has until `finish`."""
+        """Flush the file; returns the name that it has until `give_final_name`."""
         assert self._staged is not None
         self._staged.file.flush()
         return self._staged.path
 
-    def finish(self) -> None:
+    def give_final_name(self) -> None:
         """Close the file, which is whole, and give it its name."""
         assert self._staged is not None
-        self._staged.finish()
+        self._staged.give_final_name()
 
-    def give_up(self) -> None:
+    def delete_unfinished(self) -> None:
         """Delete the file, unless it has its name already."""
         if self._staged is not None:
-            self._staged.give_up()
+            self._staged.delete_unfinished()
 
 
 def check_output(name: str, files: Sequence[str]) -> None:

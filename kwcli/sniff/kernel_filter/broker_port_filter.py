@@ -13,7 +13,7 @@ from typing import Final
 from decoders.capture.links import IP4, IP6
 from decoders.capture.packets import EXTENSION_HEADERS
 from decoders.capture.tunnels import IP_TUNNELS, LAYERS, UDP_TUNNELS
-from kwcli.sniff.kernel_filter.conditions import Condition, Load, all_of, any_of, negate
+from kwcli.sniff.kernel_filter.bpf_program import Condition, Load, all_of, any_of, negate
 from kwcli.sniff.kernel_filter.packet_layout import (
     TCP,
     UDP,
@@ -37,7 +37,7 @@ def is_for_ports(ports: Iterable[int], layout: PacketLayout) -> Condition:
     found = _network_condition(ranges, layout._replace(tags=TAGS_MAX))
     for tags in reversed(range(TAGS_MAX)):
         untagged = layout._replace(tags=tags)
-        tagged = any_of(*(untagged.has_type(kind) for kind in VLAN_TYPES))
+        tagged = any_of(*(untagged.has_ethertype(kind) for kind in VLAN_TYPES))
         found = any_of(all_of(tagged, found), all_of(negate(tagged), _network_condition(ranges, untagged)))
     return found
 
@@ -54,16 +54,16 @@ def _port_ranges(ports: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _network_condition(ranges: Sequence[tuple[int, int]], layout: PacketLayout) -> Condition:
-    layers = [layout.has_type(kind) for kind in LAYERS] if layout.ethernet else []
+    layers = [layout.has_ethertype(kind) for kind in LAYERS] if layout.ethernet else []
     return any_of(
-        all_of(layout.has_type(IP4), _ip4_condition(ranges, layout)),
-        all_of(layout.has_type(IP6), _ip6_condition(ranges, layout)),
+        all_of(layout.has_ethertype(IP4), _ip4_condition(ranges, layout)),
+        all_of(layout.has_ethertype(IP6), _ip6_condition(ranges, layout)),
         *layers,
     )
 
 
 def _ip4_condition(ranges: Sequence[tuple[int, int]], layout: PacketLayout) -> Condition:
-    at = layout.network
+    at = layout.network_header_at
     tunnels = [load_equals(at + 9, 1, protocol) for protocol in IP_TUNNELS]
     source, target = (Load(place, 2, at) for place in (0, 2))
     return any_of(
@@ -75,7 +75,7 @@ def _ip4_condition(ranges: Sequence[tuple[int, int]], layout: PacketLayout) -> C
 
 
 def _ip6_condition(ranges: Sequence[tuple[int, int]], layout: PacketLayout) -> Condition:
-    at = layout.network
+    at = layout.network_header_at
     opaque = [load_equals(at + 6, 1, protocol) for protocol in chain(EXTENSION_HEADERS, IP_TUNNELS)]
     source, target = (Load(at + 40 + place, 2) for place in (0, 2))
     return any_of(

@@ -19,7 +19,7 @@ from typing import Final
 
 from decoders.capture.links import ARP, IP4, IP6
 from decoders.named_tuple import NamedTuple
-from kwcli.sniff.kernel_filter.conditions import JUMP_EQUAL, NEVER, Condition, Load, Test, all_of, any_of, negate
+from kwcli.sniff.kernel_filter.bpf_program import JUMP_EQUAL, NEVER, Condition, Load, Test, all_of, any_of, negate
 from kwcli.sniff.kernel_filter.packet_layout import (
     BOTH,
     EITHER,
@@ -53,9 +53,9 @@ _ALONE: Final[dict[str, Callable[[PacketLayout], Condition]]] = {
     "udp": lambda layout: of_protocol(layout, UDP),
     "icmp": lambda layout: of_protocol4(layout, ICMP),
     "icmp6": lambda layout: of_protocol6(layout, ICMP6),
-    "ip": lambda layout: layout.has_type(IP4),
-    "ip6": lambda layout: layout.has_type(IP6),
-    "arp": lambda layout: layout.has_type(ARP),
+    "ip": lambda layout: layout.has_ethertype(IP4),
+    "ip6": lambda layout: layout.has_ethertype(IP6),
+    "arp": lambda layout: layout.has_ethertype(ARP),
 }
 _KINDS: Final = ("host", "net", "port", "portrange")
 _DOTTED: Final = re.compile(r"\d{1,3}(\.\d{1,3}){0,3}")
