@@ -32,7 +32,9 @@ if TYPE_CHECKING:
         encode_request,
         encode_response,
     )
-    from decoders.records import Batch, Record, decode_records, encode_records
+    from decoders.records.model import Batch, Record
+    from decoders.records.read import decode_records
+    from decoders.records.write import encode_records
     from decoders.schema.model import Api
 
 __all__ = [
@@ -67,13 +69,13 @@ __all__ = [
 # Public name → the module that has it.
 _HOMES: Final = {
     "Api": "decoders.schema.model",
-    "Batch": "decoders.records",
+    "Batch": "decoders.records.model",
     "DecodeError": "decoders.errors",
     "EncodeError": "decoders.errors",
     "Exchange": "decoders.exchanges.exchange",
     "LimitExceeded": "decoders.errors",
     "Malformed": "decoders.errors",
-    "Record": "decoders.records",
+    "Record": "decoders.records.model",
     "Request": "decoders.messages.whole_messages",
     "Response": "decoders.messages.whole_messages",
     "Skipped": "decoders.exchanges.exchange",
@@ -83,12 +85,12 @@ _HOMES: Final = {
     "api": "decoders.apis",
     "decode_embedded": "decoders.embedded",
     "decode_message": "decoders.messages.whole_messages",
-    "decode_records": "decoders.records",
+    "decode_records": "decoders.records.read",
     "decode_request": "decoders.messages.whole_messages",
     "decode_response": "decoders.messages.whole_messages",
     "encode_embedded": "decoders.embedded",
     "encode_message": "decoders.messages.whole_messages",
-    "encode_records": "decoders.records",
+    "encode_records": "decoders.records.write",
     "encode_request": "decoders.messages.whole_messages",
     "encode_response": "decoders.messages.whole_messages",
     "read_exchanges": "decoders.exchanges.engine",

@@ -14,7 +14,7 @@ from decoders.exchanges.partitions import partition_in
 from decoders.exchanges.topic_arrays import BATCH_ARRAYS, batch_array, partitions_in
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import FETCH, JOIN_GROUP, SHARE_FETCH, SYNC_GROUP
-from decoders.records.summary import read_sole_batch, summarize_view
+from decoders.records.summary import summarize_records_of_view, summarize_sole_batch
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text
 
@@ -216,8 +216,8 @@ def _has_no_records(records: Any) -> bool:
 def _total_records_field(raw: bytes | None, records: Any) -> RecordTotals:
     if records.__class__ is tuple and raw is not None:
         at, size = records
-        alone = read_sole_batch(raw, at, size, checked=True)
+        alone = summarize_sole_batch(raw, at, size, verify_checksum=True)
         if alone is not None:
             return RecordTotals(1, alone[0], size)
-    found = summarize_view(records, raw, checked=True)
+    found = summarize_records_of_view(records, raw, verify_checksums=True)
     return RecordTotals(found.batches, found.records, found.size) if found is not None else RecordTotals(0, 0, 0)

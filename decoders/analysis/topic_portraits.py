@@ -28,7 +28,7 @@ from decoders.exchanges.learned_names import NULL_ID
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs
 from decoders.limits import GROUPS_MAX, PARTITIONS_KEPT_MAX
 from decoders.protocol_facts.keys import METADATA, PRODUCE
-from decoders.records.summary import batch_heads
+from decoders.records.summary import read_batch_heads
 from decoders.wire.primitives import uuid_text
 from decoders.wire.state_serialization import fields, pack, unpack
 
@@ -198,7 +198,7 @@ class TopicPortraits(Portraits):
             topic, number = topic_of(exchange, element), part.get(asked.number)
             if topic is None or number is None or (topic, number) in refused:
                 continue
-            heads = list(batch_heads(part.get(asked.records), exchange.request_raw))
+            heads = list(read_batch_heads(part.get(asked.records), exchange.request_raw))
             if not heads:
                 continue
             its = self._written.get(topic)

@@ -120,14 +120,14 @@ def _read_batch_parts(
     if array is None:
         return
     from decoders.records.model import Budget
-    from decoders.records.read import read_parts
+    from decoders.records.read import read_records_by_batch
 
     view, raw, budget = exchange.view(array.side), exchange.raw(array.side), Budget()
     for topic, partition in partitions_in(view, array):
         records = partition.get(array.records)
         if records.__class__ is tuple and raw is not None:
             at, size = records
-            for found in read_parts(raw[at : at + size], budget, part):
+            for found in read_records_by_batch(raw[at : at + size], budget, part):
                 yield topic, found
         elif isinstance(records, list):  # of an exchange record
             yield topic, part(row for batch in records for row in batch.get("records") or ())

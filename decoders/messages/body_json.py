@@ -139,15 +139,17 @@ class RecordsHook:
 
     def __init__(self, options: Options, *, metadata: bool) -> None:
         # Imported once there are records: most requests have none, and the readers of records cost more than they do.
-        from decoders.records.json_form import holds_secret, records_json
+        from decoders.records.json_form import metadata_record_holds_secret, records_json
         from decoders.records.model import Budget
-        from decoders.records.read import batches_json, deferrable_batches
+        from decoders.records.read import batches_json, batches_json_or_deferred
 
-        self._read: Callable[..., Any] = deferrable_batches if options.deferred else batches_json
+        self._read: Callable[..., Any] = batches_json_or_deferred if options.deferred else batches_json
         self._deferred = options.deferred
         self._records = options.records
         self._form = (
-            partial(records_json, hide=holds_secret) if metadata and not options.reveal_secrets else records_json
+            partial(records_json, hide=metadata_record_holds_secret)
+            if metadata and not options.reveal_secrets
+            else records_json
         )
         self._new = Budget
         self.budget = Budget()

@@ -39,8 +39,8 @@ from decoders.protocol_facts.headers import (
     response_header_version,
 )
 from decoders.protocol_facts.public_configs import is_public
-from decoders.records.byte_parts import Hide, batch_parts
-from decoders.records.json_form import control_structures, holds_secret
+from decoders.records.byte_parts import Hide, split_batches_into_parts
+from decoders.records.json_form import control_record_structures, metadata_record_holds_secret
 from decoders.schema.codec import trailing_error
 from decoders.schema.model import Plan, PlanField, Side
 from decoders.schema.plan_walker import BytePart, Span, Walker
@@ -161,14 +161,16 @@ def _body_parts(
     """The parts of a body, with parts of batches and structures in place of their bytes."""
     found: list[BytePart] = []
     reveal = showing.reveal
-    hide = holds_secret if not reveal and holds_metadata(api_reader.key, side, walker.root) else None
+    hide = metadata_record_holds_secret if not reveal and holds_metadata(api_reader.key, side, walker.root) else None
     holders = _holders(api_reader.key, side)
     for part in _parts(plan, walker.spans or (), reveal):
         if part.what != "value" or part.end == part.at or part.secret:
             found.append(part)
         elif part.kind.endswith("records"):
             topic = topic_at(api_reader.key, walker.root, part.path, showing.topic_name)
-            parts = _with_structures(batch_parts(data, part.at, part.end, part.path, hide), topic, data, reveal)
+            parts = _with_structures(
+                split_batches_into_parts(data, part.at, part.end, part.path, hide), topic, data, reveal
+            )
             found += _at_most(PARTS_MAX - len(found), parts, part, hide)
         elif part.kind.endswith("bytes") and (name := holders.get(_INDEX.sub("", part.path))):
             found += _structure(name, data, part, reveal) or [part]
@@ -206,7 +208,7 @@ def _with_structures(parts: Iterable[BytePart], topic: str | None, data: bytes, 
             if field == "key":
                 key = held
             if held is not None:
-                pair = control_structures(key) if control else record_structures(topic or "", key, held)
+                pair = control_record_structures(key) if control else record_structures(topic or "", key, held)
                 name = pair[field == "value"]
         yield from (None if name is None else _structure(name, data, part, reveal)) or [part]
 

@@ -22,7 +22,7 @@ from decoders.limits import BODY_WHOLE_MAX, VALUE_WHOLE_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.protocol_facts.headers import response_header_plan, response_header_version
-from decoders.records.read import first_batch
+from decoders.records.read import read_first_batch_header
 from decoders.schema.codegen_support import CRUDE
 from decoders.schema.large_body import LargeWalker, check_message
 from decoders.schema.model import Plan, PlanField, Side, Versions, resolve
@@ -193,7 +193,7 @@ def _bytes(value: bytes, _name: str) -> float:
 def _records(value: bytes, _name: str) -> float:
     if not value:
         return 0.0
-    first = first_batch(value)
+    first = read_first_batch_header(value)
     if first.crc == "ok":
         return 25.0
     return 0.0 if first.truncated else -12.0

@@ -18,7 +18,7 @@ from decoders.exchanges.body_reader import SIDES, Layout, layouts
 from decoders.exchanges.topic_arrays import holds_metadata
 from decoders.messages.body_json import ECHOING, REDACTED, hide_messages, holds_secrets
 from decoders.protocol_facts.public_configs import is_public
-from decoders.records.json_form import holds_secret
+from decoders.records.json_form import metadata_record_holds_secret
 from decoders.schema.json_form import BASE64, STRUCTURE, redacted_json
 from decoders.schema.model import FIXED, Plan, PlanField, Side, resolve
 from decoders.wire.conceal import Conceal, make_secret_concealer, redact_text
@@ -172,7 +172,7 @@ class _Redaction:
         shown = self._redact_held(key), self._redact_held(value)
         if self._metadata and "control_record" not in record:
             data = _bytes_of(value)
-            if data is not None and holds_secret(data):
+            if data is not None and metadata_record_holds_secret(data):
                 shown = shown[0], self.redact_value(value)
         return record if shown[0] is key and shown[1] is value else {**record, "key": shown[0], "value": shown[1]}
 

@@ -60,7 +60,7 @@ NAMED_HEADERS_MAX: Final = PARTS_MAX // 4
 Hide = Callable[[bytes], bool]
 
 
-def batch_parts(data: bytes, at: int, end: int, path: str, hide: Hide | None = None) -> Iterator[BytePart]:
+def split_batches_into_parts(data: bytes, at: int, end: int, path: str, hide: Hide | None = None) -> Iterator[BytePart]:
     """The parts of the batches in `data[at:end]`; with `hide`, values it is true for and unread bytes are secret."""
     number = 0
     while at < end:
@@ -73,53 +73,59 @@ def batch_parts(data: bytes, at: int, end: int, path: str, hide: Hide | None = N
             return
         stop = at + LOG_OVERHEAD + length
         if stop > end:
-            yield from _header_parts(data, at, end, magic, place, "unchecked")
-            body = at + _header_size(magic)
+            yield from _split_header_into_parts(data, at, end, magic, place, "unchecked")
+            body = at + _batch_header_size(magic)
             if body < end:
                 text = f"cut off: the batch lacks {in_bytes(stop - end)}"
                 yield BytePart(f"{place}.records", body, end, "value", text, "bytes", hide is not None)
             return
-        yield from (_batch_parts if magic == 2 else _message_parts)(data, at, stop, magic, place, hide)
+        yield from (_split_batch_v2_into_parts if magic == 2 else _split_message_into_parts)(
+            data, at, stop, magic, place, hide
+        )
         at = stop
         number += 1
 
 
-def _header_size(magic: int) -> int:
+def _batch_header_size(magic: int) -> int:
     return SIZE if magic == 2 else 18 + 8 * magic
 
 
-def _header_parts(data: bytes, at: int, end: int, magic: int, place: str, crc: str) -> Iterator[BytePart]:
+def _split_header_into_parts(
+    data: bytes, at: int, end: int, magic: int, path: str, crc_verdict: str
+) -> Iterator[BytePart]:
     """The parts of a header, as many as are there."""
     fields = HEADERS[2] if magic == 2 else HEADERS[0] + ((_TIMESTAMP,) if magic else ())
     for name, kind in fields:
         form = STRUCTS[kind]
         if at + form.size > end:
             if at < end:
-                yield BytePart(f"{place}.{name}", at, end, "value", "cut off", kind)
+                yield BytePart(f"{path}.{name}", at, end, "value", "cut off", kind)
             return
         (value,) = form.unpack_from(data, at)
         shown: object = value
         if name == "crc":
-            shown = f"{value:08x} {crc}"
+            shown = f"{value:08x} {crc_verdict}"
         elif name == "attributes":
-            shown = _describe_attributes(value, magic)
-        yield BytePart(f"{place}.{name}", at, at + form.size, "value", shown, kind)
+            shown = _describe_batch_attributes(value, magic)
+        yield BytePart(f"{path}.{name}", at, at + form.size, "value", shown, kind)
         at += form.size
 
 
-def _describe_attributes(value: int, magic: int) -> str:
-    words = [CODEC_NAMES[value & CODEC_MASK]]
-    if magic and value & LOG_APPEND:
+def _describe_batch_attributes(attributes: int, magic: int) -> str:
+    words = [CODEC_NAMES[attributes & CODEC_MASK]]
+    if magic and attributes & LOG_APPEND:
         words.append("log append time")
     if magic == 2:
         flags = ((TRANSACTIONAL, "transactional"), (CONTROL, "control"), (DELETE_HORIZON, "delete horizon"))
-        words += [word for flag, word in flags if value & flag]
+        words += [word for flag, word in flags if attributes & flag]
     return ", ".join(words)
 
 
-def _batch_parts(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide | None) -> Iterator[BytePart]:
+def _split_batch_v2_into_parts(
+    data: bytes, at: int, stop: int, magic: int, path: str, hide: Hide | None
+) -> Iterator[BytePart]:
     good = google_crc32c.value(data[at + CRC_START : stop]) == _CRC.unpack_from(data, at + CRC_START - 4)[0]
-    yield from _header_parts(data, at, stop, magic, place, "ok" if good else "bad")
+    yield from _split_header_into_parts(data, at, stop, magic, path, "ok" if good else "bad")
     attributes, count = data[at + CRC_START + 1], _INT32.unpack_from(data, at + SIZE - 4)[0]
     start = at + SIZE
     codec = attributes & CODEC_MASK
@@ -127,57 +133,61 @@ def _batch_parts(data: bytes, at: int, stop: int, magic: int, place: str, hide: 
         return
     if codec or not good:
         text = f"{CODEC_NAMES[codec]}, {in_bytes(stop - start)}" if good else f"unread, {in_bytes(stop - start)}"
-        yield BytePart(f"{place}.records", start, stop, "value", text, "bytes", hide is not None)
+        yield BytePart(f"{path}.records", start, stop, "value", text, "bytes", hide is not None)
         return
     number = 0
     try:
         while start < stop and number < min(count, RECORDS_MAX):
-            parts, after = _record_parts(data, start, stop, f"{place}.records[{number}]", hide)
+            parts, after = _split_record_into_parts(data, start, stop, f"{path}.records[{number}]", hide)
             yield from parts
             start = after
             number += 1
     except DecodeError as failure:
-        yield BytePart(f"{place}.records[{number}]", start, stop, "value", failure.text, "bytes", hide is not None)
+        yield BytePart(f"{path}.records[{number}]", start, stop, "value", failure.text, "bytes", hide is not None)
         return
     if start < stop:
         text = f"{in_bytes(stop - start)}, {max(count - number, 0):,} records more"
-        yield BytePart(f"{place}.records[{number}]", start, stop, "value", text, "bytes", hide is not None)
+        yield BytePart(f"{path}.records[{number}]", start, stop, "value", text, "bytes", hide is not None)
 
 
-def _record_parts(data: bytes, at: int, stop: int, place: str, hide: Hide | None) -> tuple[list[BytePart], int]:
+def _split_record_into_parts(
+    data: bytes, at: int, stop: int, path: str, hide: Hide | None
+) -> tuple[list[BytePart], int]:
     """The parts of one record, and the offset after it. Raises DecodeError."""
     size, start = read_varint(data, at, stop)
     end = start + size
     if size < 1 or end > stop:
         raise DecodeError(f"a record of {in_bytes(size)}, {stop - start} are left", offset=at)
     parts = [
-        BytePart(f"{place}.length", at, start, "value", size, "varint"),
-        BytePart(f"{place}.attributes", start, start + 1, "value", data[start], "int8"),
+        BytePart(f"{path}.length", at, start, "value", size, "varint"),
+        BytePart(f"{path}.attributes", start, start + 1, "value", data[start], "int8"),
     ]
     stamp, after = read_varlong(data, start + 1, end)
-    parts.append(BytePart(f"{place}.timestamp_delta", start + 1, after, "value", stamp, "varlong"))
+    parts.append(BytePart(f"{path}.timestamp_delta", start + 1, after, "value", stamp, "varlong"))
     delta, at = read_varint(data, after, end)
-    parts.append(BytePart(f"{place}.offset_delta", after, at, "value", delta, "varint"))
-    at = _sized_parts(data, at, end, f"{place}.key", parts)
-    at = _sized_parts(data, at, end, f"{place}.value", parts, hide)
+    parts.append(BytePart(f"{path}.offset_delta", after, at, "value", delta, "varint"))
+    at = _append_sized_bytes_parts(data, at, end, f"{path}.key", parts)
+    at = _append_sized_bytes_parts(data, at, end, f"{path}.value", parts, hide)
     count, after = read_varint(data, at, end)
-    parts.append(BytePart(f"{place}.headers", at, after, "size", count, "varint array", False, True))
+    parts.append(BytePart(f"{path}.headers", at, after, "size", count, "varint array", False, True))
     at = after
     if count > NAMED_HEADERS_MAX:
         text = f"{count:,} headers in {in_bytes(end - at)}"
         if count > (end - at) // 2:  # each header takes two bytes at least: the sizes of its key and its value
             raise DecodeError(text, offset=at)
-        parts.append(BytePart(f"{place}.headers", at, end, "value", text, "bytes", hide is not None))
+        parts.append(BytePart(f"{path}.headers", at, end, "value", text, "bytes", hide is not None))
         return parts, end
     for number in range(count):
-        at = _sized_parts(data, at, end, f"{place}.headers[{number}].key", parts)
-        at = _sized_parts(data, at, end, f"{place}.headers[{number}].value", parts)
+        at = _append_sized_bytes_parts(data, at, end, f"{path}.headers[{number}].key", parts)
+        at = _append_sized_bytes_parts(data, at, end, f"{path}.headers[{number}].value", parts)
     if at != end:
         raise DecodeError(f"a record that says {in_bytes(size)} and has {at - end + size}", offset=at)
     return parts, end
 
 
-def _sized_parts(data: bytes, at: int, end: int, path: str, parts: list[BytePart], hide: Hide | None = None) -> int:
+def _append_sized_bytes_parts(
+    data: bytes, at: int, end: int, path: str, parts: list[BytePart], hide: Hide | None = None
+) -> int:
     size, start = read_varint(data, at, end)
     after = start + max(size, 0)
     if after > end:
@@ -189,26 +199,26 @@ def _sized_parts(data: bytes, at: int, end: int, path: str, parts: list[BytePart
     return after
 
 
-def _message_parts(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide | None) -> Iterator[BytePart]:
+def _split_message_into_parts(
+    data: bytes, at: int, stop: int, magic: int, path: str, hide: Hide | None
+) -> Iterator[BytePart]:
     """The parts of an outer message of magic 0 or 1."""
     good = zlib.crc32(memoryview(data)[at + 16 : stop]) == _CRC.unpack_from(data, at + 12)[0]
-    yield from _header_parts(data, at, stop, magic, place, "ok" if good else "bad")
+    yield from _split_header_into_parts(data, at, stop, magic, path, "ok" if good else "bad")
     codec = data[at + 17] & CODEC_MASK
-    start = at + _header_size(magic)
+    start = at + _batch_header_size(magic)
     for name in ("key", "value"):
         size = _INT32.unpack_from(data, start)[0] if stop - start >= 4 else 0
         after = start + 4 + max(size, 0)
         if stop - start < 4 or after > stop:
-            yield BytePart(
-                f"{place}.{name}", start, stop, "value", "longer than its message", "bytes", hide is not None
-            )
+            yield BytePart(f"{path}.{name}", start, stop, "value", "longer than its message", "bytes", hide is not None)
             return
-        yield BytePart(f"{place}.{name}", start, start + 4, "size", size, "bytes")
+        yield BytePart(f"{path}.{name}", start, start + 4, "size", size, "bytes")
         if size >= 0:
             value: object = data[start + 4 : after]
             if name == "value" and codec:
                 value = f"{CODEC_NAMES[codec]}, {in_bytes(size)}"
-            yield BytePart(f"{place}.{name}", start + 4, after, "value", value, "bytes", hide is not None)
+            yield BytePart(f"{path}.{name}", start + 4, after, "value", value, "bytes", hide is not None)
         start = after
     if start < stop:
-        yield BytePart(f"{place}.behind", start, stop, "value", "behind the value", "bytes", hide is not None)
+        yield BytePart(f"{path}.behind", start, stop, "value", "behind the value", "bytes", hide is not None)

@@ -12,7 +12,7 @@ from decoders.embedded import decode_embedded, embedded_json, record_structures
 from decoders.errors import DecodeError
 from decoders.limits import EMBEDDED_MAX, PIECE, VALUE_WHOLE_MAX
 from decoders.protocol_facts.public_configs import is_public
-from decoders.records.model import ALWAYS, Batch, Budget, Form, Header, Row, set_error
+from decoders.records.model import ALWAYS, Batch, Budget, Form, Header, Row, set_batch_error
 from decoders.schema.json_form import json_bytes, json_text
 from decoders.wire.deferred_json import DeferredList, DeferredText
 from decoders.wire.primitives import read_uvarint
@@ -31,12 +31,12 @@ TYPES: Final[dict[int, tuple[str, str]]] = {
 _KEY: Final = Struct(">hh")
 
 
-def control_record(key: bytes | None, value: bytes | None) -> dict[str, Any]:
+def decode_control_record(key: bytes | None, value: bytes | None) -> dict[str, Any]:
     """A control record as {"type": name, "version": of the key, "value"}; type and version None for too short a key.
 
     The value is the decoded structure, or the bytes if they cannot be decoded.
     """
-    name, version, structure = _control_kind(key)
+    name, version, structure = _read_control_record_key(key)
     found: Any = value
     if structure and value is not None and len(value) <= EMBEDDED_MAX:
         try:
@@ -46,21 +46,21 @@ def control_record(key: bytes | None, value: bytes | None) -> dict[str, Any]:
     return {"type": name, "version": version, "value": found}
 
 
-def control_json(key: bytes | None, value: bytes | None) -> dict[str, Any]:
+def control_record_json(key: bytes | None, value: bytes | None) -> dict[str, Any]:
     """A control record in JSON form: {"type": name, "version": of the key, "value"}."""
-    name, version, structure = _control_kind(key)
+    name, version, structure = _read_control_record_key(key)
     found: Any = embedded_json(structure, value) if structure else None
     if found is None and value is not None:
         found = json_bytes(value)
     return {"type": name, "version": version, "value": found}
 
 
-def control_structures(key: bytes | None) -> tuple[str, str | None]:
+def control_record_structures(key: bytes | None) -> tuple[str, str | None]:
     """The names of the structures in a control record's key and value; None for the value if its type is not known."""
-    return "ControlRecordTypeSchema", _control_kind(key)[2] or None
+    return "ControlRecordTypeSchema", _read_control_record_key(key)[2] or None
 
 
-def _control_kind(key: bytes | None) -> tuple[str | None, int | None, str]:
+def _read_control_record_key(key: bytes | None) -> tuple[str | None, int | None, str]:
     """A control record's type name, key version, and value structure (empty if not known)."""
     if key is None or len(key) < _KEY.size:
         return None, None, ""
@@ -80,21 +80,21 @@ _SCRAM: Final = 11
 _LAST_TYPE: Final = 29
 
 
-def holds_secret(value: bytes) -> bool:
+def metadata_record_holds_secret(metadata_record: bytes) -> bool:
     """Whether the value of a metadata record holds a secret: the `hide` of `records_json` for that topic."""
-    end = len(value)
+    end = len(metadata_record)
     try:
-        _, at = read_uvarint(value, 0, end)
-        kind, at = read_uvarint(value, at, end)
-        _, at = read_uvarint(value, at, end)
+        _, at = read_uvarint(metadata_record, 0, end)
+        kind, at = read_uvarint(metadata_record, at, end)
+        _, at = read_uvarint(metadata_record, at, end)
         if kind != _CONFIG:
             return kind == _SCRAM or kind > _LAST_TYPE
         # int8 resource type, then the resource's name and the config's name as compact strings.
-        size, at = read_uvarint(value, at + 1, end)
-        size, at = read_uvarint(value, at + max(size - 1, 0), end)
+        size, at = read_uvarint(metadata_record, at + 1, end)
+        size, at = read_uvarint(metadata_record, at + max(size - 1, 0), end)
     except DecodeError:
         return True
-    name = value[at : at + max(size - 1, 0)]
+    name = metadata_record[at : at + max(size - 1, 0)]
     return not is_public(name.decode("utf-8", "replace"))
 
 
@@ -117,33 +117,33 @@ def records_json(rows: Iterator[Row], hide: Callable[[bytes], bool] | None = Non
             key_text = value_text = json_bytes
         else:
             # Most keys and values are plain text: one check of all of them is cheaper than one of each.
-            key_text, value_text = _find_json_maker(map(_key, chunk)), _find_json_maker(map(_value, chunk))
+            key_text, value_text = _fastest_json_maker(map(_key, chunk)), _fastest_json_maker(map(_value, chunk))
         if hide is not None:
-            value_text = _hiding_maker(hide)
+            value_text = _make_redacting_json_maker(hide)
         out += [
             {
                 "offset": offset,
                 "timestamp": timestamp,
                 "key": None if key is None else key_text(key),
                 "value": None if value is None else value_text(value),
-                "headers": _headers(headers) if headers else [],
+                "headers": _record_headers_json(headers) if headers else [],
             }
             for offset, timestamp, key, value, headers, _ in chunk
         ]
         if chunk[0][5] is not None:
             for shown, row in zip(out[-len(chunk) :], chunk, strict=True):
-                shown["control_record"] = control_json(row[2], row[3])
+                shown["control_record"] = control_record_json(row[2], row[3])
         if len(chunk) < _CHUNK:
             break
     return out
 
 
-def _find_json_maker(data: Iterable[bytes | None]) -> Callable[[bytes], object]:
+def _fastest_json_maker(texts: Iterable[bytes | None]) -> Callable[[bytes], object]:
     """The function that makes the JSON form of each of these byte strings: `bytes.decode` if all are plain text."""
-    return bytes.decode if is_plain(b"".join(filter(None, data))) else json_bytes
+    return bytes.decode if is_plain(b"".join(filter(None, texts))) else json_bytes
 
 
-def _hiding_maker(hide: Callable[[bytes], bool]) -> Callable[[bytes], object]:
+def _make_redacting_json_maker(hide: Callable[[bytes], bool]) -> Callable[[bytes], object]:
     def show(value: bytes) -> object:
         if not hide(value):
             return json_bytes(value)
@@ -154,7 +154,7 @@ def _hiding_maker(hide: Callable[[bytes], bool]) -> Callable[[bytes], object]:
     return show
 
 
-def _headers(headers: tuple[Header, ...]) -> list[dict[str, Any]]:
+def _record_headers_json(headers: tuple[Header, ...]) -> list[dict[str, Any]]:
     return [
         {
             "key": key if key.isprintable() else json_text(key),
@@ -168,7 +168,7 @@ def batch_json(batch: Batch, hide: Callable[[bytes], bool] | None = None) -> dic
     """The JSON-ready dict of a batch, as `batches_json` makes it."""
     fields: dict[str, Any] = {name: getattr(batch, name) for name in ALWAYS}
     if batch.error is not None:
-        set_error(fields, *batch.error)
+        set_batch_error(fields, *batch.error)
     if batch.records_cut:
         fields["records_cut"] = batch.records_cut
     if batch.records is not None:
@@ -244,13 +244,13 @@ class DeferredRecords(DeferredList):
     def _long_record_json(self, row: Row) -> dict[str, Any]:
         """The dict of a large record, its long fields deferred; the form decides whether a value is redacted."""
         offset, timestamp, key, value, headers, control = row
-        short = _short_or_none(key), _short_or_none(value)
-        names = tuple((name, _short_or_none(held)) for name, held in headers)
+        short = _none_if_long(key), _none_if_long(value)
+        names = tuple((name, _none_if_long(held)) for name, held in headers)
         shown: dict[str, Any] = self._form(iter([(offset, timestamp, *short, names, control)]))[0]
         if key is not None and short[0] is None:
             shown["key"] = DeferredText(key)
         if value is not None and short[1] is None:
-            shown["value"] = self._redact_long(value) or DeferredText(value)
+            shown["value"] = self._redact_long_value(value) or DeferredText(value)
         if control is not None and value is not None and short[1] is None:
             shown["control_record"]["value"] = DeferredText(value)
         for entry, (_, held), (_, kept) in zip(shown["headers"], headers, names, strict=True):
@@ -258,7 +258,7 @@ class DeferredRecords(DeferredList):
                 entry["value"] = DeferredText(held)
         return shown
 
-    def _redact_long(self, value: bytes) -> Any:
+    def _redact_long_value(self, value: bytes) -> Any:
         """The redacted form of a long value if the form redacts it, else None."""
         (shown,) = self._form(iter([(0, 0, None, value[:PIECE], (), None)]))
         hidden = isinstance(shown["value"], dict) and "redacted" in shown["value"]
@@ -274,6 +274,6 @@ def _row_size(row: Row) -> int:
     return size
 
 
-def _short_or_none(data: bytes | None) -> bytes | None:
+def _none_if_long(data: bytes | None) -> bytes | None:
     """The bytes, or None if they are longer than PIECE."""
     return None if data is None or len(data) > PIECE else data

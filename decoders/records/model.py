@@ -100,12 +100,12 @@ class Budget:
         self.inflated, self.records, self.headers, self.batches, self.shown = self._whole
 
     @property
-    def state(self) -> tuple[int, int, int, int, int]:
+    def remaining(self) -> tuple[int, int, int, int, int]:
         """The amounts that are left; set it back before the same records are read again."""
         return self.inflated, self.records, self.headers, self.batches, self.shown
 
-    @state.setter
-    def state(self, left: tuple[int, int, int, int, int]) -> None:
+    @remaining.setter
+    def remaining(self, left: tuple[int, int, int, int, int]) -> None:
         self.inflated, self.records, self.headers, self.batches, self.shown = left
 
 
@@ -113,7 +113,7 @@ class Budget:
 ALWAYS: Final = tuple(Batch.__dataclass_fields__)[: list(Batch.__dataclass_fields__).index("error")]
 
 
-def blank_batch(size: int) -> dict[str, Any]:
+def blank_batch_json(size: int) -> dict[str, Any]:
     """The JSON-ready dict of a batch of which only the size on the wire is known."""
     fields: dict[str, Any] = dict.fromkeys(ALWAYS)
     fields["crc"] = "unchecked"
@@ -122,10 +122,10 @@ def blank_batch(size: int) -> dict[str, Any]:
     return fields
 
 
-def set_error(fields: dict[str, Any], reason: str, text: str) -> dict[str, Any]:
+def set_batch_error(batch_json: dict[str, Any], reason: str, text: str) -> dict[str, Any]:
     """Set the `error` of a batch's JSON-ready dict; returns the dict."""
-    fields["error"] = {"reason": reason, "text": text}
-    return fields
+    batch_json["error"] = {"reason": reason, "text": text}
+    return batch_json
 
 
 # base offset, length, leader epoch, magic, crc, attributes, last offset delta, base and max timestamp, producer id,

@@ -23,10 +23,10 @@ from decoders.records.model import (
     Record,
     Row,
     TooLarge,
-    blank_batch,
-    set_error,
+    blank_batch_json,
+    set_batch_error,
 )
-from decoders.records.read_batch_v2 import FAR, header_fields
+from decoders.records.read_batch_v2 import FAR, read_batch_header
 from decoders.schema.json_form import json_bytes
 from decoders.wire.deferred_json import DeferredList
 from decoders.wire.readable_text import in_bytes
@@ -40,7 +40,7 @@ _PLAIN: Final = bytes(6)
 _ONE_RECORD: Final = b"\0\0\0\x01"
 
 
-def single_json(data: bytes) -> list[dict[str, Any]] | None:
+def single_record_batch_json(data: bytes) -> list[dict[str, Any]] | None:
     """The `records` value of one plain batch with one record; None for all other fields, and if anything is wrong."""
     size = len(data)
     if size < _LEAST or data[SIZE - 4 : SIZE] != _ONE_RECORD or data[MAGIC_AT] != _MAGIC_MAX:
@@ -49,23 +49,23 @@ def single_json(data: bytes) -> list[dict[str, Any]] | None:
         return None
     if int.from_bytes(data[8:12], "big") != size - LOG_OVERHEAD:
         return None
-    fields, crc, _ = header_fields(data, 0, size)
+    fields, crc, _ = read_batch_header(data, 0, size)
     base, first = fields["base_offset"], fields["base_timestamp"]
     if not -FAR < base < FAR or not -FAR < first < FAR or google_crc32c.value(data[CRC_START:]) != crc:
         return None
-    length, at = _read_length(data, SIZE)
+    length, at = _read_short_varint_length(data, SIZE)
     # After the attributes come the timestamp and offset deltas, which are 0 in a first record.
     if length is None or at + length != size or data[at + 1 : at + 3] != b"\0\0":
         return None
-    key, at = _read_json(data, at + 3, size)
-    value, at = _read_json(data, at, size)
+    key, at = _read_sized_text_json(data, at + 3, size)
+    value, at = _read_sized_text_json(data, at, size)
     if at + 1 != size or data[at]:
         return None
     fields["records"] = [{"offset": base, "timestamp": first, "key": key, "value": value, "headers": []}]
     return [fields]
 
 
-def _read_length(data: bytes, at: int) -> tuple[int | None, int]:
+def _read_short_varint_length(data: bytes, at: int) -> tuple[int | None, int]:
     """A length of one or two bytes and the offset after it; None for -1 and for any other number."""
     number = data[at]
     at += 1
@@ -75,13 +75,13 @@ def _read_length(data: bytes, at: int) -> tuple[int | None, int]:
     return (None if number & 1 or number >= _TWO_BYTES else number >> 1), at
 
 
-def _read_json(data: bytes, at: int, size: int) -> tuple[Any, int]:
+def _read_sized_text_json(data: bytes, at: int, size: int) -> tuple[Any, int]:
     """The JSON form of a key or value and the offset after it; the offset is `size` if its length is unusual."""
     if at >= size:
         return None, size
     if data[at] == 1:
         return None, at + 1
-    length, start = _read_length(data, at)
+    length, start = _read_short_varint_length(data, at)
     if length is None or start + length >= size:
         return None, size
     return json_bytes(data[start : start + length]), start + length
@@ -101,13 +101,17 @@ _READERS: Final[tuple[_Reader, ...]] = (
     read_legacy.read_outer_message,
     read_batch_v2.read_batch,
 )
-_CUT: Final = (read_legacy.cut_fields, read_legacy.cut_fields, read_batch_v2.cut_fields)
+_CUT: Final = (
+    read_legacy.read_truncated_message,
+    read_legacy.read_truncated_message,
+    read_batch_v2.read_truncated_batch,
+)
 # The memory for the batches that are made together where batches are read while they are written.
 _AT_ONCE: Final = PIECE * RECORD_BYTE_COST
 _new: Final = tuple.__new__  # half the cost of the class's own
 
 
-def as_records(rows: Iterator[Row]) -> list[Any]:
+def collect_records(rows: Iterator[Row]) -> list[Any]:
     """The rows of a batch as a list of Record: the form that the library uses."""
     return list(map(_new, repeat(Record), rows))
 
@@ -123,17 +127,17 @@ def batches_json(
         return None
     budget = budget or Budget()
     if records and form is records_json:
-        single = _read_single(data, budget)
+        single = _charge_single_record_batch(data, budget)
         if single is not None:
             return single
-    return list(_batch_dicts(data, budget, form if records else None))
+    return list(read_batches_as_fields(data, budget, form if records else None))
 
 
-def _read_single(data: bytes, budget: Budget) -> list[dict[str, Any]] | None:
+def _charge_single_record_batch(data: bytes, budget: Budget) -> list[dict[str, Any]] | None:
     """The `records` value of one plain batch with one record, charged to the budget; None for all other fields."""
     if budget.batches <= 0 or budget.records <= 0:
         return None
-    single = single_json(data)
+    single = single_record_batch_json(data)
     if single is not None:
         budget.batches -= 1
         budget.records -= 1
@@ -156,12 +160,12 @@ class DeferredBatches(DeferredList):
         """The batches, some at a time; the records of large ones are deferred as well."""
         budget = self._budget
         if self._began is None:
-            self._began = budget.state
-        budget.state = self._began  # reading the batches again costs nothing more
+            self._began = budget.remaining
+        budget.remaining = self._began  # reading the batches again costs nothing more
         chunk: list[Any] = []
         try:
             budget.deferring, budget.held = True, _AT_ONCE
-            for fields in _batch_dicts(self._data, budget, self._form):
+            for fields in read_batches_as_fields(self._data, budget, self._form):
                 chunk.append(fields)
                 if budget.held < 0:
                     yield chunk
@@ -173,7 +177,7 @@ class DeferredBatches(DeferredList):
             yield chunk
 
 
-def deferrable_batches(
+def batches_json_or_deferred(
     data: bytes | None, budget: Budget, *, records: bool, form: Form = records_json
 ) -> list[dict[str, Any]] | DeferredBatches | None:
     """The `records` value of an exchange record; a DeferredBatches if it would take more memory than the budget has."""
@@ -182,35 +186,40 @@ def deferrable_batches(
     if budget.held < 0:
         return DeferredBatches(data, budget, form if records else None) if data else []
     if records and form is records_json:
-        single = _read_single(data, budget)
+        single = _charge_single_record_batch(data, budget)
         if single is not None:
             return single
-    began = budget.state
+    began = budget.remaining
     try:
-        return list(_batch_dicts(data, budget, form if records else None))
+        return list(read_batches_as_fields(data, budget, form if records else None))
     except TooLarge:
-        budget.state = began
+        budget.remaining = began
         budget.held = -1  # later fields are deferred too, so that the budget is spent in their order
         return DeferredBatches(data, budget, form if records else None)
 
 
 def read_batches(data: bytes | None, *, records: bool, budget: Budget | None = None) -> list[Batch]:
     """The batches of a records field (empty for null), with their records if `records`."""
-    return list(map(_make_batch, _batch_dicts(bytes(data or b""), budget or Budget(), as_records if records else None)))
+    return list(
+        map(
+            batch_from_fields,
+            read_batches_as_fields(bytes(data or b""), budget or Budget(), collect_records if records else None),
+        )
+    )
 
 
-def read_parts(data: bytes, budget: Budget, part: Form) -> Iterator[list[Any]]:
-    """For each batch, the result of `part` for its rows up to a failure; one batch is held in memory at a time."""
-    for fields in _batch_dicts(data, budget, part):
+def read_records_by_batch(data: bytes, budget: Budget, record_form: Form) -> Iterator[list[Any]]:
+    """For each batch, what `record_form` makes of its rows up to a failure; one batch is held in memory at a time."""
+    for fields in read_batches_as_fields(data, budget, record_form):
         yield fields["records"]
 
 
-def first_batch(data: bytes) -> Batch:
+def read_first_batch_header(data: bytes) -> Batch:
     """The first batch of a records field that is not empty, without its records; the others are not read."""
-    return _make_batch(next(_batch_dicts(data, Budget(), None)))
+    return batch_from_fields(next(read_batches_as_fields(data, Budget(), None)))
 
 
-def _make_batch(fields: dict[str, Any]) -> Batch:
+def batch_from_fields(fields: dict[str, Any]) -> Batch:
     error = fields.pop("error", None)
     found = Batch(**fields)
     if error is not None:
@@ -226,7 +235,7 @@ def decode_records(data: bytes) -> list[Batch]:
     return read_batches(data, records=True)
 
 
-def _batch_dicts(data: bytes, budget: Budget, form: Form | None) -> Iterator[dict[str, Any]]:
+def read_batches_as_fields(data: bytes, budget: Budget, form: Form | None) -> Iterator[dict[str, Any]]:
     """The JSON-ready dict of each batch or outer message; their sizes add up to the buffer's length."""
     at, end = 0, len(data)
     while at < end:
@@ -235,7 +244,7 @@ def _batch_dicts(data: bytes, budget: Budget, form: Form | None) -> Iterator[dic
         if held < 0 and not budget.deferring:
             raise TooLarge
         if left < 0:
-            yield set_error(_unread_batch(end - at, form), "limit", "too many batches for one exchange")
+            yield set_batch_error(blank_unread_batch(end - at, form), "limit", "too many batches for one exchange")
             return
         if end - at >= SIZE and data[at + MAGIC_AT] == _MAGIC_MAX:
             # Nearly all batches are whole ones of magic 2.
@@ -245,10 +254,10 @@ def _batch_dicts(data: bytes, budget: Budget, form: Form | None) -> Iterator[dic
                 yield read_batch_v2.read_batch(data, at, stop, budget, form)
                 at = stop
                 continue
-        stop, problem = _batch_extent(data, at, end)
+        stop, problem = find_batch_end(data, at, end)
         magic = data[at + MAGIC_AT] if end - at > MAGIC_AT else _MAGIC_MAX
         if problem:
-            yield set_error(_unread_batch(stop - at, form), "malformed", problem)
+            yield set_batch_error(blank_unread_batch(stop - at, form), "malformed", problem)
         elif stop > end:
             fields = _CUT[magic](data, at, end - at)
             if form is not None:
@@ -259,7 +268,7 @@ def _batch_dicts(data: bytes, budget: Budget, form: Form | None) -> Iterator[dic
         at = stop
 
 
-def _batch_extent(data: bytes, at: int, end: int) -> tuple[int, str]:
+def find_batch_end(data: bytes, at: int, end: int) -> tuple[int, str]:
     """The end of the batch at `at` (beyond `end` if it is cut off), and why it is no batch (empty if it is)."""
     left = end - at
     if left < LOG_OVERHEAD:
@@ -277,8 +286,8 @@ def _batch_extent(data: bytes, at: int, end: int) -> tuple[int, str]:
     return stop, ""
 
 
-def _unread_batch(size: int, form: Form | None) -> dict[str, Any]:
-    fields = blank_batch(size)
+def blank_unread_batch(size: int, form: Form | None) -> dict[str, Any]:
+    fields = blank_batch_json(size)
     if form is not None:
         fields["records"] = []
     return fields

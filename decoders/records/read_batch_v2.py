@@ -16,7 +16,7 @@ import google_crc32c
 from decoders.errors import DecodeError, LimitExceeded, without_frames
 from decoders.limits import BATCH_INFLATED_MAX, MIB, RECORD_BYTE_COST
 from decoders.records.codecs import CODEC_MASK, CODEC_NAMES, inflate
-from decoders.records.json_form import DeferredRecords, Failures, control_record
+from decoders.records.json_form import DeferredRecords, Failures, decode_control_record
 from decoders.records.model import (
     CONTROL,
     CRC_START,
@@ -29,9 +29,9 @@ from decoders.records.model import (
     Form,
     Row,
     TooLarge,
-    set_error,
+    set_batch_error,
 )
-from decoders.records.read_rows_v2 import NotPlain, fast_rows, plain_rows, wrap_int64
+from decoders.records.read_rows_v2 import NotPlain, read_rows_checked, read_rows_fast, wrap_int64
 from decoders.wire.readable_text import in_bytes
 
 # The smallest record: length, attributes, two deltas, two lengths and a count of headers, one byte each.
@@ -43,8 +43,8 @@ FAR: Final = 1 << 62
 Problem = tuple[str, str]
 
 
-def header_fields(data: bytes, at: int, size: int) -> tuple[dict[str, Any], int, int]:
-    """The JSON-ready dict of a batch header at `at` (`size`: of the batch), its checksum field, and its attributes."""
+def read_batch_header(data: bytes, at: int, batch_size: int) -> tuple[dict[str, Any], int, int]:
+    """The JSON-ready dict of the header of a batch of `batch_size` bytes at `at`; its checksum; its attributes."""
     (base, _, epoch, magic, crc, attributes, delta, first, last, producer, producer_epoch, sequence, count) = (
         HEADER.unpack_from(data, at)
     )
@@ -65,7 +65,7 @@ def header_fields(data: bytes, at: int, size: int) -> tuple[dict[str, Any], int,
         "delete_horizon_ms": first if attributes & DELETE_HORIZON else None,
         "crc": "ok",
         "record_count": count,
-        "size": size,
+        "size": batch_size,
         "truncated": False,
     }
     return fields, crc, attributes
@@ -87,11 +87,11 @@ _KNOWN_FROM: Final = (
 )
 
 
-def cut_fields(data: bytes, at: int, size: int) -> dict[str, Any]:
-    """The JSON-ready dict of a truncated batch, of which only `size` bytes are there."""
-    fields, _, _ = header_fields(data[at : at + min(size, SIZE)].ljust(SIZE, b"\0"), 0, size)
+def read_truncated_batch(data: bytes, at: int, size_present: int) -> dict[str, Any]:
+    """The JSON-ready dict of a truncated batch, of which only `size_present` bytes are there."""
+    fields, _, _ = read_batch_header(data[at : at + min(size_present, SIZE)].ljust(SIZE, b"\0"), 0, size_present)
     for need, names in _KNOWN_FROM:
-        if size < need:
+        if size_present < need:
             fields.update(dict.fromkeys(names))
     fields["crc"] = "unchecked"
     fields["truncated"] = True
@@ -100,7 +100,7 @@ def cut_fields(data: bytes, at: int, size: int) -> dict[str, Any]:
 
 def read_batch(data: bytes, at: int, stop: int, budget: Budget, form: Form | None) -> dict[str, Any]:
     """The JSON-ready dict of the whole batch from `at` to `stop`; with its records if a form is given."""
-    fields, crc, attributes = header_fields(data, at, stop - at)
+    fields, crc, attributes = read_batch_header(data, at, stop - at)
     body = data[at + CRC_START : stop]
     found: int = google_crc32c.value(body)
     count = fields["record_count"]
@@ -112,13 +112,13 @@ def read_batch(data: bytes, at: int, stop: int, budget: Budget, form: Form | Non
     elif count < 0:
         problem = "malformed", f"{count} records"
     if form is None:
-        return fields if problem is None else set_error(fields, *problem)
+        return fields if problem is None else set_batch_error(fields, *problem)
     records: list[Any] | DeferredRecords = []
     if count >= 0:  # records are shown up to the first that cannot be read, even if the checksum is wrong
-        records, failure = _read_records(fields, data, at + SIZE, stop, attributes, budget, form)
+        records, failure = _read_records_of_batch(fields, data, at + SIZE, stop, attributes, budget, form)
         problem = problem or failure
     if problem is not None:
-        set_error(fields, *problem)
+        set_batch_error(fields, *problem)
     if (bad or problem is None) and records.__class__ is list and len(records) < count:
         fields["records_cut"] = count - len(records)
     fields["records"] = records
@@ -126,15 +126,15 @@ def read_batch(data: bytes, at: int, stop: int, budget: Budget, form: Form | Non
 
 
 def inflate_within_budget(
-    number: int, data: memoryview, budget: Budget, magic: int, most: int = BATCH_INFLATED_MAX
+    codec_number: int, packed: memoryview, budget: Budget, magic: int, size_max: int = BATCH_INFLATED_MAX
 ) -> bytes:
     """Decompress within the limits of one batch and of the budget, and charge the result to the budget.
 
     Raises LimitExceeded or another DecodeError.
     """
-    cap = min(most, budget.inflated)
+    cap = min(size_max, budget.inflated)
     try:
-        out = inflate(number, data, cap, magic)
+        out = inflate(codec_number, packed, cap, magic)
     except LimitExceeded:
         budget.inflated -= cap
         raise
@@ -145,11 +145,11 @@ def inflate_within_budget(
     return out
 
 
-def _read_records(
-    fields: dict[str, Any], data: bytes, start: int, stop: int, attributes: int, budget: Budget, form: Form
+def _read_records_of_batch(
+    batch_fields: dict[str, Any], data: bytes, start: int, stop: int, attributes: int, budget: Budget, form: Form
 ) -> tuple[list[Any] | DeferredRecords, Problem | None]:
     """The records of a batch and the problem in them: all, those before a failure, or as many as the budget allows."""
-    count = fields["record_count"]
+    count = batch_fields["record_count"]
     number = attributes & CODEC_MASK
     packed = data, start, stop
     if number:
@@ -168,31 +168,31 @@ def _read_records(
         if not budget.deferring:
             raise TooLarge
         budget.records -= take
-        payload = _Payload(fields, packed, attributes, budget)
+        payload = _UnreadRecords(batch_fields, packed, attributes, budget)
         # A batch with a wrong checksum has an error already: a failure in its records is not shown.
-        rows_of = payload.rows if fields["crc"] == "ok" else lambda _: payload.rows([])
+        rows_of = payload.rows if batch_fields["crc"] == "ok" else lambda _: payload.rows([])
         return DeferredRecords(rows_of, take, count, budget, form), None
-    base, first = fields["base_offset"], fields["base_timestamp"]
+    base, first = batch_fields["base_offset"], batch_fields["base_timestamp"]
     budget.records -= take
     headers = budget.headers
     known = attributes & (LOG_APPEND | CONTROL)
     if -FAR < base < FAR and -FAR < first < FAR:
-        rows = fast_rows(data, start, stop, count, base, first, budget)
+        rows = read_rows_fast(data, start, stop, count, base, first, budget)
         if known:
-            rows = _complete_rows(rows, attributes, fields["max_timestamp"])
+            rows = _apply_batch_attributes(rows, attributes, batch_fields["max_timestamp"])
         try:
             return form(rows if take == count else islice(rows, take)), None
         except (NotPlain, IndexError, struct.error):
             budget.headers = headers
     failures: Failures = []
-    rows = _until_failure(plain_rows(data, start, stop, count, base, first, budget), failures)
+    rows = _rows_before_failure(read_rows_checked(data, start, stop, count, base, first, budget), failures)
     if known:
-        rows = _complete_rows(rows, attributes, fields["max_timestamp"])
+        rows = _apply_batch_attributes(rows, attributes, batch_fields["max_timestamp"])
     records = form(rows if take == count else islice(rows, take))
     return records, (failures[0].reason, failures[0].text) if failures else None
 
 
-class _Payload:
+class _UnreadRecords:
     """The undecoded records of one batch, which can be read any number of times.
 
     It does not refer to the dict of the batch, which refers to it: a cycle would keep the bytes of many batches.
@@ -214,9 +214,9 @@ class _Payload:
         data, start, stop = self._packed
         number = self._attributes & CODEC_MASK
         data = inflate(number, memoryview(data)[start:stop], BATCH_INFLATED_MAX, 2) if number else data[start:stop]
-        rows = _until_failure(self._read_rows(data), failures)
+        rows = _rows_before_failure(self._read_rows(data), failures)
         if self._attributes & (LOG_APPEND | CONTROL):
-            rows = _complete_rows(rows, self._attributes, self._last)
+            rows = _apply_batch_attributes(rows, self._attributes, self._last)
         return rows
 
     def _read_rows(self, data: bytes) -> Iterator[Row]:
@@ -229,7 +229,7 @@ class _Payload:
         headers = budget.headers
         given = 0
         if -FAR < base < FAR and -FAR < first < FAR:
-            rows = fast_rows(data, 0, len(data), count, base, first, budget)
+            rows = read_rows_fast(data, 0, len(data), count, base, first, budget)
             try:
                 before = next(rows, None)
                 for row in rows:
@@ -243,10 +243,10 @@ class _Payload:
                 if before is not None:
                     yield before
                 return
-        yield from islice(plain_rows(data, 0, len(data), count, base, first, budget), given, None)
+        yield from islice(read_rows_checked(data, 0, len(data), count, base, first, budget), given, None)
 
 
-def _until_failure(rows: Iterator[Row], failures: Failures) -> Iterator[Row]:
+def _rows_before_failure(rows: Iterator[Row], failures: Failures) -> Iterator[Row]:
     """The rows before the first failure, which goes to `failures`."""
     try:
         yield from rows
@@ -254,10 +254,12 @@ def _until_failure(rows: Iterator[Row], failures: Failures) -> Iterator[Row]:
         failures.append(without_frames(failure))
 
 
-def _complete_rows(rows: Iterator[Row], attributes: int, max_timestamp: int) -> Iterator[Row]:
+def _apply_batch_attributes(rows: Iterator[Row], attributes: int, max_timestamp: int) -> Iterator[Row]:
     """Rows completed by their batch's attributes: the log append time, decoded control records."""
     if attributes & LOG_APPEND:
         rows = ((at, max_timestamp, key, value, headers, None) for at, _, key, value, headers, _ in rows)
     if attributes & CONTROL:
-        rows = ((at, ms, key, value, headers, control_record(key, value)) for at, ms, key, value, headers, _ in rows)
+        rows = (
+            (at, ms, key, value, headers, decode_control_record(key, value)) for at, ms, key, value, headers, _ in rows
+        )
     return rows

@@ -20,7 +20,16 @@ from decoders.limits import BATCH_INFLATED_MAX, NESTED_MAX, RECORD_BYTE_COST, RE
 from decoders.named_tuple import NamedTuple
 from decoders.records.codecs import CODEC_MASK, CODEC_NAMES
 from decoders.records.json_form import DeferredRecords, Failures
-from decoders.records.model import LOG_APPEND, LOG_OVERHEAD, Budget, Form, Row, TooLarge, blank_batch, set_error
+from decoders.records.model import (
+    LOG_APPEND,
+    LOG_OVERHEAD,
+    Budget,
+    Form,
+    Row,
+    TooLarge,
+    blank_batch_json,
+    set_batch_error,
+)
 from decoders.records.read_batch_v2 import Problem, inflate_within_budget
 from decoders.records.read_rows_v2 import wrap_int64
 from decoders.wire.readable_text import in_bytes
@@ -47,7 +56,7 @@ class _Message(NamedTuple):
     value: bytes | None
 
 
-class _Found:
+class _CollectedRows:
     """What reading a message collects: rows while the budget allows, and always count and first offset.
 
     Where the rows would take too much memory they are `deferred`: `rows` is empty, `taken` says how many may be shown.
@@ -62,7 +71,7 @@ class _Found:
         self.keep = keep
         self.deferred = False
 
-    def add(self, row: Row) -> None:
+    def add_row(self, row: Row) -> None:
         if self.first is None:
             self.first = row[0]
         self.count += 1
@@ -81,10 +90,10 @@ class _Found:
                 self.rows.clear()
 
 
-def _head_fields(data: bytes, at: int, size: int) -> tuple[dict[str, Any], int]:
+def read_message_head(data: bytes, at: int, size: int) -> tuple[dict[str, Any], int]:
     """The JSON-ready dict from the first 18 bytes of an outer message, and the message's attributes."""
     offset, _, _, magic, attributes = _HEAD.unpack_from(data, at)
-    fields = blank_batch(size)
+    fields = blank_batch_json(size)
     fields["last_offset"] = offset
     fields["magic"] = magic
     fields["codec"] = CODEC_NAMES[attributes & CODEC_MASK]
@@ -96,15 +105,15 @@ def _head_fields(data: bytes, at: int, size: int) -> tuple[dict[str, Any], int]:
     return fields, attributes
 
 
-def cut_fields(data: bytes, at: int, size: int) -> dict[str, Any]:
-    """The JSON-ready dict of a truncated message, of which only `size` bytes are there."""
-    if size < _HEAD.size:
-        fields = blank_batch(size)
+def read_truncated_message(data: bytes, at: int, size_present: int) -> dict[str, Any]:
+    """The JSON-ready dict of a truncated message, of which only `size_present` bytes are there."""
+    if size_present < _HEAD.size:
+        fields = blank_batch_json(size_present)
         (fields["last_offset"],) = _INT64.unpack_from(data, at)
         fields["magic"] = data[at + _CRC_START]
     else:
-        fields, _ = _head_fields(data, at, size)
-        if fields["magic"] and size >= _HEAD.size + 8:
+        fields, _ = read_message_head(data, at, size_present)
+        if fields["magic"] and size_present >= _HEAD.size + 8:
             (fields["max_timestamp"],) = _INT64.unpack_from(data, at + _HEAD.size)
     fields["truncated"] = True
     return fields
@@ -112,9 +121,9 @@ def cut_fields(data: bytes, at: int, size: int) -> dict[str, Any]:
 
 def read_outer_message(data: bytes, at: int, stop: int, budget: Budget, form: Form | None) -> dict[str, Any]:
     """The JSON-ready dict of the whole outer message from `at` to `stop`; with its records if a form is given."""
-    fields, attributes = _head_fields(data, at, stop - at)
+    fields, attributes = read_message_head(data, at, stop - at)
     problem: Problem | None = None
-    found = _Found(budget, keep=form is not None)
+    found = _CollectedRows(budget, keep=form is not None)
     message: _Message | None = None
     try:
         message = _read_message(data, at, stop)
@@ -122,7 +131,7 @@ def read_outer_message(data: bytes, at: int, stop: int, budget: Budget, form: Fo
         fields["crc"] = "bad"
         problem = "crc", mismatch.text
         with suppress(DecodeError):
-            message = _read_message(data, at, stop, checked=False)
+            message = _read_message(data, at, stop, verify_checksum=False)
             fields["max_timestamp"] = message.timestamp
             _collect_rows(message, fields["magic"], found)
     except DecodeError as failure:
@@ -136,11 +145,11 @@ def read_outer_message(data: bytes, at: int, stop: int, budget: Budget, form: Fo
             fields["base_offset"] = found.first
             fields["record_count"] = found.count if problem is None else None
     if problem is not None:
-        set_error(fields, *problem)
+        set_batch_error(fields, *problem)
     if form is None:
         return fields
     if found.deferred and message is not None:
-        again = partial(_reread_rows, message, fields["magic"])
+        again = partial(_read_rows_again, message, fields["magic"])
         fields["records"] = DeferredRecords(again, found.taken, found.count, budget, form)
         return fields
     records = form(iter(found.rows))
@@ -150,26 +159,26 @@ def read_outer_message(data: bytes, at: int, stop: int, budget: Budget, form: Fo
     return fields
 
 
-def count_records(data: bytes, at: int, stop: int, budget: Budget) -> int:
+def count_records_in_wrapper(data: bytes, at: int, stop: int, budget: Budget) -> int:
     """How many records the whole compressed message from `at` to `stop` holds; 0 where it is damaged."""
     try:
-        return _count(data, at, stop, budget, 1)
+        return _count_nested_records(data, at, stop, budget, 1)
     except DecodeError:
         return 0
 
 
-def _count(data: bytes, at: int, stop: int, budget: Budget, depth: int) -> int:
-    """How many records a compressed message holds at nesting level `depth`. Raises DecodeError, as `_unwrap` does."""
+def _count_nested_records(data: bytes, at: int, stop: int, budget: Budget, depth: int) -> int:
+    """How many records a compressed message holds at nesting level `depth`. Raises what `_rows_of_wrapper` raises."""
     magic = data[at + _CRC_START]
-    _, attributes, _, value = _find_places(data, at, stop, checked=True)
-    inner = _inflate_set(_read_sized(data, value), attributes, magic, budget, depth)
-    _last_start(inner)
+    _, attributes, _, value = _locate_key_and_value(data, at, stop, verify_checksum=True)
+    inner = _inflate_wrapped_set(_read_int32_sized(data, value), attributes, magic, budget, depth)
+    _find_last_inner_message(inner)
     count = 0
-    for begin, end in _inner_places(inner, magic):
+    for begin, end in _inner_message_ranges(inner, magic):
         if inner[begin + _ATTRIBUTES_AT] & CODEC_MASK:
-            count += _count(inner, begin, end, budget, depth + 1)
+            count += _count_nested_records(inner, begin, end, budget, depth + 1)
         else:
-            _find_places(inner, begin, end, checked=True)
+            _locate_key_and_value(inner, begin, end, verify_checksum=True)
             count += 1
     return count
 
@@ -182,47 +191,47 @@ class _BadCodec(Malformed):
     reason: ClassVar[str] = "codec"
 
 
-def _collect_rows(message: _Message, magic: int, found: _Found) -> Problem | None:
+def _collect_rows(message: _Message, magic: int, found: _CollectedRows) -> Problem | None:
     """Collect the rows of a message or wrapper; returns the problem that ended it early, None if none did."""
     try:
-        for row in _message_rows(message, magic, found.budget):
-            found.add(row)
+        for row in _rows_of_outer_message(message, magic, found.budget):
+            found.add_row(row)
     except DecodeError as failure:
         return failure.reason, failure.text
     return None
 
 
-def _reread_rows(message: _Message, magic: int, _failures: Failures) -> Iterator[Row]:
+def _read_rows_again(message: _Message, magic: int, _failures: Failures) -> Iterator[Row]:
     """The rows of an outer message, read again: a failure just ends them, and the exchange's budget is not charged."""
     with suppress(DecodeError):
-        yield from _message_rows(message, magic, Budget())
+        yield from _rows_of_outer_message(message, magic, Budget())
 
 
-def _message_rows(message: _Message, magic: int, budget: Budget) -> Iterator[Row]:
+def _rows_of_outer_message(message: _Message, magic: int, budget: Budget) -> Iterator[Row]:
     """The rows of an outer message: one if it is plain, those of its inner messages if it is a wrapper."""
     if message.attributes & CODEC_MASK:
-        yield from _unwrap(message, message.offset, magic, budget, 1)
+        yield from _rows_of_wrapper(message, message.offset, magic, budget, 1)
     else:
         yield message.offset, message.timestamp, message.key, message.value, (), None
 
 
-def _inflate_set(value: bytes | None, attributes: int, magic: int, budget: Budget, depth: int) -> bytes:
+def _inflate_wrapped_set(wrapper_value: bytes | None, attributes: int, magic: int, budget: Budget, depth: int) -> bytes:
     """The decompressed message set of a wrapper at nesting level `depth`. Raises LimitExceeded or Malformed."""
     if depth > RECORD_NESTING_MAX:
         raise LimitExceeded(f"compressed messages more than {RECORD_NESTING_MAX} deep")
-    if value is None:
+    if wrapper_value is None:
         raise Malformed("a compressed message without a value")
     cap = BATCH_INFLATED_MAX if depth == 1 else NESTED_MAX
     try:
-        return inflate_within_budget(attributes & CODEC_MASK, memoryview(value), budget, magic, cap)
+        return inflate_within_budget(attributes & CODEC_MASK, memoryview(wrapper_value), budget, magic, cap)
     except LimitExceeded:
         raise
     except DecodeError as failure:
         raise _BadCodec(failure.text) from None
 
 
-def _inner_places(data: bytes, magic: int) -> Iterator[tuple[int, int]]:
-    """The start and end of each message of an inner set, whose sizes `_last_start` has checked."""
+def _inner_message_ranges(data: bytes, magic: int) -> Iterator[tuple[int, int]]:
+    """The start and end of each message of an inner set, whose sizes `_find_last_inner_message` has checked."""
     at, end = 0, len(data)
     while at < end:
         stop = at + LOG_OVERHEAD + _INT32.unpack_from(data, at + 8)[0]
@@ -234,25 +243,25 @@ def _inner_places(data: bytes, magic: int) -> Iterator[tuple[int, int]]:
         at = stop
 
 
-def _unwrap(wrapper: _Message, offset: int, magic: int, budget: Budget, depth: int) -> Iterator[Row]:
-    """The rows of the messages in a wrapper whose absolute offset is `offset`."""
-    data = _inflate_set(wrapper.value, wrapper.attributes, magic, budget, depth)
-    last = _last_start(data)
+def _rows_of_wrapper(wrapper: _Message, absolute_offset: int, magic: int, budget: Budget, depth: int) -> Iterator[Row]:
+    """The rows of the messages in a wrapper whose absolute offset is `absolute_offset`."""
+    data = _inflate_wrapped_set(wrapper.value, wrapper.attributes, magic, budget, depth)
+    last = _find_last_inner_message(data)
     base = 0
-    if magic and offset:
-        base = offset - _INT64.unpack_from(data, last)[0]
-    for at, stop in _inner_places(data, magic):
+    if magic and absolute_offset:
+        base = absolute_offset - _INT64.unpack_from(data, last)[0]
+    for at, stop in _inner_message_ranges(data, magic):
         inner = _read_message(data, at, stop)
         absolute = wrap_int64(base + inner.offset)
         if inner.attributes & CODEC_MASK:
-            yield from _unwrap(inner, absolute, magic, budget, depth + 1)
+            yield from _rows_of_wrapper(inner, absolute, magic, budget, depth + 1)
         else:
             append = wrapper.attributes & LOG_APPEND
             timestamp = wrapper.timestamp if append else inner.timestamp
             yield absolute, timestamp, inner.key, inner.value, (), None
 
 
-def _last_start(data: bytes) -> int:
+def _find_last_inner_message(data: bytes) -> int:
     """The start of the last message of an inner set. Raises DecodeError if the set does not end with a message."""
     last = -1
     at, end = 0, len(data)
@@ -269,31 +278,31 @@ def _last_start(data: bytes) -> int:
     return last
 
 
-def _read_message(data: bytes, at: int, stop: int, *, checked: bool = True) -> _Message:
-    """One whole message; its checksum is verified if `checked`. Raises DecodeError."""
-    offset, attributes, key, value = _find_places(data, at, stop, checked=checked)
+def _read_message(data: bytes, at: int, stop: int, *, verify_checksum: bool = True) -> _Message:
+    """One whole message; its checksum is verified if `verify_checksum`. Raises DecodeError."""
+    offset, attributes, key, value = _locate_key_and_value(data, at, stop, verify_checksum=verify_checksum)
     timestamp = _INT64.unpack_from(data, key - 8)[0] if data[at + _CRC_START] else None
-    return _Message(offset, attributes, timestamp, _read_sized(data, key), _read_sized(data, value))
+    return _Message(offset, attributes, timestamp, _read_int32_sized(data, key), _read_int32_sized(data, value))
 
 
-def _find_places(data: bytes, at: int, stop: int, *, checked: bool) -> tuple[int, int, int, int]:
+def _locate_key_and_value(data: bytes, at: int, stop: int, *, verify_checksum: bool) -> tuple[int, int, int, int]:
     """The offset and attributes of a whole message, and where the size fields of its key and its value are."""
     offset, size, crc, magic, attributes = _HEAD.unpack_from(data, at)
-    if checked:
+    if verify_checksum:
         found = zlib.crc32(memoryview(data)[at + _CRC_START : stop])
         if found != crc:
             raise _BadChecksum(f"the CRC-32 of message {offset} is {found:08x}, it says {crc:08x}", offset=at)
     if size < SIZE_MIN[1 if magic else 0]:
         raise Malformed(f"a message of magic {magic} in {in_bytes(size)}", offset=at)
     key = at + _HEAD.size + (8 if magic else 0)
-    value = _skip_sized(data, key, stop)
-    end = _skip_sized(data, value, stop)
+    value = _skip_int32_sized(data, key, stop)
+    end = _skip_int32_sized(data, value, stop)
     if end != stop:
         raise Malformed(f"{in_bytes(stop - end)} after the value of message {offset}", offset=end)
     return offset, attributes, key, value
 
 
-def _skip_sized(data: bytes, at: int, stop: int) -> int:
+def _skip_int32_sized(data: bytes, at: int, stop: int) -> int:
     """The offset after int32-sized bytes at `at`. Raises Truncated."""
     if at + 4 > stop:
         raise Truncated("the message is cut", offset=at)
@@ -303,7 +312,7 @@ def _skip_sized(data: bytes, at: int, stop: int) -> int:
     return at + 4 + max(size, 0)
 
 
-def _read_sized(data: bytes, at: int) -> bytes | None:
-    """The int32-sized bytes at `at`, None if the size is negative; `_skip_sized` has checked them."""
+def _read_int32_sized(data: bytes, at: int) -> bytes | None:
+    """The int32-sized bytes at `at`, None if the size is negative; `_skip_int32_sized` has checked them."""
     size: int = _INT32.unpack_from(data, at)[0]
     return data[at + 4 : at + 4 + size] if size >= 0 else None

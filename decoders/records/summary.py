@@ -49,32 +49,34 @@ class RecordsSummary(NamedTuple):
 
 
 @cache
-def _crc32c() -> Callable[[bytes], int]:
+def load_crc32c() -> Callable[[bytes], int]:
     import google_crc32c  # text lines do not need it
 
     value: Callable[[bytes], int] = google_crc32c.value
     return value
 
 
-def read_sole_batch(buf: bytes, at: int, size: int, *, checked: bool = False) -> tuple[int, str] | None:
+def summarize_sole_batch(buf: bytes, at: int, size: int, *, verify_checksum: bool = False) -> tuple[int, str] | None:
     """The record count and codec of a records field that is one whole batch of magic 2, as most are; None for others.
 
-    With `checked`, None for a batch with a wrong checksum too.
+    With `verify_checksum`, None for a batch with a wrong checksum too.
     """
     if size < SIZE:
         return None
     _, length, magic, checksum, attributes, _, count = _unpack(buf, at)
     if LOG_OVERHEAD + length != size or magic != 2 or count < 0:
         return None
-    if checked and _crc32c()(buf[at + CRC_START : at + size]) != checksum:
+    if verify_checksum and load_crc32c()(buf[at + CRC_START : at + size]) != checksum:
         return None
     return count, CODEC_NAMES[attributes & CODEC_MASK]
 
 
-def summarize(buf: bytes, at: int = 0, size: int | None = None, *, checked: bool = False) -> RecordsSummary:
+def summarize_records(
+    buf: bytes, at: int = 0, size: int | None = None, *, verify_checksums: bool = False
+) -> RecordsSummary:
     """The summary of the `size` bytes (default: the rest) of `buf` from `at` on.
 
-    With `checked`, the records of batches with a wrong checksum do not count; the batches do.
+    With `verify_checksums`, the records of batches with a wrong checksum do not count; the batches do.
     """
     end = len(buf) if size is None else at + size
     start = at
@@ -87,7 +89,7 @@ def summarize(buf: bytes, at: int = 0, size: int | None = None, *, checked: bool
         if magic != 2 or length < SIZE - LOG_OVERHEAD or stop > end or count < 0:
             break
         batches += 1
-        records += count if not checked or _crc32c()(buf[at + CRC_START : stop]) == checksum else 0
+        records += count if not verify_checksums or load_crc32c()(buf[at + CRC_START : stop]) == checksum else 0
         at = stop
         last = base + delta
         codec = attributes & CODEC_MASK
@@ -98,21 +100,25 @@ def summarize(buf: bytes, at: int = 0, size: int | None = None, *, checked: bool
     if at >= end:
         return tuple.__new__(RecordsSummary, (batches, records, end - start, names, magics, last, False))
     found = RecordsSummary(batches, records, end - start, names, magics, last, False)
-    if not checked:
-        found, at = _add_messages(found, buf, at, end)
+    if not verify_checksums:
+        found, at = _add_legacy_messages(found, buf, at, end)
         if at == end:
             return found
-    return _add_rest(found, buf[at:end], checked=checked)
+    return _add_unusual_batches(found, buf[at:end], verify_checksums=verify_checksums)
 
 
-def summarize_json(batches: Iterable[Mapping[str, Any]], *, checked: bool = False) -> RecordsSummary:
+def summarize_batches_json(batches: Iterable[Mapping[str, Any]], *, verify_checksums: bool = False) -> RecordsSummary:
     """The summary of a `records` value of the exchange record: the same as of the bytes that it was made from."""
     batches = list(batches)
     size = sum(batch["size"] or 0 for batch in batches)
-    return _add_batches(RecordsSummary(0, 0, size, (), (), None, False), batches, checked=checked)
+    return _add_batches_json(
+        RecordsSummary(0, 0, size, (), (), None, False), batches, verify_checksums=verify_checksums
+    )
 
 
-def summarize_view(records: Any, raw: bytes | None, *, checked: bool = False) -> RecordsSummary | None:
+def summarize_records_of_view(
+    records: Any, raw: bytes | None, *, verify_checksums: bool = False
+) -> RecordsSummary | None:
     """The summary of a view's records field: a span of bytes in `raw`, or the JSON value of an exchange record.
 
     None if the field is null or empty.
@@ -120,13 +126,17 @@ def summarize_view(records: Any, raw: bytes | None, *, checked: bool = False) ->
     if not records:
         return None
     if records.__class__ is tuple:
-        return summarize(raw, *records, checked=checked) if raw is not None and records[1] else None
-    return summarize_json(records, checked=checked) if isinstance(records, list) else None
+        return (
+            summarize_records(raw, *records, verify_checksums=verify_checksums)
+            if raw is not None and records[1]
+            else None
+        )
+    return summarize_batches_json(records, verify_checksums=verify_checksums) if isinstance(records, list) else None
 
 
-def _add_messages(found: RecordsSummary, buf: bytes, at: int, end: int) -> tuple[RecordsSummary, int]:
-    """`found` plus the whole messages of magic 0 and 1 from `at` on, and the offset after them."""
-    batches, records, size, codecs, magics, last, truncated = found
+def _add_legacy_messages(summary: RecordsSummary, buf: bytes, at: int, end: int) -> tuple[RecordsSummary, int]:
+    """`summary` plus the whole messages of magic 0 and 1 from `at` on, and the offset after them."""
+    batches, records, size, codecs, magics, last, truncated = summary
     budget: Budget | None = None
     most = batches + BATCHES_MAX
     while end - at >= _MESSAGE_LEAST:
@@ -140,10 +150,10 @@ def _add_messages(found: RecordsSummary, buf: bytes, at: int, end: int) -> tuple
         if number:
             if budget is None:
                 from decoders.records.model import Budget
-                from decoders.records.read_legacy import count_records
+                from decoders.records.read_legacy import count_records_in_wrapper
 
                 budget = Budget()
-            records += count_records(buf, at, stop, budget)
+            records += count_records_in_wrapper(buf, at, stop, budget)
         else:
             records += 1
         codec = CODEC_NAMES[number]
@@ -154,17 +164,19 @@ def _add_messages(found: RecordsSummary, buf: bytes, at: int, end: int) -> tuple
     return RecordsSummary(batches, records, size, codecs, magics, last, truncated), at
 
 
-def _add_rest(found: RecordsSummary, data: bytes, *, checked: bool) -> RecordsSummary:
-    """`found` plus the batches in `data`, which begins where no whole batch of magic 2 does."""
+def _add_unusual_batches(summary: RecordsSummary, data: bytes, *, verify_checksums: bool) -> RecordsSummary:
+    """`summary` plus the batches in `data`, which begins where no whole batch of magic 2 does."""
     from decoders.records.read import batches_json
 
-    return _add_batches(found, batches_json(data) or [], checked=checked)
+    return _add_batches_json(summary, batches_json(data) or [], verify_checksums=verify_checksums)
 
 
-def _add_batches(found: RecordsSummary, more: Iterable[Mapping[str, Any]], *, checked: bool) -> RecordsSummary:
-    """`found` plus batches in JSON form."""
-    batches, records, size, codecs, magics, last, truncated = found
-    for fields in more:
+def _add_batches_json(
+    summary: RecordsSummary, further_batches: Iterable[Mapping[str, Any]], *, verify_checksums: bool
+) -> RecordsSummary:
+    """`summary` plus batches in JSON form."""
+    batches, records, size, codecs, magics, last, truncated = summary
+    for fields in further_batches:
         if fields["truncated"]:
             truncated = True
             continue
@@ -172,7 +184,7 @@ def _add_batches(found: RecordsSummary, more: Iterable[Mapping[str, Any]], *, ch
         if magic is None:
             continue
         batches += 1
-        records += 0 if checked and fields["crc"] == "bad" else max(count or 0, 0)
+        records += 0 if verify_checksums and fields["crc"] == "bad" else max(count or 0, 0)
         last = fields["last_offset"]
         codecs = codecs if codec in codecs else (*codecs, codec)
         magics = magics if magic in magics else (*magics, magic)
@@ -199,19 +211,19 @@ class BatchHead(NamedTuple):
     crc: int | None
 
 
-def batch_heads(records: Any, raw: bytes | None) -> Iterable[BatchHead]:
-    """The header of each whole batch of a view's records field (see `summarize_view`), in order."""
+def read_batch_heads(records: Any, raw: bytes | None) -> Iterable[BatchHead]:
+    """The header of each whole batch of a view's records field (see `summarize_records_of_view`), in order."""
     if records.__class__ is tuple and raw is not None:
         at, size = records
         if size >= SIZE and LOG_OVERHEAD + int.from_bytes(raw[at + 8 : at + 12], "big") == size:
             # One batch, as most fields have: a generator would cost more than reading its header.
-            head = _head_at(raw, at, at + size)
+            head = _read_batch_head_at(raw, at, at + size)
             if head is not None:
                 return (head,)
-    return _each_head(records, raw)
+    return _each_batch_head(records, raw)
 
 
-def _head_at(raw: bytes, at: int, end: int) -> BatchHead | None:
+def _read_batch_head_at(raw: bytes, at: int, end: int) -> BatchHead | None:
     """The header of the whole batch of magic 2 at an offset; None if there is no such batch."""
     base, length, _, magic, crc, attributes, delta, _, newest, producer, epoch, sequence, count = HEADER.unpack_from(
         raw, at
@@ -219,17 +231,17 @@ def _head_at(raw: bytes, at: int, end: int) -> BatchHead | None:
     size = LOG_OVERHEAD + length
     if magic != 2 or size < SIZE or at + size > end or count < 0:
         return None
-    codec, sound = CODEC_NAMES[attributes & CODEC_MASK], _crc32c()(raw[at + CRC_START : at + size]) == crc
+    codec, sound = CODEC_NAMES[attributes & CODEC_MASK], load_crc32c()(raw[at + CRC_START : at + size]) == crc
     fields = (2, codec, count, size, base, base + delta, newest, sound, producer, epoch, sequence, crc)
     return tuple.__new__(BatchHead, fields)
 
 
-def _each_head(records: Any, raw: bytes | None) -> Iterator[BatchHead]:
+def _each_batch_head(records: Any, raw: bytes | None) -> Iterator[BatchHead]:
     if records.__class__ is tuple and raw is not None:
         at, size = records
         end = at + size
         while end - at >= SIZE:
-            head = _head_at(raw, at, end)
+            head = _read_batch_head_at(raw, at, end)
             if head is None:
                 break
             yield head
@@ -238,12 +250,12 @@ def _each_head(records: Any, raw: bytes | None) -> Iterator[BatchHead]:
             from decoders.records.model import Budget
             from decoders.records.read import batches_json
 
-            yield from _heads_json(batches_json(raw[at:end], budget=Budget()) or [])
+            yield from _batch_heads_from_json(batches_json(raw[at:end], budget=Budget()) or [])
     elif isinstance(records, list):
-        yield from _heads_json(records)
+        yield from _batch_heads_from_json(records)
 
 
-def _heads_json(batches: Iterable[Mapping[str, Any]]) -> Iterator[BatchHead]:
+def _batch_heads_from_json(batches: Iterable[Mapping[str, Any]]) -> Iterator[BatchHead]:
     for batch in batches:
         magic, base, last = batch["magic"], batch["base_offset"], batch["last_offset"]
         if not batch["truncated"] and magic is not None and base is not None:

@@ -49,7 +49,7 @@ def encode_message_set(
 
     `last_offset` and `max_timestamp` are the wrapper's, if they do not follow from the records.
     """
-    _check_message_set(records, magic, codec, timestamp_type)
+    _check_message_set_is_writable(records, magic, codec, timestamp_type)
     kind = TIMESTAMP_TYPES[timestamp_type or "create"] if magic else 0
     stamps = [-1 if record.timestamp is None else record.timestamp for record in records]
     if codec == "none":
@@ -73,7 +73,9 @@ def encode_message_set(
     return _encode_message(last_offset, magic, kind | NUMBERS[codec], max_timestamp, None, packed, "")
 
 
-def _check_message_set(records: Sequence[Record], magic: int, codec: str, timestamp_type: str | None) -> None:
+def _check_message_set_is_writable(
+    records: Sequence[Record], magic: int, codec: str, timestamp_type: str | None
+) -> None:
     """Raise EncodeError if these records cannot be written as a message set of this magic."""
     if magic not in (0, 1):
         raise EncodeError(f"no records have magic {magic}; there are 0, 1 and 2", path="magic")
@@ -99,13 +101,13 @@ def _encode_message(
     """The bytes of one message, with offset, size and checksum. Raises EncodeError."""
     try:
         head = _HEADS[magic].pack(magic, attributes, *([timestamp] if magic else []))
-        body = b"".join((head, *_int32_sized(key), *_int32_sized(value)))
+        body = b"".join((head, *_encode_int32_sized(key), *_encode_int32_sized(value)))
         return _OVERHEAD.pack(offset, _CRC_SIZE + len(body), zlib.crc32(body)) + body
     except error as failure:
         raise EncodeError(f"offset, timestamp or size is out of range: {failure}", path=path) from None
 
 
-def _int32_sized(data: bytes | None) -> tuple[bytes, ...]:
+def _encode_int32_sized(data: bytes | None) -> tuple[bytes, ...]:
     return (_NULL_SIZE,) if data is None else (_INT32.pack(len(data)), data)
 
 
@@ -143,7 +145,7 @@ def encode_batch(records: Sequence[Record], header: Batch | None = None) -> byte
             timestamp_type=header.timestamp_type,
             max_timestamp=header.max_timestamp,
         )
-    base_offset, last_offset = _find_offsets(records, header.base_offset, header.last_offset)
+    base_offset, last_offset = _first_and_last_offset(records, header.base_offset, header.last_offset)
     stamps = [-1 if record.timestamp is None else record.timestamp for record in records]
     base_timestamp, horizon = header.base_timestamp, header.delete_horizon_ms
     if horizon is not None or base_timestamp is None:
@@ -154,7 +156,7 @@ def encode_batch(records: Sequence[Record], header: Batch | None = None) -> byte
     )
     packed = deflate(codec, payload, _MAGIC)
     flags = (TRANSACTIONAL if header.transactional else 0) | (CONTROL if header.control else 0)
-    flags |= NUMBERS[codec] | _timestamp_flag(header.timestamp_type) | (0 if horizon is None else DELETE_HORIZON)
+    flags |= NUMBERS[codec] | _timestamp_type_flag(header.timestamp_type) | (0 if horizon is None else DELETE_HORIZON)
     return _encode_batch_v2(
         packed,
         base_offset,
@@ -178,29 +180,33 @@ def _refuse_fields_of_magic_2(header: Batch) -> None:
             raise EncodeError("needs magic 2", path=name)
 
 
-def _find_offsets(records: Sequence[Record], first: int | None, last: int | None) -> tuple[int, int]:
+def _first_and_last_offset(
+    records: Sequence[Record], base_offset: int | None, last_offset: int | None
+) -> tuple[int, int]:
     """The first and the last offset: as given, or else of the records."""
-    if first is None:
-        first = records[0].offset if records else 0
-    if last is None:
-        last = records[-1].offset if records else first - 1
-    return first, last
+    if base_offset is None:
+        base_offset = records[0].offset if records else 0
+    if last_offset is None:
+        last_offset = records[-1].offset if records else base_offset - 1
+    return base_offset, last_offset
 
 
-def _timestamp_flag(kind: str | None) -> int:
-    flag = TIMESTAMP_TYPES.get(kind or "create")
+def _timestamp_type_flag(timestamp_type: str | None) -> int:
+    flag = TIMESTAMP_TYPES.get(timestamp_type or "create")
     if flag is None:
-        raise EncodeError(f"create or log_append, not {kind!r}", path="timestamp_type")
+        raise EncodeError(f"create or log_append, not {timestamp_type!r}", path="timestamp_type")
     return flag
 
 
-def _encode_batch_v2(packed: bytes, base_offset: int, epoch: int, *rest: int) -> bytes:
+def _encode_batch_v2(packed_records: bytes, base_offset: int, partition_leader_epoch: int, *rest: int) -> bytes:
     """The bytes of a batch of magic 2; `rest` are the header's fields from the attributes on. Raises EncodeError."""
     try:
-        head = HEADER.pack(base_offset, HEADER.size - LOG_OVERHEAD + len(packed), epoch, _MAGIC, 0, *rest)
+        head = HEADER.pack(
+            base_offset, HEADER.size - LOG_OVERHEAD + len(packed_records), partition_leader_epoch, _MAGIC, 0, *rest
+        )
     except error as failure:
         raise EncodeError(f"a field of the batch is out of range: {failure}") from None
-    out = bytearray(head + packed)
+    out = bytearray(head + packed_records)
     _CRC.pack_into(out, _CRC_AT, google_crc32c.value(bytes(out[CRC_START:])))
     return bytes(out)
 
@@ -210,10 +216,10 @@ def encode_records(batches: Iterable[Batch]) -> bytes:
 
     The records of a wrapper of magic 0 or 1 are written as one wrapper again, one level deep.
     """
-    return b"".join(_encode_whole(batch, f"[{index}]") for index, batch in enumerate(batches))
+    return b"".join(_encode_batch_with_records(batch, f"[{index}]") for index, batch in enumerate(batches))
 
 
-def _encode_whole(batch: Batch, path: str) -> bytes:
+def _encode_batch_with_records(batch: Batch, path: str) -> bytes:
     if batch.error is not None or batch.truncated or batch.records_cut:
         raise EncodeError("only whole batches can be written", path=path)
     if batch.records is None:
@@ -235,17 +241,17 @@ def _encode_record(record: Record, timestamp_delta: int, base_offset: int, index
         b"\0",
         write_varlong(timestamp_delta),
         write_varint(offset_delta),
-        _varint_sized(record.key),
-        _varint_sized(record.value),
+        _encode_varint_sized(record.key),
+        _encode_varint_sized(record.value),
         write_varint(len(record.headers)),
     ]
     for key, value in record.headers:
-        parts += (_varint_sized(key.encode("utf-8", "surrogateescape")), _varint_sized(value))
+        parts += (_encode_varint_sized(key.encode("utf-8", "surrogateescape")), _encode_varint_sized(value))
     body = b"".join(parts)
     return write_varint(len(body)) + body
 
 
-def _varint_sized(data: bytes | None) -> bytes:
+def _encode_varint_sized(data: bytes | None) -> bytes:
     return _NULL_VARINT if data is None else write_varint(len(data)) + data
 
 
@@ -281,13 +287,13 @@ _HEADER: Final = frozenset({"key", "value"})
 
 def records_from_json(batches: list[Any], path: str) -> bytes:
     """The bytes of a records field from its JSON form. Raises EncodeError, whose path begins with the batch's."""
-    return b"".join(_encode_from_json(batch, f"{path}[{index}]") for index, batch in enumerate(batches))
+    return b"".join(_encode_batch_from_json(batch, f"{path}[{index}]") for index, batch in enumerate(batches))
 
 
 def batch_from_json(value: object, path: str) -> Batch:
     """One batch with its records from its JSON form; fields left out follow from the records. Raises EncodeError."""
-    fields = _rename_fields(value, _BATCH, "a batch", path)
-    _check_whole(fields, path)
+    fields = _fields_by_snake_case_name(value, _BATCH, "a batch", path)
+    _check_batch_is_whole(fields, path)
     known: dict[str, Any] = {}
     for name, inner in fields.items():
         if inner is None:
@@ -303,11 +309,11 @@ def batch_from_json(value: object, path: str) -> Batch:
         magic = MAGIC_MAX
     if not isinstance(magic, int) or isinstance(magic, bool) or not 0 <= magic <= MAGIC_MAX:
         raise EncodeError(f"0, 1 or 2, not {quote_json(magic)}", path=f"{path}.magic")
-    records = list(_read_records(fields["records"], known.get("base_offset", 0), f"{path}.records"))
+    records = list(_records_from_json(fields["records"], known.get("base_offset", 0), f"{path}.records"))
     return Batch(magic=magic, records=records, **known)
 
 
-def _encode_from_json(value: object, path: str) -> bytes:
+def _encode_batch_from_json(value: object, path: str) -> bytes:
 
     batch = batch_from_json(value, path)
     try:
@@ -317,71 +323,80 @@ def _encode_from_json(value: object, path: str) -> bytes:
         raise EncodeError(failure.text, path=path + failure.path.removeprefix("[0]")) from None
 
 
-def _check_whole(fields: Mapping[str, Any], path: str) -> None:
-    error = fields.get("error")
+def _check_batch_is_whole(batch_json: Mapping[str, Any], path: str) -> None:
+    error = batch_json.get("error")
     if error is not None:
         reason = error.get("reason") if isinstance(error, Mapping) else error
         raise EncodeError(
             f"a batch that could not be read ({quote_json(reason)}) cannot be encoded", path=f"{path}.error"
         )
-    if fields.get("truncated"):
+    if batch_json.get("truncated"):
         raise EncodeError("a batch that was cut off cannot be encoded", path=f"{path}.truncated")
-    if fields.get("records_cut"):
-        text = f"{quote_json(fields['records_cut'])} records were left out by a limit; the batch cannot be encoded"
+    if batch_json.get("records_cut"):
+        text = f"{quote_json(batch_json['records_cut'])} records were left out by a limit; the batch cannot be encoded"
         raise EncodeError(text, path=f"{path}.records_cut")
-    if fields.get("records") is None:
+    if batch_json.get("records") is None:
         raise EncodeError("a batch without its records cannot be encoded; --records keeps them", path=f"{path}.records")
 
 
-def _read_records(value: object, base: int, path: str) -> Iterator[Record]:
-    if not isinstance(value, list | tuple):
-        raise EncodeError(f"an array of records expected, not {quote_json(value)}", path=path)
-    for element, offset, place in zip(value, count(base), (f"{path}[{n}]" for n in count()), strict=False):
-        fields = _rename_fields(element, _RECORD, "a record", place)
+def _records_from_json(records_json: object, base_offset: int, path: str) -> Iterator[Record]:
+    if not isinstance(records_json, list | tuple):
+        raise EncodeError(f"an array of records expected, not {quote_json(records_json)}", path=path)
+    for element, offset, place in zip(
+        records_json, count(base_offset), (f"{path}[{n}]" for n in count()), strict=False
+    ):
+        fields = _fields_by_snake_case_name(element, _RECORD, "a record", place)
         stated, timestamp = fields.get("offset"), fields.get("timestamp")
         headers = fields.get("headers")
         yield Record(
-            offset if stated is None else _read_int64(stated, f"{place}.offset"),
-            None if timestamp is None else _read_int64(timestamp, f"{place}.timestamp"),
-            _read_data(fields.get("key"), f"{place}.key"),
-            _read_data(fields.get("value"), f"{place}.value"),
-            () if headers is None else tuple(_read_headers(headers, f"{place}.headers")),
+            offset if stated is None else _int64_from_json(stated, f"{place}.offset"),
+            None if timestamp is None else _int64_from_json(timestamp, f"{place}.timestamp"),
+            _bytes_or_structure_from_json(fields.get("key"), f"{place}.key"),
+            _bytes_or_structure_from_json(fields.get("value"), f"{place}.value"),
+            () if headers is None else tuple(_record_headers_from_json(headers, f"{place}.headers")),
         )
 
 
-def _read_headers(value: object, path: str) -> Iterator[Header]:
-    if not isinstance(value, list | tuple):
-        raise EncodeError(f"an array of headers expected, not {quote_json(value)}", path=path)
-    for index, element in enumerate(value):
+def _record_headers_from_json(headers_json: object, path: str) -> Iterator[Header]:
+    if not isinstance(headers_json, list | tuple):
+        raise EncodeError(f"an array of headers expected, not {quote_json(headers_json)}", path=path)
+    for index, element in enumerate(headers_json):
         place = f"{path}[{index}]"
-        fields = _rename_fields(element, _HEADER, "a header", place)
-        yield text_from_json(fields.get("key"), f"{place}.key"), _read_data(fields.get("value"), f"{place}.value")
+        fields = _fields_by_snake_case_name(element, _HEADER, "a header", place)
+        yield (
+            text_from_json(fields.get("key"), f"{place}.key"),
+            _bytes_or_structure_from_json(fields.get("value"), f"{place}.value"),
+        )
 
 
-def _rename_fields(value: object, names: frozenset[str], what: str, path: str) -> dict[str, Any]:
+def _fields_by_snake_case_name(
+    json_object: object, known_names: frozenset[str], what: str, path: str
+) -> dict[str, Any]:
     """The fields of an object under their snake_case names; camelCase is accepted. Raises EncodeError."""
-    if not isinstance(value, Mapping):
-        raise EncodeError(f"{what} (an object) expected, not {quote_json(value)}", path=path)
-    known = {name.replace("_", ""): name for name in names}
+    if not isinstance(json_object, Mapping):
+        raise EncodeError(f"{what} (an object) expected, not {quote_json(json_object)}", path=path)
+    known = {name.replace("_", ""): name for name in known_names}
     out: dict[str, Any] = {}
-    for name, inner in value.items():
-        found = name if name in names else known.get(str(name).replace("_", "").lower())
+    for name, inner in json_object.items():
+        found = name if name in known_names else known.get(str(name).replace("_", "").lower())
         if found is None or found in out:
             problem = (
-                "the same field twice" if found else f"{what} has no such field; there are {', '.join(sorted(names))}"
+                "the same field twice"
+                if found
+                else f"{what} has no such field; there are {', '.join(sorted(known_names))}"
             )
             raise EncodeError(problem, path=f"{path}.{name}")
         out[found] = inner
     return out
 
 
-def _read_int64(value: object, path: str) -> int:
+def _int64_from_json(value: object, path: str) -> int:
     number = leaf_from_json("int64", value, path)
     assert isinstance(number, int)
     return number
 
 
-def _read_data(value: object, path: str) -> bytes | None:
+def _bytes_or_structure_from_json(value: object, path: str) -> bytes | None:
     if isinstance(value, dict) and "$type" in value:
         from decoders.embedded import embedded_from_json  # only records of internal topics need it
 

@@ -44,9 +44,9 @@ def check_message(plan: Plan, data: bytes, at: int, end: int) -> int:
 
 
 class Spent(Protocol):
-    """The budget that hooks spend; `state` is set back before the same elements are read again."""
+    """The budget that hooks spend; `remaining` is set back before the same elements are read again."""
 
-    state: Any
+    remaining: Any
 
 
 class BodyReader:
@@ -169,8 +169,8 @@ class DeferredArray(DeferredList):
         budget = self._reader.budget
         if budget is not None:
             if self._began is None:
-                self._began = budget.state
-            budget.state = self._began
+                self._began = budget.remaining
+            budget.remaining = self._began
         if field.plan is not None:
             yield from self._structs(field.plan)
         elif field.kind in FIXED:

@@ -22,7 +22,7 @@ from decoders.embedded import TOPICS, record_structures
 from decoders.errors import DecodeError, Malformed
 from decoders.limits import BATCH_INFLATED_MAX
 from decoders.records.codecs import CODEC_MASK, inflate
-from decoders.records.json_form import control_structures
+from decoders.records.json_form import control_record_structures
 from decoders.records.model import CONTROL, CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
 from decoders.scrubbing.exact_size import compress_to
 from decoders.scrubbing.names import FILLER
@@ -210,7 +210,7 @@ class _Batches:
         """Replace the names in the structures of key and value; overwrite a key or value that is no structure."""
         texts = data[slice(*key)], data[slice(*value)]
         found: tuple[str | None, str | None] = (
-            control_structures(texts[0])
+            control_record_structures(texts[0])
             if control
             else record_structures(self._topic or "", texts[0] or None, texts[1] or None)
         )

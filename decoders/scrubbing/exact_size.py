@@ -18,7 +18,7 @@ import cramjam
 import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
 import zstandard
 
-from decoders.records.codecs.lz4 import header_checksum
+from decoders.records.codecs.lz4 import compute_descriptor_checksum
 
 __all__ = ["Variants", "compress_to"]
 
@@ -149,7 +149,7 @@ def _lz4_forms(magic: int, size: int) -> Iterator[Form]:
             if magic:
                 return made
             at = 14 if sized else 6
-            return made[:at] + bytes((header_checksum(made[:at]),)) + made[at + 1 :]
+            return made[:at] + bytes((compute_descriptor_checksum(made[:at]),)) + made[at + 1 :]
 
         yield form
 

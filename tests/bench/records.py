@@ -16,8 +16,11 @@ from typing import Final
 
 from kio.records.readers import read_batch
 
-from decoders.records import Batch, Record, batches_json, decode_records, encode_batch, summarize
 from decoders.records.codecs import NAMES
+from decoders.records.model import Batch, Record
+from decoders.records.read import batches_json, decode_records
+from decoders.records.summary import summarize_records
+from decoders.records.write import encode_batch
 from tests.records.others import MemoryRecords
 
 COUNT: Final = 500
@@ -112,7 +115,7 @@ def main() -> None:
         print(verdict(peer, each))
     many = encode_batch([Record(0, 0, b"key", b"v" * 100)]) * 1000
     readers: list[Callable[[], object]] = [
-        partial(summarize, many),
+        partial(summarize_records, many),
         partial(batches_json, many),
         partial(batches_json, many, records=True),
     ]

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from decoders import Record
-from decoders.records import Batch, batches_json, encode_batch
+from decoders.records.model import Batch
+from decoders.records.read import batches_json
+from decoders.records.write import encode_batch
 from kwcli.output.body import BodyPrinter, format_timestamp_field
 from kwcli.output.short_texts import PLAIN, cell_width
 

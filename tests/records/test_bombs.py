@@ -15,7 +15,7 @@ import pytest
 from decoders.frames.header_checks import FITS, NO, request_verdict
 from decoders.limits import CELL_MAX
 from decoders.messages.guess_api import guess_request
-from decoders.records.read import first_batch, read_batches
+from decoders.records.read import read_batches, read_first_batch_header
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw
 from tests.fuzz.bombs import COMMANDS, Bomb
@@ -112,8 +112,8 @@ def test_of_a_large_request_that_is_cut_off_the_beginning_tells() -> None:
 
 def test_the_first_batch_of_many_is_read_alone() -> None:
     one = batch(count=0, last_delta=0)
-    assert first_batch(one * 1000) == read_batches(one, records=False)[0]
-    assert first_batch(b"\0") == read_batches(b"\0", records=False)[0]
+    assert read_first_batch_header(one * 1000) == read_batches(one, records=False)[0]
+    assert read_first_batch_header(b"\0") == read_batches(b"\0", records=False)[0]
 
 
 @pytest.mark.long

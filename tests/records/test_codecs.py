@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
 from decoders.limits import MIB
 from decoders.records.codecs import CODEC_NAMES, NAMES, deflate, inflate, zstd
-from decoders.records.codecs.lz4 import header_checksum
+from decoders.records.codecs.lz4 import compute_descriptor_checksum
 
 CODECS = NAMES[1:]
 TEXT = b'{"name":"value","list":[1,2,3]}' * 40
@@ -69,7 +69,7 @@ def lz4_frame(data: bytes, **options: object) -> bytes:
 
 def spoil_header(frame: bytes) -> bytes:
     """A frame without content size, with the header checksum as Kafka wrote it in magic 0: over the magic as well."""
-    broken = header_checksum(frame[:6])
+    broken = compute_descriptor_checksum(frame[:6])
     assert broken != frame[6]
     return frame[:6] + bytes([broken]) + frame[7:]
 
@@ -179,7 +179,7 @@ def test_lz4_header_checksum_agrees_with_the_library(options: dict[str, object])
     for size in (0, 1, 77, 1 << 17):
         frame = lz4_frame(bytes(size), **options)
         end = 14 if frame[4] & 8 else 6
-        assert header_checksum(frame[4:end]) == frame[end]
+        assert compute_descriptor_checksum(frame[4:end]) == frame[end]
 
 
 def snappy_claim(size: int) -> bytes:
@@ -223,7 +223,7 @@ def lz4_claim() -> bytes:
     """A frame of one small block that claims 4 GB of contents."""
     descriptor = bytes([0x68, 0x40]) + struct.pack("<Q", 1 << 32)
     block: bytes = lz4.block.compress(b"abc" * 100, store_size=False)
-    frame = b"\x04\x22\x4d\x18" + descriptor + bytes([header_checksum(descriptor)])
+    frame = b"\x04\x22\x4d\x18" + descriptor + bytes([compute_descriptor_checksum(descriptor)])
     return frame + struct.pack("<I", len(block)) + block + bytes(4)
 
 

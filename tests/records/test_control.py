@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 
 from decoders import Record, decode_records, encode_embedded
-from decoders.records import batches_json, holds_secret, records_json
-from decoders.records.json_form import TYPES
+from decoders.records.json_form import TYPES, metadata_record_holds_secret, records_json
+from decoders.records.read import batches_json
 from tests.records.making import batch, record
 
 CONTROL = 0x20
@@ -116,8 +116,8 @@ def config(name: bytes) -> bytes:
     ],
 )
 def test_secrets_of_the_metadata_topic(value: bytes, secret: bool) -> None:
-    assert holds_secret(value) == secret
-    shown = records_json(iter([Record(0, 0, None, value)]), holds_secret)
+    assert metadata_record_holds_secret(value) == secret
+    shown = records_json(iter([Record(0, 0, None, value)]), metadata_record_holds_secret)
     found = shown[0]["value"]
     if secret and isinstance(found, dict) and "$type" in found:  # the rest of it may be shown
         assert found["value"] == {"redacted": 2}
@@ -126,4 +126,4 @@ def test_secrets_of_the_metadata_topic(value: bytes, secret: bool) -> None:
 
 
 def test_null_is_no_secret() -> None:
-    assert records_json(iter([Record(0, 0, None, None)]), holds_secret)[0]["value"] is None
+    assert records_json(iter([Record(0, 0, None, None)]), metadata_record_holds_secret)[0]["value"] is None

@@ -12,10 +12,10 @@ import pytest
 from decoders import limits
 from decoders.errors import DecodeError
 from decoders.messages.body_json import Options, hooks_of, table
-from decoders.records import Batch, Budget, Record, batches_json, encode_batch
 from decoders.records.codecs import NAMES, deflate
-from decoders.records.read import DeferredBatches, deferrable_batches
-from decoders.records.write import encode_message_set
+from decoders.records.model import Batch, Budget, Record
+from decoders.records.read import DeferredBatches, batches_json, batches_json_or_deferred
+from decoders.records.write import encode_batch, encode_message_set
 from decoders.schema import large_body
 from decoders.schema.codec import decode_partial
 from decoders.schema.json_form import json_bytes
@@ -36,7 +36,7 @@ def both(data: bytes, **limits: int) -> tuple[Any, Any]:
     """The batches as values, and as decoded while they are written (twice, with equal results)."""
     budget = Budget(**limits)
     budget.held = NOTHING_HELD
-    found = deferrable_batches(data, budget, records=True)
+    found = batches_json_or_deferred(data, budget, records=True)
     assert isinstance(found, DeferredBatches)
     once = b"".join(json_pieces(found))
     assert b"".join(json_pieces(found)) == once
@@ -101,7 +101,7 @@ def test_nothing_refers_to_itself(magic: int) -> None:
         for _ in range(50):
             budget = Budget()
             budget.held = NOTHING_HELD
-            assert len(b"".join(json_pieces(deferrable_batches(data, budget, records=True)))) > 80_000
+            assert len(b"".join(json_pieces(batches_json_or_deferred(data, budget, records=True)))) > 80_000
         assert len(gc.get_objects()) - before < 50
     finally:
         gc.enable()

@@ -14,9 +14,13 @@ from hypothesis import strategies as st
 
 from decoders import Batch, DecodeError, decode_records
 from decoders.limits import BATCH_INFLATED_MAX, MIB
-from decoders.records import Budget, Record, batch_json, batches_json, encode_batch, read_batches, summarize
 from decoders.records.codecs import NAMES, deflate
-from decoders.records.read_rows_v2 import fast_rows, plain_rows, wide_rows
+from decoders.records.json_form import batch_json
+from decoders.records.model import Budget, Record
+from decoders.records.read import batches_json, read_batches
+from decoders.records.read_rows_v2 import read_rows_checked, read_rows_fast, read_rows_of_any_width
+from decoders.records.summary import summarize_records
+from decoders.records.write import encode_batch
 from decoders.wire.readable_text import in_bytes
 from tests.records.making import batch, message, record, varint
 from tests.records.test_codecs import BOMBS, lz4_claim
@@ -48,7 +52,7 @@ def check(data: bytes) -> list[Batch]:
     for with_records, head in zip(shown, without, strict=True):
         kept = {key: value for key, value in with_records.items() if key not in ("records", "records_cut")}
         assert kept == head or "error" in kept
-    summary = summarize(data)
+    summary = summarize_records(data)
     assert summary.size == len(data)
     assert summary.truncated == any(each.truncated for each in found)
     assert summary.records == sum(max(each.record_count or 0, 0) for each in found if not each.truncated)
@@ -58,7 +62,7 @@ def check(data: bytes) -> list[Batch]:
 def by_the_plain_reader(payload: bytes, count: int) -> tuple[list[Record], tuple[str, str] | None]:
     out: list[Record] = []
     try:
-        for row in plain_rows(payload, 0, len(payload), count, 0, 1000, Budget()):
+        for row in read_rows_checked(payload, 0, len(payload), count, 0, 1000, Budget()):
             out.append(Record(*row))
     except DecodeError as failure:
         return out, (failure.reason, failure.text)
@@ -70,9 +74,9 @@ def test_the_fast_reader_takes_every_usual_batch(made: list[Record]) -> None:
     payload = encode_batch(made)[61:]
     base, first = (made[0][0], made[0][1] or 0) if made else (0, 0)
     arguments = 0, len(payload), len(made), base, first
-    quick = [Record(*row) for row in fast_rows(payload, *arguments, Budget())]
-    wide = [Record(*row) for row in wide_rows(payload, *arguments, Budget())]
-    slow = [Record(*row) for row in plain_rows(payload, *arguments, Budget())]
+    quick = [Record(*row) for row in read_rows_fast(payload, *arguments, Budget())]
+    wide = [Record(*row) for row in read_rows_of_any_width(payload, *arguments, Budget())]
+    slow = [Record(*row) for row in read_rows_checked(payload, *arguments, Budget())]
     assert quick == wide == slow == made
 
 
@@ -238,5 +242,5 @@ def test_time_is_bounded(make: Callable[[], bytes]) -> None:
     data = make()
     began = time.process_time()
     decode_records(data)
-    summarize(data)
+    summarize_records(data)
     assert time.process_time() - began < 20  # about one is usual; non-linear work takes minutes

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders import Batch, EncodeError, Record, decode_records
-from decoders.records import Budget, batches_json, encode_batch, read_batches, read_sole_batch, summarize
 from decoders.records.codecs import NAMES, deflate
-from decoders.records.read import deferrable_batches
-from decoders.records.summary import summarize_json
-from decoders.records.write import records_from_json
+from decoders.records.model import Budget
+from decoders.records.read import batches_json, batches_json_or_deferred, read_batches
+from decoders.records.summary import summarize_batches_json, summarize_records, summarize_sole_batch
+from decoders.records.write import encode_batch, records_from_json
 from tests.records.making import batch, record, varint
 from tests.records.others import AioBuilder, DefaultRecordBatchBuilder
 
@@ -278,12 +278,12 @@ def test_a_bad_checksum() -> None:
 def test_records_of_a_bad_checksum_count_nowhere() -> None:
     spoilt = HEX[:-1] + bytes([HEX[-1] ^ 1])
     data = spoilt + HEX
-    assert summarize(data).records == 4
-    counted = summarize(data, checked=True)
+    assert summarize_records(data).records == 4
+    counted = summarize_records(data, verify_checksums=True)
     assert (counted.batches, counted.records, counted.size) == (2, 2, len(data))
-    assert read_sole_batch(spoilt, 0, len(spoilt)) == (2, "none")
-    assert read_sole_batch(spoilt, 0, len(spoilt), checked=True) is None
-    of_json = summarize_json(batches_json(data) or [], checked=True)
+    assert summarize_sole_batch(spoilt, 0, len(spoilt)) == (2, "none")
+    assert summarize_sole_batch(spoilt, 0, len(spoilt), verify_checksum=True) is None
+    of_json = summarize_batches_json(batches_json(data) or [], verify_checksums=True)
     assert (of_json.batches, of_json.records) == (2, 2)
 
 
@@ -294,7 +294,7 @@ def test_a_spoilt_batch_gives_what_it_gives_piece_by_piece_too(place: int, bits:
     (whole,) = batches_json(bytes(data), records=True) or []
     budget = Budget()
     budget.held = 0  # so that records are decoded as they are written
-    (piece,) = deferrable_batches(bytes(data), budget, records=True) or []
+    (piece,) = batches_json_or_deferred(bytes(data), budget, records=True) or []
     assert whole["crc"] == piece["crc"] == "bad"
     assert [*whole["records"]] == [*piece["records"]]
     assert whole["error"] == piece["error"]

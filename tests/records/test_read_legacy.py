@@ -12,9 +12,11 @@ import pytest
 
 from decoders import Batch, Record, decode_records
 from decoders.limits import RECORD_NESTING_MAX
-from decoders.records import Budget, batch_json, batches_json, read_batches
 from decoders.records.codecs import NAMES, deflate
-from decoders.records.codecs.lz4 import header_checksum
+from decoders.records.codecs.lz4 import compute_descriptor_checksum
+from decoders.records.json_form import batch_json
+from decoders.records.model import Budget
+from decoders.records.read import batches_json, read_batches
 from tests.records.making import batch, message, record
 from tests.records.others import AioLegacyBuilder, LegacyRecordBatchBuilder
 
@@ -132,7 +134,7 @@ def test_append_time_of_the_wrapper_is_every_message_s_time() -> None:
 @pytest.mark.parametrize("magic", [0, 1])
 def test_lz4_with_the_wrong_header_checksum(magic: int) -> None:
     frame = lz4.frame.compress(message(magic, 0, b"a"), store_size=False)
-    broken = frame[:6] + bytes([header_checksum(frame[:6])]) + frame[7:]
+    broken = frame[:6] + bytes([compute_descriptor_checksum(frame[:6])]) + frame[7:]
     assert broken != frame
     (found,) = decode_records(message(magic, 0, broken, attributes=3))
     assert [row.value for row in rows(found)] == [b"a"]

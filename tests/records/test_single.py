@@ -5,9 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoders.records import Batch, Budget, Record, batches_json, encode_batch
 from decoders.records.json_form import records_json
-from decoders.records.read import _batch_dicts, single_json
+from decoders.records.model import Batch, Budget, Record
+from decoders.records.read import batches_json, read_batches_as_fields, single_record_batch_json
+from decoders.records.write import encode_batch
 
 CONTENTS = st.none() | st.binary(max_size=5) | st.integers(0, 20_000).map(bytes)
 RECORDS = st.builds(
@@ -22,13 +23,13 @@ RECORDS = st.builds(
 
 
 def general(data: bytes) -> list[dict[str, object]]:
-    return list(_batch_dicts(data, Budget(), records_json))
+    return list(read_batches_as_fields(data, Budget(), records_json))
 
 
 @given(RECORDS)
 def test_both_ways_agree(record: Record) -> None:
     data = encode_batch([record])
-    short = single_json(data)
+    short = single_record_batch_json(data)
     assert short == general(data) or (short is None and (record.headers or sum(map(len, _held(record))) > 8000))
 
 
@@ -43,7 +44,7 @@ def test_damage_is_left_to_the_general_way(record: Record, draw: st.DataObject) 
         data[draw.draw(st.integers(0, len(data) - 1))] = draw.draw(st.integers(0, 255))
     cut = bytes(data[: draw.draw(st.integers(0, len(data)))])
     for damaged in (bytes(data), cut):
-        short = single_json(damaged)
+        short = single_record_batch_json(damaged)
         assert short is None or short == general(damaged)
 
 
@@ -58,7 +59,7 @@ def test_every_other_shape_is_left_to_the_general_way() -> None:
         encode_batch([record], Batch(base_offset=5)),
         encode_batch([record]) * 2,
     ):
-        assert single_json(data) is None
+        assert single_record_batch_json(data) is None
 
 
 def test_the_budget_counts() -> None:

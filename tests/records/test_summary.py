@@ -6,10 +6,9 @@ import random
 
 import pytest
 
-from decoders.records import RecordsSummary, summarize
 from decoders.records.codecs import deflate
 from decoders.records.read import batches_json
-from decoders.records.summary import summarize_json
+from decoders.records.summary import RecordsSummary, summarize_batches_json, summarize_records
 from tests.records.making import batch, message, record
 from tests.records.test_read_batch_v2 import HEX
 
@@ -37,8 +36,8 @@ OLD = message(0, 59, b"v")
     ],
 )
 def test_rows(data: bytes, expected: RecordsSummary) -> None:
-    assert summarize(data) == expected
-    assert summarize(b"before" + data + HEX, 6, len(data)) == expected
+    assert summarize_records(data) == expected
+    assert summarize_records(b"before" + data + HEX, 6, len(data)) == expected
 
 
 @pytest.mark.one_in(5)
@@ -54,8 +53,8 @@ def test_it_says_what_the_batches_say_when_they_are_read(seed: int) -> None:
         for _ in range(rng.choice((0, 0, 1, 3))):
             data[rng.randrange(len(data))] = rng.randrange(256)
         data = data[: rng.choice((len(data), rng.randrange(len(data) + 1)))]
-        read = summarize_json(batches_json(bytes(data)) or [])
-        found = summarize(bytes(data))
+        read = summarize_batches_json(batches_json(bytes(data)) or [])
+        found = summarize_records(bytes(data))
         if found.records == read.records:
             assert found == read
         else:

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders import Batch, EncodeError, Record, decode_records, encode_records
-from decoders.records import encode_batch
 from decoders.records.codecs import NAMES, deflate
-from decoders.records.codecs.lz4 import header_checksum
+from decoders.records.codecs.lz4 import compute_descriptor_checksum
+from decoders.records.write import encode_batch
 from tests.records.making import message
 from tests.records.others import AioMemoryRecords, MemoryRecords
 
@@ -101,7 +101,7 @@ def test_lz4_of_magic_0_has_the_checksum_that_old_readers_want() -> None:
     for magic in (0, 1):
         data = encode_batch([Record(0, None, None, b"v" * 500)], Batch(magic=magic, codec="lz4"))
         at = data.index(b"\x04\x22\x4d\x18")
-        assert data[at + 6] == header_checksum(data[at : at + 6] if magic == 0 else data[at + 4 : at + 6])
+        assert data[at + 6] == compute_descriptor_checksum(data[at : at + 6] if magic == 0 else data[at + 4 : at + 6])
         frames.append(data[at + 6])
     assert frames[0] != frames[1]
 

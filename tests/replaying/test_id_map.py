@@ -22,8 +22,8 @@ from decoders.protocol_facts.keys import (
     PRODUCE,
     SYNC_GROUP,
 )
-from decoders.records import Record, decode_records
-from decoders.records.model import Batch
+from decoders.records.model import Batch, Record
+from decoders.records.read import decode_records
 from decoders.records.write import encode_batch
 from decoders.replaying.id_map import AnsweringNodes, IdMap, NameMap, NotReplayable, match_nodes
 from decoders.replaying.version_conversion import convert_request, nearest_version

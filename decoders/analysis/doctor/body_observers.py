@@ -23,7 +23,7 @@ from decoders.protocol_facts.keys import (
     SASL_HANDSHAKE,
     SYNC_GROUP,
 )
-from decoders.records.summary import batch_heads
+from decoders.records.summary import read_batch_heads
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.observations import Observations
@@ -93,7 +93,7 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
             size = batches = records = plain = 0
             number = part.get(_PRODUCED.number)
             code = max(refused.get((topic, number), (0,))) if refused else 0
-            for head in batch_heads(part.get(_PRODUCED.records), raw):
+            for head in read_batch_heads(part.get(_PRODUCED.records), raw):
                 size += head.size
                 batches += 1
                 records += head.records
@@ -125,7 +125,7 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
 def observe_unanswered_produce(seen: Observations, exchange: Exchange, client: str) -> None:
     """Count the batches of a Produce without an answer: they may come again."""
     for element, part in partitions_in(exchange.view(_PRODUCED.side), _PRODUCED):
-        for head in batch_heads(part.get(_PRODUCED.records), exchange.request_raw):
+        for head in read_batch_heads(part.get(_PRODUCED.records), exchange.request_raw):
             topic, number = topic_of(exchange, element), part.get(_PRODUCED.number)
             seen.sent.add_try(head, exchange, client, topic, number, None)
 
@@ -158,7 +158,7 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
         for part in structs(element, _FETCHED.partitions):
             number, newest = part.get(_FETCHED.number), part.get(_FETCHED.watermark)
             position = asked = positions.get((topic, number))
-            for head in batch_heads(part.get(_FETCHED.records), raw):
+            for head in read_batch_heads(part.get(_FETCHED.records), raw):
                 found = True
                 position = head.last_offset + 1
                 if head.magic < 2:

@@ -39,7 +39,7 @@ from decoders.protocol_facts.keys import (
     SHARE_ACKNOWLEDGE,
     SHARE_FETCH,
 )
-from decoders.records.summary import batch_heads
+from decoders.records.summary import read_batch_heads
 from decoders.wire.state_serialization import fields, pack, unpack
 
 if TYPE_CHECKING:
@@ -409,7 +409,7 @@ class GroupOffsets:
         counts: dict[tuple[str | None, Any], int] = {}
         asked, answered = TOPIC_ARRAYS[PRODUCE]
         for element, part in partitions_in(exchange.view(asked.side), asked):
-            heads = batch_heads(part.get(asked.records), exchange.request_raw)
+            heads = read_batch_heads(part.get(asked.records), exchange.request_raw)
             place = topic_of(exchange, element), part.get(asked.number)
             counts[place] = sum(head.last_offset - head.base_offset + 1 for head in heads)
         time_ns = exchange.response_ns or exchange.time_ns
@@ -446,7 +446,9 @@ class GroupOffsets:
                 self.end(topic, number).add_reported((time_ns, newest))
                 if not follows:
                     position = asked.get((topic, number))
-                    self._read(exchange, (topic, number), position, batch_heads(part.get(given.records), raw), newest)
+                    self._read(
+                        exchange, (topic, number), position, read_batch_heads(part.get(given.records), raw), newest
+                    )
 
     def _read(
         self,

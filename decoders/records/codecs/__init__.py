@@ -32,22 +32,22 @@ CODEC_NAMES: Final = (*NAMES, *(f"UNKNOWN({number})" for number in range(len(NAM
 
 
 @cache
-def codec(number: int) -> Codec:
+def find_codec(codec_number: int) -> Codec:
     """The codec with a number (not 0). Raises Malformed for a number that Kafka does not have."""
-    if not 0 < number < len(NAMES):
-        raise Malformed(f"no compression has the number {number}")
-    module = import_module(f"{__name__}.{NAMES[number]}")
+    if not 0 < codec_number < len(NAMES):
+        raise Malformed(f"no compression has the number {codec_number}")
+    module = import_module(f"{__name__}.{NAMES[codec_number]}")
     return Codec(module.inflate, module.deflate)
 
 
-def inflate(number: int, data: memoryview, cap: int, magic: int) -> bytes:
-    """Decompress the records of a batch (or message) of format `magic` to at most `cap` bytes. Raises DecodeError."""
-    return codec(number).inflate(data, cap, magic)
+def inflate(codec_number: int, packed: memoryview, size_max: int, magic: int) -> bytes:
+    """The plain records of a batch (or message) of format `magic`, at most `size_max` bytes. Raises DecodeError."""
+    return find_codec(codec_number).inflate(packed, size_max, magic)
 
 
-def deflate(name: str, data: bytes, magic: int = 2) -> bytes:
+def deflate(codec_name: str, plain: bytes, magic: int = 2) -> bytes:
     """Compress with the codec of a name, which may be `none`, for format `magic`. Raises EncodeError if unknown."""
-    number = NUMBERS.get(name)
+    number = NUMBERS.get(codec_name)
     if number is None:
-        raise EncodeError(f"no compression is called {name!r}; there are {', '.join(NAMES)}", path="codec")
-    return codec(number).deflate(data, magic) if number else data
+        raise EncodeError(f"no compression is called {codec_name!r}; there are {', '.join(NAMES)}", path="codec")
+    return find_codec(number).deflate(plain, magic) if number else plain

@@ -14,15 +14,15 @@ _HEAD: Final = b"\x1f\x8b"
 _STEP: Final = 1024
 
 
-def inflate(data: memoryview, cap: int, magic: int) -> bytes:  # noqa: ARG001 - one signature for all codecs
-    """The contents of all members of `data`, at most `cap` bytes together."""
+def inflate(packed: memoryview, size_max: int, magic: int) -> bytes:  # noqa: ARG001 - one signature for all codecs
+    """The contents of all members of `packed`, at most `size_max` bytes together."""
     out: list[bytes] = []
-    at, left, step = 0, cap, len(data)
+    at, left, step = 0, size_max, len(packed)
     for _ in range(BLOCKS_MAX):
         member = zlib.decompressobj(_WINDOW)
         start = at
         while not member.eof:
-            piece = data[at : at + step]
+            piece = packed[at : at + step]
             if not piece:
                 raise Truncated("the gzip data ends inside a member", offset=start)
             try:
@@ -31,17 +31,17 @@ def inflate(data: memoryview, cap: int, magic: int) -> bytes:  # noqa: ARG001 - 
                 raise Malformed(f"no gzip: {failure}", offset=start) from None
             left -= len(block)
             if left < 0:
-                raise LimitExceeded(f"gzip: more than {cap} bytes come out", offset=start)
+                raise LimitExceeded(f"gzip: more than {size_max} bytes come out", offset=start)
             out.append(block)
             at += len(piece) - len(member.unused_data)
             step *= 2
-        if bytes(data[at : at + 2]) != _HEAD:
+        if bytes(packed[at : at + 2]) != _HEAD:
             return out[0] if len(out) == 1 else b"".join(out)
         step = _STEP
     raise LimitExceeded(f"gzip: more than {BLOCKS_MAX} members", offset=at)
 
 
-def deflate(data: bytes, magic: int) -> bytes:  # noqa: ARG001 - one signature for all codecs
-    """`data` compressed as one member without name and time."""
+def deflate(plain: bytes, magic: int) -> bytes:  # noqa: ARG001 - one signature for all codecs
+    """`plain` compressed as one member without name and time."""
     member = zlib.compressobj(wbits=_WINDOW)
-    return member.compress(data) + member.flush()
+    return member.compress(plain) + member.flush()

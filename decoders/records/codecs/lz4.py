@@ -36,28 +36,28 @@ class _Lz4Frame(NamedTuple):
     bound: int
 
 
-def inflate(data: memoryview, cap: int, magic: int) -> bytes:
-    """The contents of all frames of `data`, at most `cap` bytes together."""
+def inflate(packed: memoryview, size_max: int, magic: int) -> bytes:
+    """The contents of all frames of `packed`, at most `size_max` bytes together."""
     out: list[bytes] = []
-    at, left, size = 0, cap, len(data)
-    if size and bytes(data[:4]) != _MAGIC:
+    at, left, size = 0, size_max, len(packed)
+    if size and bytes(packed[:4]) != _MAGIC:
         raise Malformed("no LZ4 frame begins here")
     for _ in range(BLOCKS_MAX):
-        if bytes(data[at : at + 4]) != _MAGIC:
+        if bytes(packed[at : at + 4]) != _MAGIC:
             return out[0] if len(out) == 1 else b"".join(out)
-        frame = _walk(data, at, size)
-        head: bytes | memoryview = data[at : frame.body]
+        frame = _measure_frame(packed, at, size)
+        head: bytes | memoryview = packed[at : frame.body]
         if magic < 2:
-            head = bytes(head[:-1]) + bytes((header_checksum(bytes(head[4:-1])),))
+            head = bytes(head[:-1]) + bytes((compute_descriptor_checksum(bytes(head[4:-1])),))
         reader = lz4.frame.LZ4FrameDecompressor()
         try:
             reader.decompress(head)
-            block = reader.decompress(data[frame.body : frame.end], max_length=min(frame.bound, left) + 1)
+            block = reader.decompress(packed[frame.body : frame.end], max_length=min(frame.bound, left) + 1)
         except RuntimeError as failure:
             raise Malformed(f"no LZ4 frame: {failure}", offset=at) from None
         left -= len(block)
         if left < 0:
-            raise LimitExceeded(f"LZ4: more than {cap} bytes come out", offset=at)
+            raise LimitExceeded(f"LZ4: more than {size_max} bytes come out", offset=at)
         if not reader.eof:
             raise Malformed("the LZ4 frame does not end where its blocks do", offset=at)
         out.append(block)
@@ -65,51 +65,51 @@ def inflate(data: memoryview, cap: int, magic: int) -> bytes:
     raise LimitExceeded(f"LZ4: more than {BLOCKS_MAX} frames", offset=at)
 
 
-def _walk(data: memoryview, start: int, size: int) -> _Lz4Frame:
-    """Where the frame at `start` ends, from its block sizes alone (LZ4 frame format 1.6). Raises DecodeError."""
-    if start + 7 > size:
-        raise Truncated("the LZ4 frame ends in its header", offset=start)
-    flags = data[start + 4]
-    block_max = _BLOCK_MAX.get(data[start + 5] >> 4 & 7)
+def _measure_frame(packed: memoryview, frame_at: int, size: int) -> _Lz4Frame:
+    """Where the frame at `frame_at` ends, from its block sizes alone (LZ4 frame format 1.6). Raises DecodeError."""
+    if frame_at + 7 > size:
+        raise Truncated("the LZ4 frame ends in its header", offset=frame_at)
+    flags = packed[frame_at + 4]
+    block_max = _BLOCK_MAX.get(packed[frame_at + 5] >> 4 & 7)
     if flags >> 6 != 1 or block_max is None:
-        raise Malformed("an LZ4 frame header that cannot be", offset=start)
-    body = at = start + 7 + (8 if flags & _CONTENT_SIZE else 0) + (4 if flags & _DICTIONARY else 0)
+        raise Malformed("an LZ4 frame header that cannot be", offset=frame_at)
+    body = at = frame_at + 7 + (8 if flags & _CONTENT_SIZE else 0) + (4 if flags & _DICTIONARY else 0)
     tail = 4 if flags & _BLOCK_CHECKSUM else 0
     bound = 0
     for _ in range(BLOCKS_MAX):
         if at + 4 > size:
-            raise Truncated("the LZ4 frame ends before its end mark", offset=start)
-        count = int.from_bytes(data[at : at + 4], "little")
+            raise Truncated("the LZ4 frame ends before its end mark", offset=frame_at)
+        count = int.from_bytes(packed[at : at + 4], "little")
         at += 4
         if not count:
             at += 4 if flags & _CONTENT_CHECKSUM else 0
             if at > size:
-                raise Truncated("the LZ4 frame's checksum is cut", offset=start)
+                raise Truncated("the LZ4 frame's checksum is cut", offset=frame_at)
             return _Lz4Frame(body, at, bound)
         plain = count & _PLAIN_BLOCK
         count &= ~_PLAIN_BLOCK
         bound += min(block_max, count if plain else count * _RATIO)
         at += count + tail
-    raise LimitExceeded(f"LZ4: more than {BLOCKS_MAX} blocks", offset=start)
+    raise LimitExceeded(f"LZ4: more than {BLOCKS_MAX} blocks", offset=frame_at)
 
 
-def header_checksum(descriptor: bytes) -> int:
+def compute_descriptor_checksum(descriptor: bytes) -> int:
     """The checksum byte of a frame descriptor: the second byte of its xxHash-32 (fewer than 16 bytes, seed 0)."""
     value = _PRIME_5 + len(descriptor)
     words = len(descriptor) & ~3
     for at in range(0, words, 4):
         value = value + int.from_bytes(descriptor[at : at + 4], "little") * _PRIME_3 & _MASK
-        value = _rotate(value, 17) * _PRIME_4 & _MASK
+        value = _rotate_left_32(value, 17) * _PRIME_4 & _MASK
     for byte in descriptor[words:]:
         value = value + byte * _PRIME_5 & _MASK
-        value = _rotate(value, 11) * _PRIME_1 & _MASK
+        value = _rotate_left_32(value, 11) * _PRIME_1 & _MASK
     value = (value ^ value >> 15) * _PRIME_2 & _MASK
     value = (value ^ value >> 13) * _PRIME_3 & _MASK
     return (value ^ value >> 16) >> 8 & 0xFF
 
 
-def _rotate(value: int, bits: int) -> int:
-    return (value << bits | value >> 32 - bits) & _MASK
+def _rotate_left_32(number: int, bits: int) -> int:
+    return (number << bits | number >> 32 - bits) & _MASK
 
 
 def deflate(data: bytes, magic: int) -> bytes:
@@ -118,4 +118,6 @@ def deflate(data: bytes, magic: int) -> bytes:
     frame: bytes = lz4.frame.compress(data, block_size=block_size, block_linked=False, store_size=False)
     if magic:
         return frame
-    return frame[:_CHECKSUM_AT] + bytes((header_checksum(frame[:_CHECKSUM_AT]),)) + frame[_CHECKSUM_AT + 1 :]
+    return (
+        frame[:_CHECKSUM_AT] + bytes((compute_descriptor_checksum(frame[:_CHECKSUM_AT]),)) + frame[_CHECKSUM_AT + 1 :]
+    )

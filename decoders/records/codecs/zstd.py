@@ -40,10 +40,10 @@ class _ZstdFrame(NamedTuple):
     window: int
 
 
-def inflate(data: memoryview, cap: int, magic: int) -> bytes:  # noqa: ARG001 - one signature for all codecs
-    """The contents of all frames of `data`, at most `cap` bytes together."""
+def inflate(packed: memoryview, size_max: int, magic: int) -> bytes:  # noqa: ARG001 - one signature for all codecs
+    """The contents of all frames of `packed`, at most `size_max` bytes together."""
     out: list[bytes] = []
-    at, left, size, window = 0, cap, len(data), 0
+    at, left, size, window = 0, size_max, len(packed), 0
     try:
         reader = IDLE.pop()
     except IndexError:
@@ -53,46 +53,46 @@ def inflate(data: memoryview, cap: int, magic: int) -> bytes:  # noqa: ARG001 - 
             if window <= WINDOW_KEPT_MAX:
                 IDLE.append(reader)
             return out[0] if len(out) == 1 else b"".join(out)
-        if int.from_bytes(data[at : at + 4], "little") >> 4 == _SKIP:
-            at = _skip(data, at, size)
+        if int.from_bytes(packed[at : at + 4], "little") >> 4 == _SKIP:
+            at = _end_of_skippable_frame(packed, at, size)
             continue
-        frame = _walk(data, at, size)
+        frame = _measure_frame(packed, at, size)
         try:
-            block = reader.stream_reader(data[at : frame.end]).read(min(frame.bound, left) + 1)
+            block = reader.stream_reader(packed[at : frame.end]).read(min(frame.bound, left) + 1)
         except zstandard.ZstdError as failure:
             raise Malformed(f"no zstd: {failure}", offset=at) from None
         left -= len(block)
         if left < 0:
-            raise LimitExceeded(f"zstd: more than {cap} bytes come out", offset=at)
+            raise LimitExceeded(f"zstd: more than {size_max} bytes come out", offset=at)
         out.append(block)
         at, window = frame.end, max(window, frame.window)
     raise LimitExceeded(f"zstd: more than {BLOCKS_MAX} frames", offset=at)
 
 
-def _skip(data: memoryview, at: int, size: int) -> int:
+def _end_of_skippable_frame(data: memoryview, at: int, size: int) -> int:
     end = at + 8 + int.from_bytes(data[at + 4 : at + 8], "little")
     if at + 8 > size or end > size:
         raise Truncated("a skippable zstd frame is cut", offset=at)
     return end
 
 
-def _walk(data: memoryview, start: int, size: int) -> _ZstdFrame:
-    """Where the frame at `start` ends, from its block sizes alone. Raises DecodeError."""
-    if bytes(data[start : start + 4]) != _MAGIC[: size - start]:
-        raise Malformed("no zstd frame begins here", offset=start)
-    if start + 5 > size:
-        raise Truncated("the zstd frame ends in its header", offset=start)
-    flags = data[start + 4]
+def _measure_frame(packed: memoryview, frame_at: int, size: int) -> _ZstdFrame:
+    """Where the frame at `frame_at` ends, from its block sizes alone. Raises DecodeError."""
+    if bytes(packed[frame_at : frame_at + 4]) != _MAGIC[: size - frame_at]:
+        raise Malformed("no zstd frame begins here", offset=frame_at)
+    if frame_at + 5 > size:
+        raise Truncated("the zstd frame ends in its header", offset=frame_at)
+    flags = packed[frame_at + 4]
     single = flags & _SINGLE
     size_bytes = _SIZE_BYTES[flags >> 6] or (1 if single else 0)
-    at = start + 5 + (0 if single else 1) + _DICTIONARY_BYTES[flags & 3]
-    claimed = int.from_bytes(data[at : at + size_bytes], "little") + (256 if size_bytes == 2 else 0)
+    at = frame_at + 5 + (0 if single else 1) + _DICTIONARY_BYTES[flags & 3]
+    claimed = int.from_bytes(packed[at : at + size_bytes], "little") + (256 if size_bytes == 2 else 0)
     at += size_bytes
     bound = 0
     for _ in range(BLOCKS_MAX):
         if at + 3 > size:
-            raise Truncated("the zstd frame ends before its last block", offset=start)
-        head = int.from_bytes(data[at : at + 3], "little")
+            raise Truncated("the zstd frame ends before its last block", offset=frame_at)
+        head = int.from_bytes(packed[at : at + 3], "little")
         kind, count = head >> 1 & 3, head >> 3
         if kind > _COMPRESSED:
             raise Malformed("a zstd block of a kind that is not there", offset=at)
@@ -101,16 +101,16 @@ def _walk(data: memoryview, start: int, size: int) -> _ZstdFrame:
         if head & 1:
             break
     else:
-        raise LimitExceeded(f"zstd: more than {BLOCKS_MAX} blocks", offset=start)
+        raise LimitExceeded(f"zstd: more than {BLOCKS_MAX} blocks", offset=frame_at)
     at += 4 if flags & _CHECKSUM else 0
     if at > size:
-        raise Truncated("the zstd frame is cut", offset=start)
+        raise Truncated("the zstd frame is cut", offset=frame_at)
     if size_bytes and claimed > bound:
-        raise Malformed(f"the zstd frame claims {in_bytes(claimed)}, its blocks give at most {bound}", offset=start)
-    exponent, mantissa = data[start + 5] >> 3, data[start + 5] & 7
+        raise Malformed(f"the zstd frame claims {in_bytes(claimed)}, its blocks give at most {bound}", offset=frame_at)
+    exponent, mantissa = packed[frame_at + 5] >> 3, packed[frame_at + 5] & 7
     return _ZstdFrame(at, bound, claimed if single else (8 + mantissa) << (7 + exponent))
 
 
-def deflate(data: bytes, magic: int) -> bytes:  # noqa: ARG001 - one signature for all codecs
-    """`data` as one frame at zstd's default level, which is Kafka's default too."""
-    return zstandard.ZstdCompressor().compress(data)
+def deflate(plain: bytes, magic: int) -> bytes:  # noqa: ARG001 - one signature for all codecs
+    """`plain` as one frame at zstd's default level, which is Kafka's default too."""
+    return zstandard.ZstdCompressor().compress(plain)

@@ -15,8 +15,8 @@ from decoders.apis import api
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import PRODUCE
 from decoders.protocol_facts.names import known_fields
-from decoders.records import records_json
 from decoders.records.codecs import NAMES, NUMBERS
+from decoders.records.json_form import records_json
 from decoders.records.model import Row
 from decoders.schema.model import FOREVER, Versions
 from kwcli.calling.bodies import STDIN

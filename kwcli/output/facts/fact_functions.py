@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api, section
-from decoders.records.summary import read_sole_batch, summarize_view
+from decoders.records.summary import summarize_records_of_view, summarize_sole_batch
 from decoders.wire.readable_text import clean, format_size
 from kwcli.output.facts.compile_facts import (
     WORDS,
@@ -79,13 +79,13 @@ def format_topics_with_partitions(
 
 def _format_sole_batch(raw: bytes | None, span: Any) -> tuple[str, str, str]:
     """Records, bytes and codecs of one records field; `0 rec` alone where there are none."""
-    alone = read_sole_batch(raw, *span) if span.__class__ is tuple and raw is not None else None
+    alone = summarize_sole_batch(raw, *span) if span.__class__ is tuple and raw is not None else None
     if alone is not None:
         count, codec = alone
         size = span[1]
         named = "" if codec == "none" else codec
     else:
-        found = summarize_view(span, raw)
+        found = summarize_records_of_view(span, raw)
         if found is None:
             return NOTHING
         count, size = found.records, found.size
@@ -99,7 +99,7 @@ def _format_records_content(raw: bytes | None, elements: list[dict[str, Any]], i
     codecs: tuple[str, ...] = ()
     for element in elements:
         for part in element.get(inner) or ():
-            found = summarize_view(part.get("records"), raw)
+            found = summarize_records_of_view(part.get("records"), raw)
             if found is not None:
                 records += found.records
                 size += found.size

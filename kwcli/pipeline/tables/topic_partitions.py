@@ -14,7 +14,7 @@ from decoders.exchanges.exchange import SESSION_PATHS
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, TOPIC_ID, TopicArray, has_id, topic_name
 from decoders.filters.fields import entity_paths
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.records.summary import read_sole_batch, summarize_view
+from decoders.records.summary import summarize_records_of_view, summarize_sole_batch
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text
 
@@ -209,11 +209,11 @@ def _count_record_batches(row: Partition, raw: bytes | None, records: Any) -> No
     """Set the batches, records, bytes, codecs and formats of a row; a partition named twice has the sum."""
     if records.__class__ is tuple and records[1] and raw is not None:
         at, size = records
-        alone = read_sole_batch(raw, at, size, checked=True)
+        alone = summarize_sole_batch(raw, at, size, verify_checksum=True)
         if alone is not None and not row[_BYTES]:
             row[_BATCHES], row[_RECORDS], row[_BYTES], row[_CODEC], row[_MAGIC] = 1, alone[0], size, alone[1], "2"
             return
-    found = summarize_view(records, raw, checked=True)
+    found = summarize_records_of_view(records, raw, verify_checksums=True)
     if found is None or not found.size:
         if row[_BATCHES] is None:
             row[_BATCHES] = row[_RECORDS] = row[_BYTES] = 0
