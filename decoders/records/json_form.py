@@ -12,7 +12,7 @@ from decoders.embedded import decode_embedded, embedded_json, record_structures
 from decoders.errors import DecodeError
 from decoders.limits import EMBEDDED_MAX, PIECE, VALUE_WHOLE_MAX
 from decoders.protocol_facts.public_configs import is_public
-from decoders.records.model import ALWAYS, Batch, Budget, Form, Header, Row, set_batch_error
+from decoders.records.model import Budget, Form, Header, Row
 from decoders.schema.json_form import json_bytes, json_text
 from decoders.wire.deferred_json import DeferredList, DeferredText
 from decoders.wire.primitives import read_uvarint
@@ -162,18 +162,6 @@ def _record_headers_json(headers: tuple[Header, ...]) -> list[dict[str, Any]]:
         }
         for key, value in headers
     ]
-
-
-def batch_json(batch: Batch, hide: Callable[[bytes], bool] | None = None) -> dict[str, Any]:
-    """The JSON-ready dict of a batch, as `batches_json` makes it."""
-    fields: dict[str, Any] = {name: getattr(batch, name) for name in ALWAYS}
-    if batch.error is not None:
-        set_batch_error(fields, *batch.error)
-    if batch.records_cut:
-        fields["records_cut"] = batch.records_cut
-    if batch.records is not None:
-        fields["records"] = records_json(iter(batch.records), hide)
-    return fields
 
 
 # Records of one batch that would take much memory: read while they are written, from rows to JSON-ready dicts.

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from decoders import Batch, DecodeError, decode_records
 from decoders.limits import BATCH_INFLATED_MAX, MIB
 from decoders.records.codecs import NAMES, deflate
-from decoders.records.json_form import batch_json
 from decoders.records.model import Budget, Record
 from decoders.records.read import batches_json, read_batches
 from decoders.records.read_rows_v2 import read_rows_checked, read_rows_fast, read_rows_of_any_width
 from decoders.records.summary import summarize_records
 from decoders.records.write import encode_batch
 from decoders.wire.readable_text import in_bytes
+from tests.records.batch_json import batch_json
 from tests.records.making import batch, message, record, varint
 from tests.records.test_codecs import BOMBS, lz4_claim
 from tests.records.test_read_batch_v2 import HEX

@@ -14,9 +14,9 @@ from decoders import Batch, Record, decode_records
 from decoders.limits import RECORD_NESTING_MAX
 from decoders.records.codecs import NAMES, deflate
 from decoders.records.codecs.lz4 import compute_descriptor_checksum
-from decoders.records.json_form import batch_json
 from decoders.records.model import Budget
 from decoders.records.read import batches_json, read_batches
+from tests.records.batch_json import batch_json
 from tests.records.making import batch, message, record
 from tests.records.others import AioLegacyBuilder, LegacyRecordBatchBuilder
 
