@@ -13,7 +13,7 @@ from decoders.apis import NAMES
 from decoders.embedded import decode_embedded
 from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Exchange, Login
-from decoders.exchanges.exchange_fields import SLOTS
+from decoders.exchanges.exchange_attributes import SLOTS
 from decoders.exchanges.logins import known_login
 from decoders.frames.header_checks import read_request_head
 from decoders.frames.live_framing import add_size_field

@@ -1,12 +1,7 @@
-"""One literal table of what is known of an exchange: attribute, side, key of the record, columns of the tables, words.
+"""What each attribute of an exchange looks like: its part of the JSON Schema, its columns, its word in filters.
 
-The attributes of `Exchange`, the state of a request in flight, rows handed to other processes, reading records back,
-the published schema, the paths of columns and filters and the tables of the pipeline are made from it. The code that
-runs for every exchange (connection_pairing.py, pairer.py, exchange_json.py, exchange_serialization.py, tables/rows.py)
-names the attributes itself; tests/messages/test_exchange_fields.py holds it equal to the table.
-
-Who adds an attribute adds its row here and sets its value, most simply in `Exchange.extra`. With a shape it is a key of
-the record; with columns it is in the tables too.
+The published schema, the paths of columns and filters, completion and the tables of the pipeline are made from it, so
+the commands that decode do not load it. Which attributes there are says decoders/exchanges/exchange_attributes.py.
 """
 
 from __future__ import annotations
@@ -14,48 +9,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from decoders.exchanges.exchange_attributes import EXCHANGE_ATTRIBUTES
 from decoders.named_tuple import NamedTuple
-from decoders.schema.model import Side
 from decoders.wire.primitives import RANGES
 
-__all__ = [
-    *("ALWAYS", "EXCHANGE_FIELDS", "EXTRA", "KEYS", "REQUEST", "SCALARS", "SERVER_TIMES", "SLOTS"),
-    *("ExchangeField", "Shape", "names_below"),
-]
+__all__ = ["EXCHANGE_FIELDS", "SERVER_TIMES", "SHAPES", "ExchangeField", "Shape", "names_below"]
 
 # A JSON Schema.
 Shape = Mapping[str, Any]
 
 
 class ExchangeField(NamedTuple):
-    """One row of the table. `name` is the name of the attribute, and of its key where the record has it (`shape`).
+    """What an attribute looks like. `shape` is that of its value in the record, None where it is no key of it.
 
-    `held`: an attribute of its own (`slot`), a key of `Exchange.extra` (`extra`), or made of others (`derived`).
-    `since`: what has come when it is known: the `request`, the `response`, or the end (`settled`); `side`: whose frame
-    sets it. `always`: every record has the key. `columns` are those of the table `exchanges` that have its value, or a
-    part each: name → `TYPE`, `?` where it may be null, `@VERSION` of the tables that has it first, meaning. `word`: its
-    name in filters, statistics and columns of output, where that is another.
+    `columns` are those of the table `exchanges` that have its value, or a part each: name → `TYPE`, `?` where it may be
+    null, `@VERSION` of the tables that has it first, meaning. `word`: its name in filters, statistics and columns of
+    output, where that is another.
     """
 
-    name: str
-    held: str
-    since: str
-    side: Side | None
-    always: bool
     shape: Shape | None
     columns: Mapping[str, str]
     word: str
-
-
-def _field(
-    flags: str, name: str, shape: Shape | None = None, columns: str | Mapping[str, str] = "", word: str = ""
-) -> ExchangeField:
-    """A row. Flags: `held`; `always`; `sent` (known with the request), or the side. `columns`: one of the same name."""
-    said = flags.split()
-    side: Side | None = "request" if "request" in said else "response" if "response" in said else None
-    since = "request" if "sent" in said else side or "settled"
-    its = columns if not isinstance(columns, str) else {name: columns} if columns else {}
-    return ExchangeField(name, said[0], since, side, "always" in said, shape, its, word)
 
 
 # Shapes of values. Those with `$ref` are defined in record.schema.json.
@@ -119,11 +93,7 @@ _ERRORS: Final = {
 _SPAN: Final = {"anyOf": [{"type": "null"}, {"type": "array", "items": _COUNT, "minItems": 2, "maxItems": 2}]}
 _PACKETS: Final = _object({"request": _SPAN, "response": _SPAN})
 _HIT: Final = {"rule": _integer(0, _MOST), "action": _TEXT, "hit": _COUNT}
-_HITS: Final = {
-    "type": "array",
-    "minItems": 1,
-    "items": {"type": "object", "required": [*_HIT], "properties": _HIT},
-}
+_HITS: Final = {"type": "array", "minItems": 1, "items": {"type": "object", "required": [*_HIT], "properties": _HIT}}
 _RULE: Final = _describe("number of the rule; 0: a script, or a person at the control interface", _HIT["rule"])
 _SHOWN: Final = {"description": "a value of the field; a short form of what is missing or more"}
 _DIFFERENCE: Final = _object(
@@ -184,47 +154,33 @@ SERVER_TIMES: Final = {
     "send_ms": "being sent",
 }
 
-# Scalars of the record are in their order, and so are the attributes of a saved request (REQUEST).
-EXCHANGE_FIELDS: Final[tuple[ExchangeField, ...]] = (
-    _field("derived always", "kind", {"const": "exchange"}, "string `exchange`"),
-    _field("derived always", "schema", {"const": 1}, "int32 version of the exchange record"),
-    _field(
-        *("derived always", "time", _TIME),
-        "timestamp first byte of the request; of the response where there is no request",
-    ),
-    _field(
-        *("derived always", "latency_ms", _MS),
-        *("double? last byte of the request to first byte of the response", "latency"),
-    ),
-    _field(
-        *("derived always", "duration_ms", _MS),
-        *("double? first byte of the request to last byte of the response", "duration"),
-    ),
-    _field("derived always", "client", _ADDRESS, "string client, `host:port`", "address"),
-    _field("derived always", "broker", _ADDRESS, "string broker, `host:port`"),
-    _field(
-        *("derived always", "connection", _COUNT),
+# Attribute → shape; columns, or the text of one of the attribute's name; word. The engine's own attributes have no row.
+_ROWS: Final[dict[str, tuple[Any, ...]]] = {
+    "kind": ({"const": "exchange"}, "string `exchange`"),
+    "schema": ({"const": 1}, "int32 version of the exchange record"),
+    "time": (_TIME, "timestamp first byte of the request; of the response where there is no request"),
+    "latency_ms": (_MS, "double? last byte of the request to first byte of the response", "latency"),
+    "duration_ms": (_MS, "double? first byte of the request to last byte of the response", "duration"),
+    "client": (_ADDRESS, "string client, `host:port`", "address"),
+    "broker": (_ADDRESS, "string broker, `host:port`"),
+    "connection": (
+        _COUNT,
         "int64? number of the connection for people, in order of appearance; null where the capture was read in parts",
     ),
-    _field(
-        *("slot sent always", "api_key", _or_null(_INT16)),
-        "int32? number of the API; null for a SASL token and a response without its request",
-    ),
-    _field("derived always", "api", _TEXT_OR_NULL, "string? name of the API"),
-    _field("slot sent always", "api_version", _or_null(_INT16), "int32? version of the request", "version"),
-    _field("slot sent always", "correlation_id", _or_null(_INT32), "int32? correlation id"),
-    _field("slot sent always", "client_id", _NAME_OR_NULL, "string? client id"),
-    _field(
-        *("slot sent", "client_software", _object({"name": _NAME, "version": _NAME})),
+    "api_key": (_or_null(_INT16), "int32? number of the API; null for a SASL token and a response without its request"),
+    "api": (_TEXT_OR_NULL, "string? name of the API"),
+    "api_version": (_or_null(_INT16), "int32? version of the request", "version"),
+    "correlation_id": (_or_null(_INT32), "int32? correlation id"),
+    "client_id": (_NAME_OR_NULL, "string? client id"),
+    "client_software": (
+        _object({"name": _NAME, "version": _NAME}),
         {
             "client_software_name": "string? library of the client, as it says itself",
             "client_software_version": "string? its version",
         },
         "software",
     ),
-    _field("slot sent", "login"),
-    _field(
-        *("derived", "user"),
+    "user": (
         _describe(
             "who asked: the user who had logged in by SASL; of a step of a login whoever it is about; without SASL the"
             " subject of the client's certificate, where TLS was decrypted",
@@ -232,46 +188,25 @@ EXCHANGE_FIELDS: Final[tuple[ExchangeField, ...]] = (
         ),
         "string? user who had logged in by SASL, else the subject of the client's certificate",
     ),
-    _field(
-        *("derived", "mechanism", _describe("the SASL mechanism of that login", _NAME)),
-        "string? SASL mechanism of the login",
-    ),
-    _field("slot sent", "outcome"),
-    _field("slot sent", "extra"),
-    _field(
-        *("slot request", "place", None),
-        "int64 place of the request's first byte in what its client sent: with the connection, the row",
-    ),
-    _field("slot request", "time_ns", None, "int64 the same in nanoseconds since 1970"),
-    _field("slot request", "request_end_ns", None, "int64? last byte of the request"),
-    _field(
-        *("slot request", "request_packet", None),
-        "int64? first packet of the request, counted in `source_file` as Wireshark does",
-    ),
-    _field("slot request", "request_packet_end", None, "int64? its last packet, counted in `request_end_file`"),
-    _field("slot request always", "request_size", _SIZE, "int64? size field of the request"),
-    _field("slot request", "request_raw"),
-    _field("slot response", "response_ns", None, "int64? first byte of the response"),
-    _field("slot response", "response_end_ns", None, "int64? last byte of the response"),
-    _field(
-        *("slot response", "response_packet", None),
-        "int64? first packet of the response, counted in `response_file`",
-    ),
-    _field(
-        *("slot response", "response_packet_end", None),
-        "int64? last packet of the response, counted in `response_end_file`",
-    ),
-    _field("slot response always", "response_size", _SIZE, "int64? size field of the response"),
-    _field("slot response", "response_raw"),
-    _field("slot response", "response_place"),
-    _field("slot", "known"),
-    _field(
-        *("derived always", "status", _STATUS),
+    "mechanism": (_describe("the SASL mechanism of that login", _NAME), "string? SASL mechanism of the login"),
+    "place": (None, "int64 place of the request's first byte in what its client sent: with the connection, the row"),
+    "time_ns": (None, "int64 the same in nanoseconds since 1970"),
+    "request_end_ns": (None, "int64? last byte of the request"),
+    "request_packet": (None, "int64? first packet of the request, counted in `source_file` as Wireshark does"),
+    "request_packet_end": (None, "int64? its last packet, counted in `request_end_file`"),
+    "request_size": (_SIZE, "int64? size field of the request"),
+    "response_ns": (None, "int64? first byte of the response"),
+    "response_end_ns": (None, "int64? last byte of the response"),
+    "response_packet": (None, "int64? first packet of the response, counted in `response_file`"),
+    "response_packet_end": (None, "int64? last packet of the response, counted in `response_end_file`"),
+    "response_size": (_SIZE, "int64? size field of the response"),
+    "status": (
+        _STATUS,
         "string `complete`, `no_response_expected`, `unanswered`, `orphan_response`, `token` or `undecoded`",
     ),
-    _field("derived always", "reason", _TEXT_OR_NULL, "string? why, where the status needs one"),
-    _field(
-        *("derived always", "errors", _ERRORS),
+    "reason": (_TEXT_OR_NULL, "string? why, where the status needs one"),
+    "errors": (
+        _ERRORS,
         {
             "error_codes": "list<int32> error codes of the response that are not 0",
             "error_names": "list<string> their names",
@@ -281,24 +216,17 @@ EXCHANGE_FIELDS: Final[tuple[ExchangeField, ...]] = (
         },
         "error",
     ),
-    _field(
-        *("derived always", "request", _BODY),
-        {"request_body": "string? the request as JSON, secrets redacted; only with `--bodies`"},
-    ),
-    _field(
-        *("derived always", "response", _BODY),
-        {"response_body": "string? the response as JSON, secrets redacted; only with `--bodies`"},
-    ),
-    _field("derived always", "packets", _PACKETS),
-    _field(
-        *("derived", "topic_names", {**_map(_NAME), "propertyNames": {"pattern": "^[A-Za-z0-9_-]{22}$"}}),
+    "request": (_BODY, {"request_body": "string? the request as JSON, secrets redacted; only with `--bodies`"}),
+    "response": (_BODY, {"response_body": "string? the response as JSON, secrets redacted; only with `--bodies`"}),
+    "packets": (_PACKETS,),
+    "topic_names": (
+        {**_map(_NAME), "propertyNames": {"pattern": "^[A-Za-z0-9_-]{22}$"}},
         {
             "topic_ids": "list<string> topic ids in it, each once",
             "topic_names": "list<string> the names of `topic_ids`, in their order; null where not known",
         },
     ),
-    _field(
-        *("derived", "fetch_session"),
+    "fetch_session": (
         _object({"id": _INT32, "epoch": _INT32, "incremental": _BOOL, "partitions": _PARTITIONS}, "partitions"),
         {
             "fetch_session_id": "int64? fetch session",
@@ -306,16 +234,14 @@ EXCHANGE_FIELDS: Final[tuple[ExchangeField, ...]] = (
             "fetch_session_incremental": "bool? whether the request only says what changes",
         },
     ),
-    _field(
-        *("derived", "messages_hidden"),
+    "messages_hidden": (
         _describe(
             "all error messages of the response are hidden whole: the exchange has so many secrets, or a request that"
             " is not there to its end",
             _FLAG,
         ),
     ),
-    _field(
-        *("derived", "names"),
+    "names": (
         {
             "description": "words for numbers of the bodies, by path; there with --names",
             "type": "object",
@@ -324,10 +250,9 @@ EXCHANGE_FIELDS: Final[tuple[ExchangeField, ...]] = (
             "patternProperties": {"^(request|response)$": _WORDS},
         },
     ),
-    _field("derived", "names_cut", _describe("how many words for numbers more there are than are listed", _COUNT)),
-    _field("derived", "errors_cut", _describe("how many error codes more there are than are listed", _COUNT)),
-    _field(
-        *("derived", "tls"),
+    "names_cut": (_describe("how many words for numbers more there are than are listed", _COUNT),),
+    "errors_cut": (_describe("how many error codes more there are than are listed", _COUNT),),
+    "tls": (
         _object(
             {
                 "version": {"enum": ["1.2", "1.3"]},
@@ -336,43 +261,37 @@ EXCHANGE_FIELDS: Final[tuple[ExchangeField, ...]] = (
             }
         ),
     ),
-    _field(
-        *("extra", "sasl"),
+    "sasl": (
         _describe(
             "a step of a login: what the client sends, what the broker answers, and what they say beside the user",
             _some_of(_SASL),
         ),
     ),
-    _field(
-        *("extra", "group"),
+    "group": (
         _describe(
             "the member that asks, also behind fetches, which do not name it; null where several may be meant",
             _object({"id": _NAME_OR_NULL, "generation": _or_null(_INT32), "member": _NAME_OR_NULL}),
         ),
     ),
-    _field(
-        *("extra", "transaction"),
+    "transaction": (
         _describe(
             "the transactional id of the producer, with the producer id and epoch that it had",
             _object({"id": _NAME_OR_NULL, "producer_id": _INT64, "epoch": _INT32}),
         ),
     ),
-    _field(
-        *("extra", "library"),
+    "library": (
         _describe(
             "the library or program that the client shows to be by what it does; releases are minor ones",
             _object({"name": _TEXT, "from": _RELEASE, "to": _RELEASE, "sure": _BOOL, "why": _TEXT}),
         ),
     ),
-    _field(
-        *("extra", "node"),
+    "node": (
         _describe(
             "the node that the connection leads to",
             _object({"id": _or_null(_INT32), "rack": _NAME_OR_NULL, "cluster": _NAME_OR_NULL}),
         ),
     ),
-    _field(
-        *("extra", "envelope"),
+    "envelope": (
         _describe(
             "the Envelope that it travelled in, which has its bytes and its latency too",
             _object(
@@ -385,9 +304,8 @@ EXCHANGE_FIELDS: Final[tuple[ExchangeField, ...]] = (
         ),
         "int64? correlation id of the Envelope that it travelled in, which counts its bytes and latency",
     ),
-    _field("extra", "retransmitted", _FLAG, "bool whether bytes of it were sent again"),
-    _field(
-        *("extra", "server"),
+    "retransmitted": (_FLAG, "bool whether bytes of it were sent again"),
+    "server": (
         _describe(
             "what the broker's own request log says: who asked where, and what took how many milliseconds",
             _object(
@@ -399,30 +317,28 @@ EXCHANGE_FIELDS: Final[tuple[ExchangeField, ...]] = (
         ),
         {f"server_{name}": f"double?@2 {text}" for name, text in SERVER_TIMES.items()},
     ),
-    _field(
-        *("extra", "guessed"),
+    "guessed": (
         _describe("api and api_version are those of which alone the response can be; its request is not there", _FLAG),
     ),
-    _field(
-        *("extra", "closed", {"enum": ["fin", "rst", "idle", "capture_end"]}),
+    "closed": (
+        {"enum": ["fin", "rst", "idle", "capture_end"]},
         "string? how the connection ended, where that settled it: `fin`, `rst`, `idle`, `capture_end`",
     ),
-    _field(
-        *("derived", "layout", _some_of({"request": _TEXT, "response": _TEXT})),
+    "layout": (
+        _some_of({"request": _TEXT, "response": _TEXT}),
         {
             "request_layout": "string? release whose early layout the request has",
             "response_layout": "string? release whose early layout the response has",
         },
     ),
-    _field(
-        *("derived", "trailing"),
+    "trailing": (
         _describe(
             "bytes behind a request that its broker did not look at",
             _object({"request": {"anyOf": [*_NAME["anyOf"], _ref("redacted")]}}),
         ),
     ),
-    _field(
-        *("derived", "undecoded", _some_of({"request": _ref("undecoded"), "response": _ref("undecoded")})),
+    "undecoded": (
+        _some_of({"request": _ref("undecoded"), "response": _ref("undecoded")}),
         {
             "undecoded_side": "string? what could not be decoded: `request`, `response` or `both`",
             "undecoded_reason": "string? why (of both: the request)",
@@ -430,13 +346,12 @@ EXCHANGE_FIELDS: Final[tuple[ExchangeField, ...]] = (
             "undecoded_offset": "int64? the byte where it fails, counted behind the size field",
         },
     ),
-    _field("derived", "raw", {"type": "object"}),  # nothing writes it any more
-    _field("extra", "via", _TEXT),
-    _field("extra", "file", _describe("the input that it was read from, where there are several", _TEXT)),
-    _field("extra", "upstream_latency_ms", _MS),
-    _field("extra", "fault", _object({**_HIT, "rule": _RULE, "more": _HITS}, "more")),
-    _field(
-        *("extra", "refused"),
+    "raw": ({"type": "object"},),  # nothing writes it any more
+    "via": (_TEXT,),
+    "file": (_describe("the input that it was read from, where there are several", _TEXT),),
+    "upstream_latency_ms": (_MS,),
+    "fault": (_object({**_HIT, "rule": _RULE, "more": _HITS}, "more"),),
+    "refused": (
         _describe(
             "who refused the request instead of a broker, in the proxy",
             _object(
@@ -447,28 +362,31 @@ EXCHANGE_FIELDS: Final[tuple[ExchangeField, ...]] = (
             ),
         ),
     ),
-    _field(
-        *("derived", "comparison"),
+    "comparison": (
         _describe(
             "of kw replay: how the answer compares with the recorded one; status not_sent: the request was not asked",
             _COMPARISON,
         ),
     ),
-)
-# The attributes of `Exchange` that the engine sets, and those of a request in flight.
-SLOTS: Final = tuple(row.name for row in EXCHANGE_FIELDS if row.held == "slot")
-REQUEST: Final = tuple(row.name for row in EXCHANGE_FIELDS if row.held == "slot" and row.since == "request")
-# The keys of `Exchange.extra` that are keys of the record.
-EXTRA: Final = tuple(row.name for row in EXCHANGE_FIELDS if row.held == "extra")
-# The keys of the record, with their shapes; those that are always there; of these the scalars: the columns of CSV.
-KEYS: Final = {row.name: row.shape for row in EXCHANGE_FIELDS if row.shape is not None}
-ALWAYS: Final = tuple(row.name for row in EXCHANGE_FIELDS if row.always)
-SCALARS: Final = ALWAYS[: ALWAYS.index("errors")]
+}
+
+
+def _field(
+    name: str, shape: Shape | None = None, columns: str | Mapping[str, str] = "", word: str = ""
+) -> ExchangeField:
+    its = columns if not isinstance(columns, str) else {name: columns} if columns else {}
+    return ExchangeField(shape, its, word)
+
+
+# Attribute → what it looks like, in the order of the record.
+EXCHANGE_FIELDS: Final = {name: _field(name, *_ROWS.get(name, ())) for name in EXCHANGE_ATTRIBUTES}
+# The keys of the record, with their shapes.
+SHAPES: Final = {name: field.shape for name, field in EXCHANGE_FIELDS.items() if field.shape is not None}
 
 
 def names_below(key: str) -> tuple[str, ...] | None:
     """The names below a key of the record, or below each element of its list; None where there may be any."""
-    shape = KEYS.get(key, _TEXT)
+    shape = SHAPES.get(key, _TEXT)
     shape = shape.get("items", shape)
     if "patternProperties" in shape:
         return ("request", "response")

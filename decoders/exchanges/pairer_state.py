@@ -15,7 +15,7 @@ from decoders.errors import Malformed
 from decoders.exchanges.connection_pairing import Pairing, put_no_response, set_initial_values
 from decoders.exchanges.connection_state import Queue, SaslPhase
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Summary
-from decoders.exchanges.exchange_fields import REQUEST
+from decoders.exchanges.exchange_attributes import REQUEST
 from decoders.exchanges.pairer import Context
 from decoders.frames.detect import UndecidedConnection
 from decoders.frames.framing import Frame, FrameDirection, Unframed

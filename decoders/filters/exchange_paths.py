@@ -15,9 +15,9 @@ from uuid import UUID
 
 from decoders.apis import api
 from decoders.errors import FilterError
-from decoders.exchanges import exchange_fields
+from decoders.exchanges import exchange_attributes
 from decoders.exchanges.body_reader import SIDES
-from decoders.exchanges.exchange_fields import SCALARS, names_below
+from decoders.exchanges.exchange_attributes import SCALARS
 from decoders.filters.expression import all_paths, apis_with_path, find_field, paths_in, word_sets_in
 from decoders.filters.fields import ALIASES, BODIES, FIELDS, entity_names, entity_paths
 from decoders.limits import CELL_MAX, MIB
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
 
 # Keys of the records of exchanges and skipped runs that are not always there, or no scalars.
-KEYS: Final = (*(key for key in exchange_fields.KEYS if key not in SCALARS), "direction", "detail")
+KEYS: Final = (*(key for key in exchange_attributes.KEYS if key not in SCALARS), "direction", "detail")
 # Those that are there, or have more in them, only if earlier exchanges are remembered (exchanges/history.py).
 HISTORY: Final = frozenset(
     ["fetch_session", *(name.partition(".")[0] for name, row in FIELDS.items() if row.history and "." in name)]
@@ -94,6 +94,8 @@ def record_path(text: str, *, names: bool = False) -> RecordPath:
     except ValueError as problem:
         raise FilterError(f"{text!r} is no path (write topic, errors[].code or request.topics[].name)", 1) from problem
     if steps[0].name in KEYS and (len(steps) > 1 or steps[0].indices):
+        from decoders.exchanges.exchange_fields import names_below
+
         below = names_below(steps[0].name)
         if len(steps) > 1 and below is not None and steps[1].name not in below:
             candidates = [f"{steps[0].name}.{each}" for each in below]

@@ -21,7 +21,7 @@ from decoders.errors import EncodeError, Malformed
 from decoders.exchanges.body_reader import API_READERS_MAX, SIDES, ApiReader, DecodeFailure, Needs, Sides
 from decoders.exchanges.connection_pairing import set_initial_values
 from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Login, Settled, Skipped, Status
-from decoders.exchanges.exchange_fields import EXTRA
+from decoders.exchanges.exchange_attributes import EXTRA
 from decoders.exchanges.learned_names import WELL_KNOWN, Topics
 from decoders.exchanges.logins import known_login
 from decoders.limits import CONNECTIONS_MAX

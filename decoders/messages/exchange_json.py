@@ -16,7 +16,7 @@ from decoders.exchanges.exchange import (
     rfc3339,
     session_of,
 )
-from decoders.exchanges.exchange_fields import EXTRA
+from decoders.exchanges.exchange_attributes import EXTRA
 from decoders.exchanges.learned_names import at_path
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS
 from decoders.limits import BODY_WHOLE_MAX, ERRORS_SHOWN_MAX, RAW_KEPT_MAX

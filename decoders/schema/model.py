@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
@@ -227,6 +228,7 @@ FACTS: Final = (
     *("route", "sent", "mutates", "replay", "errors_listed", "errors_observed", "errors_expected", "line", "example"),
 )
 
+_parse_versions: Final = cache(Versions.parse)
 _VERSIONS = re.compile(r"\d+(\+|-\d+)?$|none$")
 # What Python calls otherwise in JSON.
 JSON_WORDS: Final[dict[str, Default]] = {"null": None, "true": True, "false": False}
@@ -280,10 +282,17 @@ class _Line:
 def _tree(text: str) -> list[_Line]:
     roots: list[_Line] = []
     stack: list[_Line] = []
-    for number, raw in enumerate(text.splitlines(), 1):
-        if not raw.strip() or raw.lstrip().startswith("#"):
+    is_fact = False
+    for number, raw in enumerate(text.split("\n"), 1):
+        indented = raw[:1] == " "
+        if indented and is_fact:
             continue
-        line = _Line(number, len(raw) - len(raw.lstrip(" ")), raw.split())
+        words = raw.split()
+        if not words or words[0][0] == "#":
+            continue
+        if not indented:
+            is_fact = words[0] in FACTS
+        line = _Line(number, raw.index(words[0]), words)
         while stack and stack[-1].depth >= line.depth:
             stack.pop()
         (stack[-1].children if stack else roots).append(line)
@@ -301,7 +310,7 @@ def _parse_field(line: _Line, commons: dict[str, _Line]) -> Field:
     name, kind, versions_text, *rest = line.words
     array = kind.startswith("[]")
     kind = kind.removeprefix("[]")
-    versions = Versions.parse(versions_text)
+    versions = _parse_versions(versions_text)
     options: dict[str, object] = {}
     words = iter(rest)
     struct = ""
@@ -333,7 +342,7 @@ def _option(line: _Line, word: str, words: Iterator[str], versions: Versions, op
     elif word == "inflexible":
         options["flexible"] = False
     elif word == "null":
-        options["nullable"] = Versions.parse(_next(line, words))
+        options["nullable"] = _parse_versions(_next(line, words))
     elif word == "is":
         options["entity"] = _next(line, words)
     elif word == "means":
@@ -351,7 +360,7 @@ def _option(line: _Line, word: str, words: Iterator[str], versions: Versions, op
         after = next(words, None)
         if after is None or not _VERSIONS.match(after):
             return after if after is not None else next(words, None)
-        options["tagged"] = Versions.parse(after)
+        options["tagged"] = _parse_versions(after)
     else:
         raise _fail(line, f"no word {word!r}")
     return next(words, None)
@@ -405,7 +414,7 @@ class _Head:
 
     def versions(self, word: str) -> Versions:
         values = self.words.get(word)
-        return Versions.parse(values[0]) if values else NONE
+        return _parse_versions(values[0]) if values else NONE
 
     def message(self, name: str, line: _Line | None) -> Message:
         children = line.children if line else []

@@ -17,7 +17,7 @@ from decoders.exchanges.body_reader import LOGGING_IN
 from decoders.exchanges.connection_pairing import Pairing
 from decoders.exchanges.connection_state import InFlight, SaslPhase
 from decoders.exchanges.exchange import Exchange, Settled
-from decoders.exchanges.exchange_fields import REQUEST
+from decoders.exchanges.exchange_attributes import REQUEST
 from decoders.exchanges.pairer_state import save
 from decoders.frames.framing import FrameDirection
 from decoders.limits import IN_FLIGHT_MAX

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import decoders.messages
-from decoders.exchanges.exchange_fields import ALWAYS, KEYS
+from decoders.exchanges.exchange_attributes import ALWAYS
+from decoders.exchanges.exchange_fields import SHAPES
 
 __all__ = ["PUBLISHED", "record_schema", "schema_text"]
 
@@ -22,7 +23,7 @@ _WIDTH: Final = 120
 def record_schema() -> dict[str, Any]:
     """The published schema, with the keys of an exchange as the table has them."""
     schema: dict[str, Any] = json.loads(PUBLISHED.read_bytes())
-    schema["$defs"]["exchange"] |= {"required": [*ALWAYS], "properties": KEYS}
+    schema["$defs"]["exchange"] |= {"required": [*ALWAYS], "properties": SHAPES}
     return schema
 
 

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.errors import FilterError
-from decoders.exchanges.exchange_fields import SCALARS
+from decoders.exchanges.exchange_attributes import SCALARS
 from decoders.filters.exchange_paths import RecordPath, first_words_of_paths, record_path
 from decoders.messages.body_json import Options
 from decoders.messages.exchange_json import SCHEMA, to_json_dict

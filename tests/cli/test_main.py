@@ -88,6 +88,13 @@ def test_what_fields_mean_is_loaded_when_it_is_shown(words: list[str], shown: bo
     assert ("kwcli.reference.abouts" in loaded_by(*words)) == shown
 
 
+@pytest.mark.parametrize("output", ["text", "ndjson"])
+def test_rows_are_written_without_the_schema_of_their_attributes(output: str) -> None:
+    loaded = loaded_by("sniff", str(ROOT / "captures" / "tour.pcapng"), "-o", output)
+    assert "decoders.exchanges.exchange_attributes" in loaded
+    assert "decoders.exchanges.exchange_fields" not in loaded
+
+
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("command", list(COMMANDS))
 def test_the_help_of_a_command_loads_no_library(command: str) -> None:

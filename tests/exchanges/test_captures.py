@@ -17,7 +17,7 @@ import decoders
 from decoders.capture.files import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled, Skipped
-from decoders.exchanges.exchange_fields import SCALARS
+from decoders.exchanges.exchange_attributes import SCALARS
 from decoders.messages.body_json import Options, errors_in
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict

@@ -18,7 +18,8 @@ from decoders.exchanges.connection_pairing import (
 )
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange
-from decoders.exchanges.exchange_fields import ALWAYS, EXCHANGE_FIELDS, EXTRA, KEYS, REQUEST, SCALARS, SLOTS
+from decoders.exchanges.exchange_attributes import ALWAYS, EXCHANGE_ATTRIBUTES, EXTRA, KEYS, REQUEST, SCALARS, SLOTS
+from decoders.exchanges.exchange_fields import _ROWS, EXCHANGE_FIELDS, SHAPES
 from decoders.exchanges.learned_names import Topics
 from decoders.filters.exchange_paths import record_path
 from decoders.filters.fields import FIELDS
@@ -56,7 +57,8 @@ def attributes_set(exchange: Exchange) -> set[str]:
 
 def slots(side: str | None) -> set[str]:
     """The attributes that frames of a side set; without a side those that `begin` sets, and the correlation id."""
-    return {row.name for row in EXCHANGE_FIELDS if row.held == "slot" and row.side == side}
+    said = {name: {*EXCHANGE_ATTRIBUTES[name].split()} & {"request", "response"} for name in SLOTS}
+    return {name for name, sides in said.items() if sides == {side} - {None}}
 
 
 def new_exchange() -> Exchange:
@@ -66,15 +68,27 @@ def new_exchange() -> Exchange:
     return exchange
 
 
-def test_no_name_has_two_rows() -> None:
-    names = [row.name for row in EXCHANGE_FIELDS]
-    assert sorted(set(names)) == sorted(names)
-    assert all(row.held in ("slot", "extra", "derived") for row in EXCHANGE_FIELDS)
+FLAGS: Final = {
+    "slot": {"", "sent", "sent always", "sent key", "request", "request always", "response", "response always"},
+    "extra": {""},
+    "derived": {"", "always"},
+}
+
+
+def test_every_attribute_says_what_holds_it() -> None:
+    for name, flags in EXCHANGE_ATTRIBUTES.items():
+        held, _, more = flags.partition(" ")
+        assert more in FLAGS[held], name
+
+
+def test_every_attribute_says_what_it_looks_like() -> None:
+    assert _ROWS.keys() <= EXCHANGE_FIELDS.keys()
+    assert tuple(SHAPES) == KEYS
 
 
 def test_an_exchange_has_the_attributes_of_the_table() -> None:
     assert set(Exchange.__slots__) == {*SLOTS, *SHARED, *MADE_WHEN_ASKED}
-    assert all(hasattr(Exchange, row.name) for row in EXCHANGE_FIELDS if row.held == "slot")
+    assert all(hasattr(Exchange, name) for name in SLOTS)
 
 
 def test_each_step_sets_the_attributes_of_its_side() -> None:
@@ -118,7 +132,7 @@ def test_records_have_the_keys_of_the_table(name: str) -> None:
     for exchange in exchanges:
         record = exchange_json(exchange)
         assert tuple(record)[: len(ALWAYS)] == ALWAYS
-        assert set(record) <= KEYS.keys()
+        assert set(record) <= {*KEYS}
         assert set(exchange.extra or ()) <= {*EXTRA, "reason", "request", "response", SESSION_PARTITIONS}
 
 
@@ -137,17 +151,17 @@ def test_each_key_of_the_record_is_a_path(key: str) -> None:
 
 
 def test_filters_dimensions_and_columns_of_output_have_the_words_of_the_table() -> None:
-    words = {row.word for row in EXCHANGE_FIELDS if row.word}
+    words = {field.word for field in EXCHANGE_FIELDS.values() if field.word}
     of_output = {*COLUMNS, *WORDS}
     assert words <= {*FIELDS, *DIMENSIONS, *of_output}
     parts = {f"{key}_{part}" for key in ("software",) for part in ("version",)}
     for table in (FIELDS, DIMENSIONS, COLUMNS):
         heads = {word.partition(".")[0] for word in table}
-        assert heads <= words | KEYS.keys() | OF_BODIES | parts
+        assert heads <= words | {*KEYS} | OF_BODIES | parts
 
 
 def test_tables_have_the_columns_of_the_table_and_their_own() -> None:
-    columns = [name for row in EXCHANGE_FIELDS for name in row.columns]
+    columns = [name for field in EXCHANGE_FIELDS.values() for name in field.columns]
     assert sorted(columns) == sorted(set(columns))
     assert {*columns} | OF_TABLES == {column.name for column in EXCHANGES}
     assert not {*columns} & OF_TABLES

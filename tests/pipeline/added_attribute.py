@@ -1,4 +1,4 @@
-"""kw with one more attribute of an exchange, as a contributor adds one: a row in the table, and a value.
+"""kw with one more attribute of an exchange, as a contributor adds one: a row in either table, and a value.
 
 `python -m tests.pipeline.added_attribute` fails unless it goes through records, the schema, rows for other processes,
 paths and tables, there and back. The attribute is `colour`, of which two parts have columns.
@@ -12,26 +12,34 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
-ROW: Final = """    _field(
-        *("extra", "colour", _object({"name": _NAME, "depth": _or_null(_INT32)})),
+LOOKS: Final = """    "colour": (
+        _object({"name": _NAME, "depth": _or_null(_INT32)}),
         {"colour_name": "string?@9 name of its colour", "colour_depth": "int32?@9 bits of it"},
     ),
 """
-PLACE: Final = '    _field("extra", "via", _TEXT),\n'
+# Module of a table → the new row, and the row that it stands before.
+ROWS: Final = {
+    "decoders.exchanges.exchange_attributes": (
+        '    "colour": "extra",\n',
+        '    "via": "extra",\n',
+    ),
+    "decoders.exchanges.exchange_fields": (LOOKS, '    "via": (_TEXT,),\n'),
+}
 # Its name is no UTF-8.
 RED: Final[dict[str, Any]] = {"name": {"base64": "/w=="}, "depth": 8}
 
 
-def add_row() -> None:
-    """Add the row; no module may have read the table before."""
-    spec = find_spec("decoders.exchanges.exchange_fields")
-    assert spec is not None
-    assert spec.origin is not None
-    assert spec.name not in sys.modules
-    text = Path(spec.origin).read_text()
-    assert text.count(PLACE) == 1
-    module = sys.modules[spec.name] = module_from_spec(spec)
-    exec(compile(text.replace(PLACE, ROW + PLACE), spec.origin, "exec"), module.__dict__)
+def add_rows() -> None:
+    """Add the rows; no module may have read the tables before."""
+    for name, (row, next_row) in ROWS.items():
+        spec = find_spec(name)
+        assert spec is not None
+        assert spec.origin is not None
+        assert spec.name not in sys.modules
+        text = Path(spec.origin).read_text()
+        assert text.count(next_row) == 1
+        module = sys.modules[spec.name] = module_from_spec(spec)
+        exec(compile(text.replace(next_row, row + next_row), spec.origin, "exec"), module.__dict__)
 
 
 def follow_value() -> None:
@@ -88,6 +96,6 @@ def _sent_to_another_process(*rows: Any) -> list[Any]:
 
 
 if __name__ == "__main__":
-    add_row()
+    add_rows()
     follow_value()
     sys.stdout.write("everywhere\n")

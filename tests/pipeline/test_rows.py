@@ -10,7 +10,7 @@ import pytest
 from decoders.analysis.dimensions import DIMENSIONS
 from decoders.analysis.exchange_facts import records_of, waited_ns
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.exchange_fields import SCALARS
+from decoders.exchanges.exchange_attributes import SCALARS
 from decoders.messages.body_json import PLAIN
 from decoders.messages.exchange_json import to_json_dict
 from kwcli.pipeline.tables.columns import TABLES

@@ -116,6 +116,7 @@ line group >group_id
     gen >generation_id:known
 request
     route  string  0+
+    more   string  0+
 response
 """
 
@@ -129,7 +130,7 @@ response
     ],
 )
 def test_a_section_of_facts_is_text_for_its_reader(word: str, place: str, text: str) -> None:
-    assert [field.name for field in parse_api(FACTS).request.fields] == ["route"]
+    assert [field.name for field in parse_api(FACTS).request.fields] == ["route", "more"]
     section = find_section(FACTS, word)
     assert section is not None
     assert (section.place, section.text) == (place, text)

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import orjson
 
-from decoders.exchanges.exchange_fields import EXCHANGE_FIELDS, KEYS, names_below
+from decoders.exchanges.exchange_attributes import EXTRA
+from decoders.exchanges.exchange_fields import EXCHANGE_FIELDS, SHAPES, names_below
 from decoders.schema.json_form import cell_json
 
 __all__ = ["COLUMN_PARTS", "NOTED", "SERVER", "join_columns_into_attribute", "split_attribute_into_columns"]
@@ -26,14 +27,12 @@ def _part_in_column(key: str, column: str) -> str | None:
 SERVER: Final = "server"
 # Key of the record → its columns, each with the part of the key that it has.
 COLUMN_PARTS: Final[dict[str, tuple[tuple[str, str | None], ...]]] = {
-    row.name: tuple((column, _part_in_column(row.name, column)) for column in row.columns)
-    for row in EXCHANGE_FIELDS
-    if row.columns and row.shape is not None
+    name: tuple((column, _part_in_column(name, column)) for column in field.columns)
+    for name, field in EXCHANGE_FIELDS.items()
+    if field.columns and field.shape is not None
 }
 # Keys of `Exchange.extra` whose columns have the whole of them; a broker's own request log says more than its times.
-NOTED: Final = tuple(
-    row.name for row in EXCHANGE_FIELDS if row.held == "extra" and row.columns and row.name != "server"
-)
+NOTED: Final = tuple(name for name in EXTRA if EXCHANGE_FIELDS[name].columns and name != SERVER)
 
 
 def split_attribute_into_columns(key: str, value: Any) -> list[Any]:
@@ -52,7 +51,7 @@ def join_columns_into_attribute(key: str, row: Mapping[str, Any]) -> Any:
         return found[None]
     if all(value is None for value in found.values()):
         return None
-    return found if "required" in KEYS[key] else {part: value for part, value in found.items() if value is not None}
+    return found if "required" in SHAPES[key] else {part: value for part, value in found.items() if value is not None}
 
 
 def _encode_cell(value: Any) -> Any:
@@ -67,4 +66,4 @@ def _decode_cell(cell: Any) -> Any:
 
 def _is_flag_attribute(key: str) -> bool:
     """Whether a key is there only where it is so."""
-    return KEYS[key].get("const") is True
+    return SHAPES[key].get("const") is True

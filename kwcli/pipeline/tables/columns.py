@@ -71,7 +71,9 @@ _SOURCE: Final = _added_in(
     2, _column("source", "string", "`wire`: a capture has it; `log`: a broker's request log"), "wire"
 )
 # The columns of the attributes of an exchange, by name.
-_ATTRIBUTES: Final = {name: _parse_column(name, text) for row in EXCHANGE_FIELDS for name, text in row.columns.items()}
+_ATTRIBUTES: Final = {
+    name: _parse_column(name, text) for field in EXCHANGE_FIELDS.values() for name, text in field.columns.items()
+}
 _CLIENT, _BROKER, _NUMBER = (_ATTRIBUTES[name] for name in ("client", "broker", "connection"))
 _SOFTWARE: Final = tuple(_ATTRIBUTES[f"client_software_{part}"] for part in ("name", "version"))
 

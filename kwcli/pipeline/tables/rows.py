@@ -20,7 +20,7 @@ from decoders.analysis.exchange_facts import (
 )
 from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange import session_of
-from decoders.exchanges.exchange_fields import ALWAYS
+from decoders.exchanges.exchange_attributes import ALWAYS
 from decoders.exchanges.learned_names import WELL_KNOWN, at_path
 from decoders.exchanges.topic_arrays import BATCH_ARRAYS, TOPIC_ARRAYS
 from decoders.filters.fields import entity_paths

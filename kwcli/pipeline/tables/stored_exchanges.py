@@ -18,7 +18,7 @@ import orjson
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange import rfc3339
-from decoders.exchanges.exchange_fields import SCALARS
+from decoders.exchanges.exchange_attributes import SCALARS
 from decoders.limits import CONNECTIONS_MAX, GROUPS_MAX
 from decoders.messages.exchange_from_json import FromRecords, RecordedExchange
 from decoders.messages.read_ndjson import TOLD_MAX
