@@ -30,7 +30,7 @@ NO_PARTICIPLE: Final = frozenset(NO_PARTICIPLES.split())
 
 # Words of an interface that people use in files of their own, here a script of the proxy: they stay as they are.
 OF_INTERFACES: Final = frozenset(
-    {("kwcli/proxy/scripts/script_api.py", "on"), ("kwcli/proxy/scripts/script_api.py", "hold")}
+    {("kwcli/proxy/deciding/scripts/script_api.py", "on"), ("kwcli/proxy/deciding/scripts/script_api.py", "hold")}
 )
 
 # Folder → words for a value that has another name there: what its class, or the field, calls it.
@@ -71,7 +71,7 @@ OTHER_WORDS: Final[dict[str, dict[str, str]]] = {
     "kwcli/replay/": {"tape": "exchange_builder"},
     "kwcli/net/session/": {"way": "connector"},
     "kwcli/proxy/": {"budget": "shared_memory", "route": "rule", "routes": "request_rules"},
-    "kwcli/proxy/command.py": {"feed": "queue"},
+    "kwcli/proxy/run_proxy.py": {"feed": "queue"},
     "kwcli/proxy/log/start_process.py": {"feed": "queue"},
     "kwcli/proxy/relay/connection.py": {"feed": "log_queue", "session": "relay", "sessions": "relays"},
     "kwcli/proxy/server.py": {"feed": "log_queue", "session": "relay", "sessions": "relays"},

@@ -8,11 +8,11 @@ from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, connection_options_of_others, read_config
 from kwcli.option_types import MetricsAddress
 from kwcli.options import pass_options_as_value, refuse_clashes, refuse_given_options
-from kwcli.proxy.faults.options import FaultOptions, fault_options
-from kwcli.proxy.log.options import CLASHES, LogOptions, log_options
-from kwcli.proxy.script_and_control import ScriptAndControlOptions, script_and_control_options
+from kwcli.proxy.deciding.faults.fault_options import FaultOptions, fault_options
+from kwcli.proxy.log.log_options import CLASHES, LogOptions, log_options
+from kwcli.proxy.deciding.script_and_control import ScriptAndControlOptions, script_and_control_options
 from kwcli.proxy.serving_options import ListeningOptions, served_options
-from kwcli.proxy.tls.options import TlsOptions, security_options
+from kwcli.proxy.tls.inbound_options import TlsOptions, security_options
 from kwcli.run_environment import Environment
 
 EXAMPLES = """\b
@@ -36,7 +36,7 @@ class ProxyCommand(ConnectingCommand, click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # click's signature
         if cmd_name != "ctl":
             return None
-        from kwcli.proxy.control.command import command as ctl
+        from kwcli.proxy.deciding.control.ctl_commands import command as ctl
 
         return ctl
 
@@ -84,7 +84,7 @@ def command(
     if ctx.invoked_subcommand is not None:
         refuse_given_options(f"before {ctx.invoked_subcommand}: it is for starting a proxy")
         return None
-    from kwcli.proxy.command import start
+    from kwcli.proxy.run_proxy import start
 
     refuse_clashes(*CLASHES)
     config = read_config(env, connection, verbose=log.shown.verbose)

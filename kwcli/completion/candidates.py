@@ -426,7 +426,7 @@ def _complete_condition(head: str, typed: Typed) -> Iterator[Candidate]:
 
 def _complete_action(begun: str) -> Iterator[Candidate]:
     from decoders.protocol_facts.errors.error_codes import ERRORS
-    from kwcli.proxy.faults.grammar import ACTIONS
+    from kwcli.proxy.deciding.faults.parse_rule import ACTIONS
 
     for action in ACTIONS:
         if action.name == "error" and begun:
@@ -436,7 +436,7 @@ def _complete_action(begun: str) -> Iterator[Candidate]:
 
 
 def _complete_fault_file(typed: Typed) -> Iterator[Candidate]:
-    from kwcli.proxy.faults.rule_files import list_presets
+    from kwcli.proxy.deciding.faults.rule_files import list_presets
 
     yield from ((f"preset:{each.name}", each.about) for each in list_presets().values())
     yield from ((path, "") for path in _complete_file(typed.word))

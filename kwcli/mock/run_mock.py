@@ -27,9 +27,9 @@ from kwcli.sniff.run import Sniffing, SniffView
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side
-    from kwcli.proxy.log.options import LogOptions
+    from kwcli.proxy.log.log_options import LogOptions
     from kwcli.proxy.tls.inbound import Inbound
-    from kwcli.proxy.tls.options import TlsOptions
+    from kwcli.proxy.tls.inbound_options import TlsOptions
 
 __all__ = ["MockPlan", "run_mock"]
 

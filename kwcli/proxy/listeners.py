@@ -13,7 +13,7 @@ from kwcli.net.addresses import PORT_MAX, format_address
 from kwcli.net.config.client_config import Address
 from kwcli.net.listening import open_listener
 from kwcli.private_files import make_private_folder, remove_abandoned_files, write_private_file
-from kwcli.proxy.relay.rewrite import Endpoint
+from kwcli.proxy.relay.rewrite_addresses import Endpoint
 from kwcli.run_environment import Failure
 from kwcli.user_folders import own_folder
 

@@ -14,7 +14,7 @@ from kwcli.spelling import find_api, find_release, find_version
 
 if TYPE_CHECKING:
     from kwcli.net.config.client_config import Address
-    from kwcli.proxy.served_versions import ServedVersions
+    from kwcli.proxy.deciding.served_versions import ServedVersions
     from kwcli.proxy.settings import Listening
 
 __all__ = ["ListeningOptions", "ServedOptions", "served_options"]
@@ -42,7 +42,7 @@ class ServedOptions(NamedTuple):
             limits[found.key] = Versions(0, find_version(found, number.strip()))
         for word in _split_words(self.hide):
             limits[find_api(word).key] = NONE
-        from kwcli.proxy.served_versions import ServedVersions
+        from kwcli.proxy.deciding.served_versions import ServedVersions
 
         release = None if self.as_kafka is None else find_release(self.as_kafka)
         return ServedVersions(release, limits)

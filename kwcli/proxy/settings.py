@@ -16,10 +16,10 @@ from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from decoders.schema.model import Versions
-    from kwcli.proxy.deciders import Deciders
-    from kwcli.proxy.faults.rule_files import RuleFiles
-    from kwcli.proxy.script_and_control import ScriptAndControl
-    from kwcli.proxy.served_versions import ServedVersions, VersionGate
+    from kwcli.proxy.deciding.ask_deciders import Deciders
+    from kwcli.proxy.deciding.faults.rule_files import RuleFiles
+    from kwcli.proxy.deciding.script_and_control import ScriptAndControl
+    from kwcli.proxy.deciding.served_versions import ServedVersions, VersionGate
     from kwcli.proxy.tls.inbound import Inbound
 
 PORT_BASE: Final = 19092

@@ -25,7 +25,7 @@ from kwcli.options import FRAME_FORMATS as FORMATS
 from kwcli.output import FORMATS as RENDERERS
 from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
-from kwcli.proxy.log.redact import Redactor, SharedKnowledge
+from kwcli.proxy.log.redact_streams import Redactor, SharedKnowledge
 from tests.capture.pcap_writer import PcapWriter
 from tests.cli.test_secret_fields import Maker, Talk, capture, leaked, planted, secret_fields, shown
 from tests.cli.worlds import Outcome, in_format, kw, world

@@ -18,7 +18,7 @@ from kwcli.main import kw as program
 from kwcli.options import FRAME_FORMATS as FORMATS
 from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
-from kwcli.proxy.log.redact import Redactor, SharedKnowledge
+from kwcli.proxy.log.redact_streams import Redactor, SharedKnowledge
 from kwcli.run_environment import Exit
 from tests.capture.pcap_writer import PcapWriter
 from tests.cli.worlds import Outcome, in_format, kw, world

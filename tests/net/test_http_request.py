@@ -18,8 +18,8 @@ from kwcli.net.http_request import HttpAnswer, HttpProblem, HttpServer, ask_http
 from kwcli.net.session.oauth_tokens import fetch_token as ask_token
 from kwcli.net.tls_connect import client_context
 from kwcli.playground.tls_certificates import make_certificates
-from kwcli.proxy.control.client import send_control_request as ask_control
-from kwcli.proxy.control.http_control import token_file
+from kwcli.proxy.deciding.control.control_client import send_control_request as ask_control
+from kwcli.proxy.deciding.control.http_control import token_file
 from kwcli.run_environment import Exit, Failure
 from tests.net import hostile_http as servers
 from tests.net.endpoint import endpoint
@@ -132,7 +132,7 @@ def test_a_token_endpoint_that_answers_without_end(behave: Behave, text: str, co
 def test_a_control_interface_that_answers_without_end(
     behave: Behave, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kwcli.proxy.control.client.CONTROL_ANSWER_MAX", MIB)
+    monkeypatch.setattr("kwcli.proxy.deciding.control.control_client.CONTROL_ANSWER_MAX", MIB)
     variables = {"XDG_STATE_HOME": str(tmp_path)}
     with hostile(behave) as server:
         file = token_file(server.port, variables)

@@ -23,7 +23,7 @@ from kwcli.net.deadline import Deadline
 from kwcli.net.session.asyncio_connections import Dialler
 from kwcli.net.session.blocking import BrokerConnection
 from kwcli.proxy.listeners import ProxyListeners, ProxyPorts
-from kwcli.proxy.relay.rewrite import Endpoint
+from kwcli.proxy.relay.rewrite_addresses import Endpoint
 from kwcli.proxy.settings import discover_nodes
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import Outcome, kw, world
@@ -327,7 +327,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
         raise Failure(f"{address[0]} refused the connection")
 
     monkeypatch.setattr("kwcli.net.cluster.BrokerConnection.open", attempt)
-    monkeypatch.setattr("kwcli.proxy.check.time", SimpleNamespace(monotonic=clock.monotonic))
+    monkeypatch.setattr("kwcli.proxy.check_before_start.time", SimpleNamespace(monotonic=clock.monotonic))
     monkeypatch.setattr("tests.net.test_lies.CLOCK", clock)
     return places
 

@@ -8,10 +8,7 @@ from typing import Any, Self
 import decoders
 from kwcli.proxy.relay.frame_decisions import Decision, InterceptedExchange, Interventions
 from kwcli.proxy.relay.memory_share import SharedMemory
-from kwcli.proxy.relay.rewrite import Endpoint
-from kwcli.proxy.relay.rewrite_cache import RewrittenAnswers
-from kwcli.proxy.relay.sans_io_connection import RelayCore
-from kwcli.proxy.relay.state import (
+from kwcli.proxy.relay.relay_state import (
     ANSWERED,
     CAPPED,
     CLIENT,
@@ -33,6 +30,9 @@ from kwcli.proxy.relay.state import (
     YIELD,
     Command,
 )
+from kwcli.proxy.relay.rewrite_addresses import Endpoint
+from kwcli.proxy.relay.rewrite_cache import RewrittenAnswers
+from kwcli.proxy.relay.sans_io_connection import RelayCore
 
 API_VERSIONS, METADATA, PRODUCE, FETCH, SASL_HANDSHAKE, HEARTBEAT = 18, 3, 0, 1, 17, 12
 NAMES = {

@@ -13,7 +13,7 @@ import pytest
 import decoders
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.playground.tls_certificates import make_certificates
-from kwcli.proxy.check import CheckOptions, check, find_check_lines
+from kwcli.proxy.check_before_start import CheckOptions, check, find_check_lines
 from kwcli.proxy.tls.inbound import Inbound, TlsIn
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw, world

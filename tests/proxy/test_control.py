@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from decoders.filters import FilterError
-from kwcli.proxy.control.client import find_port, send_control_request
-from kwcli.proxy.control.http_control import BODY_MAX, ControlServer, token_file
-from kwcli.proxy.control.operations import OPERATIONS, ControlState, Ring, run_operation
-from kwcli.proxy.held_exchanges import HeldExchanges
-from kwcli.proxy.hold_rules import HoldRules
+from kwcli.proxy.deciding.control.control_client import find_port, send_control_request
+from kwcli.proxy.deciding.control.http_control import BODY_MAX, ControlServer, token_file
+from kwcli.proxy.deciding.control.operations import OPERATIONS, ControlState, Ring, run_operation
+from kwcli.proxy.deciding.held_exchanges import HeldExchanges
+from kwcli.proxy.deciding.hold_rules import HoldRules
 from kwcli.run_environment import Failure
 
 
@@ -108,7 +108,7 @@ def test_what_cannot_be_done(method: str, path: str, fields: Mapping[str, Any], 
 
 
 def test_the_description_says_the_same() -> None:
-    described = json.loads(resources.files("kwcli.proxy.control").joinpath("openapi.json").read_bytes())
+    described = json.loads(resources.files("kwcli.proxy.deciding.control").joinpath("openapi.json").read_bytes())
     rows = {(method.upper(), path): row for path, ways in described["paths"].items() for method, row in ways.items()}
     assert sorted(rows) == sorted((row.method, row.path) for row in OPERATIONS)
     for operation in OPERATIONS:

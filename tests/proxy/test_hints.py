@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import decoders
+from kwcli.proxy.relay.relay_state import NOTE
 from kwcli.proxy.relay.sans_io_connection import RelayCore
-from kwcli.proxy.relay.state import NOTE
 from tests.proxy.stage import SASL_HANDSHAKE, request
 
 

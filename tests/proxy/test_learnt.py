@@ -11,9 +11,9 @@ import pytest
 
 import decoders
 from decoders.filters.prefilter import Possible
-from kwcli.proxy.deciders import ClientConnection, Deciders
-from kwcli.proxy.faults.decider import Faults
-from kwcli.proxy.faults.grammar import parse_rule
+from kwcli.proxy.deciding.ask_deciders import ClientConnection, Deciders
+from kwcli.proxy.deciding.faults.decide_by_fault_rules import Faults
+from kwcli.proxy.deciding.faults.parse_rule import parse_rule
 from kwcli.proxy.relay.frame_decisions import PASS, Decision, InterceptedExchange
 from tests.proxy.faults.playing import MS
 from tests.proxy.running import frame, in_loop, rest, running

@@ -14,9 +14,9 @@ from decoders import read_exchanges
 from decoders.exchanges.exchange import Exchange
 from decoders.filters import Filter, Phase, parse
 from decoders.filters.prefilter import Possible
-from kwcli.proxy.deciders import ConnectionDeciders
-from kwcli.proxy.faults.decider import prefilter_fetch_session
-from kwcli.proxy.frame_filters import WatchedConnection, Watching
+from kwcli.proxy.deciding.ask_deciders import ConnectionDeciders
+from kwcli.proxy.deciding.faults.decide_by_fault_rules import prefilter_fetch_session
+from kwcli.proxy.deciding.match_filters import WatchedConnection, Watching
 from kwcli.proxy.listeners import Listener
 from kwcli.proxy.relay.frame_decisions import InterceptedExchange
 from kwcli.proxy.relay.request_handling import RequestRule, read_client_id

@@ -14,7 +14,7 @@ from kwcli.net.config.client_config import Address
 from kwcli.net.listening import open_listener
 from kwcli.playground.ports import free_ports
 from kwcli.proxy import accept_or_refuse
-from kwcli.proxy.relay.rewrite import Endpoint
+from kwcli.proxy.relay.rewrite_addresses import Endpoint
 from kwcli.proxy.repeated_messages import PAUSE_FIRST_S, RepeatFilter
 from tests.proxy.running import WAIT_S, Running, beat, echo, in_loop, rest, running, sooner_or_later
 from tests.proxy.test_metrics import samples

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import decoders
 from decoders.apis import KEYS, api
 from decoders.schema.model import Field
-from kwcli.proxy.relay.rewrite import (
+from kwcli.proxy.relay.rewrite_addresses import (
     BYSTANDERS,
     JUDGED,
     ROWS,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwcli.proxy.relay.rewrite import RewriteFailed, rewrite_addresses
+from kwcli.proxy.relay.rewrite_addresses import RewriteFailed, rewrite_addresses
 from kwcli.proxy.relay.rewrite_cache import ENTRY_COST, RewrittenAnswers
 from tests.proxy.stage import API_VERSIONS, FETCH, METADATA, Stage, metadata, request, response
 

@@ -12,7 +12,7 @@ import pytest
 from kwcli.net.listening import open_listener
 from kwcli.proxy.listeners import ProxyPorts
 from kwcli.proxy.log.log_queue import now_ns
-from kwcli.proxy.relay.rewrite import Endpoint
+from kwcli.proxy.relay.rewrite_addresses import Endpoint
 from kwcli.run_environment import Exit, Failure
 from tests.proxy.running import (
     ANSWERS,

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from kwcli.proxy.deciders import Deciders
-from kwcli.proxy.held_exchanges import HeldExchanges
-from kwcli.proxy.hold_rules import HoldRules
-from kwcli.proxy.scripts.script_decider import NEVER, ScriptDecider
+from kwcli.proxy.deciding.ask_deciders import Deciders
+from kwcli.proxy.deciding.held_exchanges import HeldExchanges
+from kwcli.proxy.deciding.hold_rules import HoldRules
+from kwcli.proxy.deciding.scripts.script_decider import NEVER, ScriptDecider
 from kwcli.run_environment import Failure
 from tests.cli.worlds import kw, world
 from tests.proxy.running import ANSWERS, ASKED, WAIT_S, Running, beat, echo, frame, in_loop, running, sooner_or_later
@@ -140,7 +140,7 @@ def test_frames_do_not_wait_for_ever_for_a_script_that_does_not_load_again(
     @in_loop
     async def wait() -> None:
         async with scripted(tmp_path, source, timeout_s=0.1) as made:
-            monkeypatch.setattr("kwcli.proxy.scripts.script_decider._LOAD_S", 0.5)
+            monkeypatch.setattr("kwcli.proxy.deciding.scripts.script_decider._LOAD_S", 0.5)
             slow, other = await made.proxy.connect(), await made.proxy.connect()
             slow[1].write(ASKED[1])
             assert await frame(slow[0]) == ANSWERS[1]

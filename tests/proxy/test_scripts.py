@@ -9,9 +9,9 @@ import pytest
 
 import decoders
 from decoders.schema.model import Side
-from kwcli.proxy.log.redact import find_secrets
-from kwcli.proxy.scripts.script_api import Exchanged, ScriptError, load_script
-from kwcli.proxy.scripts.script_process import pack_message, run_message, unpack_messages
+from kwcli.proxy.deciding.scripts.script_api import Exchanged, ScriptError, load_script
+from kwcli.proxy.deciding.scripts.script_process import pack_message, run_message, unpack_messages
+from kwcli.proxy.log.redact_streams import find_secrets
 from tests.proxy.stage import FETCH, HEARTBEAT, METADATA, PRODUCE, framed, request, response
 
 INCREMENTAL_ALTER_CONFIGS, CREATE_TOPICS = 44, 19

@@ -12,12 +12,12 @@ from decoders.messages.whole_messages import decode_response, encode_message
 from decoders.protocol_facts.likeness import stable
 from decoders.protocol_facts.releases import RELEASES, features, versions_by_api
 from decoders.schema.model import Versions
-from kwcli.proxy.deciders import Deciders
-from kwcli.proxy.relay.rewrite import cap_api_versions
+from kwcli.proxy.deciding.ask_deciders import Deciders
+from kwcli.proxy.deciding.served_versions import ServedVersions, VersionGate
+from kwcli.proxy.relay.relay_state import CLOSE, SEND_CLIENT, SEND_SERVER
+from kwcli.proxy.relay.rewrite_addresses import cap_api_versions
 from kwcli.proxy.relay.rewrite_cache import RewrittenAnswers
 from kwcli.proxy.relay.sans_io_connection import RelayCore
-from kwcli.proxy.relay.state import CLOSE, SEND_CLIENT, SEND_SERVER
-from kwcli.proxy.served_versions import ServedVersions, VersionGate
 from kwcli.proxy.serving_options import ServedOptions
 from kwcli.run_environment import Exit, Failure
 from tests.proxy.stage import API_VERSIONS, FETCH, METADATA, PRODUCE, request, response

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import decoders
 from decoders.apis import NAMES, api
 from decoders.protocol_facts.keys import API_VERSIONS
-from kwcli.proxy.relay.rewrite import find_address_row, is_buffered
+from kwcli.proxy.relay.rewrite_addresses import find_address_row, is_buffered
 from tests.proxy.stage import METADATA, PRODUCE, SASL_HANDSHAKE, Stage, framed, metadata, pieces, request, response
 
 EVERY = [(key, version) for key in sorted(NAMES) for version in api(key).versions]

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from kwcli.proxy.relay.relay_state import RESOLVE, SEND_CLIENT, SEND_SERVER, YIELD, Command
 from kwcli.proxy.relay.requests import TURN
 from kwcli.proxy.relay.sans_io_connection import RelayCore
 from kwcli.proxy.relay.socket_half import PIECES, Turns
-from kwcli.proxy.relay.state import RESOLVE, SEND_CLIENT, SEND_SERVER, YIELD, Command
 from tests.proxy.running import echo, frame, in_loop, running, sooner_or_later
 from tests.proxy.stage import CLIENT, HEARTBEAT, METADATA, Stage, metadata, request, response
 

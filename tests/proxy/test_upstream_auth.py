@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import decoders
 from kwcli.net.config.client_config import SaslSettings
 from kwcli.net.sasl import make_mechanism
-from kwcli.proxy.relay.state import CLOSE, END, NOTE, SEND_CLIENT, SEND_SERVER, Command
+from kwcli.proxy.relay.relay_state import CLOSE, END, NOTE, SEND_CLIENT, SEND_SERVER, Command
 from kwcli.proxy.relay.upstream_login import CREDENTIALS, PAUSE_CLIENT, READY, UpstreamLogin
 from tests.net.playbook import MODERN, framed, offers
 

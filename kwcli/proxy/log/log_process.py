@@ -22,7 +22,7 @@ from decoders.messages.body_json import Options
 from kwcli.malloc_trim import TRIM_S, Trimmer, set_malloc_thresholds
 from kwcli.proxy.log.log_protocol import DEFECT, LogPlan, MessageKind, Parser
 from kwcli.proxy.log.log_queue import Reporter
-from kwcli.proxy.log.log_writer import Recorder
+from kwcli.proxy.log.record_messages import Recorder
 from kwcli.run_environment import SELDOM_COLLECTIONS, Environment, Failure, SecretHidingStderr
 
 __all__ = ["main"]

@@ -22,21 +22,7 @@ from kwcli.net.addresses import format_address
 from kwcli.proxy.accept_or_refuse import Reached, dial_first
 from kwcli.proxy.log.log_queue import now_ns
 from kwcli.proxy.relay.memory_share import MemoryShare
-from kwcli.proxy.relay.sans_io_connection import RelayCore
-from kwcli.proxy.relay.socket_half import (
-    AWAITS_ANSWERS,
-    AWAITS_DECISION,
-    AWAITS_ROOM,
-    BUFFER_FULL,
-    DIALLING,
-    DRAINING,
-    LOG,
-    LOGIN,
-    MUTED,
-    TURN,
-    SocketHalf,
-)
-from kwcli.proxy.relay.state import (
+from kwcli.proxy.relay.relay_state import (
     ANSWERED,
     CAPPED,
     CLIENT,
@@ -59,12 +45,26 @@ from kwcli.proxy.relay.state import (
     YIELD,
     Command,
 )
+from kwcli.proxy.relay.sans_io_connection import RelayCore
+from kwcli.proxy.relay.socket_half import (
+    AWAITS_ANSWERS,
+    AWAITS_DECISION,
+    AWAITS_ROOM,
+    BUFFER_FULL,
+    DIALLING,
+    DRAINING,
+    LOG,
+    LOGIN,
+    MUTED,
+    TURN,
+    SocketHalf,
+)
 
 if TYPE_CHECKING:
     from kwcli.net.config.client_config import Address
     from kwcli.net.session.asyncio_connections import Dialler
     from kwcli.proxy.accept_or_refuse import LoginBackoff
-    from kwcli.proxy.deciders import Deciders
+    from kwcli.proxy.deciding.ask_deciders import Deciders
     from kwcli.proxy.listeners import Listener, ProxyListeners
     from kwcli.proxy.log.log_queue import LogQueue
     from kwcli.proxy.metrics import Metrics

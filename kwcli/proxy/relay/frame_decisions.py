@@ -45,8 +45,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from decoders.named_tuple import NamedTuple
 from kwcli.proxy.relay import request_handling
+from kwcli.proxy.relay.relay_state import TIMER, Command
 from kwcli.proxy.relay.request_handling import MECHANISM, REFUSE, WANTED, RequestRule
-from kwcli.proxy.relay.state import TIMER, Command
 
 if TYPE_CHECKING:
     from decoders.filters.prefilter import Possible

@@ -9,7 +9,7 @@ from decoders.errors import DecodeError
 from decoders.frames.header_checks import is_flexible, read_request_head
 from decoders.protocol_facts.keys import API_VERSIONS, PRODUCE, SASL_HANDSHAKE
 from decoders.wire.primitives import read_uvarint
-from kwcli.proxy.relay.rewrite import BYSTANDERS, highest_version, is_buffered
+from kwcli.proxy.relay.rewrite_addresses import BYSTANDERS, highest_version, is_buffered
 
 _WAYS: Final = (
     "through a proxy that works only where clients dial brokers by their own names: --advertise the broker's host (and "

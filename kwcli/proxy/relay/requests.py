@@ -30,20 +30,7 @@ from kwcli.proxy.relay.frame_decisions import (
     Then,
     WantedRule,
 )
-from kwcli.proxy.relay.request_handling import (
-    ACKS,
-    HEAD,
-    HINT,
-    MECHANISM,
-    REFUSE,
-    TELL,
-    WANTED,
-    RequestRule,
-    hint_about_mechanism,
-)
-from kwcli.proxy.relay.responses import Responses
-from kwcli.proxy.relay.rewrite import highest_version
-from kwcli.proxy.relay.state import (
+from kwcli.proxy.relay.relay_state import (
     CLIENT,
     END,
     MANY,
@@ -60,6 +47,19 @@ from kwcli.proxy.relay.state import (
     RelayState,
     describe_bytes,
 )
+from kwcli.proxy.relay.request_handling import (
+    ACKS,
+    HEAD,
+    HINT,
+    MECHANISM,
+    REFUSE,
+    TELL,
+    WANTED,
+    RequestRule,
+    hint_about_mechanism,
+)
+from kwcli.proxy.relay.responses import Responses
+from kwcli.proxy.relay.rewrite_addresses import highest_version
 
 if TYPE_CHECKING:
     from decoders.filters.prefilter import Possible

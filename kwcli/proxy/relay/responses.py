@@ -29,10 +29,7 @@ from kwcli.proxy.relay.frame_decisions import (
     Interventions,
     Then,
 )
-from kwcli.proxy.relay.request_handling import CAP, LOGIN, REWRITE, STREAM, TOKEN, RequestRule
-from kwcli.proxy.relay.rewrite import Address, Endpoint, RewriteFailed
-from kwcli.proxy.relay.rewrite_cache import ReadAnswer, RewrittenAnswers
-from kwcli.proxy.relay.state import (
+from kwcli.proxy.relay.relay_state import (
     ANSWERED,
     CLIENT,
     FEWER,
@@ -53,6 +50,9 @@ from kwcli.proxy.relay.state import (
     RelayState,
     describe_bytes,
 )
+from kwcli.proxy.relay.request_handling import CAP, LOGIN, REWRITE, STREAM, TOKEN, RequestRule
+from kwcli.proxy.relay.rewrite_addresses import Address, Endpoint, RewriteFailed
+from kwcli.proxy.relay.rewrite_cache import ReadAnswer, RewrittenAnswers
 
 _HEAD: Final = Struct(">ii")  # size, correlation id
 _HEAD_SIZE: Final = _HEAD.size

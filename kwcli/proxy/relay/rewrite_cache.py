@@ -16,7 +16,8 @@ from typing import Final
 
 from decoders.limits import REWRITTEN_MAX
 from decoders.protocol_facts.keys import API_VERSIONS
-from kwcli.proxy.relay.rewrite import (
+from kwcli.proxy.relay.relay_state import CAPPED, NOTE, Command
+from kwcli.proxy.relay.rewrite_addresses import (
     ROWS,
     Address,
     Endpoint,
@@ -27,7 +28,6 @@ from kwcli.proxy.relay.rewrite import (
     find_endpoints,
     rewrite_addresses,
 )
-from kwcli.proxy.relay.state import CAPPED, NOTE, Command
 
 Key = tuple[int, int, bytes]
 

@@ -24,11 +24,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kwcli.proxy.relay.frame_decisions import Decision, InterceptedExchange, Interventions
+from kwcli.proxy.relay.relay_state import CLIENT, Command, RelayState
 from kwcli.proxy.relay.requests import Requests
 from kwcli.proxy.relay.responses import Responses
-from kwcli.proxy.relay.rewrite import Address
+from kwcli.proxy.relay.rewrite_addresses import Address
 from kwcli.proxy.relay.rewrite_cache import RewrittenAnswers
-from kwcli.proxy.relay.state import CLIENT, Command, RelayState
 
 
 class RelayCore:

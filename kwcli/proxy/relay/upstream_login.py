@@ -25,7 +25,7 @@ from kwcli import VERSION
 from kwcli.net.addresses import format_address
 from kwcli.net.connection_stops import ConnectionStop
 from kwcli.net.session.session import OPENING_FRAME_MAX, Event, Opened, Session, SessionPhase
-from kwcli.proxy.relay.state import CLOSE, END, NOTE, SEND_CLIENT, SEND_SERVER, SERVER, Command
+from kwcli.proxy.relay.relay_state import CLOSE, END, NOTE, SEND_CLIENT, SEND_SERVER, SERVER, Command
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:

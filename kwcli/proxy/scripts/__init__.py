@@ -3,6 +3,6 @@
 A script begins with `from kwcli.proxy.scripts import on`.
 """
 
-from kwcli.proxy.scripts.script_api import RedactedValue, ScriptExchange, on
+from kwcli.proxy.deciding.scripts.script_api import RedactedValue, ScriptExchange, on
 
 __all__ = ["RedactedValue", "ScriptExchange", "on"]

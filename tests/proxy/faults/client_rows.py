@@ -34,7 +34,7 @@ class Fault(NamedTuple):
 
 def _preset(name: str) -> tuple[str, ...]:
     """The rules of a preset file that ships."""
-    text = resources.files("kwcli.proxy.faults").joinpath("presets", f"{name}.faults").read_text()
+    text = resources.files("kwcli.proxy.deciding.faults").joinpath("presets", f"{name}.faults").read_text()
     return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition, admin
 
 from kwcli.playground.ports import free_ports
-from kwcli.proxy.control.client import send_control_request
+from kwcli.proxy.deciding.control.control_client import send_control_request
 from tests.broker.clients.session import ClientFailed, LongSession, Results, Step
 from tests.broker.clients.steps import values
 from tests.broker.cluster import Cluster

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from decoders.filters.prefilter import Possible
-from kwcli.proxy.deciders import ConnectionDeciders, Deciders
-from kwcli.proxy.faults.decider import Faults
-from kwcli.proxy.faults.grammar import parse_rule
+from kwcli.proxy.deciding.ask_deciders import ConnectionDeciders, Deciders
+from kwcli.proxy.deciding.faults.decide_by_fault_rules import Faults
+from kwcli.proxy.deciding.faults.parse_rule import parse_rule
 from kwcli.proxy.listeners import Listener
 from tests.proxy.stage import Stage
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import decoders
-from kwcli.proxy.faults.grammar import ACTIONS
+from kwcli.proxy.deciding.faults.parse_rule import ACTIONS
 from tests.proxy.faults.playing import MS, FaultyStage, frames
 from tests.proxy.stage import FETCH, HEARTBEAT, METADATA, PRODUCE, metadata, pieces, request, response
 from tests.records.making import batch

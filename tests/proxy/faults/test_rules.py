@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kwcli.proxy.faults.decider import notes
-from kwcli.proxy.faults.grammar import ACTIONS, RuleError, parse_rule
-from kwcli.proxy.faults.options import FaultOptions
-from kwcli.proxy.faults.rule_files import RuleFiles, list_presets, parse_rules_of_file
+from kwcli.proxy.deciding.faults.decide_by_fault_rules import notes
+from kwcli.proxy.deciding.faults.fault_options import FaultOptions
+from kwcli.proxy.deciding.faults.parse_rule import ACTIONS, RuleError, parse_rule
+from kwcli.proxy.deciding.faults.rule_files import RuleFiles, list_presets, parse_rules_of_file
 from kwcli.run_environment import Failure
 from tests.help.reading import TEXTS
 

@@ -14,8 +14,8 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from kwcli.playground.run import LibrdkafkaMock
-from kwcli.proxy.command import combine_deciders
-from kwcli.proxy.faults.rule_files import RuleFiles
+from kwcli.proxy.deciding.faults.rule_files import RuleFiles
+from kwcli.proxy.run_proxy import combine_deciders
 from tests.cli.worlds import kw
 from tests.proxy.running import ANSWERS, ASKED, WAIT_S, Running, beat, echo, frame, in_loop, rest, running
 from tests.proxy.test_logged import SCHEMA, Logged

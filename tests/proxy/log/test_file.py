@@ -15,7 +15,7 @@ import pytest
 
 from decoders.tcp.chunks import Close
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER, SIZE, LogPlan, Message, MessageKind
-from kwcli.proxy.log.log_writer import Recorder
+from kwcli.proxy.log.record_messages import Recorder
 from kwcli.proxy.log.start_process import start
 from tests.bench.proxy_log import conversation
 from tests.captures.test_secrets import _all_secrets

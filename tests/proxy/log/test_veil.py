@@ -13,7 +13,7 @@ from decoders.messages.whole_messages import encode_request, encode_response
 from decoders.records.model import Record
 from decoders.records.write import encode_batch
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
-from kwcli.proxy.log.redact import LoggedChunk, Redactor, SharedKnowledge
+from kwcli.proxy.log.redact_streams import LoggedChunk, Redactor, SharedKnowledge
 from tests.captures.test_secrets import _all_secrets
 from tests.proxy.log.played import chunks_of
 

@@ -27,7 +27,7 @@ def command(ctx: click.Context, port: int | None) -> None:
 
 
 def _run_operation(env: Environment, shown: OutputOptions, method: str, path: str, **fields: Any) -> None:
-    from kwcli.proxy.control.client import find_port, send_control_request, write_rows
+    from kwcli.proxy.deciding.control.control_client import find_port, send_control_request, write_rows
 
     port = click.get_current_context().meta["kw.control.port"] or find_port(env.variables)
     settings = shown.make_settings(env)

@@ -22,8 +22,8 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.errors.returned import is_plausible_error
 from decoders.protocol_facts.keys import FETCH, METADATA, PRODUCE
-from kwcli.proxy.deciders import combine_decisions
-from kwcli.proxy.faults.changes import (
+from kwcli.proxy.deciding.ask_deciders import combine_decisions
+from kwcli.proxy.deciding.faults.change_frames import (
     CHANGES,
     UNKNOWN_TOPIC,
     UNKNOWN_TOPIC_ID,
@@ -32,15 +32,15 @@ from kwcli.proxy.faults.changes import (
     decode_body_of_side,
     mark_topics_unknown,
 )
-from kwcli.proxy.faults.grammar import Arguments
-from kwcli.proxy.faults.rule_schedule import Schedule
-from kwcli.proxy.frame_filters import WatchedConnection, Watching
+from kwcli.proxy.deciding.faults.counted_rule import Schedule
+from kwcli.proxy.deciding.faults.parse_rule import Arguments
+from kwcli.proxy.deciding.match_filters import WatchedConnection, Watching
 from kwcli.proxy.relay.frame_decisions import PASS, AnswerDelivery, Decision, InterceptedExchange, Then
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side
-    from kwcli.proxy.deciders import ClientConnection
-    from kwcli.proxy.faults.grammar import Rule
+    from kwcli.proxy.deciding.ask_deciders import ClientConnection
+    from kwcli.proxy.deciding.faults.parse_rule import Rule
 
 # Fetch 13 and Produce 13 name topics by their ids.
 _TOPIC_IDS_SINCE: Final = {0: 13, FETCH: 13}

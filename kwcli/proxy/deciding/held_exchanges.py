@@ -15,7 +15,7 @@ from decoders.apis import api
 from decoders.exchanges.exchange import rfc3339
 from decoders.limits import HELD_MAX
 from decoders.named_tuple import NamedTuple
-from kwcli.proxy.deciders import ClientConnection
+from kwcli.proxy.deciding.ask_deciders import ClientConnection
 from kwcli.proxy.relay.frame_decisions import Decision, InterceptedExchange, Then
 
 # Clients give up a request after 30 s (request.timeout.ms): a frame that nobody releases goes on before that.

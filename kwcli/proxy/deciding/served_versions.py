@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from decoders.analysis.client_compatibility import Audit, AuditedClient
     from decoders.filters.prefilter import Possible
     from decoders.schema.model import Versions
-    from kwcli.proxy.deciders import ClientConnection
+    from kwcli.proxy.deciding.ask_deciders import ClientConnection
     from kwcli.proxy.relay.frame_decisions import Decision, InterceptedExchange
 
 # Since this release a broker that lacks the version of an ApiVersions request says which it has (KIP-511).

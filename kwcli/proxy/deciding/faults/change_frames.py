@@ -15,7 +15,7 @@ from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.protocol_facts.keys import FETCH, METADATA
 from decoders.protocol_facts.paths import PathStep
 from decoders.schema.model import Side
-from kwcli.proxy.faults.grammar import Arguments
+from kwcli.proxy.deciding.faults.parse_rule import Arguments
 from kwcli.proxy.relay.frame_decisions import InterceptedExchange
 
 Change = Callable[[dict[str, Any], Arguments], bool]

@@ -11,9 +11,9 @@ from decoders.tcp.connections import Connection
 from decoders.wire.readable_text import format_size
 from kwcli.output.short_texts import count_of
 from kwcli.proxy.log.capture_file import CLIENTS, UPSTREAM, CaptureFiles, SyntheticTcp
+from kwcli.proxy.log.exchange_rows import LogRows
 from kwcli.proxy.log.log_protocol import COUNTS, SERVER, SIZE, TIMES, MessageKind
-from kwcli.proxy.log.redact import LoggedChunk, Redactor, SharedKnowledge
-from kwcli.proxy.log.rows import LogRows
+from kwcli.proxy.log.redact_streams import LoggedChunk, Redactor, SharedKnowledge
 
 if TYPE_CHECKING:
     from kwcli.proxy.log.log_protocol import LogPlan, Message

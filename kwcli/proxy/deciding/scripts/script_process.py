@@ -23,7 +23,7 @@ from struct import Struct
 from typing import Any, Final
 
 from decoders.errors import DecodeError, EncodeError
-from kwcli.proxy.scripts.script_api import (
+from kwcli.proxy.deciding.scripts.script_api import (
     Exchanged,
     Script,
     ScriptError,

@@ -26,7 +26,7 @@ from kwcli.net.listening import open_listener
 from kwcli.net.session.negotiation import find_impossible_versions
 from kwcli.output.short_texts import count_of, cut
 from kwcli.proxy.listeners import ProxyPorts, ports_file
-from kwcli.proxy.relay.rewrite import ROWS, highest_version
+from kwcli.proxy.relay.rewrite_addresses import ROWS, highest_version
 from kwcli.run_environment import Environment, Exit, Failure
 from kwcli.telemetry.http_server import listen_for_metrics
 

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from decoders.named_tuple import NamedTuple
-from kwcli.proxy.faults.grammar import Rule, RuleError, parse_rule
+from kwcli.proxy.deciding.faults.parse_rule import Rule, RuleError, parse_rule
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean
 
@@ -33,7 +33,7 @@ class Preset(NamedTuple):
 def list_presets() -> dict[str, Preset]:
     """All presets, by name."""
     found = {}
-    for each in sorted(files("kwcli.proxy.faults").joinpath("presets").iterdir(), key=lambda each: each.name):
+    for each in sorted(files("kwcli.proxy.deciding.faults").joinpath("presets").iterdir(), key=lambda each: each.name):
         if each.name.endswith(SUFFIX):
             name, text = each.name.removesuffix(SUFFIX), each.read_text(encoding="utf-8")
             found[name] = Preset(name, text.partition("\n")[0].lstrip("# "), text)
@@ -98,7 +98,10 @@ class RuleFiles:
     """All fault rules: those of `--fault` first, then those of each file or preset in order, then added ones."""
 
     def __init__(self, rules: Sequence[str], names: Sequence[str], seed: int, now_ns: Callable[[], int]) -> None:
-        from kwcli.proxy.faults.decider import Faults, notes  # completion asks for list_presets alone
+        from kwcli.proxy.deciding.faults.decide_by_fault_rules import (
+            Faults,
+            notes,
+        )  # completion asks for list_presets alone
 
         self._notes = notes
         self._given = [

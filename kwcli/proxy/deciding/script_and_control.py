@@ -22,14 +22,14 @@ from kwcli.proxy.repeated_messages import SeenTexts
 from kwcli.run_environment import Environment, Exit, Failure
 
 if TYPE_CHECKING:
-    from kwcli.proxy.control.http_control import ControlServer
-    from kwcli.proxy.control.operations import Ring
-    from kwcli.proxy.deciders import Decider, Deciders
-    from kwcli.proxy.faults.rule_files import RuleFiles
-    from kwcli.proxy.hold_rules import HoldRules
+    from kwcli.proxy.deciding.ask_deciders import Decider, Deciders
+    from kwcli.proxy.deciding.control.http_control import ControlServer
+    from kwcli.proxy.deciding.control.operations import Ring
+    from kwcli.proxy.deciding.faults.rule_files import RuleFiles
+    from kwcli.proxy.deciding.hold_rules import HoldRules
+    from kwcli.proxy.deciding.scripts.script_decider import ScriptDecider
     from kwcli.proxy.listeners import Listener
     from kwcli.proxy.relay.connection import Relay
-    from kwcli.proxy.scripts.script_decider import ScriptDecider
 
 __all__ = ["ScriptAndControl", "ScriptAndControlOptions", "script_and_control_options"]
 
@@ -98,9 +98,9 @@ class ScriptAndControl:
         gate: Decider | None = None,
     ) -> None:
         """`gate` is asked first: a request that is not served is refused before any other decider sees it."""
-        from kwcli.proxy.control.operations import Ring
-        from kwcli.proxy.deciders import Deciders
-        from kwcli.proxy.held_exchanges import HeldExchanges
+        from kwcli.proxy.deciding.ask_deciders import Deciders
+        from kwcli.proxy.deciding.control.operations import Ring
+        from kwcli.proxy.deciding.held_exchanges import HeldExchanges
 
         self._env = env
         self._notes = SeenTexts()
@@ -113,7 +113,7 @@ class ScriptAndControl:
         if options.control is not None:
             self._open_control(options.control)
         if options.script is not None:
-            from kwcli.proxy.scripts.script_decider import ScriptDecider
+            from kwcli.proxy.deciding.scripts.script_decider import ScriptDecider
 
             timeout_s = (options.script_timeout or _SCRIPT_MS) / 1000
             try:
@@ -130,8 +130,8 @@ class ScriptAndControl:
             each.wants_changed = self.deciders.refresh_wants
 
     def _open_control(self, port: int) -> None:
-        from kwcli.proxy.control.http_control import ControlServer
-        from kwcli.proxy.hold_rules import HoldRules
+        from kwcli.proxy.deciding.control.http_control import ControlServer
+        from kwcli.proxy.deciding.hold_rules import HoldRules
 
         self.holds = HoldRules(self.held)
         self.server = ControlServer(port, self._env.variables)
@@ -157,7 +157,7 @@ class ScriptAndControl:
         if self.script is not None:
             await self.script.attach()
         if self.server is not None and self.holds is not None and self.rules is not None:
-            from kwcli.proxy.control.operations import ControlState
+            from kwcli.proxy.deciding.control.operations import ControlState
 
             await self.server.begin_answering(
                 ControlState(

@@ -50,13 +50,13 @@ from decoders.protocol_facts.keys import (
     SASL_HANDSHAKE,
 )
 from decoders.schema.model import Side
-from kwcli.proxy.deciders import ClientConnection
-from kwcli.proxy.faults.grammar import is_known_at
-from kwcli.proxy.frame_filters import WatchedConnection, Watching
-from kwcli.proxy.held_exchanges import HeldExchanges
-from kwcli.proxy.log.redact import find_secrets, may_have_secret
+from kwcli.proxy.deciding.ask_deciders import ClientConnection
+from kwcli.proxy.deciding.faults.parse_rule import is_known_at
+from kwcli.proxy.deciding.held_exchanges import HeldExchanges
+from kwcli.proxy.deciding.match_filters import WatchedConnection, Watching
+from kwcli.proxy.deciding.scripts.script_process import pack_message, unpack_messages
+from kwcli.proxy.log.redact_streams import find_secrets, may_have_secret
 from kwcli.proxy.relay.frame_decisions import PASS, Decision, InterceptedExchange, Then
-from kwcli.proxy.scripts.script_process import pack_message, unpack_messages
 from kwcli.run_environment import Failure
 
 __all__ = ["NEVER", "ScriptDecider"]
@@ -80,7 +80,7 @@ _WATCH_S: Final = 0.5
 _REAP_S: Final = 0.2  # for a process that has closed its end
 _CODE: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
-    "from kwcli.proxy.scripts.script_process import main; main(int(sys.argv[1]), sys.argv[3])"
+    "from kwcli.proxy.deciding.scripts.script_process import main; main(int(sys.argv[1]), sys.argv[3])"
 )
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _ENDS: Final = {"close": Then.CLOSE, "reset": Then.RESET}

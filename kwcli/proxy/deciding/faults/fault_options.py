@@ -12,7 +12,7 @@ from kwcli.options import add_options, pass_options_as_value
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
-    from kwcli.proxy.faults.rule_files import RuleFiles
+    from kwcli.proxy.deciding.faults.rule_files import RuleFiles
 
 __all__ = ["FaultOptions", "fault_options"]
 
@@ -30,7 +30,7 @@ class FaultOptions(NamedTuple):
             if self.seed is not None:
                 raise Failure("--seed is for faults: it needs --fault, --faults or --control", Exit.USAGE)
             return None
-        from kwcli.proxy.faults.rule_files import RuleFiles
+        from kwcli.proxy.deciding.faults.rule_files import RuleFiles
 
         seed = self.seed if self.seed is not None else now_ns() % 1_000_000
         return RuleFiles(self.fault, self.faults, seed, now_ns)

@@ -329,7 +329,7 @@ class Cap(NamedTuple):
 
 
 class Served(Protocol):
-    """Limits of the versions and features that clients are offered (kwcli/proxy/served_versions.py)."""
+    """Limits of the versions and features that clients are offered (kwcli/proxy/deciding/served_versions.py)."""
 
     def offered_versions(self, api_key: int, versions: Versions) -> Versions:
         """The versions that clients are offered, of those that a broker offers; may be none."""

@@ -31,7 +31,7 @@ from decoders.schema.model import Side
 from kwcli.net.addresses import format_address
 
 if TYPE_CHECKING:
-    from kwcli.proxy.deciders import ClientConnection
+    from kwcli.proxy.deciding.ask_deciders import ClientConnection
     from kwcli.proxy.relay.frame_decisions import InterceptedExchange
 
 _SOFTWARE: Final = frozenset({"software", "software_version"})

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.net.listening import advertised_host
+from kwcli.proxy.deciding.served_versions import VersionGate
+from kwcli.proxy.log.log_options import LogOptions
 from kwcli.proxy.log.log_protocol import LogPlan
 from kwcli.proxy.log.log_queue import Overflow
-from kwcli.proxy.log.options import LogOptions
 from kwcli.proxy.log.start_process import start as launch
-from kwcli.proxy.served_versions import VersionGate
 from kwcli.proxy.server import Proxy, serve
 from kwcli.proxy.settings import DiscoveredNodes, Listening, ProxySettings, discover_nodes
-from kwcli.proxy.tls.options import TlsOptions, check_exposure
+from kwcli.proxy.tls.inbound_options import TlsOptions, check_exposure
 from kwcli.run_environment import Environment, Exit, Failure
 
 if TYPE_CHECKING:
-    from kwcli.proxy.deciders import Deciders
-    from kwcli.proxy.faults.options import FaultOptions
-    from kwcli.proxy.faults.rule_files import RuleFiles
-    from kwcli.proxy.script_and_control import ScriptAndControlOptions
+    from kwcli.proxy.deciding.ask_deciders import Deciders
+    from kwcli.proxy.deciding.faults.fault_options import FaultOptions
+    from kwcli.proxy.deciding.faults.rule_files import RuleFiles
+    from kwcli.proxy.deciding.script_and_control import ScriptAndControlOptions
     from kwcli.proxy.tls.inbound import Inbound
 
 
@@ -47,7 +47,7 @@ def start(
     rules = faults.rules(env.now_ns, controlled=script_and_control.control is not None)
     in_use = script_and_control.check()
     if only_check:
-        from kwcli.proxy.check import CheckOptions, check
+        from kwcli.proxy.check_before_start import CheckOptions, check
 
         return check(env, CheckOptions(config, port_base, bind, host, make, metrics), log.shown.output)
     tls = make() if make is not None else None
@@ -58,7 +58,7 @@ def start(
     gate = None if served is None else VersionGate(served)
     settings = settings._replace(gate=gate)
     if in_use:
-        from kwcli.proxy.script_and_control import ScriptAndControl
+        from kwcli.proxy.deciding.script_and_control import ScriptAndControl
 
         made = ScriptAndControl(env, script_and_control, rules, reveal=log.content.reveal_secrets, gate=gate)
         settings = settings._replace(deciders=made.deciders, rules=made.rules, script_and_control=made)
@@ -75,7 +75,7 @@ def start(
 
 def combine_deciders(gate: VersionGate | None, rules: RuleFiles | None) -> Deciders | None:
     """The deciders about frames: `gate` first, then the fault rules, for requests that are served; None without any."""
-    from kwcli.proxy.deciders import Decider, Deciders
+    from kwcli.proxy.deciding.ask_deciders import Decider, Deciders
 
     found: list[Decider] = []
     if gate is not None:

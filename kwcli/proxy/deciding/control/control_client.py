@@ -16,7 +16,7 @@ from kwcli.net.http_request import HttpServer, ask_http
 from kwcli.output.short_texts import palette
 from kwcli.output.table import NOTHING, Column, draw_table
 from kwcli.output.value_writers import JsonWriter
-from kwcli.proxy.control.http_control import token_file
+from kwcli.proxy.deciding.control.http_control import token_file
 from kwcli.run_environment import Exit, Failure
 from kwcli.user_folders import own_folder
 

@@ -29,7 +29,7 @@ import orjson
 
 from kwcli.net.listening import OneRequest, open_listener
 from kwcli.private_files import open_private
-from kwcli.proxy.control.operations import ControlAnswer, ControlState, run_operation
+from kwcli.proxy.deciding.control.operations import ControlAnswer, ControlState, run_operation
 from kwcli.user_folders import own_folder
 
 __all__ = ["ControlServer", "token_file"]
@@ -136,7 +136,9 @@ class _ControlConnection(OneRequest):
         method = request.method.decode()
         path, _, query = request.target.decode("ascii", "replace").partition("?")
         if path == "/openapi.json" and method == "GET":
-            return ControlAnswer(200, resources.files("kwcli.proxy.control").joinpath("openapi.json").read_bytes())
+            return ControlAnswer(
+                200, resources.files("kwcli.proxy.deciding.control").joinpath("openapi.json").read_bytes()
+            )
         fields: Any = dict(parse_qsl(query)) if method == "GET" else {}
         if method != "GET" and self._body.strip():
             try:

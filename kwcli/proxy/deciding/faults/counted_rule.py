@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 
-from kwcli.proxy.faults.grammar import Rule
+from kwcli.proxy.deciding.faults.parse_rule import Rule
 
 
 class Schedule:

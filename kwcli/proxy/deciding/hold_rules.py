@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 from decoders.filters import Filter, FilterError, parse
 from decoders.filters.prefilter import Possible
-from kwcli.proxy.deciders import ClientConnection
-from kwcli.proxy.faults.grammar import is_known_at
-from kwcli.proxy.frame_filters import WatchedConnection, Watching
-from kwcli.proxy.held_exchanges import HeldExchanges
+from kwcli.proxy.deciding.ask_deciders import ClientConnection
+from kwcli.proxy.deciding.faults.parse_rule import is_known_at
+from kwcli.proxy.deciding.held_exchanges import HeldExchanges
+from kwcli.proxy.deciding.match_filters import WatchedConnection, Watching
 from kwcli.proxy.relay.frame_decisions import PASS, Decision, InterceptedExchange
 
 Side = Literal["request", "response"]

@@ -15,11 +15,11 @@ import orjson
 
 from decoders.filters import FilterError
 from decoders.named_tuple import NamedTuple
-from kwcli.proxy.held_exchanges import RELEASES
+from kwcli.proxy.deciding.held_exchanges import RELEASES
 
 if TYPE_CHECKING:
-    from kwcli.proxy.held_exchanges import HeldExchanges
-    from kwcli.proxy.hold_rules import HoldRules
+    from kwcli.proxy.deciding.held_exchanges import HeldExchanges
+    from kwcli.proxy.deciding.hold_rules import HoldRules
 
 __all__ = ["OPERATIONS", "ControlAnswer", "ControlState", "Operation", "Refused", "Ring", "run_operation"]
 
