@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.net.listening import advertised_host
-from kwcli.proxy.deciding.served_versions import VersionGate
+from kwcli.proxy.deciding.served_versions import VersionDecider
 from kwcli.proxy.log.log_options import LogOptions
 from kwcli.proxy.log.log_protocol import LogPlan
 from kwcli.proxy.log.log_queue import Overflow
@@ -55,15 +55,17 @@ def start(
     settings = ProxySettings(
         config, port_base, bind, host, verbose=log.shown.verbose, quiet=log.shown.quiet, metrics=metrics, tls=tls
     )
-    gate = None if served is None else VersionGate(served)
-    settings = settings._replace(gate=gate)
+    version_decider = None if served is None else VersionDecider(served)
+    settings = settings._replace(version_decider=version_decider)
     if in_use:
         from kwcli.proxy.deciding.script_and_control import ScriptAndControl
 
-        made = ScriptAndControl(env, script_and_control, rules, reveal=log.content.reveal_secrets, gate=gate)
+        made = ScriptAndControl(
+            env, script_and_control, rules, reveal=log.content.reveal_secrets, version_decider=version_decider
+        )
         settings = settings._replace(deciders=made.deciders, rules=made.rules, script_and_control=made)
     else:
-        settings = settings._replace(deciders=combine_deciders(gate, rules), rules=rules)
+        settings = settings._replace(deciders=combine_deciders(version_decider, rules), rules=rules)
     try:
         if plan is None:
             return serve(Proxy(env, settings, found))
@@ -73,20 +75,20 @@ def start(
             settings.script_and_control.close()
 
 
-def combine_deciders(gate: VersionGate | None, rules: RuleFiles | None) -> Deciders | None:
-    """The deciders about frames: `gate` first, then the fault rules, for requests that are served; None without any."""
+def combine_deciders(version_decider: VersionDecider | None, rules: RuleFiles | None) -> Deciders | None:
+    """The deciders: `version_decider` first, then the fault rules, for requests that are served; None without any."""
     from kwcli.proxy.deciding.ask_deciders import Decider, Deciders
 
     found: list[Decider] = []
-    if gate is not None:
-        found.append(gate)
+    if version_decider is not None:
+        found.append(version_decider)
     if rules is not None:
         found.append(rules.faults)
     if not found:
         return None
     deciders = Deciders(found)
     if rules is not None:
-        rules.faults.wants_changed = deciders.refresh_wants
+        rules.faults.rules_changed = deciders.forget_handlings
     return deciders
 
 

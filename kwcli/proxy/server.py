@@ -76,8 +76,8 @@ class Proxy:
         self.metrics = Metrics() if settings.metrics is not None else None
         self._told: socket.socket | None = None  # listens for Prometheus
         self.shared_memory = SharedMemory(settings.shared_memory_max)
-        gate = settings.gate
-        self.rewritten_answers = RewrittenAnswers(served=None if gate is None else gate.served)
+        version_decider = settings.version_decider
+        self.rewritten_answers = RewrittenAnswers(served=None if version_decider is None else version_decider.served)
         self.deciders = settings.deciders
         self.turns = Turns()
         self.dialler = Dialler(settings.config)
@@ -203,7 +203,11 @@ class Proxy:
             self.env.report(line)
         if self._found.remark:
             self._say_and_log(self._found.remark)
-        for line in self.settings.gate.served.lines(self._found.offered) if self.settings.gate is not None else []:
+        for line in (
+            self.settings.version_decider.served.lines(self._found.offered)
+            if self.settings.version_decider is not None
+            else []
+        ):
             self._say_and_log(line)
         for line in self.settings.tls.lines() if self.settings.tls is not None else []:
             self.env.report(line)
@@ -329,7 +333,7 @@ class Proxy:
         if not self.settings.quiet:
             self._repeats.finish()
             self._notes.say_repeats(self._say_and_log)
-            for line in self.settings.gate.lines() if self.settings.gate is not None else []:
+            for line in self.settings.version_decider.lines() if self.settings.version_decider is not None else []:
                 self._say_and_log(line)
             for line in self.settings.rules.faults.lines() if self.settings.rules is not None else []:
                 self._say_and_log(line)

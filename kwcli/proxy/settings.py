@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kwcli.proxy.deciding.ask_deciders import Deciders
     from kwcli.proxy.deciding.faults.rule_files import RuleFiles
     from kwcli.proxy.deciding.script_and_control import ScriptAndControl
-    from kwcli.proxy.deciding.served_versions import ServedVersions, VersionGate
+    from kwcli.proxy.deciding.served_versions import ServedVersions, VersionDecider
     from kwcli.proxy.tls.inbound import Inbound
 
 PORT_BASE: Final = 19092
@@ -54,7 +54,7 @@ class ProxySettings(NamedTuple):
     quiet: bool = False  # say nothing at the end
     metrics: Address | None = None  # where Prometheus asks for metrics
     tls: Inbound | None = None  # the TLS side of the listeners
-    gate: VersionGate | None = None  # limits what clients are offered
+    version_decider: VersionDecider | None = None  # limits what clients are offered
     deciders: Deciders | None = None  # who decides about single frames
     rules: RuleFiles | None = None  # the fault rules
     script_and_control: ScriptAndControl | None = None  # a script, the control interface

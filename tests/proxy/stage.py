@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import decoders
-from kwcli.proxy.relay.frame_decisions import Decision, InterceptedExchange, Interventions
+from kwcli.proxy.relay.frame_decisions import Decision, FrameDecider, InterceptedExchange
 from kwcli.proxy.relay.memory_share import SharedMemory
 from kwcli.proxy.relay.relay_state import (
     ANSWERED,
@@ -90,9 +90,9 @@ class Stage:
         at_once: bool = True,
         timed: bool = False,
         rewritten_answers: RewrittenAnswers | None = None,
-        interventions: Interventions | None = None,
+        frame_decider: FrameDecider | None = None,
     ) -> None:
-        self.connection = RelayCore(timed=timed, rewritten_answers=rewritten_answers, interventions=interventions)
+        self.connection = RelayCore(timed=timed, rewritten_answers=rewritten_answers, frame_decider=frame_decider)
         self.stopped = [False, False]  # sides that are not read because of a decision
         self.timers: list[tuple[int, int, int]] = []  # when, side
         self.muted_ns = 0

@@ -77,11 +77,11 @@ def test_what_comes_before_the_broker_is_there_is_bounded(begins: bool, monkeypa
 @in_loop
 async def _send_before_the_broker_is_there() -> None:
     async with running(echo) as proxy:
-        gate = asyncio.Event()
+        version_decider = asyncio.Event()
         dial = proxy.proxy.dialler.dial
 
         async def late(address: Address, factory: Callable[[], asyncio.Protocol]) -> asyncio.Transport:
-            await gate.wait()
+            await version_decider.wait()
             return await dial(address, factory)
 
         proxy.proxy.dialler.dial = late  # type: ignore[method-assign]  # a name server that takes its time
@@ -92,7 +92,7 @@ async def _send_before_the_broker_is_there() -> None:
         (session,) = proxy.proxy.relays.values()
         assert session.client.pause_reasons & DIALLING
         assert sum(map(len, session._early)) < 1 << 20
-        gate.set()
+        version_decider.set()
         for _ in range(100):
             assert [await frame(reader) for _ in ANSWERS] == ANSWERS
         writer.transport.abort()

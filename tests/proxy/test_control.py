@@ -64,10 +64,10 @@ def test_operations_do_what_they_say() -> None:
     rule = {"id": 1, "when": "api == Produce", "side": "request", "left": 2, "held": 0}
     assert do(made, "POST", "/v1/holds", when="api == Produce", first=2) == (200, rule)
     assert do(made, "GET", "/v1/holds") == (200, [rule])
-    assert made.holds.wants(0, 9)
-    assert not made.holds.wants(3, 9)
+    assert made.holds.has_rule_for(0, 9)
+    assert not made.holds.has_rule_for(3, 9)
     assert do(made, "DELETE", "/v1/holds/1") == (200, {"id": 1})
-    assert not made.holds.wants(0, 9)
+    assert not made.holds.has_rule_for(0, 9)
     assert do(made, "POST", "/v1/faults", rule="close")[0] == 200
     assert do(made, "GET", "/v1/faults") == (200, [{"id": 1, "rule": "close", "met": 0, "hit": 0}])
     assert do(made, "DELETE", "/v1/faults/1") == (200, {"id": 1})

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import decoders
 from decoders.filters.prefilter import Possible
-from kwcli.proxy.relay.frame_decisions import PASS, AnswerDelivery, Decision, InterceptedExchange, RequestRules, Then
+from kwcli.proxy.relay.frame_decisions import PASS, AnswerDelivery, Decision, HandlingTable, InterceptedExchange, Then
 from kwcli.proxy.relay.request_handling import WANTED
 from tests.proxy.stage import CLIENT, FETCH, HEARTBEAT, METADATA, PRODUCE, Stage, metadata, pieces, request, response
 
@@ -19,7 +19,7 @@ SERVER = 1
 HERE = {1: ("127.0.0.1", 19094)}
 MS = 1_000_000
 LIST_GROUPS = 16
-LOOK = Decision(look=True)
+LOOK = Decision(show_answer=True)
 Decide = Callable[[InterceptedExchange], Decision | None]
 
 
@@ -36,7 +36,7 @@ class Judge:
         possible: Possible = True,
     ) -> None:
         self._possible = possible
-        self.request_rules = RequestRules(lambda key, _: key in apis)
+        self.handling_table = HandlingTable(lambda key, _: key in apis)
         self._request, self._response = request, response
         self.asked: list[InterceptedExchange] = []
         self.answered: list[InterceptedExchange] = []
@@ -45,7 +45,7 @@ class Judge:
 
     def prefilter_by_header(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
         assert (version >= 0, client_id) == (True, b"c")
-        return self._possible if self.request_rules.find(api_key << 16 | version).reads >= WANTED else False
+        return self._possible if self.handling_table.find(api_key << 16 | version).reads >= WANTED else False
 
     def reserve_bytes(self, size: int) -> bool:
         if self.kept + size > self.total:
@@ -57,12 +57,12 @@ class Judge:
         self.kept -= size
         assert self.kept >= 0
 
-    def request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
+    def decide_request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         assert now_ns
         self.asked.append(exchange)
         return self._request(exchange) if callable(self._request) else self._request
 
-    def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
+    def decide_response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         assert now_ns
         self.answered.append(exchange)
         return self._response(exchange) if callable(self._response) else self._response
@@ -94,7 +94,7 @@ def refused(exchange: InterceptedExchange) -> Decision:
 
 
 def play(judge: Judge, asked: bytes, answers: bytes, step: int, **stage: Any) -> Stage:
-    made = Stage(interventions=judge, **stage)
+    made = Stage(frame_decider=judge, **stage)
     made.client(*pieces(asked, step))
     if answers and made.closed is None and made.reset is None:
         made.server(*pieces(answers, step))
@@ -108,12 +108,12 @@ def test_what_nobody_wants_otherwise_passes_as_it_is(step: int, decision: Decisi
     stage = play(judge, ASKED, ANSWERS, step)
     assert (stage.at_server, stage.at_client) == (ASKED, ANSWERS)
     assert [each.correlation_id for each in judge.asked] == [1, 3]
-    assert len(judge.answered) == (2 if decision.look else 0)
+    assert len(judge.answered) == (2 if decision.show_answer else 0)
     assert (judge.kept, stage.connection.is_idle, stage.closed) == (0, True, None)
 
 
 def test_a_whole_chunk_of_requests_that_pass_stays_one() -> None:
-    stage = Stage(interventions=Judge(LOOK)).client(ASKED)
+    stage = Stage(frame_decider=Judge(LOOK)).client(ASKED)
     assert stage.to_server == [ASKED]
 
 
@@ -128,14 +128,14 @@ def test_an_answer_of_our_own_comes_in_its_turn(step: int) -> None:
 
 
 def test_an_answer_of_our_own_needs_no_broker() -> None:
-    stage = Stage(interventions=Judge(refused)).client(beat(1), beat(2))
+    stage = Stage(frame_decider=Judge(refused)).client(beat(1), beat(2))
     assert stage.at_client == beaten(1, 27) + beaten(2, 27)
     assert stage.at_server == b""
 
 
 def test_our_own_answer_waits_for_the_end_of_the_one_before() -> None:
     judge = Judge(refused)
-    stage = Stage(interventions=judge).client(listed(1)).server(groups(1)[:9]).client(beat(2))
+    stage = Stage(frame_decider=judge).client(listed(1)).server(groups(1)[:9]).client(beat(2))
     assert stage.at_client == groups(1)[:9]
     stage.server(groups(1)[9:])
     assert stage.at_client == groups(1) + beaten(2, 27)
@@ -143,7 +143,9 @@ def test_our_own_answer_waits_for_the_end_of_the_one_before() -> None:
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_changed_request_and_a_changed_answer(step: int) -> None:
-    judge = Judge(Decision(beat(7)[:8] + beat(1)[8:], look=True), lambda x: Decision(beaten(x.correlation_id, 25)))
+    judge = Judge(
+        Decision(beat(7)[:8] + beat(1)[8:], show_answer=True), lambda x: Decision(beaten(x.correlation_id, 25))
+    )
     stage = play(judge, beat(1) + listed(2), beaten(1) + groups(2), step)
     assert stage.at_server == beat(7)[:8] + beat(1)[8:] + listed(2)
     assert stage.at_client == beaten(1, 25) + groups(2)
@@ -160,7 +162,7 @@ ENDS: Mapping[Then, tuple[str | None, str | None]] = {
 @pytest.mark.parametrize("then", ENDS)
 def test_a_request_that_ends_the_connection_is_not_sent(step: int, then: Then) -> None:
     judge = Judge(lambda x: Decision(b"", then=then, reason="because") if x.correlation_id == 3 else PASS)
-    stage = Stage(interventions=judge)
+    stage = Stage(frame_decider=judge)
     stage.client(*pieces(beat(1) + listed(2), step)).server(*pieces(beaten(1) + groups(2), step))
     for piece in pieces(beat(3), step):
         stage.client(piece)
@@ -174,7 +176,7 @@ def test_a_request_that_ends_the_connection_is_not_sent(step: int, then: Then) -
 @pytest.mark.parametrize("then", ENDS)
 def test_an_answer_that_ends_the_connection_is_lost(step: int, then: Then) -> None:
     judge = Judge(LOOK, lambda x: Decision(b"", then=then, reason="because") if x.correlation_id == 1 else PASS)
-    stage = Stage(interventions=judge).client(ASKED)
+    stage = Stage(frame_decider=judge).client(ASKED)
     for piece in pieces(ANSWERS, step):
         if stage.closed is None and stage.reset is None:
             stage.server(piece)
@@ -186,7 +188,7 @@ def test_an_answer_that_ends_the_connection_is_lost(step: int, then: Then) -> No
 @pytest.mark.parametrize("step", STEPS)
 def test_swallowed_both_sides_are_read_and_nothing_passes(step: int) -> None:
     judge = Judge(Decision(b"", then=Then.SWALLOW))
-    stage = Stage(interventions=judge).client(listed(1), *pieces(beat(2) + listed(3), step))
+    stage = Stage(frame_decider=judge).client(listed(1), *pieces(beat(2) + listed(3), step))
     stage.server(*pieces(groups(1), step)).client(listed(4))
     assert (stage.at_server, stage.at_client) == (listed(1), b"")
     assert stage.stopped == [False, False]
@@ -208,7 +210,7 @@ def test_withheld_requests_go_on_and_no_answer_comes_any_more(step: int) -> None
 @pytest.mark.parametrize("step", STEPS)
 def test_a_delayed_request_holds_what_is_behind_it_and_not_the_answers(step: int) -> None:
     judge = Judge(lambda x: Decision(delay_ns=50 * MS) if x.correlation_id == 1 else PASS)
-    stage = Stage(interventions=judge).client(listed(9)).client(*pieces(ASKED, step))
+    stage = Stage(frame_decider=judge).client(listed(9)).client(*pieces(ASKED, step))
     assert (stage.at_server, stage.stopped[CLIENT]) == (listed(9), True)
     stage.server(*pieces(groups(9), step))
     assert stage.at_client == groups(9)
@@ -236,7 +238,7 @@ def test_a_delayed_answer_holds_those_behind_it_and_not_the_requests(step: int) 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_client_that_leaves_meanwhile_is_told_of_in_its_turn(step: int) -> None:
     judge = Judge(lambda x: Decision(delay_ns=MS) if x.correlation_id == 1 else PASS)
-    stage = Stage(interventions=judge).client(*pieces(ASKED, step)).client_eof()
+    stage = Stage(frame_decider=judge).client(*pieces(ASKED, step)).client_eof()
     assert "END" not in stage.done
     assert not stage.connection.is_idle
     stage.pass_time()
@@ -261,7 +263,7 @@ def test_decisions_may_come_later(step: int) -> None:
 
 def test_a_late_decision_about_a_connection_that_is_over_does_nothing() -> None:
     judge = Judge(None)
-    stage = Stage(interventions=judge).client(beat(1)).server_eof()
+    stage = Stage(frame_decider=judge).client(beat(1)).server_eof()
     assert stage.closed is not None
     assert stage.connection.apply_decision(judge.asked[0], PASS, 1) == []
 
@@ -311,7 +313,7 @@ def test_a_mute_comes_behind_the_answer() -> None:
 @pytest.mark.parametrize("step", STEPS)
 def test_an_answer_is_shown_with_the_brokers_places_and_rewritten_afterwards(step: int) -> None:
     judge = Judge(LOOK, Decision(delay_ns=MS, then=Then.CLOSE, reason="done"), apis=(METADATA,))
-    stage = Stage(HERE, interventions=judge).client(*pieces(request(METADATA, 12), step))
+    stage = Stage(HERE, frame_decider=judge).client(*pieces(request(METADATA, 12), step))
     stage.server(*pieces(metadata((1, "kafka-1.invalid", 9092)), step)).pass_time()
     (exchange,) = judge.answered
     assert exchange.response == metadata((1, "kafka-1.invalid", 9092))
@@ -321,7 +323,7 @@ def test_an_answer_is_shown_with_the_brokers_places_and_rewritten_afterwards(ste
 
 def test_an_answer_of_our_own_is_rewritten_as_well() -> None:
     judge = Judge(Decision(reply=metadata((1, "kafka-1.invalid", 9092))), apis=(METADATA,))
-    stage = Stage(HERE, interventions=judge).client(request(METADATA, 12) + listed(2))
+    stage = Stage(HERE, frame_decider=judge).client(request(METADATA, 12) + listed(2))
     assert stage.at_client == metadata((1, "127.0.0.1", 19094))
     assert stage.at_server == listed(2)
 
@@ -344,7 +346,7 @@ def test_too_many_bytes_pass_without_being_looked_at_and_it_is_said() -> None:
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_client_that_leaves_inside_a_request_had_its_bytes_sent(step: int) -> None:
-    stage = Stage(interventions=Judge(LOOK)).client(*pieces(listed(1) + beat(2)[:-3], step)).client_eof()
+    stage = Stage(frame_decider=Judge(LOOK)).client(*pieces(listed(1) + beat(2)[:-3], step)).client_eof()
     assert stage.at_server == listed(1) + beat(2)[:-3]
     assert stage.notes == ["the client closed the connection inside a request"]
 
@@ -352,10 +354,10 @@ def test_a_client_that_leaves_inside_a_request_had_its_bytes_sent(step: int) -> 
 def test_what_is_wanted_may_change() -> None:
     apis = [HEARTBEAT]
     judge = Judge(refused)
-    judge.request_rules = RequestRules(lambda key, _: key in apis)
-    stage = Stage(interventions=judge).client(beat(1))
+    judge.handling_table = HandlingTable(lambda key, _: key in apis)
+    stage = Stage(frame_decider=judge).client(beat(1))
     apis.clear()
-    judge.request_rules.forget()
+    judge.handling_table.forget()
     stage.client(beat(2)).server(beaten(2))
     assert stage.at_client == beaten(1, 27) + beaten(2)
 
@@ -377,7 +379,7 @@ def test_without_a_decision_bytes_are_those_of_a_proxy_without_anybody(keys: lis
     wanted = tuple(data.draw(st.sets(st.sampled_from(sorted(versions)))))
     decision = data.draw(st.sampled_from([PASS, LOOK]))
     plain = Stage(HERE)
-    judged = Stage(HERE, interventions=Judge(decision, apis=wanted))
+    judged = Stage(HERE, frame_decider=Judge(decision, apis=wanted))
     for stage in (plain, judged):
         for side, whole in ((stage.client, asked), (stage.server, answers)):
             cuts = sorted(data.draw(st.sets(st.integers(1, max(len(whole) - 1, 1)), max_size=6)))

@@ -12,7 +12,7 @@ import pytest
 import decoders
 from decoders.filters.prefilter import Possible
 from kwcli.proxy.deciding.ask_deciders import ClientConnection, Deciders
-from kwcli.proxy.deciding.faults.decide_by_fault_rules import Faults
+from kwcli.proxy.deciding.faults.decide_by_fault_rules import FaultDecider
 from kwcli.proxy.deciding.faults.parse_rule import parse_rule
 from kwcli.proxy.relay.frame_decisions import PASS, Decision, InterceptedExchange
 from tests.proxy.faults.playing import MS
@@ -32,22 +32,22 @@ class Changer:
     def __init__(self, change: Change) -> None:
         self.change = change
 
-    def wants(self, api_key: int, version: int) -> bool:  # noqa: ARG002  # as a decider has it
+    def has_rule_for(self, api_key: int, version: int) -> bool:  # noqa: ARG002  # as a decider has it
         return api_key in (METADATA, COORDINATOR, CLUSTER)
 
-    def refuses(self, relay: ClientConnection) -> bool:  # noqa: ARG002  # as a decider has it
+    def refuses_client(self, relay: ClientConnection) -> bool:  # noqa: ARG002  # as a decider has it
         return False
 
-    def connection(self, relay: ClientConnection) -> Changer:  # noqa: ARG002  # it is one for all
+    def make_connection_decider(self, relay: ClientConnection) -> Changer:  # noqa: ARG002  # it is one for all
         return self
 
     def prefilter_by_header(self, api_key: int, version: int, client_id: bytes | None) -> Possible:  # noqa: ARG002  # as a decider has it
-        return self.wants(api_key, version)
+        return self.has_rule_for(api_key, version)
 
-    def request(self, exchange: InterceptedExchange, now_ns: int) -> Decision:  # noqa: ARG002  # as a decider has it
+    def decide_request(self, exchange: InterceptedExchange, now_ns: int) -> Decision:  # noqa: ARG002  # as a decider has it
         return self.change(0, exchange)
 
-    def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision:  # noqa: ARG002  # as a decider has it
+    def decide_response(self, exchange: InterceptedExchange, now_ns: int) -> Decision:  # noqa: ARG002  # as a decider has it
         return self.change(1, exchange)
 
     def end_connection(self) -> None:
@@ -87,7 +87,7 @@ async def test_an_answer_that_was_made_here_moves_no_broker(asked: tuple[int, in
             return PASS
         if instead:
             return Decision(reply=frame_of)
-        return Decision(frame_of) if side else PASS._replace(look=True)
+        return Decision(frame_of) if side else PASS._replace(show_answer=True)
 
     async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for number in range(1, 1 + 3):
@@ -116,7 +116,7 @@ async def test_an_answer_that_was_made_here_moves_no_broker(asked: tuple[int, in
 @in_loop
 async def test_the_brokers_own_answer_is_learnt_where_it_was_changed() -> None:
     def change(side: int, exchange: InterceptedExchange) -> Decision:  # noqa: ARG001  # as a decider has it
-        return Decision(nodes(3, *MADE)) if side else PASS._replace(look=True)
+        return Decision(nodes(3, *MADE)) if side else PASS._replace(show_answer=True)
 
     async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await frame(reader)
@@ -137,7 +137,7 @@ async def test_names_of_topics_are_those_that_the_broker_said(said: str, renamed
         return response(METADATA, 12, {"topics": [{"name": name, "topic_id": TOPIC_ID}]})
 
     def change(side: int, exchange: InterceptedExchange) -> Decision:  # noqa: ARG001  # as a decider has it
-        return Decision(topic(renamed)) if side else PASS._replace(look=True)
+        return Decision(topic(renamed)) if side else PASS._replace(show_answer=True)
 
     async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await frame(reader)
@@ -147,9 +147,9 @@ async def test_names_of_topics_are_those_that_the_broker_said(said: str, renamed
         await reader.read()
 
     rule = parse_rule("error NOT_LEADER_OR_FOLLOWER, when api == Fetch and topic == orders")
-    faults = Faults([rule], 1, lambda: MS)
+    faults = FaultDecider([rule], 1, lambda: MS)
     deciders = Deciders([Changer(change), faults])
-    faults.wants_changed = deciders.refresh_wants
+    faults.rules_changed = deciders.forget_handlings
     fetch: dict[str, Any] = {"topics": [{"topic_id": TOPIC_ID, "partitions": [{"partition": 0}]}]}
     async with running(broker, deciders=deciders) as proxy:
         reader, writer = await proxy.connect()
@@ -158,4 +158,4 @@ async def test_names_of_topics_are_those_that_the_broker_said(said: str, renamed
         assert [each["name"] for each in found["topics"]] == [renamed]
         writer.write(framed(decoders.encode_request(FETCH, 13, fetch, correlation_id=2, client_id="c")))
         await frame(reader)
-        assert [each.matched for each in faults.schedules] == [hits]
+        assert [each.matched for each in faults.counted_rules] == [hits]

@@ -53,7 +53,7 @@ async def test_a_refused_login_is_not_repeated_for_every_client() -> None:
 @in_loop
 async def test_clients_that_come_together_get_one_line() -> None:
     broker = Broker(password="another")
-    gate = asyncio.Event()
+    version_decider = asyncio.Event()
 
     async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         mine = Broker(password="another")
@@ -61,14 +61,14 @@ async def test_clients_that_come_together_get_one_line() -> None:
             out = mine.feed(data)
             if ("SaslAuthenticate", 2) in mine.seen:
                 broker.seen += mine.seen
-                await gate.wait()
+                await version_decider.wait()
             writer.write(out)
 
     async with running(script, way=WAY) as proxy:
         clients = [await proxy.connect() for _ in range(6)]
         while len(broker.seen) < 6 * 3:
             await asyncio.sleep(0.01)
-        gate.set()
+        version_decider.set()
         for reader, _ in clients:
             assert await rest(reader) == b""
         assert proxy.said.count("the next try is in") == 1

@@ -16,10 +16,10 @@ from decoders.filters import Filter, Phase, parse
 from decoders.filters.prefilter import Possible
 from kwcli.proxy.deciding.ask_deciders import ConnectionDeciders
 from kwcli.proxy.deciding.faults.decide_by_fault_rules import prefilter_fetch_session
-from kwcli.proxy.deciding.match_filters import WatchedConnection, Watching
+from kwcli.proxy.deciding.match_filters import FilterContext, FilteredConnection
 from kwcli.proxy.listeners import Listener
 from kwcli.proxy.relay.frame_decisions import InterceptedExchange
-from kwcli.proxy.relay.request_handling import RequestRule, read_client_id
+from kwcli.proxy.relay.request_handling import RequestHandling, read_client_id
 from tests.captures.shipped import FOLDER, capture_bytes
 from tests.proxy.faults.playing import FaultyStage
 from tests.proxy.stage import FETCH, HEARTBEAT, METADATA, PRODUCE, Stage, pieces, request, response
@@ -37,7 +37,7 @@ class Client:
     peer = "10.0.0.7:54321"
 
     def __init__(self) -> None:
-        self.deciding: ConnectionDeciders | None = None
+        self.connection_deciders: ConnectionDeciders | None = None
         self.listener = Listener(1, ("127.0.0.1", 19094), (("kafka-1.invalid", 9092),), None)
 
     def apply_decision(self, *_: object) -> None:
@@ -79,21 +79,21 @@ def requests() -> tuple[tuple[int, int, bytes], ...]:
     return tuple(found)
 
 
-def verdicts(one: Filter, watching: Watching, *, answered: bool) -> Iterator[tuple[bool, bool]]:
+def verdicts(one: Filter, filter_context: FilterContext, *, answered: bool) -> Iterator[tuple[bool, bool]]:
     """For each request: whether it may pass by its bytes, and whether it may by the filter itself."""
-    watched = WatchedConnection(Client())
+    watched = FilteredConnection(Client())
     known: dict[tuple[int, int, bytes | None], Possible] = {}
     for key, version, frame in requests():
         client_id = read_client_id(key, version, frame, 0, len(frame))
         if client_id is None:
             continue
         held = InterceptedExchange(
-            RequestRule(key, version, 0, 0), int.from_bytes(frame[8:12], "big"), frame, 1, answered=True
+            RequestHandling(key, version, 0, 0), int.from_bytes(frame[8:12], "big"), frame, 1, answered=True
         )
-        seen = watched.build_exchange_of_request(watching, held)
+        seen = watched.build_exchange_of_request(filter_context, held)
         kind = key, version, client_id[1]
         if kind not in known:
-            prefilter = watching.prefilter(watched.build_exchange_of_header(watching, *kind, 1))
+            prefilter = filter_context.make_prefilter(watched.build_exchange_of_header(filter_context, *kind, 1))
             known[kind] = prefilter.may_pass(one, answered=answered)
         possible = known[kind]
         short = possible if isinstance(possible, bool) else possible(b"??" + frame + b"orders", 2, 2 + len(frame))
@@ -101,7 +101,7 @@ def verdicts(one: Filter, watching: Watching, *, answered: bool) -> Iterator[tup
         yield short, one.decide(seen, Phase.REQUEST) is True if answered else one.matches(seen)
 
 
-def learnt(*filters: Filter) -> Watching:
+def learnt(*filters: Filter) -> FilterContext:
     """Filters on a connection of a proxy that knows the topic names of all captures."""
     from decoders.exchanges.learned_names import Topics
 
@@ -112,7 +112,7 @@ def learnt(*filters: Filter) -> Watching:
                 if identity not in topics.names:
                     topics.add(identity, topic)
     assert len(topics.names) > 3
-    return Watching(filters, topics)
+    return FilterContext(filters, topics)
 
 
 @pytest.mark.parametrize("client_id", [None, "", "c" * 40])
@@ -280,7 +280,7 @@ def _played(name: str, *, short: bool) -> list[Any]:
 def test_what_nobody_may_want_is_not_shown(step: int, possible: Possible) -> None:
     asked, answers = beat(1) + beat(2) + beat(3), beaten(1) + beaten(2) + beaten(3)
     judge = Judge(possible=possible)
-    stage = Stage(interventions=judge).client(*pieces(asked, step)).server(*pieces(answers, step))
+    stage = Stage(frame_decider=judge).client(*pieces(asked, step)).server(*pieces(answers, step))
     assert (stage.at_server, stage.at_client) == (asked, answers)
     if step > 64:
         assert judge.asked == []
@@ -290,7 +290,7 @@ def test_what_nobody_may_want_is_not_shown(step: int, possible: Possible) -> Non
 def test_each_request_is_told_by_its_own_bytes() -> None:
     judge = Judge(possible=lambda data, at, stop: data[at:stop].endswith(b"\x02n\x00\x00"))
     frames = [request(HEARTBEAT, 4, {"group_id": "g", "member_id": name}, id=n) for n, name in enumerate("mnmn")]
-    Stage(interventions=judge).client(b"".join(frames))
+    Stage(frame_decider=judge).client(b"".join(frames))
     assert [each.request for each in judge.asked] == [frames[1], frames[3]]
 
 
@@ -321,7 +321,7 @@ def test_a_rule_that_is_over_wants_nothing_any_more() -> None:
     stage = FaultyStage("delay 1ms, first 1, when topic == orders")
     produce = request(PRODUCE, 9, {"acks": 1, "topic_data": [{"name": "orders", "partition_data": []}]})
     stage.client(produce).pass_time()
-    assert stage.deciders.request_rules.find(9).reads >= 8
+    assert stage.deciders.handling_table.find(9).reads >= 8
     stage.client(produce)
-    assert stage.deciders.request_rules.find(9).reads < 8
+    assert stage.deciders.handling_table.find(9).reads < 8
     assert stage.faults.lines() == ["fault 1 (delay 1ms): hit 1 of 1 exchange"]

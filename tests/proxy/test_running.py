@@ -168,11 +168,11 @@ def test_nobody_is_cut_for_waiting_long() -> None:
 
 
 async def _wait_an_hour() -> None:
-    gate = asyncio.Event()
+    version_decider = asyncio.Event()
 
     async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readexactly(len(ASKED[1]))
-        await gate.wait()
+        await version_decider.wait()
         writer.write(ANSWERS[1])
 
     async with running(script) as proxy:
@@ -183,7 +183,7 @@ async def _wait_an_hour() -> None:
         now = loop.time
         loop.time = lambda: now() + 3600  # type: ignore[method-assign]  # every timer is due
         await asyncio.sleep(0.05)
-        gate.set()
+        version_decider.set()
         assert await frame(waiting[0]) == ANSWERS[1]
         await beat(idle, 1)
 

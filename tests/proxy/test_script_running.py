@@ -51,7 +51,7 @@ async def scripted(tmp_path: Path, source: str, *, timeout_s: float = 30.0) -> A
     held = HeldExchanges(time.time_ns, told.append)
     script = ScriptDecider(str(path), held, told.append, timeout_s=timeout_s)
     deciders = Deciders([script])
-    script.wants_changed = deciders.refresh_wants
+    script.rules_changed = deciders.forget_handlings
     try:
         async with running(echo, deciders=deciders) as proxy:
             await script.attach()
@@ -192,7 +192,7 @@ async def test_rules_that_hold(tmp_path: Path) -> None:
     held = HeldExchanges(time.time_ns, lambda _: None, most=len(ASKED[0]))
     rules = HoldRules(held)
     deciders = Deciders([rules])
-    rules.wants_changed = deciders.refresh_wants
+    rules.rules_changed = deciders.forget_handlings
     async with running(echo, deciders=deciders) as proxy:
         client, other = await proxy.connect(), await proxy.connect()
         await beat(client, 0)

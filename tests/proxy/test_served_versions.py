@@ -13,7 +13,7 @@ from decoders.protocol_facts.likeness import stable
 from decoders.protocol_facts.releases import RELEASES, features, versions_by_api
 from decoders.schema.model import Versions
 from kwcli.proxy.deciding.ask_deciders import Deciders
-from kwcli.proxy.deciding.served_versions import ServedVersions, VersionGate
+from kwcli.proxy.deciding.served_versions import ServedVersions, VersionDecider
 from kwcli.proxy.relay.relay_state import CLOSE, SEND_CLIENT, SEND_SERVER
 from kwcli.proxy.relay.rewrite_addresses import cap_api_versions
 from kwcli.proxy.relay.rewrite_cache import RewrittenAnswers
@@ -36,7 +36,7 @@ class Client:
     number = 1
     listener: Any = Node()
     peer = "10.0.0.7:5000"
-    deciding: Any = None
+    connection_deciders: Any = None
 
     def __init__(self) -> None:
         self.refusals: list[tuple[int, str, str]] = []
@@ -143,12 +143,16 @@ def test_features_are_of_releases_that_exist() -> None:
     }
 
 
-def play(of: ServedVersions, *frames: bytes, client: Client | None = None) -> tuple[list[tuple[Any, ...]], VersionGate]:
-    """The commands of a connection for these requests, and its gate."""
-    gate = VersionGate(of)
-    deciding = Deciders([gate]).connection(client or Client())
-    core = RelayCore(rewritten_answers=RewrittenAnswers(served=of), interventions=deciding)
-    return [command for number, frame in enumerate(frames) for command in core.client_bytes(frame, number + 1)], gate
+def play(
+    of: ServedVersions, *frames: bytes, client: Client | None = None
+) -> tuple[list[tuple[Any, ...]], VersionDecider]:
+    """The commands of a connection for these requests, and its version_decider."""
+    version_decider = VersionDecider(of)
+    frame_decider = Deciders([version_decider]).make_connection_decider(client or Client())
+    core = RelayCore(rewritten_answers=RewrittenAnswers(served=of), frame_decider=frame_decider)
+    return [
+        command for number, frame in enumerate(frames) for command in core.client_bytes(frame, number + 1)
+    ], version_decider
 
 
 ASKED = {"client_software_name": "lib", "client_software_version": "1.2"}
@@ -167,13 +171,15 @@ ASKED = {"client_software_name": "lib", "client_software_version": "1.2"}
 def test_a_newer_api_versions_is_answered_as_the_release_did(
     of: ServedVersions, version: int, told_range: list[tuple[int, int, int]]
 ) -> None:
-    commands, gate = play(of, request(API_VERSIONS, version, ASKED, id=5))
+    commands, version_decider = play(of, request(API_VERSIONS, version, ASKED, id=5))
     ((what, frame),) = [each for each in commands if each[0] in (SEND_CLIENT, SEND_SERVER, CLOSE)]
     assert what == SEND_CLIENT
     answer = decode_response(frame[4:], API_VERSIONS, 0)
     assert (answer.correlation_id, answer.body["error_code"]) == (5, 35)
     assert [tuple(row.values()) for row in answer.body["api_keys"]] == told_range
-    assert gate.lines() == ["client c (lib 1.2, 10.0.0.7) asked for the versions (ApiVersions) and then nothing more"]
+    assert version_decider.lines() == [
+        "client c (lib 1.2, 10.0.0.7) asked for the versions (ApiVersions) and then nothing more"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -191,12 +197,12 @@ def test_a_newer_api_versions_is_answered_as_the_release_did(
 )
 def test_what_is_not_served_ends_the_connection(of: ServedVersions, key: int, version: int, why: str | None) -> None:
     frame = request(key, version, {"acks": 1} if key == PRODUCE else {}, id=5)
-    commands, gate = play(of, frame)
+    commands, version_decider = play(of, frame)
     assert [each[:2] for each in commands if each[0] == SEND_SERVER and each[1]] == (
         [(SEND_SERVER, frame)] if why is None else []
     )
     assert [each[0] for each in commands if each[0] == CLOSE] == ([] if why is None else [CLOSE])
-    assert gate.lines() == ([] if why is None else [f"client c (10.0.0.7) could not work: {why}"])
+    assert version_decider.lines() == ([] if why is None else [f"client c (10.0.0.7) could not work: {why}"])
 
 
 @pytest.mark.parametrize(
@@ -222,13 +228,13 @@ def test_the_log_is_told_which_option_refuses(
 
 def test_the_end_says_what_audit_says() -> None:
     """The line about a client that uses what 4.0 dropped has the words of `kw audit --target 4.0`."""
-    _, gate = play(served("4.0"), request(METADATA, 1, {}, id=1), request(PRODUCE, 2, {"acks": 1}, id=2))
+    _, version_decider = play(served("4.0"), request(METADATA, 1, {}, id=1), request(PRODUCE, 2, {"acks": 1}, id=2))
     audit = Audit()
     client = AuditedClient("c", "10.0.0.7")
     audit.count(client, "node 1", (METADATA, 1), 1)
     audit.count(client, "node 1", (PRODUCE, 2), 2)
     (row,) = audit.rows(AuditTarget.of_release("4.0"))
-    assert gate.lines() == [f"client c (10.0.0.7) could not work: {row['why']}"]
+    assert version_decider.lines() == [f"client c (10.0.0.7) could not work: {row['why']}"]
 
 
 @pytest.mark.parametrize("release", RELEASES)

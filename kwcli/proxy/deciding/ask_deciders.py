@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from decoders.filters.prefilter import Possible, join_by_or
 from decoders.limits import HELD_MAX
-from kwcli.proxy.relay.frame_decisions import Decision, InterceptedExchange, RequestRules
+from kwcli.proxy.relay.frame_decisions import Decision, HandlingTable, InterceptedExchange
 
 if TYPE_CHECKING:
     from kwcli.proxy.listeners import Listener
@@ -29,7 +29,7 @@ class ClientConnection(Protocol):
     number: int
     listener: Listener
     peer: str
-    deciding: ConnectionDeciders | None
+    connection_deciders: ConnectionDeciders | None
 
     def apply_decision(self, exchange: InterceptedExchange, decision: Decision) -> object:
         """Carry out a decision that came later."""
@@ -44,13 +44,13 @@ class ClientConnection(Protocol):
 class Decider(Protocol):
     """An object that decides about the frames of all connections."""
 
-    def wants(self, api_key: int, version: int) -> bool:
-        """Whether exchanges of this API and version are intercepted; call `Deciders.refresh_wants` at a change."""
+    def has_rule_for(self, api_key: int, version: int) -> bool:
+        """Whether exchanges of this API and version are intercepted; call `Deciders.forget_handlings` at a change."""
 
-    def connection(self, relay: ClientConnection) -> ConnectionDecider:
+    def make_connection_decider(self, relay: ClientConnection) -> ConnectionDecider:
         """The decider for one connection's frames."""
 
-    def refuses(self, relay: ClientConnection) -> bool:
+    def refuses_client(self, relay: ClientConnection) -> bool:
         """Whether this client, which has just connected, is to be turned away."""
 
 
@@ -58,12 +58,12 @@ class ConnectionDecider(Protocol):
     """The part of a decider that is about one connection."""
 
     def prefilter_by_header(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
-        """Which requests with such a header the decider may want (see `Interventions`)."""
+        """Which requests with such a header the decider may want (see `FrameDecider`)."""
 
-    def request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
+    def decide_request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """The decision about a request; None: it comes later."""
 
-    def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
+    def decide_response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """The decision about an answer; None: it comes later."""
 
     def end_connection(self) -> None:
@@ -75,30 +75,30 @@ class Deciders:
 
     def __init__(self, deciders: Sequence[Decider], total: int = HELD_MAX) -> None:
         self._deciders: Final = tuple(deciders)
-        self.request_rules = RequestRules(self._wants)
+        self.handling_table = HandlingTable(self._wants)
         self.total = total
         self.used = 0
 
     def _wants(self, api_key: int, version: int) -> bool:
-        return any(each.wants(api_key, version) for each in self._deciders)
+        return any(each.has_rule_for(api_key, version) for each in self._deciders)
 
-    def refresh_wants(self) -> None:
+    def forget_handlings(self) -> None:
         """Ask the deciders anew which exchanges they want, since that has changed."""
-        self.request_rules.forget()
+        self.handling_table.forget()
 
-    def refuses(self, relay: ClientConnection) -> bool:
+    def refuses_client(self, relay: ClientConnection) -> bool:
         """Whether a client that has just connected is to be turned away."""
-        return any(each.refuses(relay) for each in self._deciders)
+        return any(each.refuses_client(relay) for each in self._deciders)
 
-    def connection(self, relay: ClientConnection) -> ConnectionDeciders:
+    def make_connection_decider(self, relay: ClientConnection) -> ConnectionDeciders:
         """The deciders for one connection."""
-        return ConnectionDeciders(self, relay, [each.connection(relay) for each in self._deciders])
+        return ConnectionDeciders(self, relay, [each.make_connection_decider(relay) for each in self._deciders])
 
 
 class ConnectionDeciders:
-    """The deciders of one connection, for its relay (`Interventions`)."""
+    """The deciders of one connection, for its relay (`FrameDecider`)."""
 
-    __slots__ = ("_all", "_deciders", "_kept", "_left", "_pending", "_relay", "request_rules")
+    __slots__ = ("_all", "_deciders", "_kept", "_left", "_pending", "_relay", "handling_table")
 
     def __init__(self, all_of: Deciders, relay: ClientConnection, deciders: Sequence[ConnectionDecider]) -> None:
         self._all = all_of
@@ -109,7 +109,7 @@ class ConnectionDeciders:
         self._pending: dict[
             InterceptedExchange, tuple[int, Decision]
         ] = {}  # index of the awaited decider, decision so far
-        self.request_rules = all_of.request_rules
+        self.handling_table = all_of.handling_table
 
     def reserve_bytes(self, size: int) -> bool:
         """Whether there is room to keep `size` bytes of a request; the room is taken then."""
@@ -136,11 +136,11 @@ class ConnectionDeciders:
         """Which requests with such a header a decider may want."""
         return join_by_or(each.prefilter_by_header(api_key, version, client_id) for each in self._deciders)
 
-    def request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
+    def decide_request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """The decision of all deciders about a request; None: it comes later."""
         return self._ask_deciders(exchange, 0, Decision(), now_ns)
 
-    def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
+    def decide_response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """The decision of all deciders about an answer; None: it comes later."""
         return self._ask_deciders(exchange, 0, Decision(), now_ns)
 
@@ -151,7 +151,7 @@ class ConnectionDeciders:
             return
         at, before = waiting
         made = combine_decisions(exchange, before, decision)
-        final = made if made.final else self._ask_deciders(exchange, at + 1, made, now_ns)
+        final = made if made.is_final else self._ask_deciders(exchange, at + 1, made, now_ns)
         if final is not None:
             self._relay.apply_decision(exchange, final)
 
@@ -159,12 +159,12 @@ class ConnectionDeciders:
         answer = exchange.response is not None
         for number in range(at, len(self._deciders)):
             each = self._deciders[number]
-            decision = each.response(exchange, now_ns) if answer else each.request(exchange, now_ns)
+            decision = each.decide_response(exchange, now_ns) if answer else each.decide_request(exchange, now_ns)
             if decision is None:
                 self._pending[exchange] = (number, made)
                 return None
             made = combine_decisions(exchange, made, decision)
-            if made.final:
+            if made.is_final:
                 break
         return made
 
@@ -184,5 +184,5 @@ def combine_decisions(exchange: InterceptedExchange, before: Decision, now: Deci
         max(before.mute_ns, now.mute_ns),
         now.then,
         now.reason,
-        before.look or now.look,
+        before.show_answer or now.show_answer,
     )

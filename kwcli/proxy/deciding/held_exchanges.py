@@ -77,8 +77,8 @@ class HeldExchanges:
         if decision is not None:
             self._done[how] += 1
             held.relay.log_fault(held.exchange.correlation_id, 0, f"control {_DONE[how]}", self._done[how])
-        if held.relay.deciding is not None:
-            held.relay.deciding.finish_decision(held.exchange, decision or held.decision, self._now_ns())
+        if held.relay.connection_deciders is not None:
+            held.relay.connection_deciders.finish_decision(held.exchange, decision or held.decision, self._now_ns())
         return True
 
     def forget_connection(self, relay: ClientConnection) -> None:

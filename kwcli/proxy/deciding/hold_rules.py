@@ -14,7 +14,7 @@ from decoders.filters.prefilter import Possible
 from kwcli.proxy.deciding.ask_deciders import ClientConnection
 from kwcli.proxy.deciding.faults.parse_rule import is_known_at
 from kwcli.proxy.deciding.held_exchanges import HeldExchanges
-from kwcli.proxy.deciding.match_filters import WatchedConnection, Watching
+from kwcli.proxy.deciding.match_filters import FilterContext, FilteredConnection
 from kwcli.proxy.relay.frame_decisions import PASS, Decision, InterceptedExchange
 
 Side = Literal["request", "response"]
@@ -23,22 +23,22 @@ Side = Literal["request", "response"]
 class HoldRule:
     """One hold rule; `left` is how many more exchanges it holds, None: no limit."""
 
-    __slots__ = ("held", "left", "number", "side", "when")
+    __slots__ = ("filter", "held", "left", "number", "side")
 
-    def __init__(self, number: int, when: Filter, side: Side, first: int | None) -> None:
+    def __init__(self, number: int, rule_filter: Filter, side: Side, first: int | None) -> None:
         self.number = number
-        self.when = when
+        self.filter = rule_filter
         self.side: Side = side
         self.left = first
         self.held = 0
 
-    def can_be(self, api_key: int) -> bool:
+    def may_match(self, api_key: int) -> bool:
         """Whether the rule may hold exchanges of this API."""
-        return self.when.may_pass_api(api_key)
+        return self.filter.may_pass_api(api_key)
 
     def row(self) -> dict[str, Any]:
         """The rule as a row of the control interface."""
-        return {"id": self.number, "when": self.when.text, "side": self.side, "left": self.left, "held": self.held}
+        return {"id": self.number, "when": self.filter.text, "side": self.side, "left": self.left, "held": self.held}
 
 
 class HoldRules:
@@ -47,8 +47,8 @@ class HoldRules:
     def __init__(self, held: HeldExchanges) -> None:
         self.held = held
         self.rules: dict[int, HoldRule] = {}
-        self.watching = Watching(())
-        self.wants_changed: Callable[[], None] = lambda: None
+        self.filter_context = FilterContext(())
+        self.rules_changed: Callable[[], None] = lambda: None
         self._count = 0
 
     def add(self, when: str, side: Side, first: int | None) -> HoldRule:
@@ -70,35 +70,38 @@ class HoldRules:
         return True
 
     def _rebuild_filters(self) -> None:
-        filters = (rule.when for rule in self.rules.values())
-        self.watching = Watching(filters, self.watching.topics, lambda: self.wants_changed())
-        self.wants_changed()
+        filters = (rule.filter for rule in self.rules.values())
+        self.filter_context = FilterContext(filters, self.filter_context.topics, lambda: self.rules_changed())
+        self.rules_changed()
 
     def find_active_rules(self) -> list[HoldRule]:
         """The rules that may still hold exchanges."""
         return [rule for rule in self.rules.values() if rule.left != 0]
 
-    def wants(self, api_key: int, version: int) -> bool:
+    def has_rule_for(self, api_key: int, version: int) -> bool:
         """Whether a rule may hold exchanges of this API and version."""
         active = self.find_active_rules()
-        return bool(active) and (self.watching.wants(api_key, version) or any(each.can_be(api_key) for each in active))
+        return bool(active) and (
+            self.filter_context.is_needed_by_filters(api_key, version)
+            or any(each.may_match(api_key) for each in active)
+        )
 
-    def connection(self, relay: ClientConnection) -> _HeldConnection:
+    def make_connection_decider(self, relay: ClientConnection) -> _ConnectionHoldDecider:
         """The decider for one connection."""
-        return _HeldConnection(self, relay)
+        return _ConnectionHoldDecider(self, relay)
 
-    def refuses(self, _relay: ClientConnection) -> bool:
+    def refuses_client(self, _relay: ClientConnection) -> bool:
         """False: hold rules turn no client away."""
         return False
 
 
-class _HeldConnection:
-    __slots__ = ("_relay", "_rules", "_watched")
+class _ConnectionHoldDecider:
+    __slots__ = ("_filtered", "_relay", "_rules")
 
     def __init__(self, rules: HoldRules, relay: ClientConnection) -> None:
         self._rules = rules
         self._relay = relay
-        self._watched = WatchedConnection(relay)
+        self._filtered = FilteredConnection(relay)
 
     def end_connection(self) -> None:
         """Forget the held exchanges of this connection, which is over."""
@@ -107,19 +110,23 @@ class _HeldConnection:
     def prefilter_by_header(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
         """Which requests with such a header a rule may hold."""
         rules = self._rules
-        return self._watched.prefilter_by_header(rules.watching, rules.find_active_rules(), api_key, version, client_id)
+        return self._filtered.prefilter_by_header(
+            rules.filter_context, rules.find_active_rules(), api_key, version, client_id
+        )
 
-    def request(self, exchange: InterceptedExchange, _now_ns: int) -> Decision | None:
-        """Hold the request (None) if a rule says so; else pass it, with `look` where a rule may want its answer."""
+    def decide_request(self, exchange: InterceptedExchange, _now_ns: int) -> Decision | None:
+        """Hold the request (None) if a rule says so; else pass it, and say whether a rule may want its answer."""
         rules = self._rules
-        wanted, look = self._watched.match_request(rules.watching, rules.find_active_rules(), exchange)
-        decision = Decision(look=look)
+        wanted, show_answer = self._filtered.find_rules_for_request(
+            rules.filter_context, rules.find_active_rules(), exchange
+        )
+        decision = Decision(show_answer=show_answer)
         return None if wanted and self._hold_by_rule(wanted[0], exchange, decision) else decision
 
-    def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
+    def decide_response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """Hold the answer (None) if a rule says so, else pass it."""
         rules = self._rules
-        wanted = self._watched.match_response(rules.watching, rules.find_active_rules(), exchange, now_ns)
+        wanted = self._filtered.find_rules_for_answer(rules.filter_context, rules.find_active_rules(), exchange, now_ns)
         return None if wanted and self._hold_by_rule(wanted[0], exchange, PASS) else PASS
 
     def _hold_by_rule(self, rule: HoldRule, exchange: InterceptedExchange, decision: Decision) -> bool:
@@ -129,5 +136,5 @@ class _HeldConnection:
         if rule.left is not None:
             rule.left -= 1
             if not rule.left:
-                self._rules.wants_changed()
+                self._rules.rules_changed()
         return True

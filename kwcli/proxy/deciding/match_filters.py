@@ -1,6 +1,6 @@
 """Frames of a connection in, the filters that match them out, judged by what is known at that moment.
 
-`Watching` is the state that all connections share, `WatchedConnection` the state of one. Before a request is
+`FilterContext` is the state that all connections share, `FilteredConnection` the state of one. Before a request is
 intercepted, `prefilter_by_header` says by its header and bytes whether a filter may match it
 (decoders/filters/prefilter.py). A request that is intercepted becomes an exchange, which filters are asked about.
 """
@@ -39,7 +39,7 @@ _SOFTWARE: Final = frozenset({"software", "software_version"})
 NODE: Final = "node.id"
 
 
-class HasFilter(Protocol):
+class RuleWithFilter(Protocol):
     """An object that wants the requests, or the answers, that its filter matches."""
 
     @property
@@ -47,14 +47,14 @@ class HasFilter(Protocol):
         """Whether requests or answers are wanted."""
 
     @property
-    def when(self) -> Filter:
+    def filter(self) -> Filter:
         """The filter that the requests or answers have to match."""
 
-    def can_be(self, api_key: int) -> bool:
+    def may_match(self, api_key: int) -> bool:
         """Whether the filter may match exchanges of this API, as far as the API alone decides."""
 
 
-Asker = TypeVar("Asker", bound=HasFilter)
+RuleType = TypeVar("RuleType", bound=RuleWithFilter)
 
 
 class FilterNeeds(Needs):
@@ -71,17 +71,17 @@ class FilterNeeds(Needs):
         return frozenset().union(*(each.needs(key, side) for each in self._filters))
 
 
-class Watching:
+class FilterContext:
     """The state that all connections share: how bodies are read, and the names of topic ids."""
 
     def __init__(
         self,
         filters: Iterable[Filter],
         topics: Topics | None = None,
-        wants_changed: Callable[[], None] = lambda: None,
+        rules_changed: Callable[[], None] = lambda: None,
     ) -> None:
-        """`wants_changed` is called when topic names or client software are learnt: then prefilters may differ."""
-        self.wants_changed = wants_changed
+        """`rules_changed` is called when topic names or client software are learnt: then prefilters may differ."""
+        self.rules_changed = rules_changed
         filters = tuple(filters)
         self.api_readers = ApiReaders(FilterNeeds(filters))
         self.topics = Topics() if topics is None else topics
@@ -89,20 +89,20 @@ class Watching:
         self._learns = any(atom.row.entity == "topicName" for each in filters for atom in each.atoms())
         self._software = any(atom.name in _SOFTWARE for each in filters for atom in each.atoms())
 
-    def wants(self, api_key: int, version: int) -> bool:
+    def is_needed_by_filters(self, api_key: int, version: int) -> bool:
         """Whether such exchanges tell topic names or client software that filters need."""
         if api_key == API_VERSIONS and version >= SOFTWARE_SINCE:
             return self._software
         return self._learns and names_topic_ids(api_key, version)
 
-    def learn(self, exchange: Exchange) -> None:
+    def learn_topic_names(self, exchange: Exchange) -> None:
         """Learn the names of topic ids from an answer."""
         known = len(self.topics.names)
         exchange.api_reader.add_topic_names(exchange, self.topics)
         if len(self.topics.names) > known:
-            self.wants_changed()
+            self.rules_changed()
 
-    def prefilter(self, head: Exchange) -> Prefilter:
+    def make_prefilter(self, head: Exchange) -> Prefilter:
         """The prefilter that says whether a request with this header may match a filter."""
         software = head.client_software is not None  # else an ApiVersions request may still tell it
         return Prefilter(head, self._ids, known=_KNOWN, unknown=_VARYING if software else _VARYING | _SOFTWARE)
@@ -112,7 +112,7 @@ _KNOWN: Final = frozenset({NODE})
 _VARYING: Final = frozenset({"time"})
 
 
-class WatchedConnection:
+class FilteredConnection:
     """One connection, whose frames become exchanges that filters are asked about."""
 
     __slots__ = ("_ends", "_node", "_relay", "_software")
@@ -123,108 +123,121 @@ class WatchedConnection:
         self._software: ClientSoftware | None = None
         self._node: int | None = relay.listener.node_id
 
-    def _begin_exchange(self, watching: Watching, now_ns: int) -> Exchange:
+    def _begin_exchange(self, filter_context: FilterContext, now_ns: int) -> Exchange:
         relay = self._relay
         if self._ends is None:
             self._ends = ConnectionInfo(
                 relay.number, relay.peer, format_address(relay.listener.address), now_ns, Topics()
             )
-        self._ends.topics = watching.topics
+        self._ends.topics = filter_context.topics
         exchange = Exchange()
-        set_initial_values(exchange, self._ends, watching.api_readers.unknown)
+        set_initial_values(exchange, self._ends, filter_context.api_readers.unknown)
         exchange.time_ns = now_ns
-        exchange.known = len(watching.topics.names)
+        exchange.known = len(filter_context.topics.names)
         put_no_response(exchange)
         if self._node is not None:
             exchange.extra = {"node": {"id": self._node}}
         return exchange
 
-    def build_exchange_of_client(self, watching: Watching, now_ns: int) -> Exchange:
+    def build_exchange_of_client(self, filter_context: FilterContext, now_ns: int) -> Exchange:
         """An exchange of what is known when a client has connected: no request, no answer."""
-        exchange = self._begin_exchange(watching, now_ns)
+        exchange = self._begin_exchange(filter_context, now_ns)
         put_no_request(exchange)
         return exchange
 
     def build_exchange_of_header(
-        self, watching: Watching, api_key: int, version: int, client_id: bytes | None, now_ns: int
+        self, filter_context: FilterContext, api_key: int, version: int, client_id: bytes | None, now_ns: int
     ) -> Exchange:
         """An exchange of what all requests with such a header have in common."""
-        exchange = self._begin_exchange(watching, now_ns)
-        exchange.api_reader = watching.api_readers.get(api_key, version)
+        exchange = self._begin_exchange(filter_context, now_ns)
+        exchange.api_reader = filter_context.api_readers.get(api_key, version)
         exchange.api_key, exchange.api_version = api_key, version
         exchange.client_id = None if client_id is None else client_id.decode("utf-8", "surrogateescape")
         exchange.client_software = self._software
         return exchange
 
-    def build_exchange_of_request(self, watching: Watching, frames: InterceptedExchange) -> Exchange:
+    def build_exchange_of_request(self, filter_context: FilterContext, frames: InterceptedExchange) -> Exchange:
         """The exchange of an intercepted request, without its answer."""
         frame = frames.request
         try:
             name = read_request_head(frame, 0, len(frame)).client_id
         except (DecodeError, IndexError):
             name = None
-        exchange = self.build_exchange_of_header(watching, frames.api_key, frames.version, name, frames.at_ns)
+        exchange = self.build_exchange_of_header(filter_context, frames.api_key, frames.version, name, frames.at_ns)
         exchange.correlation_id = frames.correlation_id
         put_request(exchange, Frame(frame, len(frame) - SIZE_FIELD, (frames.at_ns, 0), (frames.at_ns, 0), 0))
         if frames.api_key == API_VERSIONS and frames.version >= SOFTWARE_SINCE:
-            self._remember_client_software(watching, client_software(exchange))
+            self._remember_client_software(filter_context, client_software(exchange))
         exchange.client_software = self._software
         return exchange
 
-    def _remember_client_software(self, watching: Watching, software: ClientSoftware | None) -> None:
+    def _remember_client_software(self, filter_context: FilterContext, software: ClientSoftware | None) -> None:
         """Remember the client's software, which an ApiVersions request names."""
         before, self._software = self._software, software or self._software
         if before is not None and self._software != before:
-            watching.wants_changed()
+            filter_context.rules_changed()
 
-    def build_exchange_of_answer(self, watching: Watching, frames: InterceptedExchange, now_ns: int) -> Exchange:
+    def build_exchange_of_answer(
+        self, filter_context: FilterContext, frames: InterceptedExchange, now_ns: int
+    ) -> Exchange:
         """The exchange of an intercepted request and its answer."""
-        exchange = self.build_exchange_of_request(watching, frames)
+        exchange = self.build_exchange_of_request(filter_context, frames)
         assert frames.response is not None
         frame = frames.response
         put_response(exchange, Frame(frame, len(frame) - SIZE_FIELD, (now_ns, 0), (now_ns, 0), 0))
         return exchange
 
-    def learn(self, watching: Watching, frames: InterceptedExchange, seen: Exchange) -> None:
+    def learn_from_answer(self, filter_context: FilterContext, frames: InterceptedExchange, seen: Exchange) -> None:
         """Learn from the broker's answer; `seen` is the answer as deciders before have left it."""
-        if not watching.wants(frames.api_key, frames.version):
+        if not filter_context.is_needed_by_filters(frames.api_key, frames.version):
             return
-        if frames.heard is not None and frames.heard is not frames.response:
-            frame = frames.heard
-            seen = self.build_exchange_of_request(watching, frames)
+        if frames.broker_answer is not None and frames.broker_answer is not frames.response:
+            frame = frames.broker_answer
+            seen = self.build_exchange_of_request(filter_context, frames)
             put_response(seen, Frame(frame, len(frame) - SIZE_FIELD, (seen.time_ns, 0), (seen.time_ns, 0), 0))
-        watching.learn(seen)
+        filter_context.learn_topic_names(seen)
 
     def prefilter_by_header(
-        self, watching: Watching, askers: Iterable[Asker], api_key: int, version: int, client_id: bytes | None
+        self,
+        filter_context: FilterContext,
+        rules: Iterable[RuleType],
+        api_key: int,
+        version: int,
+        client_id: bytes | None,
     ) -> Possible:
-        """Which requests with such a header have to be intercepted for one of the askers."""
-        if watching.wants(api_key, version):
+        """Which requests with such a header have to be intercepted for one of the rules."""
+        if filter_context.is_needed_by_filters(api_key, version):
             return True
-        prefilter = watching.prefilter(self.build_exchange_of_header(watching, api_key, version, client_id, 0))
+        prefilter = filter_context.make_prefilter(
+            self.build_exchange_of_header(filter_context, api_key, version, client_id, 0)
+        )
         return join_by_or(
-            prefilter.may_pass(each.when, answered=each.side == "response") for each in askers if each.can_be(api_key)
+            prefilter.may_pass(each.filter, answered=each.side == "response")
+            for each in rules
+            if each.may_match(api_key)
         )
 
-    def match_request(
-        self, watching: Watching, askers: Iterable[Asker], frames: InterceptedExchange
-    ) -> tuple[list[Asker], bool]:
-        """The askers that want a request, and whether its answer is to be shown too."""
-        askers = [each for each in askers if each.can_be(frames.api_key)]
-        learns = watching.wants(frames.api_key, frames.version)
-        if not askers and not learns:
+    def find_rules_for_request(
+        self, filter_context: FilterContext, rules: Iterable[RuleType], frames: InterceptedExchange
+    ) -> tuple[list[RuleType], bool]:
+        """The rules that want a request, and whether its answer is to be shown too."""
+        rules = [each for each in rules if each.may_match(frames.api_key)]
+        learns = filter_context.is_needed_by_filters(frames.api_key, frames.version)
+        if not rules and not learns:
             return [], False
-        seen = self.build_exchange_of_request(watching, frames)
-        look = learns or any(
-            each.side == "response" and each.when.decide(seen, Phase.REQUEST) is not False for each in askers
+        seen = self.build_exchange_of_request(filter_context, frames)
+        show_answer = learns or any(
+            each.side == "response" and each.filter.decide(seen, Phase.REQUEST) is not False for each in rules
         )
-        return [each for each in askers if each.side == "request" and each.when.matches(seen)], look and frames.answered
+        return [
+            each for each in rules if each.side == "request" and each.filter.matches(seen)
+        ], show_answer and frames.answered
 
-    def match_response(
-        self, watching: Watching, askers: Iterable[Asker], frames: InterceptedExchange, now_ns: int
-    ) -> list[Asker]:
-        """The askers that want an answer."""
-        seen = self.build_exchange_of_answer(watching, frames, now_ns)
-        self.learn(watching, frames, seen)
-        wanted = [each for each in askers if each.side == "response" and each.can_be(frames.api_key)]
-        return [each for each in wanted if each.when.matches(seen)]
+    def find_rules_for_answer(
+        self, filter_context: FilterContext, rules: Iterable[RuleType], frames: InterceptedExchange, now_ns: int
+    ) -> list[RuleType]:
+        """The rules that want an answer."""
+        seen = self.build_exchange_of_answer(filter_context, frames, now_ns)
+        self.learn_from_answer(filter_context, frames, seen)
+        wanted = [each for each in rules if each.side == "response" and each.may_match(frames.api_key)]
+        return [each for each in wanted if each.filter.matches(seen)]

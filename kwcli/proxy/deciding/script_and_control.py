@@ -95,9 +95,9 @@ class ScriptAndControl:
         rules: RuleFiles | None,
         *,
         reveal: bool,
-        gate: Decider | None = None,
+        version_decider: Decider | None = None,
     ) -> None:
-        """`gate` is asked first: a request that is not served is refused before any other decider sees it."""
+        """`version_decider` is asked first: no other decider sees a request that is not served."""
         from kwcli.proxy.deciding.ask_deciders import Deciders
         from kwcli.proxy.deciding.control.operations import Ring
         from kwcli.proxy.deciding.held_exchanges import HeldExchanges
@@ -125,9 +125,9 @@ class ScriptAndControl:
                 raise
         asked: list[Any] = [self.holds, self.script, self.rules.faults if self.rules is not None else None]
         present: list[Decider] = [each for each in asked if each is not None]
-        self.deciders: Deciders = Deciders(present if gate is None else [gate, *present])
+        self.deciders: Deciders = Deciders(present if version_decider is None else [version_decider, *present])
         for each in (each for each in asked if each is not None):
-            each.wants_changed = self.deciders.refresh_wants
+            each.rules_changed = self.deciders.forget_handlings
 
     def _open_control(self, port: int) -> None:
         from kwcli.proxy.deciding.control.http_control import ControlServer

@@ -4,7 +4,7 @@ The problem. What a client does with an old broker, or without an API, is seen o
 releases are hard to come by.
 
 The idea. A client knows a broker by its ApiVersions answer, and by its reaction to requests that it does not serve. So
-the brokers' ApiVersions answers are cut down to what the release served (`rewrite.py` asks `offered` and `levels`), and
+the brokers' ApiVersions answers are cut down to what the release served (rewrite_addresses.py asks for them), and
 requests that the release did not serve never reach the brokers:
 
 ```
@@ -146,7 +146,7 @@ class ServedVersions:
 _SINCE: Final = (_RANGE_TOLD, _PRODUCE_LISTED)
 
 
-class VersionGate:
+class VersionDecider:
     """A `Decider` that refuses requests that are not served, and remembers which clients sent them."""
 
     def __init__(self, served: ServedVersions) -> None:
@@ -160,15 +160,15 @@ class VersionGate:
         self._further: set[tuple[str | None, str]] = set()
         self._asked: dict[AuditedClient, None] = {}
 
-    def wants(self, api_key: int, version: int) -> bool:
+    def has_rule_for(self, api_key: int, version: int) -> bool:
         """Whether such requests are not served, or tell clients apart (ApiVersions, Metadata)."""
         return api_key in (API_VERSIONS, METADATA) or version not in self.served.served_versions(api_key)
 
-    def connection(self, relay: ClientConnection) -> ConnectionGate:
+    def make_connection_decider(self, relay: ClientConnection) -> ConnectionVersionDecider:
         """The decider for one connection."""
-        return ConnectionGate(self, relay)
+        return ConnectionVersionDecider(self, relay)
 
-    def refuses(self, relay: ClientConnection) -> bool:  # noqa: ARG002  # as a Decider has it
+    def refuses_client(self, relay: ClientConnection) -> bool:  # noqa: ARG002  # as a Decider has it
         """False: no client is turned away before its first request."""
         return False
 
@@ -240,43 +240,45 @@ def _format_refusals(uses: Mapping[tuple[int, int], int], served: ServedVersions
     return ", ".join(parts)
 
 
-class ConnectionGate:
-    """The part of a `VersionGate` that is about one connection."""
+class ConnectionVersionDecider:
+    """The part of a `VersionDecider` that is about one connection."""
 
-    __slots__ = ("_gate", "_relay", "_software")
+    __slots__ = ("_relay", "_software", "_version_decider")
 
-    def __init__(self, gate: VersionGate, relay: ClientConnection) -> None:
-        self._gate = gate
+    def __init__(self, version_decider: VersionDecider, relay: ClientConnection) -> None:
+        self._version_decider = version_decider
         self._relay = relay
         self._software: tuple[str | None, str | None] = (None, None)
 
     def prefilter_by_header(self, api_key: int, version: int, client_id: bytes | None) -> Possible:  # noqa: ARG002  # as a decider has it
-        """Whether the gate wants requests of this API and version."""
-        return self._gate.wants(api_key, version)
+        """Whether the version_decider wants requests of this API and version."""
+        return self._version_decider.has_rule_for(api_key, version)
 
-    def request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
+    def decide_request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """Refuse a request that is not served, else let it pass."""
         from kwcli.proxy.relay.frame_decisions import PASS, Decision, Then
 
         key, version = exchange.api_key, exchange.version
-        served = version in self._gate.served.served_versions(key)
+        served = version in self._version_decider.served.served_versions(key)
         if key == API_VERSIONS:
             self._learn_software(exchange)
-        fallback = key == API_VERSIONS and bool(self._gate.served.served_versions(key))
+        fallback = key == API_VERSIONS and bool(self._version_decider.served.served_versions(key))
         listener = self._relay.listener
-        self._gate.count_request(
+        self._version_decider.count_request(
             self._make_audited_client(exchange), listener.title, (key, version), now_ns, served=served or fallback
         )
         if served:
             return PASS
-        self._relay.log_refusal(exchange.correlation_id, *self._gate.served.describe_refusal(key, version))
+        self._relay.log_refusal(exchange.correlation_id, *self._version_decider.served.describe_refusal(key, version))
         if fallback:
-            return Decision(reply=self._gate.served.build_unsupported_version_answer(exchange.correlation_id))
-        reason = f"{exchange.base} is not served by {self._gate.served.name}"
+            return Decision(
+                reply=self._version_decider.served.build_unsupported_version_answer(exchange.correlation_id)
+            )
+        reason = f"{exchange.base} is not served by {self._version_decider.served.name}"
         return Decision(b"", then=Then.CLOSE, reason=reason)
 
-    def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:  # noqa: ARG002  # as a decider has it
-        """PASS: the gate does not look at answers."""
+    def decide_response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:  # noqa: ARG002  # as a decider has it
+        """PASS: the version_decider does not look at answers."""
         from kwcli.proxy.relay.frame_decisions import PASS
 
         return PASS

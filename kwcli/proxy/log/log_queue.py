@@ -246,7 +246,7 @@ class LogQueue:
         self._queued = 0  # bytes of all three
         self._packed = 0  # bytes of the last two
         self._due: asyncio.TimerHandle | None = None
-        self._watched = False
+        self._filtered = False
         self._over = False  # the bound was passed, and half of it is not free again yet
         self._gaps: dict[tuple[int, int], int] = {}  # connection and kind of gap → bytes left out
         self._unseen: set[int] = set()  # connections that the log was not told of
@@ -457,7 +457,7 @@ class LogQueue:
         """Have `flush` called: soon, or at once when enough bytes wait."""
         if self._queued - self._packed > PIECE:
             self._join_parts()
-        if self._loop is None or self._watched or not self.alive:
+        if self._loop is None or self._filtered or not self.alive:
             return
         if self._due is None:
             self._due = self._loop.call_later(GATHER_S, self.flush)
@@ -467,9 +467,9 @@ class LogQueue:
 
     def _watch_writable(self, wanted: bool) -> None:
         """Have `flush` called when the socket takes more."""
-        if self._loop is None or wanted == self._watched or self._restarting is not None:
+        if self._loop is None or wanted == self._filtered or self._restarting is not None:
             return
-        self._watched = wanted
+        self._filtered = wanted
         if wanted:
             self._loop.add_writer(self._sock.fileno(), self.flush)
         else:

@@ -75,7 +75,6 @@ if TYPE_CHECKING:
     from kwcli.proxy.relay.upstream_login import BrokerLogin
 
 Take = Callable[[bytes], None]
-_DECIDED: Final = frozenset((PAUSE_FOR_DECISION, RESUME_AFTER_DECISION, TIMER, MUTE, RESET))
 
 
 # How a connection ended: with FIN or RST, or closed by the proxy.
@@ -123,8 +122,10 @@ class Relay:
         self._metrics = proxy.metrics
         self._meter = proxy.metrics.meter(listener) if proxy.metrics is not None else None
         timed = proxy.log_queue is not None or self._meter is not None
-        self.deciding = proxy.deciders.connection(self) if proxy.deciders is not None else None
-        self.core = RelayCore(timed=timed, rewritten_answers=proxy.rewritten_answers, interventions=self.deciding)
+        self.connection_deciders = proxy.deciders.make_connection_decider(self) if proxy.deciders is not None else None
+        self.core = RelayCore(
+            timed=timed, rewritten_answers=proxy.rewritten_answers, frame_decider=self.connection_deciders
+        )
         self.client = SocketHalf(self, CLIENT, proxy.turns)
         self.server = SocketHalf(self, SERVER, proxy.turns)
         self.peer = ""
@@ -138,7 +139,7 @@ class Relay:
         self._dialling: asyncio.Task[None] | None = None
         self._early: list[bytes] = []  # bytes that came before the broker was connected
         self._early_end = False
-        self.room = MemoryShare(
+        self.room: MemoryShare = MemoryShare(
             proxy.shared_memory, lambda: bool(self.server.pause_reasons & BUFFER_FULL) and not self.client.lost
         )
         self._login: BrokerLogin | None = None
@@ -162,7 +163,7 @@ class Relay:
         asyncio.get_running_loop().call_soon(side.pause_again)
         peer = side.transport.get_extra_info("peername")
         self.peer = format_address(peer[:2]) if peer else "?"
-        if self._proxy.deciders is not None and self._proxy.deciders.refuses(self):
+        if self._proxy.deciders is not None and self._proxy.deciders.refuses_client(self):
             self.over = True
             side.reset()
             return
@@ -334,30 +335,17 @@ class Relay:
             self._end_if_done()
 
     def _carry_out_commands(self, commands: list[Command]) -> None:
-        """Carry out commands in order, then the commands that answers to RESOLVE and RESERVE return."""
+        """Carry out commands in order, then those that follow from them."""
         for command in commands:
-            what = command[0]
-            if what == SEND_CLIENT:
-                self._send_to_client(command[1])
-            elif what == SEND_SERVER:
-                self.write_server(command[1])
-            elif what == RESOLVE:
-                listeners, found, told = self._proxy.listeners, command[2], command[3]
-                if told is None:
-                    where = listeners.open_listeners_for(found)
-                else:
-                    listeners.open_listeners_for(told)
-                    where = listeners.find_listener_addresses(found)
-                if self._metrics is not None:
-                    self._metrics.rewritten += 1
-                commands += self.core.resume_after_resolution(command[1], where, now_ns())
-            elif what == RESERVE:
-                if self._reserve_memory(command[1]):
-                    commands += self.core.reserved(now_ns())
-            else:
-                self._carry_out(what, command)
+            more = CARRY_OUT[command[0]](self, command)
+            if more:
+                commands += more
 
-    def _send_to_client(self, data: bytes) -> None:
+    def _send_to_server(self, command: Command) -> None:
+        self.write_server(command[1])
+
+    def _send_to_client(self, command: Command) -> None:
+        data: bytes = command[1]
         if self._meter is not None:
             self._meter.sent += len(data)
         if self._log_queue is not None:
@@ -365,60 +353,56 @@ class Relay:
         if self.client.transport is not None:
             self.client.transport.write(data)
 
-    def _carry_out(self, what: int, command: Command) -> None:
-        if what == RELEASE:
-            self.room.release_when_drained(command[1])
-        elif what == YIELD:
-            self._yielded = True
-            self._socket_of_side(command[1]).pause_reading(TURN)
-            self._proxy.turns.run_later(partial(self._resume_side_in_turn, command[1]))
-        elif what in _DECIDED:
-            self._carry_out_decided(what, command)
-        elif what == PAUSE_FOR_ANSWERS:
-            self._socket_of_side(command[1]).pause_reading(AWAITS_ANSWERS)
-        elif what == RESUME_AFTER_ANSWERS:
-            self._socket_of_side(command[1]).resume_reading(AWAITS_ANSWERS)
-        elif what == END:
-            self._end_side(command[1])
-        elif what == CLOSE:
-            self.end(command[1], loud=command[2])
-        elif what == NOTE:
-            self._proxy.say_once(command[1], self)
-        elif what == ANSWERED:
-            _, correlation_id, sent_ns, first_ns, api_key = command
-            if self._log_queue is not None:
-                self._log_queue.log_upstream(self.number, correlation_id, sent_ns, first_ns)
-            if self._meter is not None:
-                self._meter.count_answer(api_key, first_ns - sent_ns)
-        elif what == CAPPED and self._metrics is not None:
+    def _find_listeners(self, command: Command) -> list[Command]:
+        _, ticket, found, named_by_broker = command
+        listeners = self._proxy.listeners
+        if named_by_broker is None:
+            where = listeners.open_listeners_for(found)
+        else:
+            listeners.open_listeners_for(named_by_broker)
+            where = listeners.find_listener_addresses(found)
+        if self._metrics is not None:
+            self._metrics.rewritten += 1
+        return self.core.resume_after_resolution(ticket, where, now_ns())
+
+    def _reserve_memory(self, command: Command) -> list[Command] | None:
+        """Take room for a frame that will be buffered; where there is none, the broker is not read until there is."""
+        if self.room.reserve(command[1]):
+            return self.core.reserved(now_ns())
+        self.server.pause_reading(AWAITS_ROOM)
+        self.room.wait_for_room(command[1], self._read_after_grant)
+        return None
+
+    def _yield_turn(self, command: Command) -> None:
+        self._yielded = True
+        self._socket_of_side(command[1]).pause_reading(TURN)
+        self._proxy.turns.run_later(partial(self._resume_side_in_turn, command[1]))
+
+    def _count_answer(self, command: Command) -> None:
+        _, correlation_id, sent_ns, first_ns, api_key = command
+        if self._log_queue is not None:
+            self._log_queue.log_upstream(self.number, correlation_id, sent_ns, first_ns)
+        if self._meter is not None:
+            self._meter.count_answer(api_key, first_ns - sent_ns)
+
+    def _count_capped_versions(self, command: Command) -> None:
+        if self._metrics is not None:
             self._metrics.capped += command[1]
 
-    def _carry_out_decided(self, what: int, command: Command) -> None:
-        """Carry out a command that comes from a decision about a frame."""
-        if what == PAUSE_FOR_DECISION:
-            self._socket_of_side(command[1]).pause_reading(AWAITS_DECISION)
-        elif what == RESUME_AFTER_DECISION:
-            self._socket_of_side(command[1]).resume_reading(AWAITS_DECISION)
-        elif what == TIMER:
-            asyncio.get_running_loop().call_later(command[2] / 1e9, self._resume_delayed_frame, command[1])
-        elif what == MUTE:
-            self.client.pause_reading(MUTED)
-            asyncio.get_running_loop().call_later(command[1] / 1e9, self.client.resume_reading, MUTED)
-        elif what == RESET:
-            self.end(command[1], how="rst")
-            self.client.reset()
-            self.server.reset()
+    def _start_timer(self, side: int, ns: int) -> None:
+        asyncio.get_running_loop().call_later(ns / 1e9, self._resume_delayed_frame, side)
+
+    def _mute_client(self, command: Command) -> None:
+        self.client.pause_reading(MUTED)
+        asyncio.get_running_loop().call_later(command[1] / 1e9, self.client.resume_reading, MUTED)
+
+    def _reset_both_sides(self, command: Command) -> None:
+        self.end(command[1], how="rst")
+        self.client.reset()
+        self.server.reset()
 
     def _socket_of_side(self, side: int) -> SocketHalf:
         return self.client if side == CLIENT else self.server
-
-    def _reserve_memory(self, size: int) -> bool:
-        """Take room for a frame that will be buffered; False: there is none, the broker is not read until then."""
-        if self.room.reserve(size):
-            return True
-        self.server.pause_reading(AWAITS_ROOM)
-        self.room.wait_for_room(size, self._read_after_grant)
-        return False
 
     def _read_after_grant(self) -> None:
         self.server.resume_reading(AWAITS_ROOM)
@@ -533,7 +517,30 @@ class Relay:
 
     def _forget_connection(self) -> None:
         self.room.release_all()
-        if self.deciding is not None:
-            self.deciding.end_connection()
+        if self.connection_deciders is not None:
+            self.connection_deciders.end_connection()
         if self._proxy.relays.pop(self.number, None) is not None and self._meter is not None:
             self._meter.open -= 1
+
+
+# Command of relay_state.py → how a relay carries it out; it returns the commands that follow, if there are some.
+CARRY_OUT: Final[dict[int, Callable[[Relay, Command], list[Command] | None]]] = {
+    SEND_SERVER: Relay._send_to_server,
+    SEND_CLIENT: Relay._send_to_client,
+    RESOLVE: Relay._find_listeners,
+    RESERVE: Relay._reserve_memory,
+    RELEASE: lambda relay, command: relay.room.release_when_drained(command[1]),
+    PAUSE_FOR_ANSWERS: lambda relay, command: relay._socket_of_side(command[1]).pause_reading(AWAITS_ANSWERS),
+    RESUME_AFTER_ANSWERS: lambda relay, command: relay._socket_of_side(command[1]).resume_reading(AWAITS_ANSWERS),
+    END: lambda relay, command: relay._end_side(command[1]),
+    CLOSE: lambda relay, command: relay.end(command[1], loud=command[2]),
+    NOTE: lambda relay, command: relay.say_once(command[1]),
+    ANSWERED: Relay._count_answer,
+    CAPPED: Relay._count_capped_versions,
+    YIELD: Relay._yield_turn,
+    PAUSE_FOR_DECISION: lambda relay, command: relay._socket_of_side(command[1]).pause_reading(AWAITS_DECISION),
+    RESUME_AFTER_DECISION: lambda relay, command: relay._socket_of_side(command[1]).resume_reading(AWAITS_DECISION),
+    TIMER: lambda relay, command: relay._start_timer(command[1], command[2]),
+    RESET: Relay._reset_both_sides,
+    MUTE: Relay._mute_client,
+}

@@ -3,11 +3,11 @@
 The problem. Faults, scripts and people want to change, answer, hold up or lose single frames; all others must pass as
 fast and as unchanged as without them.
 
-The idea. `RequestRules` says for each API and version whether a decider may want such exchanges; the relay looks that
-up together with the rule that it needs anyway. For those that a decider may want, `Interventions.prefilter_by_header`
-says once for a connection and a client id whether none of them is wanted after all, or by which bytes of a request to
-tell. A frame that nobody wants streams through. A frame that a decider may want is intercepted: kept until it is
-whole, and shown to the connection's `Interventions`, which returns a `Decision`, or None and decides later:
+The idea. `HandlingTable` says for each API and version whether a decider has a rule for such exchanges; the relay looks
+that up together with the handling that it needs anyway. Where there is a rule, `FrameDecider.prefilter_by_header` says
+once for a connection and a client id whether none of them matches its filter after all, or by which bytes of a request
+to tell. A frame that no filter can match streams through. Any other is intercepted: kept until it is whole, and shown
+to the connection's `FrameDecider`, which returns a `Decision`, or None and decides later:
 
 ```
 request ──▶ nobody wants it: as it came                answer ◀── nobody wants it: as it came
@@ -24,17 +24,16 @@ What always holds:
   same connection waits; the other direction and other connections go on.
 - An answer is shown before its broker addresses are rewritten, so that no decision can tell a client where a broker is.
   An answer that replaces it is rewritten, too, with the listeners that there are: what a decider says of brokers and
-  topics is for this client alone, and only what the broker itself said is learnt (`InterceptedExchange.heard`).
-- A request whose answer is wanted (`Decision.look`) is kept until then: `InterceptedExchange.request`. All connections
-  together keep a bounded number of bytes (`reserve_bytes`); beyond it an exchange passes as if nobody wanted it, with
-  a message.
+  topics is for this client alone, and only what the broker itself said is learnt (`broker_answer`).
+- A request whose answer is to be shown (`Decision.show_answer`) is kept until then: `InterceptedExchange.request`. All
+  connections together keep a bounded number of bytes (`reserve_bytes`); beyond it an exchange passes as if nobody
+  wanted it, with a message.
 - No clock, no socket, no waiting: times come in with the bytes, delays go out as TIMER.
 
 What is given up: SaslHandshake 0 and the bare tokens behind it are never shown, and a request whose answer could not be
 rewritten still ends the connection before anybody sees it.
 
-To add a decider, implement `Decider` (deciders.py asks several, one after the other) and have `Relay.apply_decision`
-called with decisions that come later.
+To add a decider, see kwcli/proxy/deciding.
 """
 
 from __future__ import annotations
@@ -46,12 +45,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 from decoders.named_tuple import NamedTuple
 from kwcli.proxy.relay import request_handling
 from kwcli.proxy.relay.relay_state import TIMER, Command
-from kwcli.proxy.relay.request_handling import MECHANISM, REFUSE, WANTED, RequestRule
+from kwcli.proxy.relay.request_handling import MECHANISM, REFUSE, WANTED, RequestHandling
 
 if TYPE_CHECKING:
     from decoders.filters.prefilter import Possible
 
-# `RequestRule.answer` of an intercepted exchange: the broker's answer is shown to deciders; the proxy answers itself.
+# `RequestHandling.answer` of an intercepted exchange: deciders are shown the broker's answer; the proxy answers itself.
 DECIDE: Final = 5
 LOCAL: Final = 6
 
@@ -94,8 +93,8 @@ class Decision(NamedTuple):
     """What is done about a frame, in this order: wait, send it on or `reply`, then `mute`, then `then`.
 
     `frame` replaces the frame that came; empty: the frame is lost. `reply` (requests) is an answer: nothing goes to the
-    broker. Both have their size field. `delivery` and `mute_ns` are about answers and replies. `look` (requests): the
-    answer is to be shown as well. `reason` says why a connection ends.
+    broker. Both have their size field. `delivery` and `mute_ns` are about answers, and replies. `show_answer`: the
+    answer to this request is to be shown as well. `reason` says why a connection ends.
     """
 
     frame: bytes | None = None
@@ -105,10 +104,10 @@ class Decision(NamedTuple):
     mute_ns: int = 0  # how long nothing more is read from the client
     then: Then = Then.GO_ON
     reason: str = ""
-    look: bool = False
+    show_answer: bool = False
 
     @property
-    def final(self) -> bool:
+    def is_final(self) -> bool:
         """Whether nothing is left for others to decide: the frame does not pass, or the connection ends behind it."""
         return self.reply is not None or self.frame == b"" or self.then != Then.GO_ON
 
@@ -116,26 +115,28 @@ class Decision(NamedTuple):
 PASS: Final = Decision()
 
 
-class InterceptedExchange(RequestRule):
+class InterceptedExchange(RequestHandling):
     """A request that a decider may want, and its answer. `memo` is for deciders; `at_ns`: when the request was whole.
 
-    While in flight, the exchange takes the place of `base`, the rule for its API and version.
+    While in flight, the exchange takes the place of `base`, the handling for its API and version.
     """
 
     __slots__ = (
         "answered",
         "at_ns",
         "base",
+        "broker_answer",
         "correlation_id",
         "decision",
-        "heard",
         "kept",
         "memo",
         "request",
         "response",
     )
 
-    def __init__(self, base: RequestRule, correlation_id: int, request: bytes, at_ns: int, *, answered: bool) -> None:
+    def __init__(
+        self, base: RequestHandling, correlation_id: int, request: bytes, at_ns: int, *, answered: bool
+    ) -> None:
         super().__init__(base.api_key, base.version, base.reads, DECIDE)
         self.base = base
         self.correlation_id = correlation_id
@@ -143,7 +144,7 @@ class InterceptedExchange(RequestRule):
         self.at_ns = at_ns
         self.answered = answered
         self.response: bytes | None = None
-        self.heard: bytes | None = None  # the answer as the broker sent it
+        self.broker_answer: bytes | None = None  # the answer as the broker sent it
         self.kept = len(request)
         self.decision: Decision | None = None
         self.memo: Any = None
@@ -190,27 +191,27 @@ class DecidedFrames:
         raise NotImplementedError
 
 
-class WantedRule(RequestRule):
-    """The rule of an API and version that a decider may want; `base` is the rule if none did."""
+class WantedHandling(RequestHandling):
+    """The handling of an API and version that a decider may want; `base` is the handling if none did."""
 
     __slots__ = ("base",)
 
-    def __init__(self, base: RequestRule) -> None:
+    def __init__(self, base: RequestHandling) -> None:
         super().__init__(base.api_key, base.version, base.reads | WANTED, base.answer)
         self.base = base
 
 
 class Prefiltered(NamedTuple):
-    """What `prefilter_by_header` said of requests of a rule that have `head` behind their correlation id."""
+    """What `prefilter_by_header` said of requests of a handling that have `head` behind their correlation id."""
 
-    rule: WantedRule | None  # None: nothing was asked yet
+    handling: WantedHandling | None  # None: nothing was asked yet
     head: bytes  # the client id with its size, and where there are tags their count, 0
     least: int  # bytes that such a request has at least, without its size field
     possible: Possible
 
 
-class RequestRules:
-    """API key and version, in one number as on the wire → the rule for such requests (`known`, `find`).
+class HandlingTable:
+    """API key and version, in one number as on the wire → the handling for such requests (`known`, `find`).
 
     `wants` says whether a decider may want such exchanges; call `forget` when its answers have changed.
     """
@@ -219,38 +220,38 @@ class RequestRules:
 
     def __init__(self, wants: Callable[[int, int], bool] | None = None) -> None:
         self._wants = wants
-        self.known: dict[int, RequestRule] = request_handling.KNOWN if wants is None else {}
+        self.known: dict[int, RequestHandling] = request_handling.KNOWN if wants is None else {}
 
-    def find(self, number: int) -> RequestRule:
-        """The rule for a number that is not known yet."""
-        rule = request_handling.find_rule(number)
-        if self._wants is None or rule.reads in (MECHANISM, REFUSE):
-            return rule
-        if self._wants(rule.api_key, rule.version):
-            rule = WantedRule(rule)
+    def find(self, number: int) -> RequestHandling:
+        """The handling for a number that is not known yet."""
+        handling = request_handling.find_handling(number)
+        if self._wants is None or handling.reads in (MECHANISM, REFUSE):
+            return handling
+        if self._wants(handling.api_key, handling.version):
+            handling = WantedHandling(handling)
         if number in request_handling.KNOWN:
-            self.known[number] = rule
-        return rule
+            self.known[number] = handling
+        return handling
 
     def forget(self) -> None:
-        """Forget all rules, so that `wants` is asked anew."""
+        """Forget all handlings, so that `wants` is asked anew."""
         if self._wants is not None:
             self.known.clear()
 
 
-UNTOUCHED: Final = RequestRules()
+UNTOUCHED: Final = HandlingTable()
 
 
-class Interventions(Protocol):
+class FrameDecider(Protocol):
     """The deciders of one connection, as its relay sees them."""
 
-    request_rules: RequestRules
+    handling_table: HandlingTable
 
     def prefilter_by_header(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
         """Which requests with such a header a decider may want: False: none; True: any; else a function that tells.
 
         The function takes the bytes, where the request's size field begins in them, and where the request ends. The
-        result is valid until `request_rules` forgets.
+        result is valid until `handling_table` forgets.
         """
 
     def reserve_bytes(self, size: int) -> bool:
@@ -259,8 +260,8 @@ class Interventions(Protocol):
     def release_bytes(self, size: int) -> None:
         """Give back the room of `size` bytes of a request."""
 
-    def request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
+    def decide_request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """The decision about a request; None: it comes later, by `RelayCore.apply_decision`."""
 
-    def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
+    def decide_response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """The decision about the answer, `exchange.response`; None: it comes later, by `RelayCore.apply_decision`."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 from decoders.exchanges.connection_state import InOrder, Sasl
 from decoders.frames.explain_strange_bytes import explain_bytes
 from decoders.limits import FIRST_BYTES_MAX, IN_FLIGHT_MAX, MIB
-from kwcli.proxy.relay.request_handling import RequestRule
+from kwcli.proxy.relay.request_handling import RequestHandling
 
 Command = tuple[Any, ...]
 
@@ -50,7 +50,7 @@ MANY: Final = IN_FLIGHT_MAX
 FEWER: Final = MANY // 2
 
 # Correlation id, what to do about the answer, when the request's last byte left (ns).
-Entry = tuple[int, RequestRule, int]
+Entry = tuple[int, RequestHandling, int]
 
 
 class Unanswered(InOrder[Entry]):

@@ -52,7 +52,7 @@ LOGIN: Final = 3  # says whether bare tokens follow
 TOKEN: Final = 4  # answers a bare token
 
 
-class RequestRule:
+class RequestHandling:
     """What to read of requests of an API and version (`reads`), and what to do about their responses (`answer`)."""
 
     __slots__ = ("answer", "api_key", "reads", "version")
@@ -69,17 +69,17 @@ class RequestRule:
         return f"{api(self.api_key).name} {self.version}" if self.api_key in NAMES else f"API {self.api_key}"
 
 
-TOKENS: Final = RequestRule(-1, 0, NOTHING, TOKEN)
-# API key and version, both in one number as on the wire → their rule, once it was asked for.
-KNOWN: Final[dict[int, RequestRule]] = {}
+TOKENS: Final = RequestHandling(-1, 0, NOTHING, TOKEN)
+# API key and version, both in one number as on the wire → their handling, once it was asked for.
+KNOWN: Final[dict[int, RequestHandling]] = {}
 
 
-def find_rule(number: int) -> RequestRule:
-    """The rule for an API key and version, both in one number as on the wire."""
+def find_handling(number: int) -> RequestHandling:
+    """The handling for an API key and version, both in one number as on the wire."""
     found = KNOWN.get(number)
     if found is None:
         key, version = _to_signed(number >> 16), _to_signed(number & 0xFFFF)
-        found = RequestRule(key, version, _choose_reads(key, version), _choose_answer(key, version))
+        found = RequestHandling(key, version, _choose_reads(key, version), _choose_answer(key, version))
         if key in NAMES:  # a client that makes up numbers fills no memory
             KNOWN[number] = found
     return found

@@ -24,11 +24,11 @@ from kwcli.proxy.relay.frame_decisions import (
     UNTOUCHED,
     DecidedFrames,
     Decision,
+    FrameDecider,
     InterceptedExchange,
-    Interventions,
     Prefiltered,
     Then,
-    WantedRule,
+    WantedHandling,
 )
 from kwcli.proxy.relay.relay_state import (
     CLIENT,
@@ -55,7 +55,7 @@ from kwcli.proxy.relay.request_handling import (
     REFUSE,
     TELL,
     WANTED,
-    RequestRule,
+    RequestHandling,
     hint_about_mechanism,
 )
 from kwcli.proxy.relay.responses import Responses
@@ -92,11 +92,11 @@ class Requests(DecidedFrames):
         "_begun",
         "_blocked",
         "_ended",
+        "_frame_decider",
         "_framer",
-        "_interventions",
+        "_handling_table",
         "_late",
         "_prefiltered",
-        "_request_rules",
         "_responses",
         "_sent",
         "_state",
@@ -107,20 +107,22 @@ class Requests(DecidedFrames):
 
     _side = CLIENT
 
-    def __init__(self, state: RelayState, responses: Responses, interventions: Interventions | None = None) -> None:
+    def __init__(self, state: RelayState, responses: Responses, frame_decider: FrameDecider | None = None) -> None:
         super().__init__()
         self._state = state
         self._responses = responses
-        self._interventions = interventions
-        self._request_rules = UNTOUCHED if interventions is None else interventions.request_rules
+        self._frame_decider = frame_decider
+        self._handling_table = UNTOUCHED if frame_decider is None else frame_decider.handling_table
         self._prefiltered: dict[int, Prefiltered] = {}  # by API key and version, in one number
         self._sent = 0  # how many of the bytes at hand were sent to the broker
-        self._wanted: tuple[WantedRule, int] | None = None  # rule and correlation id of the request that is collected
+        self._wanted: tuple[WantedHandling, int] | None = (
+            None  # handling and correlation id of the request that is collected
+        )
         self._blocked = False  # a request waits for a decision, or for its time
         self._ended = False  # the client has ended its side while `_blocked`
         self._strange = True  # nothing is known of this connection yet
         self._framer = Framer()
-        self._begun: tuple[int, RequestRule] | None = None  # the incomplete request, if it will be answered
+        self._begun: tuple[int, RequestHandling] | None = None  # the incomplete request, if it will be answered
         self._waiting: list[bytes] = []  # bytes that wait for the answer to SaslHandshake 0
         self._late: tuple[bytes, int] | None = None  # bytes for a later turn, and where to go on
 
@@ -150,7 +152,7 @@ class Requests(DecidedFrames):
             self._read_first_bytes(data, now_ns, out)
         elif framer.kept:
             # The bytes that were kept have been sent already, unless deciders are asked.
-            sent = framer.kept if self._interventions is None else 0
+            sent = framer.kept if self._frame_decider is None else 0
             self._read_frames(framer.join_kept(data), 0, sent, now_ns, out)
         else:
             self._read_frames(data, 0, 0, now_ns, out)
@@ -208,7 +210,7 @@ class Requests(DecidedFrames):
             self._ended = True
         if self._state.closed or self._blocked:
             return out
-        kept = self._strange or self._interventions is not None
+        kept = self._strange or self._frame_decider is not None
         rest = b"".join([self._framer.join_held() if kept else b"", *self._waiting])
         self._waiting.clear()
         if rest:
@@ -262,7 +264,7 @@ class Requests(DecidedFrames):
                 out.append((PAUSE_FOR_ANSWERS, CLIENT))
                 return
         sent = self._sent
-        end = len(data) - (self._framer.kept if self._interventions is not None else 0)
+        end = len(data) - (self._framer.kept if self._frame_decider is not None else 0)
         if end > sent:
             out.append((SEND_SERVER, data[sent:end] if sent or end < len(data) else data))
         if len(state.in_flight) >= MANY:
@@ -279,7 +281,7 @@ class Requests(DecidedFrames):
         state = self._state
         in_flight = state.in_flight
         end = len(data)
-        known = self._request_rules.known
+        known = self._handling_table.known
         left = TURN
         while end - at >= _SHORTEST:
             if left <= 0:
@@ -290,37 +292,37 @@ class Requests(DecidedFrames):
             if not 8 <= size <= REQUEST_MAX:
                 self._close_for_wrong_size(data, at, out)
                 return at
-            rule = known.get(number) or self._request_rules.find(number)
+            handling = known.get(number) or self._handling_table.find(number)
             stop = at + SIZE_FIELD + size
             answered: bool | None = True
-            reads = rule.reads
+            reads = handling.reads
             if reads >= WANTED:
                 if TYPE_CHECKING:
-                    assert isinstance(rule, WantedRule)
-                # Inline, since this is all that a rule costs that does not match (tests.bench.proxy --faults).
+                    assert isinstance(handling, WantedHandling)
+                # Inline, since this is all that a handling costs that does not match (tests.bench.proxy --faults).
                 asked, head, least, possible = self._prefiltered.get(number, _NOTHING)
-                if asked is not rule or size < least or not data.startswith(head, at + HEAD):
-                    possible = self._prefilter_request(rule, number, data, at, min(stop, end))
+                if asked is not handling or size < least or not data.startswith(head, at + HEAD):
+                    possible = self._prefilter_request(handling, number, data, at, min(stop, end))
                 wanted = possible and (possible is True or stop > end or possible(data, at, stop))
-                if wanted and self._reserve_bytes(rule, size, out):
+                if wanted and self._reserve_bytes(handling, size, out):
                     left -= DECIDED
-                    at = self._intercept(rule, correlation_id, data, at, now_ns, out)
+                    at = self._intercept(handling, correlation_id, data, at, now_ns, out)
                     if state.closed or self._blocked or self._framer.wanted:
                         return at
                     in_flight = state.in_flight
                     continue
-                rule = rule.base
-                reads = rule.reads
+                handling = handling.base
+                reads = handling.reads
             if reads:
-                answered = self._read_beyond_header(rule, data, at, stop, out)
+                answered = self._read_beyond_header(handling, data, at, stop, out)
                 if answered is None:
                     self._framer.keep_rest(data, at)
                     return at
             state.silent = not answered
             if stop > end:
-                self._begun = (correlation_id, rule) if answered else None
+                self._begun = (correlation_id, handling) if answered else None
             elif answered:
-                in_flight.append((correlation_id, rule, now_ns))
+                in_flight.append((correlation_id, handling, now_ns))
             at = stop
             if reads == MECHANISM:
                 return at
@@ -336,30 +338,30 @@ class Requests(DecidedFrames):
             self._framer.stop_at(data, at)
 
     def _read_beyond_header(
-        self, rule: RequestRule, data: bytes, at: int, stop: int, out: list[Command]
+        self, handling: RequestHandling, data: bytes, at: int, stop: int, out: list[Command]
     ) -> bool | None:
         """Read more of a request than its header; whether it is answered, None: not known yet, or refused."""
-        if rule.reads == ACKS:
-            return self._is_answered_by_acks(rule, data, at, stop, out)
-        if rule.reads == REFUSE:
-            most = highest_version(rule.api_key)
+        if handling.reads == ACKS:
+            return self._is_answered_by_acks(handling, data, at, stop, out)
+        if handling.reads == REFUSE:
+            most = highest_version(handling.api_key)
             reason = (
-                f"{rule} would be answered with addresses in a layout that kw does not know (it knows up to {most})"
+                f"{handling} would be answered with addresses in a layout that kw does not know (it knows up to {most})"
             )
             self._close_with_reason(data, at, reason, out)
             return None
-        if rule.reads == TELL:
-            name = api(rule.api_key).name
+        if handling.reads == TELL:
+            name = api(handling.api_key).name
             text = f"{name} carries addresses of controllers or brokers, which the proxy does not rewrite"
             out.append((NOTE, text))
             return True
-        if rule.reads == HINT:
+        if handling.reads == HINT:
             self._note_mechanism_hint(request_handling.read_mechanism(data, at, min(stop, len(data))), out)
             return True
-        assert rule.reads == MECHANISM
+        assert handling.reads == MECHANISM
         if stop > len(data):
             if stop - at > _JUDGED_MAX:
-                self._close_with_reason(data, at, f"a {rule} of {in_bytes(stop - at)}", out)
+                self._close_with_reason(data, at, f"a {handling} of {in_bytes(stop - at)}", out)
             return None
         mechanism = request_handling.read_mechanism(data, at, stop)
         self._state.sasl.follow_handshake_request(mechanism)
@@ -372,45 +374,45 @@ class Requests(DecidedFrames):
             out.append((NOTE, hint))
 
     def _is_answered_by_acks(
-        self, rule: RequestRule, data: bytes, at: int, stop: int, out: list[Command]
+        self, handling: RequestHandling, data: bytes, at: int, stop: int, out: list[Command]
     ) -> bool | None:
         end = min(stop, len(data))
         try:
-            return request_handling.read_acks(rule.version, data, at, end) != 0
+            return request_handling.read_acks(handling.version, data, at, end) != 0
         except (Truncated, IndexError):
             if end == stop:
                 return True  # the request is broken: the broker will say so, or close
             if end - at > _DEEP_MAX:
-                self._close_with_reason(data, at, f"a {rule} with a header of more than {_DEEP_MAX} bytes", out)
+                self._close_with_reason(data, at, f"a {handling} with a header of more than {_DEEP_MAX} bytes", out)
             return None
         except DecodeError:
             return True
 
     # Requests that a decider may want
 
-    def _prefilter_request(self, rule: WantedRule, number: int, data: bytes, at: int, end: int) -> Possible:
+    def _prefilter_request(self, handling: WantedHandling, number: int, data: bytes, at: int, end: int) -> Possible:
         """Ask which requests deciders may want that have the same header as the request at `at`."""
-        assert self._interventions is not None
-        found = request_handling.read_client_id(rule.api_key, rule.version, data, at, end)
+        assert self._frame_decider is not None
+        found = request_handling.read_client_id(handling.api_key, handling.version, data, at, end)
         if found is None:
             return True
         head, client_id = found
-        possible = self._interventions.prefilter_by_header(rule.api_key, rule.version, client_id)
-        if self._request_rules.known.get(number) is rule:  # a client that makes up numbers fills no memory
-            self._prefiltered[number] = Prefiltered(rule, head, HEAD - SIZE_FIELD + len(head), possible)
+        possible = self._frame_decider.prefilter_by_header(handling.api_key, handling.version, client_id)
+        if self._handling_table.known.get(number) is handling:  # a client that makes up numbers fills no memory
+            self._prefiltered[number] = Prefiltered(handling, head, HEAD - SIZE_FIELD + len(head), possible)
         return possible
 
-    def _reserve_bytes(self, rule: WantedRule, size: int, out: list[Command]) -> bool:
+    def _reserve_bytes(self, handling: WantedHandling, size: int, out: list[Command]) -> bool:
         """Whether there is room to keep a request of this size; where not, a note says so."""
-        assert self._interventions is not None
-        if self._interventions.reserve_bytes(SIZE_FIELD + size):
+        assert self._frame_decider is not None
+        if self._frame_decider.reserve_bytes(SIZE_FIELD + size):
             return True
-        text = f"a {rule.base} passed unchecked: too many bytes of requests are held (--fault, --script)"
+        text = f"a {handling.base} passed unchecked: too many bytes of requests are held (--fault, --script)"
         out.append((NOTE, text))
         return False
 
     def _intercept(
-        self, rule: WantedRule, correlation_id: int, data: bytes, at: int, now_ns: int, out: list[Command]
+        self, handling: WantedHandling, correlation_id: int, data: bytes, at: int, now_ns: int, out: list[Command]
     ) -> int:
         """Intercept the request at `at` and ask deciders about it; where the request or `data` ends."""
         size = int(SIZE.unpack_from(data, at)[0])
@@ -420,12 +422,14 @@ class Requests(DecidedFrames):
             self._send_bytes_before(data, at, out)
             self._framer.want_frame(size)
             self._framer.collect_frame(data, at)
-            self._wanted = (rule, correlation_id)
+            self._wanted = (handling, correlation_id)
             self._sent = end
             return end
-        exchange = self._make_exchange(rule, correlation_id, data[at:stop] if at or stop < end else data, now_ns, out)
-        assert self._interventions is not None
-        decision = self._interventions.request(exchange, now_ns)
+        exchange = self._make_exchange(
+            handling, correlation_id, data[at:stop] if at or stop < end else data, now_ns, out
+        )
+        assert self._frame_decider is not None
+        decision = self._frame_decider.decide_request(exchange, now_ns)
         if decision is not None and decision[:-1] == PASS[:-1]:
             self._note_in_flight(exchange, decision, now_ns)  # its bytes are sent with those around it
             return stop
@@ -447,11 +451,11 @@ class Requests(DecidedFrames):
         if frame is None:
             return
         assert self._wanted is not None
-        assert self._interventions is not None
-        (rule, correlation_id), self._wanted = self._wanted, None
+        assert self._frame_decider is not None
+        (handling, correlation_id), self._wanted = self._wanted, None
         self._sent = 0
-        exchange = self._make_exchange(rule, correlation_id, frame, now_ns, out)
-        self._apply_or_wait(exchange, self._interventions.request(exchange, now_ns), now_ns, out)
+        exchange = self._make_exchange(handling, correlation_id, frame, now_ns, out)
+        self._apply_or_wait(exchange, self._frame_decider.decide_request(exchange, now_ns), now_ns, out)
         if self._state.closed:
             return
         if self._blocked:
@@ -460,10 +464,10 @@ class Requests(DecidedFrames):
             self._read_frames(data, at, at, now_ns, out)
 
     def _make_exchange(
-        self, rule: WantedRule, correlation_id: int, frame: bytes, now_ns: int, out: list[Command]
+        self, handling: WantedHandling, correlation_id: int, frame: bytes, now_ns: int, out: list[Command]
     ) -> InterceptedExchange:
         """The exchange that an intercepted request begins."""
-        base = rule.base
+        base = handling.base
         answered = self._read_beyond_header(base, frame, 0, len(frame), out) if base.reads else True
         return InterceptedExchange(base, correlation_id, frame, now_ns, answered=answered is not False)
 
@@ -512,15 +516,15 @@ class Requests(DecidedFrames):
         """Note a request that was decided about as in flight."""
         state = self._state
         state.silent = not exchange.answered
-        look = decision.look and exchange.answered and not state.withheld
+        show_answer = decision.show_answer and exchange.answered and not state.withheld
         if exchange.answered:
-            state.in_flight.append((exchange.correlation_id, exchange if look else exchange.base, now_ns))
-        if not look:
+            state.in_flight.append((exchange.correlation_id, exchange if show_answer else exchange.base, now_ns))
+        if not show_answer:
             self._release_kept_bytes(exchange)
 
     def _release_kept_bytes(self, exchange: InterceptedExchange) -> None:
-        assert self._interventions is not None
-        self._interventions.release_bytes(exchange.kept)
+        assert self._frame_decider is not None
+        self._frame_decider.release_bytes(exchange.kept)
 
     def _read_tokens(self, data: bytes, begin: int, now_ns: int, out: list[Command]) -> int:
         """Note the bare SASL tokens from `begin` on as in flight; where the last frame known to be a token ends."""

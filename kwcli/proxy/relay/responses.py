@@ -25,8 +25,8 @@ from kwcli.proxy.relay.frame_decisions import (
     LOCAL,
     DecidedFrames,
     Decision,
+    FrameDecider,
     InterceptedExchange,
-    Interventions,
     Then,
 )
 from kwcli.proxy.relay.relay_state import (
@@ -50,7 +50,7 @@ from kwcli.proxy.relay.relay_state import (
     RelayState,
     describe_bytes,
 )
-from kwcli.proxy.relay.request_handling import CAP, LOGIN, REWRITE, STREAM, TOKEN, RequestRule
+from kwcli.proxy.relay.request_handling import CAP, LOGIN, REWRITE, STREAM, TOKEN, RequestHandling
 from kwcli.proxy.relay.rewrite_addresses import Address, Endpoint, RewriteFailed
 from kwcli.proxy.relay.rewrite_cache import ReadAnswer, RewrittenAnswers
 
@@ -86,8 +86,8 @@ class Responses(DecidedFrames):
         "_buffered",
         "_decision",
         "_ended",
+        "_frame_decider",
         "_framer",
-        "_interventions",
         "_last",
         "_reserved",
         "_rewritten_answers",
@@ -108,21 +108,21 @@ class Responses(DecidedFrames):
         state: RelayState,
         after_login: Callable[[int], list[Command]],
         rewritten_answers: RewrittenAnswers,
-        interventions: Interventions | None = None,
+        frame_decider: FrameDecider | None = None,
         *,
         timed: bool,
     ) -> None:
         self._state = state
         self._after_login = after_login
         self._timed = timed
-        self._interventions = interventions
+        self._frame_decider = frame_decider
         super().__init__()
         self._asked: InterceptedExchange | None = None  # whose answer is decided about later
         self._decision: Decision | None = None  # about the answer at hand
         self._steps: deque[tuple[int, bytes]] = deque()  # its pieces, and the ns to wait before each
         self._framer = Framer()
         self._reserved = 0
-        self._buffered: tuple[RequestRule, bytes, ReadAnswer | None] | None = (
+        self._buffered: tuple[RequestHandling, bytes, ReadAnswer | None] | None = (
             None  # waits for its rest, or for listeners
         )
         self._rewritten_answers = rewritten_answers
@@ -182,7 +182,7 @@ class Responses(DecidedFrames):
         """Rewrite and send the frame with this ticket; nodes of the frame that are not in `where` have no listener."""
         if self._buffered is None or ticket != self._ticket or self._state.closed:
             return []
-        rule, frame, reading = self._buffered
+        handling, frame, reading = self._buffered
         assert reading is not None
         self._buffered = None
         self._blocked = False
@@ -191,11 +191,11 @@ class Responses(DecidedFrames):
         except RewriteFailed as failure:
             return [
                 *self._release_reserved(),
-                self._state.make_close_command(f"{rule} cannot be passed on: {failure.text}"),
+                self._state.make_close_command(f"{handling} cannot be passed on: {failure.text}"),
             ]
         out: list[Command] = []
         if rewritten.stripped:
-            out.append((NOTE, f"addresses of new leaders were left out of a {rule}: a node has no listener"))
+            out.append((NOTE, f"addresses of new leaders were left out of a {handling}: a node has no listener"))
         self._send_answer(rewritten.frame, out)
         return out if self._blocked else out + self._resume_waiting(now_ns)
 
@@ -268,8 +268,8 @@ class Responses(DecidedFrames):
             if not in_flight:
                 self._stop_at_unasked(data, at, start, out)
                 return
-            correlation_id, rule, sent_ns = in_flight[0]
-            answer = rule.answer
+            correlation_id, handling, sent_ns = in_flight[0]
+            answer = handling.answer
             if end - at < _HEAD_SIZE and (answer != TOKEN or end - at < SIZE_FIELD):
                 break
             size, got = _unpack(data, at) if answer != TOKEN else (SIZE.unpack_from(data, at)[0], correlation_id)
@@ -282,7 +282,7 @@ class Responses(DecidedFrames):
             in_flight.popleft()
             self._last = correlation_id
             if timed and answer != TOKEN:
-                out.append((ANSWERED, correlation_id, sent_ns, now_ns, rule.api_key))
+                out.append((ANSWERED, correlation_id, sent_ns, now_ns, handling.api_key))
             stop = at + SIZE_FIELD + size
             if answer in _PASSING:
                 at = stop
@@ -292,9 +292,9 @@ class Responses(DecidedFrames):
             if at > start:
                 out.append((SEND_CLIENT, data[start:at]))
             if stop > end:
-                self._begin_buffering(rule, data[at:], size, out)
+                self._begin_buffering(handling, data[at:], size, out)
                 return
-            self._handle_whole_frame(rule, data[at:stop] if at or stop < end else data, now_ns, out)
+            self._handle_whole_frame(handling, data[at:stop] if at or stop < end else data, now_ns, out)
             start = at = stop
             if self._blocked or state.closed:
                 if at < end:
@@ -346,9 +346,9 @@ class Responses(DecidedFrames):
 
     # Frames that are buffered
 
-    def _begin_buffering(self, rule: RequestRule, data: bytes, size: int, out: list[Command]) -> None:
+    def _begin_buffering(self, handling: RequestHandling, data: bytes, size: int, out: list[Command]) -> None:
         """Buffer a frame that begins with `data`: ask for room."""
-        self._buffered = (rule, b"", None)
+        self._buffered = (handling, b"", None)
         self._framer.want_frame(size)
         self._reserved = self._framer.wanted
         self._blocked = True
@@ -360,25 +360,25 @@ class Responses(DecidedFrames):
         if frame is None:
             return
         assert self._buffered is not None
-        rule = self._buffered[0]
+        handling = self._buffered[0]
         self._buffered = None
-        self._handle_whole_frame(rule, frame, now_ns, out)
+        self._handle_whole_frame(handling, frame, now_ns, out)
         if at < len(data) and not self._state.closed:
             if self._blocked:
                 self._keep_waiting_bytes(data, at)
             else:
                 self._read_answers(data, at, at, now_ns, out)
 
-    def _handle_whole_frame(self, rule: RequestRule, frame: bytes, now_ns: int, out: list[Command]) -> None:
+    def _handle_whole_frame(self, handling: RequestHandling, frame: bytes, now_ns: int, out: list[Command]) -> None:
         """Ask deciders about a buffered frame that is whole now, or pass it on."""
-        if isinstance(rule, InterceptedExchange):
-            self._ask_deciders(rule, frame, now_ns, out)
+        if isinstance(handling, InterceptedExchange):
+            self._ask_deciders(handling, frame, now_ns, out)
         else:
-            self._pass_answer(rule, frame, now_ns, out)
+            self._pass_answer(handling, frame, now_ns, out)
 
     def _pass_answer(
         self,
-        rule: RequestRule,
+        handling: RequestHandling,
         frame: bytes,
         now_ns: int,
         out: list[Command],
@@ -388,37 +388,39 @@ class Responses(DecidedFrames):
 
         `decided`: the exchange whose answer a decider may have changed or made.
         """
-        if rule.answer == REWRITE:
+        if handling.answer == REWRITE:
             try:
-                reading = self._rewritten_answers.read_answer(rule.api_key, rule.version, frame)
+                reading = self._rewritten_answers.read_answer(handling.api_key, handling.version, frame)
             except RewriteFailed as failure:
                 out += self._release_reserved()
-                out.append(self._state.make_close_command(f"{rule} cannot be passed on: {failure.text}"))
+                out.append(self._state.make_close_command(f"{handling} cannot be passed on: {failure.text}"))
                 return
             if reading.found:
-                self._buffered = (rule, frame, reading)
+                self._buffered = (handling, frame, reading)
                 self._ticket += 1
                 self._blocked = True
-                out.append((RESOLVE, self._ticket, reading.found, self._nodes_named_by_broker(rule, frame, decided)))
+                out.append(
+                    (RESOLVE, self._ticket, reading.found, self._nodes_named_by_broker(handling, frame, decided))
+                )
                 return
-        elif rule.answer == CAP:
-            frame, commands = self._rewritten_answers.cap_answer(rule.version, frame)
+        elif handling.answer == CAP:
+            frame, commands = self._rewritten_answers.cap_answer(handling.version, frame)
             out += commands
         self._send_answer(frame, out)
-        if rule.answer == LOGIN and not self._state.closed:
+        if handling.answer == LOGIN and not self._state.closed:
             self._state.sasl.follow_handshake_response(int.from_bytes(frame[8:10], "big"))
             out += self._after_login(now_ns)
 
     def _nodes_named_by_broker(
-        self, rule: RequestRule, frame: bytes, decided: InterceptedExchange | None
+        self, handling: RequestHandling, frame: bytes, decided: InterceptedExchange | None
     ) -> Sequence[Endpoint] | None:
         """The nodes that the broker named, where the answer is not its own."""
-        if decided is None or decided.heard is frame:
+        if decided is None or decided.broker_answer is frame:
             return None
-        if decided.heard is None:
+        if decided.broker_answer is None:
             return ()
         try:
-            return self._rewritten_answers.read_answer(rule.api_key, rule.version, decided.heard).found
+            return self._rewritten_answers.read_answer(handling.api_key, handling.version, decided.broker_answer).found
         except RewriteFailed:
             return ()
 
@@ -430,10 +432,10 @@ class Responses(DecidedFrames):
 
     def _ask_deciders(self, exchange: InterceptedExchange, frame: bytes, now_ns: int, out: list[Command]) -> None:
         """Ask the deciders about the broker's answer to a request that was kept."""
-        assert self._interventions is not None
-        self._interventions.release_bytes(exchange.kept)
-        exchange.response = exchange.heard = frame
-        decision = self._interventions.response(exchange, now_ns)
+        assert self._frame_decider is not None
+        self._frame_decider.release_bytes(exchange.kept)
+        exchange.response = exchange.broker_answer = frame
+        decision = self._frame_decider.decide_response(exchange, now_ns)
         if decision is None:
             self._asked = exchange
         self._apply_or_wait(exchange, decision, now_ns, out)
@@ -571,15 +573,15 @@ class Responses(DecidedFrames):
     def _stop_out_of_step(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
         size, got = _HEAD.unpack_from(data.ljust(at + _HEAD_SIZE, b"\0"), at)
         in_flight = self._state.in_flight
-        due, rule, _ = in_flight[0]
-        if rule.answer == TOKEN or not 4 <= size <= FRAME_MAX:
+        due, handling, _ = in_flight[0]
+        if handling.answer == TOKEN or not 4 <= size <= FRAME_MAX:
             reason = f"the broker sent no Kafka response, but a size of {size}{describe_bytes(data[at:])}"
         elif any(got == each for each, _, _ in in_flight):
-            reason = f"the broker answered out of order: correlation id {got} came before {due} ({rule})"
+            reason = f"the broker answered out of order: correlation id {got} came before {due} ({handling})"
         elif got == self._last:
             reason = f"the broker answered twice, with correlation id {got}"
         else:
-            reason = f"the broker answered with correlation id {got} where {due} ({rule}) was due"
+            reason = f"the broker answered with correlation id {got} where {due} ({handling}) was due"
             reason += describe_bytes(data[at:])
         self._close_with_reason(data, at, start, f"{reason}; nothing after that can be rewritten", out)
 

@@ -91,7 +91,7 @@ class RewrittenAnswers:
         self._readings: OrderedDict[Key, tuple[ReadAnswer | _Capped, int]] = OrderedDict()
 
     def read_answer(self, api_key: int, version: int, frame: bytes) -> ReadAnswer:
-        """The nodes that an answer names, of an API with a row in rewrite.py. Raises RewriteFailed."""
+        """The nodes that an answer names, of an API with a row in rewrite_addresses.py. Raises RewriteFailed."""
         if api_key not in _KEPT:
             found = find_endpoints(api_key, version, frame)
             return ReadAnswer(api_key, version, found, None) if found else _NOTHING

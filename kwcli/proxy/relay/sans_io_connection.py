@@ -1,4 +1,4 @@
-"""A client's connection and the connection to its broker: bytes of both sides in, commands (see state.py) out.
+"""A client's connection and the connection to its broker: bytes of both sides in, commands (relay_state.py) out.
 
 The problem. Clients must never hear of a broker's own address, or they would go around the proxy; but looking at every
 byte of every frame would make the proxy slower than the broker.
@@ -8,7 +8,7 @@ The idea. Only a request's header is read, and the request noted as in flight; i
 ```
 request   ──▶ head: API, version, correlation id ──▶ request_handling.py ──▶ on to the broker as it came
 response  ◀── names no broker: as it came, in the chunks in which it came
-          ◀── names brokers: buffered whole (memory_share.py), addresses replaced (rewrite.py), ApiVersions capped
+          ◀── names brokers: buffered whole (memory_share.py), then rewritten (rewrite_addresses.py)
 ```
 
 Frames may also have to be changed, answered, delayed or lost on purpose: see frame_decisions.py. Without deciders that
@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kwcli.proxy.relay.frame_decisions import Decision, InterceptedExchange, Interventions
+from kwcli.proxy.relay.frame_decisions import Decision, FrameDecider, InterceptedExchange
 from kwcli.proxy.relay.relay_state import CLIENT, Command, RelayState
 from kwcli.proxy.relay.requests import Requests
 from kwcli.proxy.relay.responses import Responses
@@ -36,7 +36,7 @@ class RelayCore:
 
     After RESERVE and RESOLVE nothing should be read from the broker until they are answered; bytes that come all the
     same are kept. After CLOSE it returns no more commands. `rewritten_answers` has answers rewritten before, for all
-    connections. `interventions` decides about frames, if given.
+    connections. `frame_decider` decides about frames, if given.
     """
 
     __slots__ = ("_requests", "_responses", "_state", "client_bytes", "reserved", "server_bytes")
@@ -46,12 +46,12 @@ class RelayCore:
         *,
         timed: bool = False,
         rewritten_answers: RewrittenAnswers | None = None,
-        interventions: Interventions | None = None,
+        frame_decider: FrameDecider | None = None,
     ) -> None:
         self._state = RelayState()
         known = RewrittenAnswers() if rewritten_answers is None else rewritten_answers
-        self._responses = Responses(self._state, self._resume_after_login, known, interventions, timed=timed)
-        self._requests = Requests(self._state, self._responses, interventions)
+        self._responses = Responses(self._state, self._resume_after_login, known, frame_decider, timed=timed)
+        self._requests = Requests(self._state, self._responses, frame_decider)
         self.client_bytes = self._requests.feed
         self.server_bytes = self._responses.feed
         self.reserved = self._responses.resume_after_reservation

@@ -365,25 +365,8 @@ class BrokerLogin:
             self._timer = None
 
     def _carry_out_commands(self, commands: list[Command]) -> None:
-        relay = self._relay
         for command in commands:
-            what = command[0]
-            if what == SEND_SERVER:
-                relay.write_to_broker(command[1])
-            elif what == SEND_CLIENT:
-                relay.handle_broker_bytes(command[1])
-            elif what == CREDENTIALS:
-                self._start_mechanism()
-            elif what == PAUSE_CLIENT:
-                relay.pause_for_login(True)
-            elif what == READY:
-                self._handle_ready()
-            elif what == NOTE:
-                relay.say_once(command[1])
-            elif what == CLOSE:
-                self._end_with_address(command[1])
-            else:
-                relay.end_broker_side()
+            _CARRY_OUT[command[0]](self, command)
 
     def _start_mechanism(self) -> None:
         loop = asyncio.get_running_loop()
@@ -425,3 +408,16 @@ class BrokerLogin:
             self._relay.end(text)
         else:
             self._relay.end(f"{text}; the next try is in {pause_s:.3g} s, clients are refused until then", loud=True)
+
+
+# Command of UpstreamLogin → how a login carries it out.
+_CARRY_OUT: Final[dict[int, Callable[[BrokerLogin, Command], None]]] = {
+    SEND_SERVER: lambda login, command: login._relay.write_to_broker(command[1]),
+    SEND_CLIENT: lambda login, command: login._relay.handle_broker_bytes(command[1]),
+    CREDENTIALS: lambda login, _: login._start_mechanism(),
+    PAUSE_CLIENT: lambda login, _: login._relay.pause_for_login(True),
+    READY: lambda login, _: login._handle_ready(),
+    NOTE: lambda login, command: login._relay.say_once(command[1]),
+    CLOSE: lambda login, command: login._end_with_address(command[1]),
+    END: lambda login, _: login._relay.end_broker_side(),
+}

@@ -1,4 +1,4 @@
-"""Faults of real clients and the promises that they keep: one row a fault, one row for a family that differs.
+"""FaultDecider of real clients and the promises that they keep: one row a fault, one row for a family that differs.
 
 The plays of a family for each fault: `produce` writes as an idempotent producer, `transact` commits and aborts
 transactions, `consume` reads a topic as a member of a group. The promise is in PROMISES, unless DIFFERENCES has a row.

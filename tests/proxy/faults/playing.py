@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from decoders.filters.prefilter import Possible
 from kwcli.proxy.deciding.ask_deciders import ConnectionDeciders, Deciders
-from kwcli.proxy.deciding.faults.decide_by_fault_rules import Faults
+from kwcli.proxy.deciding.faults.decide_by_fault_rules import FaultDecider
 from kwcli.proxy.deciding.faults.parse_rule import parse_rule
 from kwcli.proxy.listeners import Listener
 from tests.proxy.stage import Stage
@@ -31,20 +31,20 @@ class FaultyStage(Stage):
         *rules: str,
         seed: int = 1,
         where: Mapping[int, tuple[str, int]] | None = None,
-        faults: Faults | None = None,
+        faults: FaultDecider | None = None,
         number: int = 1,
         node_id: int | None = 1,
     ) -> None:
-        self.faults = faults or Faults([parse_rule(rule) for rule in rules], seed, lambda: MS)
+        self.faults = faults or FaultDecider([parse_rule(rule) for rule in rules], seed, lambda: MS)
         self.number = number
-        self.deciding: ConnectionDeciders | None = None
+        self.connection_deciders: ConnectionDeciders | None = None
         self.peer = "10.0.0.7:54321"
         self.listener = Listener(node_id, ("127.0.0.1", 19094), (("kafka-1.invalid", 9092),), None)
         self.told: list[tuple[int, int, str, int]] = []
         self.deciders = Deciders([self.faults])
-        self.faults.wants_changed = self.deciders.refresh_wants
-        self._deciding = self.deciders.connection(self)
-        super().__init__(where, interventions=self._deciding)
+        self.faults.rules_changed = self.deciders.forget_handlings
+        self._deciding = self.deciders.make_connection_decider(self)
+        super().__init__(where, frame_decider=self._deciding)
 
     def hold_all(self) -> None:
         """Ask the rules about all requests of their APIs: none passes because of its bytes alone."""

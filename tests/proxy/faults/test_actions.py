@@ -162,7 +162,7 @@ def test_an_action(row: Row, step: int) -> None:
 
 
 def test_every_action_has_a_row() -> None:
-    played = {FaultyStage(row.rule).faults.schedules[0].rule.action.name for row in ROWS}
+    played = {FaultyStage(row.rule).faults.counted_rules[0].rule.action.name for row in ROWS}
     # The fault of a new connection and that of an earlier answer need more than one exchange.
     assert played | {"refuse", "stale metadata"} == {action.name for action in ACTIONS}
 
@@ -213,9 +213,9 @@ def test_no_place_of_a_broker_gets_to_a_client_by_stale_metadata() -> None:
 def test_a_client_is_refused_by_what_is_known_when_it_connects() -> None:
     rule = "refuse, first 2, when node.id == 1 and client == 10.0.0.7"
     stage = FaultyStage(rule)
-    assert [stage.deciders.refuses(stage) for _ in range(3)] == [True, True, False]
+    assert [stage.deciders.refuses_client(stage) for _ in range(3)] == [True, True, False]
     other = FaultyStage(rule, node_id=2)
-    assert not other.deciders.refuses(other)
+    assert not other.deciders.refuses_client(other)
 
 
 def test_an_error_for_a_fetch_names_all_partitions_of_its_session_and_ends_it() -> None:

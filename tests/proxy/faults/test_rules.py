@@ -105,8 +105,8 @@ def test_where_a_bad_rule_is_wrong(text: str) -> None:
 def test_a_filter_may_have_commas_and_a_value_the_word_when() -> None:
     rule = parse_rule("rewrite request.group_id='a, when b', first 1, when api in (Heartbeat, JoinGroup)")
     assert rule.arguments.value == "a, when b"
-    assert rule.selection.may_pass_api(12)
-    assert not rule.selection.may_pass_api(0)
+    assert rule.filter.may_pass_api(12)
+    assert not rule.filter.may_pass_api(0)
 
 
 def test_names_of_actions_are_told_apart() -> None:
@@ -148,7 +148,7 @@ def test_a_file_is_read_again_when_it_changed_and_a_bad_one_leaves_the_rules(tmp
         return found
 
     def titles() -> list[tuple[int, str]]:
-        return [(each.number, each.rule.title) for each in rules.faults.schedules]
+        return [(each.number, each.rule.title) for each in rules.faults.counted_rules]
 
     assert titles() == [(1, "delay 1s"), (2, "close"), (3, "reset")]
     assert look("close, first 1\nblackhol\n") == [

@@ -1,4 +1,4 @@
-"""Faults of a running proxy: real sockets and clients, its log and its last lines."""
+"""FaultDecider of a running proxy: real sockets and clients, its log and its last lines."""
 
 from __future__ import annotations
 

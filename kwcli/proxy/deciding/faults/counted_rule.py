@@ -11,7 +11,7 @@ import random
 from kwcli.proxy.deciding.faults.parse_rule import Rule
 
 
-class Schedule:
+class CountedRule:
     """One rule at work. `matched` exchanges matched its filter, `hits` were hit; `ended`: it was found used up."""
 
     __slots__ = ("_first_ns", "_random", "ended", "hits", "matched", "number", "rule", "skipped")

@@ -32,9 +32,9 @@ from kwcli.proxy.deciding.faults.change_frames import (
     decode_body_of_side,
     mark_topics_unknown,
 )
-from kwcli.proxy.deciding.faults.counted_rule import Schedule
+from kwcli.proxy.deciding.faults.counted_rule import CountedRule
 from kwcli.proxy.deciding.faults.parse_rule import Arguments
-from kwcli.proxy.deciding.match_filters import WatchedConnection, Watching
+from kwcli.proxy.deciding.match_filters import FilterContext, FilteredConnection
 from kwcli.proxy.relay.frame_decisions import PASS, AnswerDelivery, Decision, InterceptedExchange, Then
 
 if TYPE_CHECKING:
@@ -52,72 +52,72 @@ _APART: Final = (0).to_bytes(4, "big") + (-1).to_bytes(4, "big", signed=True)
 _ERRORS: Final = ("error", "error after", "no such topic")
 
 
-class Faults:
+class FaultDecider:
     """A `Decider`: all fault rules, counted over all connections. `now_ns` is asked when a client connects."""
 
     def __init__(self, rules: Sequence[Rule], seed: int, now_ns: Callable[[], int]) -> None:
         self._seed = seed
         self._now_ns = now_ns
-        self._past: list[Schedule] = []  # of removed rules
+        self._past: list[CountedRule] = []  # of removed rules
         self._number = 0
-        self.schedules: list[Schedule] = []
-        self.watching = Watching(())
+        self.counted_rules: list[CountedRule] = []
+        self.filter_context = FilterContext(())
         self.first_answers = FirstAnswers()
-        self.wants_changed: Callable[[], None] = lambda: None
+        self.rules_changed: Callable[[], None] = lambda: None
         self.replace(rules)
 
     def replace(self, rules: Sequence[Rule]) -> None:
         """Use these rules from now on; rules that were there before keep their counts."""
-        known = {each.rule.text: each for each in self.schedules}
+        known = {each.rule.text: each for each in self.counted_rules}
         made = []
         for rule in rules:
-            schedule = known.pop(rule.text, None)
-            if schedule is None:
+            counted = known.pop(rule.text, None)
+            if counted is None:
                 self._number += 1
-                schedule = Schedule(rule, self._number, self._seed)
-            made.append(schedule)
+                counted = CountedRule(rule, self._number, self._seed)
+            made.append(counted)
         self._past += known.values()
-        self.schedules = made
-        filters = (each.rule.selection for each in made)
-        self.watching = Watching(filters, self.watching.topics, lambda: self.wants_changed())
-        self.wants_changed()
+        self.counted_rules = made
+        filters = (each.rule.filter for each in made)
+        self.filter_context = FilterContext(filters, self.filter_context.topics, lambda: self.rules_changed())
+        self.rules_changed()
 
     def lines(self) -> list[str]:
         """The lines about rules that the proxy prints at its end."""
-        return [each.line for each in sorted([*self._past, *self.schedules], key=lambda each: each.number)]
+        return [each.line for each in sorted([*self._past, *self.counted_rules], key=lambda each: each.number)]
 
-    def wants(self, api_key: int, version: int) -> bool:
+    def has_rule_for(self, api_key: int, version: int) -> bool:
         """Whether exchanges of this API and version are to be intercepted."""
-        if self.watching.wants(api_key, version):
+        if self.filter_context.is_needed_by_filters(api_key, version):
             return True
-        return any(each.rule.can_be(api_key, version) for each in self.schedules if not each.ended)
+        return any(each.rule.may_match(api_key, version) for each in self.counted_rules if not each.ended)
 
-    def schedules_in_force(self, api_key: int, version: int, now_ns: int) -> list[Schedule]:
+    def rules_in_force(self, api_key: int, version: int, now_ns: int) -> list[CountedRule]:
         """The rules that may still hit exchanges of this API and version."""
         found = []
-        for each in self.schedules:
-            if not each.ended and each.rule.can_be(api_key, version):
+        for each in self.counted_rules:
+            if not each.ended and each.rule.may_match(api_key, version):
                 if each.is_used_up(now_ns):
                     each.ended = True
-                    self.wants_changed()
+                    self.rules_changed()
                 else:
                     found.append(each)
         return found
 
-    def connection(self, relay: ClientConnection) -> ConnectionFaults:
+    def make_connection_decider(self, relay: ClientConnection) -> ConnectionFaultDecider:
         """The decider for one connection."""
-        return ConnectionFaults(self, relay)
+        return ConnectionFaultDecider(self, relay)
 
-    def refuses(self, relay: ClientConnection) -> bool:
+    def refuses_client(self, relay: ClientConnection) -> bool:
         """Whether a rule turns this client away."""
-        rules = [each for each in self.schedules if each.rule.side == "connection"]
+        rules = [each for each in self.counted_rules if each.rule.side == "connection"]
         if not rules:
             return False
         now_ns = self._now_ns()
-        exchange = WatchedConnection(relay).build_exchange_of_client(self.watching, now_ns)
-        for schedule in rules:
-            if schedule.rule.selection.matches(exchange) and schedule.count_match(now_ns):
-                schedule.count_hit(now_ns)
+        exchange = FilteredConnection(relay).build_exchange_of_client(self.filter_context, now_ns)
+        for counted in rules:
+            if counted.rule.filter.matches(exchange) and counted.count_match(now_ns):
+                counted.count_hit(now_ns)
                 return True
         return False
 
@@ -135,15 +135,15 @@ class _Fetching(NamedTuple):
     whole: Mapping[str, Any]
 
 
-class ConnectionFaults:
+class ConnectionFaultDecider:
     """The fault rules applied to one connection."""
 
-    __slots__ = ("_faults", "_relay", "_sessions", "_watched")
+    __slots__ = ("_faults", "_filtered", "_relay", "_sessions")
 
-    def __init__(self, faults: Faults, relay: ClientConnection) -> None:
+    def __init__(self, faults: FaultDecider, relay: ClientConnection) -> None:
         self._faults = faults
         self._relay = relay
-        self._watched = WatchedConnection(relay)
+        self._filtered = FilteredConnection(relay)
         self._sessions: FetchSessions | None = None
 
     def end_connection(self) -> None:
@@ -152,48 +152,48 @@ class ConnectionFaults:
     def prefilter_by_header(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
         """Which requests with such a header a rule may want."""
         faults = self._faults
-        if faults.watching.wants(api_key, version):
+        if faults.filter_context.is_needed_by_filters(api_key, version):
             return True
-        prefilter = faults.watching.prefilter(
-            self._watched.build_exchange_of_header(faults.watching, api_key, version, client_id, 0)
+        prefilter = faults.filter_context.make_prefilter(
+            self._filtered.build_exchange_of_header(faults.filter_context, api_key, version, client_id, 0)
         )
         found: list[Possible] = []
-        for each in faults.schedules:
+        for each in faults.counted_rules:
             rule = each.rule
-            if each.ended or not rule.can_be(api_key, version):
+            if each.ended or not rule.may_match(api_key, version):
                 continue
-            possible = prefilter.may_pass(rule.selection, answered=rule.side == "answer")
+            possible = prefilter.may_pass(rule.filter, answered=rule.side == "answer")
             found.append(possible)
             if possible and api_key == FETCH and rule.action.name in _ERRORS:
                 found.append(prefilter_fetch_session(version, client_id))
         return join_by_or(found)
 
-    def request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
+    def decide_request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """The decision of all rules about a request."""
         faults = self._faults
         key, version = exchange.api_key, exchange.version
-        rules = faults.schedules_in_force(key, version, now_ns)
-        learns = faults.watching.wants(key, version)
+        rules = faults.rules_in_force(key, version, now_ns)
+        learns = faults.filter_context.is_needed_by_filters(key, version)
         if not rules and not learns:
             return PASS
-        seen = self._watched.build_exchange_of_request(faults.watching, exchange)
-        look = learns and exchange.answered
+        seen = self._filtered.build_exchange_of_request(faults.filter_context, exchange)
+        show_answer = learns and exchange.answered
         if key == FETCH and any(each.rule.action.name in _ERRORS for each in rules):
-            look = self._follow_fetch_session(exchange) or look
+            show_answer = self._follow_fetch_session(exchange) or show_answer
         made = Decision()
-        for schedule in rules:
-            if schedule.rule.side == "answer":
-                look = look or schedule.rule.selection.decide(seen, Phase.REQUEST) is not False
-            elif not made.final and schedule.rule.selection.matches(seen) and schedule.count_match(now_ns):
-                made = self._add_decision_of_rule(schedule, exchange, made, now_ns)
-        return made._replace(look=look or made.look)
+        for counted in rules:
+            if counted.rule.side == "answer":
+                show_answer = show_answer or counted.rule.filter.decide(seen, Phase.REQUEST) is not False
+            elif not made.is_final and counted.rule.filter.matches(seen) and counted.count_match(now_ns):
+                made = self._add_decision_of_rule(counted, exchange, made, now_ns)
+        return made._replace(show_answer=show_answer or made.show_answer)
 
-    def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
+    def decide_response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """The decision of all rules about an answer."""
         faults = self._faults
         key, version = exchange.api_key, exchange.version
-        seen = self._watched.build_exchange_of_answer(faults.watching, exchange, now_ns)
-        self._watched.learn(faults.watching, exchange, seen)
+        seen = self._filtered.build_exchange_of_answer(faults.filter_context, exchange, now_ns)
+        self._filtered.learn_from_answer(faults.filter_context, exchange, seen)
         if isinstance(exchange.memo, _Fetching) and self._sessions is not None:
             found = decode_body_of_side(exchange, "response")
             self._sessions.follow_response(exchange.memo.asked, found[1] if found is not None else {})
@@ -201,12 +201,12 @@ class ConnectionFaults:
         if isinstance(exchange.memo, _Forgotten):
             frame = change_body(exchange, "response", mark_topics_unknown, exchange.memo.arguments)
             made = combine_decisions(exchange, made, Decision(frame))
-        for schedule in faults.schedules:
-            rule = schedule.rule
-            if rule.side != "answer" or made.final or not rule.can_be(key, version):
+        for counted in faults.counted_rules:
+            rule = counted.rule
+            if rule.side != "answer" or made.is_final or not rule.may_match(key, version):
                 continue
-            if rule.selection.matches(seen) and schedule.count_match(now_ns):
-                made = self._add_decision_of_rule(schedule, exchange, made, now_ns)
+            if rule.filter.matches(seen) and counted.count_match(now_ns):
+                made = self._add_decision_of_rule(counted, exchange, made, now_ns)
         return made
 
     def _follow_fetch_session(self, exchange: InterceptedExchange) -> bool:
@@ -220,19 +220,19 @@ class ConnectionFaults:
         return found[1].get("session_epoch") == 0
 
     def _add_decision_of_rule(
-        self, schedule: Schedule, exchange: InterceptedExchange, made: Decision, now_ns: int
+        self, counted: CountedRule, exchange: InterceptedExchange, made: Decision, now_ns: int
     ) -> Decision:
         """The decision `made` so far together with that of one more rule."""
-        decision = self._decide_by_rule(schedule, exchange)
+        decision = self._decide_by_rule(counted, exchange)
         if decision is None:
-            schedule.skipped += 1
+            counted.skipped += 1
             return made
-        hit = schedule.count_hit(now_ns)
-        self._relay.log_fault(exchange.correlation_id, schedule.number, schedule.rule.title, hit)
+        hit = counted.count_hit(now_ns)
+        self._relay.log_fault(exchange.correlation_id, counted.number, counted.rule.title, hit)
         return combine_decisions(exchange, made, decision)
 
-    def _decide_by_rule(self, schedule: Schedule, exchange: InterceptedExchange) -> Decision | None:
-        rule = schedule.rule
+    def _decide_by_rule(self, counted: CountedRule, exchange: InterceptedExchange) -> Decision | None:
+        rule = counted.rule
         name = rule.action.name
         change = CHANGES.get(name)
         if change is not None:
@@ -244,26 +244,26 @@ class ConnectionFaults:
         if name == "no such topic" and exchange.api_key == METADATA:
             return _make_unknown_topics_decision(exchange, rule.arguments)
         if name in _ERRORS:
-            return self._make_error_decision(schedule, exchange)
+            return self._make_error_decision(counted, exchange)
         if name == "stale metadata":
             frame = self._faults.first_answers.find(exchange)
             return None if frame is None else Decision(frame)
-        return _PLAIN[name](schedule)
+        return _PLAIN[name](counted)
 
-    def _make_error_decision(self, schedule: Schedule, exchange: InterceptedExchange) -> Decision | None:
-        rule = schedule.rule
+    def _make_error_decision(self, counted: CountedRule, exchange: InterceptedExchange) -> Decision | None:
+        rule = counted.rule
         code = rule.arguments.code
         if rule.action.name == "no such topic":
             since = _TOPIC_IDS_SINCE.get(exchange.api_key)
             code = UNKNOWN_TOPIC_ID if since is not None and exchange.version >= since else UNKNOWN_TOPIC
         found = decode_body_of_side(exchange, "request")
         if found is None:
-            return Decision(b"", then=Then.CLOSE, reason=f"{_format_reason(schedule)}: {exchange.base} cannot be read")
+            return Decision(b"", then=Then.CLOSE, reason=f"{_format_reason(counted)}: {exchange.base} cannot be read")
         asked = exchange.memo.whole if isinstance(exchange.memo, _Fetching) else found[1]
         answer = error_answer(exchange.api_key, exchange.version, asked, code)
         frame = error_frame(exchange.api_key, exchange.version, answer, exchange.correlation_id)
         if frame is None:
-            return Decision(b"", then=Then.CLOSE, reason=f"{_format_reason(schedule)}: {answer.why}")
+            return Decision(b"", then=Then.CLOSE, reason=f"{_format_reason(counted)}: {answer.why}")
         if isinstance(exchange.memo, _Fetching) and self._sessions is not None:
             self._sessions.follow_response(exchange.memo.asked, {})
         frame = add_size_field(frame)
@@ -291,43 +291,43 @@ def _make_unknown_topics_decision(exchange: InterceptedExchange, arguments: Argu
     if found is None or (found[1].get("topics") == [] and exchange.version):
         return None
     exchange.memo = _Forgotten(arguments)
-    return Decision(look=True)
+    return Decision(show_answer=True)
 
 
-def _format_reason(schedule: Schedule) -> str:
-    return f"fault {schedule.number} ({schedule.rule.title})"
+def _format_reason(counted: CountedRule) -> str:
+    return f"fault {counted.number} ({counted.rule.title})"
 
 
-def _make_ending_decision(then: Then) -> Callable[[Schedule], Decision]:
-    return lambda schedule: Decision(b"", then=then, reason=_format_reason(schedule))
+def _make_ending_decision(then: Then) -> Callable[[CountedRule], Decision]:
+    return lambda counted: Decision(b"", then=then, reason=_format_reason(counted))
 
 
-def _make_lose_decision(schedule: Schedule) -> Decision:
-    then = Then.CLOSE if schedule.rule.arguments.close else Then.WITHHOLD
-    return Decision(b"", then=then, reason=_format_reason(schedule))
+def _make_lose_decision(counted: CountedRule) -> Decision:
+    then = Then.CLOSE if counted.rule.arguments.close else Then.WITHHOLD
+    return Decision(b"", then=then, reason=_format_reason(counted))
 
 
-def _make_delay_decision(schedule: Schedule) -> Decision:
-    arguments = schedule.rule.arguments
-    return Decision(delay_ns=arguments.time_ns + schedule.random_shift(arguments.spread_ns))
+def _make_delay_decision(counted: CountedRule) -> Decision:
+    arguments = counted.rule.arguments
+    return Decision(delay_ns=arguments.time_ns + counted.random_shift(arguments.spread_ns))
 
 
-def _make_cut_decision(schedule: Schedule) -> Decision:
+def _make_cut_decision(counted: CountedRule) -> Decision:
     return Decision(
-        delivery=AnswerDelivery(cut=schedule.rule.arguments.size), then=Then.CLOSE, reason=_format_reason(schedule)
+        delivery=AnswerDelivery(cut=counted.rule.arguments.size), then=Then.CLOSE, reason=_format_reason(counted)
     )
 
 
 # Actions that need not look at the frame.
-_PLAIN: Final[dict[str, Callable[[Schedule], Decision]]] = {
+_PLAIN: Final[dict[str, Callable[[CountedRule], Decision]]] = {
     "lose answer": _make_lose_decision,
     "delay": _make_delay_decision,
     "close": _make_ending_decision(Then.CLOSE),
     "reset": _make_ending_decision(Then.RESET),
     "blackhole": _make_ending_decision(Then.SWALLOW),
     "cut": _make_cut_decision,
-    "slice": lambda schedule: Decision(delivery=AnswerDelivery(piece=schedule.rule.arguments.size)),
-    "slow": lambda schedule: Decision(delivery=AnswerDelivery(rate=schedule.rule.arguments.rate)),
+    "slice": lambda counted: Decision(delivery=AnswerDelivery(piece=counted.rule.arguments.size)),
+    "slow": lambda counted: Decision(delivery=AnswerDelivery(rate=counted.rule.arguments.rate)),
     "duplicate answer": lambda _: Decision(delivery=AnswerDelivery(times=2)),
 }
 
@@ -351,7 +351,7 @@ def notes(rules: Iterable[Rule]) -> list[str]:
 
 def _list_apis_of_filter(rule: Rule) -> list[int]:
     """The APIs that a rule's filter names; none where it names none."""
-    meant = [key for key in KEYS if rule.selection.may_pass_api(key)]
+    meant = [key for key in KEYS if rule.filter.may_pass_api(key)]
     return meant if len(meant) < len(KEYS) else []
 
 

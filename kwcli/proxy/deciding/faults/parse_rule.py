@@ -118,16 +118,16 @@ class Rule(NamedTuple):
     arguments: Arguments
     limits: Limits
     side: When
-    selection: Filter
+    filter: Filter
     apis: frozenset[int] | None = None
 
-    def can_be(self, api_key: int, version: int) -> bool:
+    def may_match(self, api_key: int, version: int) -> bool:
         """Whether the rule may hit exchanges of this API and version, as far as these decide."""
         if self.side == "connection" or (self.apis is not None and api_key not in self.apis):
             return False
         if self.action.name == "throttle" and not _has_throttle_time(api_key, version):
             return False
-        return self.selection.may_pass_api(api_key)
+        return self.filter.may_pass_api(api_key)
 
 
 def _has_throttle_time(api_key: int, version: int) -> bool:
@@ -160,14 +160,14 @@ def parse_rule(text: str) -> Rule:
         raise _make_rule_error("the action is missing", clauses[0], candidates=list(BY_NAME))
     action, arguments, asked = _parse_action(clauses[0])
     limits = _parse_limits(clauses[1:])
-    selection = _parse_filter(condition)
-    side = _choose_moment(action, asked, selection)
-    _refuse_unknown_fields(selection, side, condition.at if condition is not None else 0)
+    rule_filter = _parse_filter(condition)
+    side = _choose_moment(action, asked, rule_filter)
+    _refuse_unknown_fields(rule_filter, side, condition.at if condition is not None else 0)
     apis = action.apis
     if action.name == "rewrite":
         apis = _find_apis_with_path(side, arguments.path)
     title = " ".join(clauses[0].text.split())
-    return Rule(text, title, action, arguments, limits, side, selection, apis)
+    return Rule(text, title, action, arguments, limits, side, rule_filter, apis)
 
 
 def _split_off_filter(text: str) -> tuple[_Clause, _Clause | None]:
@@ -426,13 +426,13 @@ def _parse_filter(condition: _Clause | None) -> Filter:
         raise RuleError(error.text, at, word=error.word, candidates=error.candidates) from None
 
 
-def _choose_moment(action: Action, asked: When | None, selection: Filter) -> When:
+def _choose_moment(action: Action, asked: When | None, rule_filter: Filter) -> When:
     """When the action happens."""
     if asked is not None:
         return asked
     if action.side != "either":
         return action.side
-    return "request" if all(is_known_at(atom, "request") for atom in selection.atoms()) else "answer"
+    return "request" if all(is_known_at(atom, "request") for atom in rule_filter.atoms()) else "answer"
 
 
 def is_known_at(atom: Atom, side: When) -> bool:
@@ -450,11 +450,11 @@ def is_known_at(atom: Atom, side: When) -> bool:
     return atom.name.startswith(("header.", "record."))
 
 
-def _refuse_unknown_fields(selection: Filter, side: When, begun: int) -> None:
-    for atom in selection.atoms():
+def _refuse_unknown_fields(rule_filter: Filter, side: When, begun: int) -> None:
+    for atom in rule_filter.atoms():
         if not is_known_at(atom, side):
             names = [atom.name, *(word for word, name in ALIASES.items() if name == atom.name)]
-            place = re.search(rf"(?<![\w.])({'|'.join(map(re.escape, names))})(?![\w.])", selection.text)
+            place = re.search(rf"(?<![\w.])({'|'.join(map(re.escape, names))})(?![\w.])", rule_filter.text)
             column = begun + (place.start() if place else 0) + 1
             if atom.name in _NEVER or _known_nowhere(atom):
                 raise RuleError(f"{atom.name} is not known to faults", column)

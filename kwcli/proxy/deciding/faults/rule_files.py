@@ -99,7 +99,7 @@ class RuleFiles:
 
     def __init__(self, rules: Sequence[str], names: Sequence[str], seed: int, now_ns: Callable[[], int]) -> None:
         from kwcli.proxy.deciding.faults.decide_by_fault_rules import (
-            Faults,
+            FaultDecider,
             notes,
         )  # completion asks for list_presets alone
 
@@ -112,7 +112,7 @@ class RuleFiles:
         self._added: list[Rule] = []  # by the control interface
         self._removed: set[str] = set()
         self.seed = seed
-        self.faults = Faults(list(self._iterate_rules()), seed, now_ns)
+        self.faults = FaultDecider(list(self._iterate_rules()), seed, now_ns)
 
     def _read_part(self, name: str) -> _RuleFile | list[Rule]:
         if not name.startswith(PRESET):
@@ -142,7 +142,7 @@ class RuleFiles:
 
     def remove(self, number: int) -> bool:
         """Remove a rule by its number; False when there is none."""
-        text = next((each.rule.text for each in self.faults.schedules if each.number == number), None)
+        text = next((each.rule.text for each in self.faults.counted_rules if each.number == number), None)
         if text is None:
             return False
         self._added = [rule for rule in self._added if rule.text != text]
@@ -154,12 +154,12 @@ class RuleFiles:
         """The rules at work, as rows of the control interface."""
         return [
             {"id": each.number, "rule": each.rule.text, "met": each.matched, "hit": each.hits}
-            for each in self.faults.schedules
+            for each in self.faults.counted_rules
         ]
 
     def lines(self) -> list[str]:
         """The lines about faults that the proxy prints at its start."""
-        count = len(self.faults.schedules)
+        count = len(self.faults.counted_rules)
         if not count:
             return []
         rules = f"{count} rule{'' if count == 1 else 's'}"

@@ -53,7 +53,7 @@ from decoders.schema.model import Side
 from kwcli.proxy.deciding.ask_deciders import ClientConnection
 from kwcli.proxy.deciding.faults.parse_rule import is_known_at
 from kwcli.proxy.deciding.held_exchanges import HeldExchanges
-from kwcli.proxy.deciding.match_filters import WatchedConnection, Watching
+from kwcli.proxy.deciding.match_filters import FilterContext, FilteredConnection
 from kwcli.proxy.deciding.scripts.script_process import pack_message, unpack_messages
 from kwcli.proxy.log.redact_streams import find_secrets, may_have_secret
 from kwcli.proxy.relay.frame_decisions import PASS, Decision, InterceptedExchange, Then
@@ -86,18 +86,18 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _ENDS: Final = {"close": Then.CLOSE, "reset": Then.RESET}
 
 
-class _Function(NamedTuple):
+class ScriptRule(NamedTuple):
     """A function of the script, as the data path knows it; `number` is its index among the script's functions."""
 
     number: int
     side: Side
     apis: frozenset[int] | None
-    when: Filter
+    filter: Filter
 
-    def can_be(self, api_key: int) -> bool:
+    def may_match(self, api_key: int) -> bool:
         """Whether the function may want exchanges of this API."""
         wanted = self.apis is None or api_key in self.apis
-        return wanted and api_key not in NEVER and self.when.may_pass_api(api_key)
+        return wanted and api_key not in NEVER and self.filter.may_pass_api(api_key)
 
 
 class _Job(NamedTuple):
@@ -106,7 +106,7 @@ class _Job(NamedTuple):
     exchange: InterceptedExchange
     relay: ClientConnection
     functions: list[int]
-    look: bool
+    show_answer: bool
     original: bytes
     spans: list[tuple[int, int]]  # places of secrets in `original`
     message: dict[str, Any]
@@ -124,7 +124,7 @@ class _Process(asyncio.Protocol):
         self._buffer = bytearray()
         self._transport: asyncio.Transport | None = None
         self._waiting: list[bytes] = []
-        self.functions: list[_Function] | None = None  # None until the script is loaded
+        self.functions: list[ScriptRule] | None = None  # None until the script is loaded
         self._sock, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
@@ -220,13 +220,13 @@ class ScriptDecider:
         self._timer: asyncio.TimerHandle | None = None
         self._stamp = _stamp(path)
         self._next: _Process | None = None  # loads a saved script, or the script again after one that took too long
-        self._functions: list[_Function] = []  # those of the script loaded last; empty while all frames pass
+        self._functions: list[ScriptRule] = []  # those of the script loaded last; empty while all frames pass
         self._done: Counter[str] = Counter()
         self._failing: set[str] = set()  # places in the script whose errors were reported
         self._ended = False
         self._tasks: set[asyncio.Task[None]] = set()
-        self.watching = Watching(())
-        self.wants_changed: Callable[[], None] = lambda: None
+        self.filter_context = FilterContext(())
+        self.rules_changed: Callable[[], None] = lambda: None
         self._process: _Process | None = self._start_process()
         said = self._process.wait_for_first_message()
         problem = self._take_functions(self._process, said)
@@ -254,10 +254,12 @@ class ScriptDecider:
             for atom in found.atoms():
                 if not is_known_at(atom, "request" if side == "request" else "answer"):
                     return f"{self.path}:{line}: when: {atom.name} is not known when a {side} is held"
-            functions.append(_Function(number, side, None if apis is None else frozenset(apis), found))
+            functions.append(ScriptRule(number, side, None if apis is None else frozenset(apis), found))
         process.functions = self._functions = functions
-        self.watching = Watching((each.when for each in functions), self.watching.topics, lambda: self.wants_changed())
-        self.wants_changed()
+        self.filter_context = FilterContext(
+            (each.filter for each in functions), self.filter_context.topics, lambda: self.rules_changed()
+        )
+        self.rules_changed()
         return None
 
     async def attach(self) -> None:
@@ -321,25 +323,27 @@ class ScriptDecider:
 
     # Frames
 
-    def wants(self, api_key: int, version: int) -> bool:
+    def has_rule_for(self, api_key: int, version: int) -> bool:
         """Whether a function may want exchanges of this API and version."""
-        return self.watching.wants(api_key, version) or any(each.can_be(api_key) for each in self.functions)
+        return self.filter_context.is_needed_by_filters(api_key, version) or any(
+            each.may_match(api_key) for each in self.functions
+        )
 
-    def connection(self, relay: ClientConnection) -> _ScriptConnection:
+    def make_connection_decider(self, relay: ClientConnection) -> _ConnectionScriptDecider:
         """The decider for one connection."""
-        return _ScriptConnection(self, relay)
+        return _ConnectionScriptDecider(self, relay)
 
-    def refuses(self, _relay: ClientConnection) -> bool:
+    def refuses_client(self, _relay: ClientConnection) -> bool:
         """False: scripts turn no client away."""
         return False
 
     @property
-    def functions(self) -> list[_Function]:
+    def functions(self) -> list[ScriptRule]:
         """The functions that frames wait for; empty where no process has the script, nor is being started for it."""
         return self._functions
 
     def queue_exchange(
-        self, exchange: InterceptedExchange, relay: ClientConnection, functions: list[int], *, look: bool
+        self, exchange: InterceptedExchange, relay: ClientConnection, functions: list[int], *, show_answer: bool
     ) -> None:
         """Send a frame to the script; the decision comes later."""
         side: Side = "request" if exchange.response is None else "response"
@@ -366,7 +370,7 @@ class ScriptDecider:
             "size": len(request),
             "secrets": spans,
         }
-        self._jobs.append(_Job(exchange, relay, functions, look, original, spans, message, frames))
+        self._jobs.append(_Job(exchange, relay, functions, show_answer, original, spans, message, frames))
         self._done["seen"] += 1
         self._send_jobs()
 
@@ -447,7 +451,7 @@ class ScriptDecider:
         for job in jobs:
             side: Side = "request" if job.exchange.response is None else "response"
             key = job.exchange.api_key
-            numbers = [each.number for each in self.functions if each.side == side and each.can_be(key)]
+            numbers = [each.number for each in self.functions if each.side == side and each.may_match(key)]
             if numbers:
                 job.message["handlers"] = numbers
                 self._jobs.append(job)
@@ -475,13 +479,17 @@ class ScriptDecider:
         if word != "pass":
             self._done[word] += 1
             job.relay.log_fault(job.exchange.correlation_id, 0, f"script {_DONE[word]}", self._done[word])
-        if action == "hold" and self._held.hold_exchange(job.exchange, job.relay, decision._replace(look=job.look)):
+        if action == "hold" and self._held.hold_exchange(
+            job.exchange, job.relay, decision._replace(show_answer=job.show_answer)
+        ):
             return
         self._finish_job(job, decision)
 
     def _finish_job(self, job: _Job, decision: Decision) -> None:
-        if job.relay.deciding is not None:
-            job.relay.deciding.finish_decision(job.exchange, decision._replace(look=job.look), time.time_ns())
+        if job.relay.connection_deciders is not None:
+            job.relay.connection_deciders.finish_decision(
+                job.exchange, decision._replace(show_answer=job.show_answer), time.time_ns()
+            )
 
     def lines(self) -> list[str]:
         """The line about the script that the proxy prints at its end: how many exchanges it saw, changed, …"""
@@ -506,15 +514,15 @@ _COUNTED: Final = {
 }
 
 
-class _ScriptConnection:
+class _ConnectionScriptDecider:
     """The decider of one connection, which asks the script."""
 
-    __slots__ = ("_decider", "_relay", "_watched")
+    __slots__ = ("_decider", "_filtered", "_relay")
 
     def __init__(self, decider: ScriptDecider, relay: ClientConnection) -> None:
         self._decider = decider
         self._relay = relay
-        self._watched = WatchedConnection(relay)
+        self._filtered = FilteredConnection(relay)
 
     def end_connection(self) -> None:
         """Forget the held exchanges of this connection, which is over."""
@@ -523,24 +531,26 @@ class _ScriptConnection:
     def prefilter_by_header(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
         """Which requests with such a header a function may want."""
         decider = self._decider
-        return self._watched.prefilter_by_header(decider.watching, decider.functions, api_key, version, client_id)
+        return self._filtered.prefilter_by_header(
+            decider.filter_context, decider.functions, api_key, version, client_id
+        )
 
-    def request(self, exchange: InterceptedExchange, _now_ns: int) -> Decision | None:
+    def decide_request(self, exchange: InterceptedExchange, _now_ns: int) -> Decision | None:
         """Ask the functions that want the request (None: they decide later); else pass it."""
         decider = self._decider
-        wanted, look = self._watched.match_request(decider.watching, decider.functions, exchange)
+        wanted, show_answer = self._filtered.find_rules_for_request(decider.filter_context, decider.functions, exchange)
         if not wanted:
-            return Decision(look=look)
-        decider.queue_exchange(exchange, self._relay, [each.number for each in wanted], look=look)
+            return Decision(show_answer=show_answer)
+        decider.queue_exchange(exchange, self._relay, [each.number for each in wanted], show_answer=show_answer)
         return None
 
-    def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
+    def decide_response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """Ask the functions that want the answer (None: they decide later); else pass it."""
         decider = self._decider
-        wanted = self._watched.match_response(decider.watching, decider.functions, exchange, now_ns)
+        wanted = self._filtered.find_rules_for_answer(decider.filter_context, decider.functions, exchange, now_ns)
         if not wanted:
             return PASS
-        decider.queue_exchange(exchange, self._relay, [each.number for each in wanted], look=False)
+        decider.queue_exchange(exchange, self._relay, [each.number for each in wanted], show_answer=False)
         return None
 
 
