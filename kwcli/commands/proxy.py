@@ -9,8 +9,8 @@ from kwcli.net.options import ConnectingCommand, connection_options_of_others, r
 from kwcli.option_types import MetricsAddress
 from kwcli.options import pass_options_as_value, refuse_clashes, refuse_given_options
 from kwcli.proxy.deciding.faults.fault_options import FaultOptions, fault_options
-from kwcli.proxy.log.log_options import CLASHES, LogOptions, log_options
 from kwcli.proxy.deciding.script_and_control import ScriptAndControlOptions, script_and_control_options
+from kwcli.proxy.log.log_options import CLASHES, LogOptions, log_options
 from kwcli.proxy.serving_options import ListeningOptions, served_options
 from kwcli.proxy.tls.inbound_options import TlsOptions, security_options
 from kwcli.run_environment import Environment
