@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kwcli.extras import pip_command_for_extra
 from kwcli.net.addresses import format_address
 from kwcli.run_environment import Failure
+from kwcli.sniff.fold_renderer import FoldRenderer
 from kwcli.telemetry.exchange_metrics import TrafficMetrics
 from kwcli.telemetry.http_server import MetricsServer
 from kwcli.telemetry.prometheus import family_lines
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from kwcli.options import CaptureOptions
     from kwcli.output.renderers import Needs, Renderer, Write
     from kwcli.output.settings import Settings
+    from kwcli.reading.run_coverage import RunCoverage
     from kwcli.run_environment import Environment
     from kwcli.telemetry.otlp import Exporter
 
@@ -121,6 +123,11 @@ class _ExportingRenderer:
                 if row.kind == "exchange":
                     self._traffic.learn(row)
         self._renderer.learn_from(rows)
+
+    def set_coverage(self, coverage: RunCoverage) -> None:
+        """Tell the renderer, if it writes an answer, what that covers of the inputs."""
+        if isinstance(self._renderer, FoldRenderer):
+            self._renderer.set_coverage(coverage)
 
     def close(self) -> None:
         """Close the renderer and the server, and export the last values."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from decoders.errors import LimitExceeded
+from kwcli.reading.run_coverage import RunCoverage
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 class FoldRenderer:
     """Counts exchanges and gives them to folds; subclasses write the results in `close`.
 
-    `remedy` is added to the error that there are too many groups.
+    `remedy` is added to the error that there are too many groups. `coverage` says how much of the inputs was read, once
+    that is known: when `close` is called.
     """
 
     shows_skipped = False
@@ -26,6 +28,11 @@ class FoldRenderer:
         self.folded = folds
         self._adds: list[Callable[[Any], None]] = [fold.add for fold in folds]
         self._remedy = remedy
+        self.coverage = RunCoverage()
+
+    def set_coverage(self, coverage: RunCoverage) -> None:
+        """Take what the answer covers of the inputs; called before `close`."""
+        self.coverage = coverage
 
     def write(self, rows: list[Settled]) -> None:
         """Give the exchanges to the folds."""

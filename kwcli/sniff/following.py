@@ -154,6 +154,7 @@ class Follower:
         self._left: dict[Key, int] = {}  # files that were read, or are not to be read → how far
         self._late: set[Key] = set()
         self._ended: Counter[str] = Counter()  # the counts of the readers of files that were left
+        self._ended_size = 0  # bytes read of files that were left
         self._file: _GrowingFile | None = None
         self._scan_at = 0.0
         folder = self._ring.folder
@@ -173,6 +174,11 @@ class Follower:
         if self._file is not None:
             counts.update(self._file.reader.counts)
         return counts
+
+    @property
+    def taken(self) -> int:
+        """The bytes read so far of all files."""
+        return self._ended_size + (self._file.at if self._file is not None else 0)
 
     @property
     def unfinished(self) -> str | None:
@@ -252,6 +258,7 @@ class Follower:
         if not said and file.reader.problem is not None:
             self._report_problem(file, "; the writer has begun another file without finishing this one")
         self._ended.update(file.reader.counts)
+        self._ended_size += file.at
         if file.begun_ns is not None:
             self._left[(*file.place, file.begun_ns)] = file.at
         file.close()

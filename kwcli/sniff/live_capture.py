@@ -83,6 +83,7 @@ class LiveCapture:
         self._writer = PcapngWriter(common.pop() if len(common) == 1 else ETHERNET, interface=interface)
         self._dropped = 0
         self.received = 0
+        self.taken = 0  # bytes of the stream so far
 
     def stream_pcapng(self) -> Iterator[bytes]:
         """Blocks of pcapng as packets come; ends only when the consumer stops."""
@@ -97,7 +98,9 @@ class LiveCapture:
                     blocks.append(self._receive_packet(sock, bare=bare))
                     if not select.select([one], [], [], 0)[0]:
                         break
-            yield b"".join(blocks)
+            data = b"".join(blocks)
+            self.taken += len(data)
+            yield data
 
     def _receive_packet(self, sock: Any, *, bare: bool) -> bytes:
         try:

@@ -21,6 +21,7 @@ from kwcli.reading.capture_sources import STANDARD_INPUT, add_byte_offset, escap
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.input_files import is_read_once, key_log_names
 from kwcli.reading.key_logs import KeyLogFiles, add_secrets_of_captures
+from kwcli.reading.run_coverage import PartialRun, RunCoverage
 from kwcli.run_environment import Exit, Failure
 from kwcli.sniff.closing_lines import (
     LOSSY,
@@ -109,6 +110,7 @@ class SniffOutcome:
         self.broken = False  # an input had a problem, which was reported at once
         self.strict = strict
         self.lossy = False
+        self.coverage = RunCoverage()
 
     def exit_code(self) -> Exit:
         """The exit code; loss counts only with --strict. A live capture mostly ends by being interrupted."""
@@ -204,12 +206,15 @@ class Sniffing:
             self._prepare_filter_hints(selection)
         self._whole = True  # the inputs were read to their end
         self._past_faults: list[str] = []  # of captures that tables were made from
+        self._partial: PartialRun | None = None  # what was read, where that is not all
         self._records = False  # some inputs are records that kw wrote, which say nothing of packets
         self._outcome = SniffOutcome(strict=strict)
         self._begun = env.monotonic()
         self._output = RowOutput(env, prompt=settings.prompt)
         self._hear = view.hear
         self._renderer = view.open(self._output.write)
+        # Answers are told how much of the inputs they cover (fold_renderer.py); renderers of rows are not.
+        self._set_coverage: Callable[[RunCoverage], None] | None = getattr(self._renderer, "set_coverage", None)
         self._jobs: RenderJobs | None = None
 
     def _prepare_filter_hints(self, selection: Filter) -> None:
@@ -370,6 +375,7 @@ class Sniffing:
             for line in captures.lacking:
                 self._env.report(f"kw: {line}")
         read = [count_of(count, noun) for count, noun in ((captures.lines, "line"), (captures.rows, "row")) if count]
+        self._set_partial(captures.taken, captures.size)
         self._end(captures.counts(), told=not self._has_only_problems(captures.count), read=read)
 
     def _read_records(self, captures: Captures) -> bool:
@@ -451,6 +457,7 @@ class Sniffing:
         self._outcome.broken = follower.broken
         counts = follower.counts()
         self._whole = counts["packets"] > 0
+        self._set_partial(follower.taken, None, endless=True)
         self._end(counts)
         return self._outcome
 
@@ -493,6 +500,7 @@ class Sniffing:
                 kept.close()
                 self._outcome.unwritten = kept.failed
         self._settle(finish=finish)
+        self._set_partial(capture.taken, None, endless=True)
         self._end(reader.counts, dropped=dropped)
         return self._outcome
 
@@ -587,6 +595,13 @@ class Sniffing:
             self._shown += counts.chosen
             self._expected += counts.passed_over
 
+    def _set_partial(self, read: int, size: int | None, *, endless: bool = False) -> None:
+        """Note how many bytes were read of the inputs, if not all were; Ctrl-C is how an `endless` input ends."""
+        if self._limited:
+            self._partial = PartialRun("limit", read, size)
+        elif self._outcome.interrupted and not endless:
+            self._partial = PartialRun("interrupted", read, size)
+
     def _end(
         self, counted: Mapping[str, int], *, dropped: int | None = None, told: bool = True, read: Sequence[str] = ()
     ) -> None:
@@ -603,6 +618,11 @@ class Sniffing:
         if dropped:
             counts["dropped"] += dropped
         faults = [*self._past_faults, *(self._fault_sentences(counts) if told and not self._records else [])]
+        self._outcome.coverage = RunCoverage(
+            self._partial, self._shown, summary.exchanges, filtered=self._selection is not None
+        )
+        if self._set_coverage is not None:
+            self._set_coverage(self._outcome.coverage)
         if self._hear is not None:
             self._hear(faults)
             faults = []
