@@ -15,8 +15,7 @@ import google_crc32c
 
 from decoders.errors import DecodeError
 from decoders.limits import PARTS_MAX
-from decoders.records.codecs import CODEC_MASK, CODEC_NAMES
-from decoders.records.model import (
+from decoders.records.batch_layout import (
     CONTROL,
     CRC_START,
     DELETE_HORIZON,
@@ -26,6 +25,7 @@ from decoders.records.model import (
     SIZE,
     TRANSACTIONAL,
 )
+from decoders.records.codecs import CODEC_MASK, CODEC_NAMES
 from decoders.schema.plan_walker import BytePart
 from decoders.wire.primitives import STRUCTS, read_varint, read_varlong
 from decoders.wire.readable_text import in_bytes

@@ -1,13 +1,9 @@
-"""The values that the readers return, Batch and Record, and the Budget that bounds one exchange.
-
-Also the layout of a batch of magic 2 (protocol guide, "Record Batch"), and where the magic byte is in all formats.
-"""
+"""The values that the readers return, Batch and Record, and the Budget that bounds one exchange."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from struct import Struct
 from typing import Any, Final
 
 from decoders.limits import BATCHES_MAX, EXCHANGE_INFLATED_MAX, RECORD_HEADERS_MAX, RECORDS_MAX, RECORDS_SHOWN_MAX
@@ -126,16 +122,3 @@ def set_batch_error(batch_json: dict[str, Any], reason: str, text: str) -> dict[
     """Set the `error` of a batch's JSON-ready dict; returns the dict."""
     batch_json["error"] = {"reason": reason, "text": text}
     return batch_json
-
-
-# base offset, length, leader epoch, magic, crc, attributes, last offset delta, base and max timestamp, producer id,
-# producer epoch, base sequence, record count
-HEADER: Final = Struct(">qiibIhiqqqhii")
-SIZE: Final = HEADER.size
-# Bytes of a batch before those that its length counts, and before those that its checksum covers.
-LOG_OVERHEAD: Final = 12
-CRC_START: Final = 21
-# Offset of the magic byte in a batch or message of any format.
-MAGIC_AT: Final = 16
-# Bits of the attributes; the lowest three are the codec's number.
-LOG_APPEND, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x08, 0x10, 0x20, 0x40

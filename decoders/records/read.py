@@ -11,21 +11,9 @@ import google_crc32c
 
 from decoders.limits import BATCH_COST, PIECE, RECORD_BYTE_COST
 from decoders.records import read_batch_v2, read_legacy
+from decoders.records.batch_layout import CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
 from decoders.records.json_form import records_json
-from decoders.records.model import (
-    CRC_START,
-    LOG_OVERHEAD,
-    MAGIC_AT,
-    SIZE,
-    Batch,
-    Budget,
-    Form,
-    Record,
-    Row,
-    TooLarge,
-    blank_batch_json,
-    set_batch_error,
-)
+from decoders.records.model import Batch, Budget, Form, Record, Row, TooLarge, blank_batch_json, set_batch_error
 from decoders.records.read_batch_v2 import FAR, read_batch_header
 from decoders.schema.json_form import json_bytes
 from decoders.wire.deferred_json import DeferredList

@@ -15,22 +15,10 @@ import google_crc32c
 
 from decoders.errors import DecodeError, LimitExceeded, without_frames
 from decoders.limits import BATCH_INFLATED_MAX, MIB, RECORD_BYTE_COST
+from decoders.records.batch_layout import CONTROL, CRC_START, DELETE_HORIZON, HEADER, LOG_APPEND, SIZE, TRANSACTIONAL
 from decoders.records.codecs import CODEC_MASK, CODEC_NAMES, inflate
 from decoders.records.json_form import DeferredRecords, Failures, decode_control_record
-from decoders.records.model import (
-    CONTROL,
-    CRC_START,
-    DELETE_HORIZON,
-    HEADER,
-    LOG_APPEND,
-    SIZE,
-    TRANSACTIONAL,
-    Budget,
-    Form,
-    Row,
-    TooLarge,
-    set_batch_error,
-)
+from decoders.records.model import Budget, Form, Row, TooLarge, set_batch_error
 from decoders.records.read_rows_v2 import NotPlain, read_rows_checked, read_rows_fast, wrap_int64
 from decoders.wire.readable_text import in_bytes
 

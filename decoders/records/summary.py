@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.limits import BATCHES_MAX
 from decoders.named_tuple import NamedTuple
+from decoders.records.batch_layout import CRC_START, HEADER, LOG_OVERHEAD, SIZE
 from decoders.records.codecs import CODEC_MASK, CODEC_NAMES
-from decoders.records.model import CRC_START, HEADER, LOG_OVERHEAD, SIZE
 
 if TYPE_CHECKING:
     from decoders.records.model import Budget

@@ -11,8 +11,7 @@ from typing import Any, Final
 import google_crc32c
 
 from decoders.errors import EncodeError
-from decoders.records.codecs import NUMBERS, deflate
-from decoders.records.model import (
+from decoders.records.batch_layout import (
     CONTROL,
     CRC_START,
     DELETE_HORIZON,
@@ -20,10 +19,9 @@ from decoders.records.model import (
     LOG_APPEND,
     LOG_OVERHEAD,
     TRANSACTIONAL,
-    Batch,
-    Header,
-    Record,
 )
+from decoders.records.codecs import NUMBERS, deflate
+from decoders.records.model import Batch, Header, Record
 from decoders.schema.json_form import bytes_from_json, leaf_from_json, quote_json, text_from_json
 from decoders.wire.primitives import write_varint, write_varlong
 

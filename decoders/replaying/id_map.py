@@ -40,7 +40,7 @@ from decoders.exchanges.learned_names import NULL_ID
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import CREATE_TOPICS, FETCH, METADATA, PRODUCE
-from decoders.records.model import CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
+from decoders.records.batch_layout import CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
 from decoders.replaying.field_roles import Role, find_field_role
 from decoders.replaying.replay_classes import classify_api
 from decoders.schema.model import Field

@@ -229,11 +229,8 @@ FACTS: Final = (
 )
 
 _parse_versions: Final = cache(Versions.parse)
-_VERSIONS = re.compile(r"\d+(\+|-\d+)?$|none$")
 # What Python calls otherwise in JSON.
 JSON_WORDS: Final[dict[str, Default]] = {"null": None, "true": True, "false": False}
-_STRING = re.compile(r'"[^"\\]*"$')
-_NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?$")
 
 
 class DeclarationError(Exception):
@@ -358,12 +355,17 @@ def _option(line: _Line, word: str, words: Iterator[str], versions: Versions, op
         options["tag"] = int(_next(line, words))
         options["tagged"] = versions
         after = next(words, None)
-        if after is None or not _VERSIONS.match(after):
+        if after is None or not _is_range(after):
             return after if after is not None else next(words, None)
         options["tagged"] = _parse_versions(after)
     else:
         raise _fail(line, f"no word {word!r}")
     return next(words, None)
+
+
+def _is_range(text: str) -> bool:
+    """Whether a word is a range of versions (Versions.parse)."""
+    return text == "none" or text.replace("-", "", 1).removesuffix("+").isdecimal()
 
 
 def _next(line: _Line, words: Iterator[str]) -> str:
@@ -377,10 +379,13 @@ def _literal(line: _Line, text: str) -> Default:
     """The value of a JSON literal without escapes. Importing json would cost as much as all other imports together."""
     if text in JSON_WORDS:
         return JSON_WORDS[text]
-    if _STRING.match(text):
+    if text.removeprefix("-").isdecimal():
+        return int(text)
+    # Seldom reached: expressions are compiled here, as compiling them takes as long as half of this module's import.
+    if re.fullmatch(r'"[^"\\]*"', text):
         return text[1:-1]
-    if _NUMBER.match(text):
-        return int(text) if text.lstrip("-").isdigit() else float(text)
+    if re.fullmatch(r"-?\d+(\.\d+)?([eE][-+]?\d+)?", text):
+        return float(text)
     raise _fail(line, f"{text!r} is no plain literal")
 
 

@@ -21,9 +21,9 @@ import google_crc32c
 from decoders.embedded import TOPICS, record_structures
 from decoders.errors import DecodeError, Malformed
 from decoders.limits import BATCH_INFLATED_MAX
+from decoders.records.batch_layout import CONTROL, CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
 from decoders.records.codecs import CODEC_MASK, inflate
 from decoders.records.json_form import control_record_structures
-from decoders.records.model import CONTROL, CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
 from decoders.scrubbing.exact_size import compress_to
 from decoders.scrubbing.names import FILLER
 from decoders.scrubbing.spelled_text import SPELLED, keeps_text
