@@ -1,4 +1,6 @@
-"""Exchanges in, one line for each out, in the columns that the terminal has room for; with signs and colours."""
+"""Exchanges in, one line for each out, in the columns that the terminal has room for; with signs and colours.
+
+An error that has no room beside its topic stands on a line below."""
 
 from __future__ import annotations
 
@@ -71,6 +73,7 @@ TIME_WIDTH: Final = 12
 SIGN_WIDTH: Final = 1
 TOOK_WIDTH: Final = 6
 FACTS_LEAST: Final = 12
+CONTINUED_AT: Final = 2  # cells before what stands below a line
 NODE_ALONE: Final = 7  # cells of a column that has a node's id, or the end of its address
 # The columns of a line on the narrowest terminal, in cells.
 _NARROWEST: Final = {"time": TIME_WIDTH, "took": TOOK_WIDTH, "client": 6, "sign": SIGN_WIDTH, "api": 10, "facts": 20}
@@ -167,6 +170,9 @@ class TextLines:
 
     def __init__(self, width: int | None, *, color: bool, zone: TimeZone = UTC_ZONE) -> None:
         self.layout: LineLayout = lay_out_line(width)
+        self._width = width
+        before_facts = (TIME_WIDTH, *self.layout.widths_before_api, SIGN_WIDTH, self.layout.api)
+        self._facts_at = sum(each + 1 for each in before_facts if each)
         self.zone = zone
         self.palette = palette(color)
         self.errors = 0  # exchanges with an unexpected error code in their response
@@ -398,10 +404,25 @@ class TextLines:
             left = room - cell_width(trouble) - 1
             return self._join_facts_and_trouble(_cut_to_first_facts_that_fit(facts, left), trouble, bad=bad)
         head = head.removeprefix("group ")  # the name says enough
+        if exchange.error_codes or exchange.status == "unanswered":
+            width = self._width or room
+            if max(cell_width(head), cell_width(trouble)) <= width - CONTINUED_AT:
+                return self._put_trouble_below(head, trouble, width, bad=bad)
         head = cut(head, max(room - cell_width(trouble) - 1, room // 4))
         return self._join_facts_and_trouble(
             [head] if head else [], cut(trouble, room - cell_width(head) - bool(head)), bad=bad
         )
+
+    def _put_trouble_below(self, head: str, trouble: str, width: int, *, bad: bool) -> str:
+        """The first fact, and the trouble below it, neither of them cut: a topic, a partition and an error are why
+        somebody reads the line. Where the line has no room for the first fact, both are below.
+        """
+        colored = self._join_facts_and_trouble([], trouble, bad=bad)
+        if cell_width(head) <= width - self._facts_at:
+            return f"{head}\n{' ' * max(min(self._facts_at, width - cell_width(trouble)), CONTINUED_AT)}{colored}"
+        below = "\n" + " " * CONTINUED_AT
+        fits = cell_width(head) + 1 + cell_width(trouble) <= width - CONTINUED_AT
+        return f"{below}{head}{' ' if fits else below}{colored}"
 
     def _join_facts_and_trouble(self, facts: list[str], trouble: str, *, bad: bool = True) -> str:
         if not trouble:

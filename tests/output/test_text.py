@@ -71,7 +71,18 @@ def line(made: Exchange, width: int | None, *, color: bool = False) -> str:
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("made", [made for _, made in ROWS], ids=[name for name, _ in ROWS])
 def test_nothing_wraps(made: Exchange, width: int) -> None:
-    assert cell_width(line(made, width)) <= width
+    assert max(map(cell_width, line(made, width).splitlines())) <= width
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100])
+@pytest.mark.parametrize("name", ["error", "unanswered"])
+def test_a_topic_and_its_error_are_whole(name: str, width: int) -> None:
+    made = dict(ROWS)[name]
+    words = {"error": ("orders", "TOPIC_ALREADY_EXISTS"), "unanswered": ("billing", "unanswered at close")}
+    lines = line(made, width).splitlines()
+    assert [word for word in words[name] if not any(word in each for each in lines)] == []
+    assert max(map(cell_width, lines)) <= width
+    assert all(each.startswith("  ") for each in lines[1:])
 
 
 @pytest.mark.parametrize("width", [80, 200, None])
@@ -80,7 +91,7 @@ def test_colours_add_nothing_but_colour(made: Exchange, width: int | None) -> No
     colored = line(made, width, color=True)
     assert colored != line(made, width)
     assert ESCAPE.sub("", colored) == line(made, width)
-    assert ESCAPE.sub("", colored).isprintable()
+    assert all(each.isprintable() for each in ESCAPE.sub("", colored).splitlines())
 
 
 @pytest.mark.parametrize(
