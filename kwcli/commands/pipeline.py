@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import partial
 from importlib.util import find_spec
 
@@ -346,7 +347,7 @@ def sql_command(
     Besides the tables there are views for the usual questions: latency_by_api, clients, old_versions, slowest, ….
     Without a query they are listed. `kw sql` needs no Spark, and queries captures too.
     """
-    from kwcli.pipeline.query_output import read_query, write_list_of_views
+    from kwcli.pipeline.query_output import read_query, write_introduction, write_list_of_views
     from kwcli.pipeline.spark_sql import run_spark_query
 
     if views and query is not None:
@@ -354,6 +355,8 @@ def sql_command(
     refuse_clashes(Clash("views", ("limit", "master"), "--views lists tables and views, and runs no query"))
     settings = shown.make_settings(env)
     if query is None:
+        if settings.format == "text" and not views and not settings.verbose:
+            return write_introduction(env, settings, shlex.join(["kw", "pipeline", "sql", folder]))
         return write_list_of_views(env, settings)
     _check_pyarrow_installed()
     return run_spark_query(env, settings, folder, read_query(env, query), limit=limit, master=master)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 # Rows that a terminal gets without --limit.
 TERMINAL_ROWS_MAX: Final = 1000
 NAME_CUT: Final = 24
+TEXT_ROOM_LEAST: Final = 20  # cells for what a table holds, on the narrowest terminal
 # All tables and views that a folder may have.
 ALL: Final = (*MEANINGS, *VIEWS)
 
@@ -64,6 +67,28 @@ def write_list_of_views(env: Environment, settings: Settings) -> int:
         for name, text in texts.items()
     )
     write_query_result(env, settings, QueryResult(["name", "holds", "columns"], rows))
+    return Exit.DONE
+
+
+# Queries that answer something on any input.
+EXAMPLES: Final = (
+    "select * from latency_by_api",
+    "select time, api, client_id, latency_ms from slowest limit 5",
+    "describe exchanges",
+)
+
+
+def write_introduction(env: Environment, settings: Settings, command: str) -> int:
+    """Write, as text, the tables and views that may be asked and queries to begin with; `command` is `kw sql FILE`."""
+    width = max(map(len, ALL))
+    texts = MEANINGS | {name: view.text for name, view in VIEWS.items()}
+    room = max((settings.width or 1000) - width - 2, TEXT_ROOM_LEAST)
+    lines = ["What can be asked in SQL; --views lists the columns, kw help tables explains them.", ""]
+    for name, text in texts.items():
+        first, *others = textwrap.wrap(text, room)
+        lines += [f"{name:<{width}}  {first}", *(f"{'':<{width}}  {each}" for each in others)]
+    lines += ["", "To begin with:", *(f"  {command} {shlex.quote(query)}" for query in EXAMPLES)]
+    env.stdout.write(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
     return Exit.DONE
 
 

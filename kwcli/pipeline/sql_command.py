@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from importlib.util import find_spec
@@ -13,7 +14,13 @@ import click
 from decoders.named_tuple import NamedTuple
 from kwcli.extras import pip_command_for_extra
 from kwcli.options import Clash, refuse_clashes, refuse_given_options
-from kwcli.pipeline.query_output import find_tables_in_query, list_tables_and_views, read_query, write_list_of_views
+from kwcli.pipeline.query_output import (
+    find_tables_in_query,
+    list_tables_and_views,
+    read_query,
+    write_introduction,
+    write_list_of_views,
+)
 from kwcli.pipeline.sql_views import VIEWS
 from kwcli.pipeline.tables.columns import MEANINGS, TABLES
 from kwcli.private_files import ScratchFolder
@@ -73,6 +80,8 @@ def run_sql(
     if word is None:
         for name in files:
             _require_input(name)
+        if settings.format == "text" and not views and not settings.verbose:
+            return write_introduction(env, settings, shlex.join(["kw", "sql", *files]))
         return write_list_of_views(env, settings)
     missing = next((name for name in ("duckdb", "pyarrow") if find_spec(name) is None), None)
     if missing is not None:

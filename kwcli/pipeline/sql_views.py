@@ -134,16 +134,22 @@ VIEWS: Final[dict[str, View]] = {
     "bins": View("bins of latencies in ns: least, the least above it, the value that stands for all", (), ""),
     "latency_by_api": View("latencies, errors and bytes of each API", _TIMED, _build_latency_sql("api", "api")),
     "latency_by_client": View(
-        "of each client (client id, else address)", _TIMED, _build_latency_sql("client_id", _CLIENT)
+        "latencies, errors and bytes of each client (client id, else address)",
+        _TIMED,
+        _build_latency_sql("client_id", _CLIENT),
     ),
-    "latency_by_broker": View("of each broker", _TIMED, _build_latency_sql("broker", "broker")),
+    "latency_by_broker": View(
+        "latencies, errors and bytes of each broker", _TIMED, _build_latency_sql("broker", "broker")
+    ),
     "latency_by_topic": View(
-        *("of each topic; an exchange about several counts for each", _TIMED),
+        *("latencies, errors and bytes of each topic; an exchange about several counts for each", _TIMED),
         _build_latency_sql("topic", "topic", _build_exchanges_by_topic_sql(), "failing"),
     ),
-    "latency_by_minute": View("of each minute", _TIMED, _build_latency_sql("minute", "date_trunc('minute', time)")),
+    "latency_by_minute": View(
+        "latencies, errors and bytes of each minute", _TIMED, _build_latency_sql("minute", "date_trunc('minute', time)")
+    ),
     "errors_by_api": View(
-        *("error codes of each API: exchanges that have one, codes", ("exchanges",)),
+        *("error codes of each API: how many exchanges have one, how often it is in them", ("exchanges",)),
         f"""select api, error, count(distinct ({_EXCHANGE})) as exchanges, count(*) as codes from {_ERRORS}
         group by 1, 2""",
     ),

@@ -155,6 +155,19 @@ def test_every_view_has_its_columns(folder: str) -> None:
     assert set(COLUMNS) == set(VIEWS)
 
 
+@pytest.mark.parametrize("columns", [40, 80])
+def test_without_a_query_a_person_is_told_what_to_ask(columns: int) -> None:
+    told = kw("sql", TOUR, env=world(terminal=True, columns=columns))
+    lines = told.out.splitlines()
+    assert told.code == 0
+    assert [name for name in (*ALL_TABLES, *VIEWS) if not any(line.startswith(f"{name} ") for line in lines)] == []
+    texts = [line for line in lines if not line.startswith("  kw sql ")]
+    assert max(map(len, texts[1:])) <= columns
+    examples = [shlex.split(line) for line in lines if line.startswith("  kw sql ")]
+    assert [kw(*words[1:]).code for words in examples] == [0, 0, 0]
+    assert [words[1:3] for words in examples] == [["sql", TOUR]] * 3
+
+
 def test_without_a_query_views_are_listed() -> None:
     listed = kw("sql", TOUR, "-o", "ndjson")
     assert [json.loads(line)["name"] for line in listed.out.splitlines()] == [*ALL_TABLES, *VIEWS]
