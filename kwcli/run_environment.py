@@ -196,16 +196,16 @@ class Environment:
     @property
     def is_paging(self) -> bool:
         """Whether a pager has the terminal, or will when there is more to show."""
-        return self._pager is not None and self._pager.begun
+        return self._pager is not None and self._pager.has_begun
 
     def start_paging(self, *, short: bool = False) -> None:
         """Page output that is longer than the screen, or `short` output too, where stdin and stdout are terminals."""
         if self.no_pager or self._pager is not None or not (self.stdout_terminal and self.stdin_terminal):
             return
-        from kwcli.terminal.pager import PagedOutput, pager_program
+        from kwcli.terminal.pager import PagedOutput, find_pager_command
         from kwcli.terminal_escaping import Terminal
 
-        program = pager_program(self.variables)
+        program = find_pager_command(self.variables)
         assert isinstance(self.stdout, Terminal)
         if program and _is_standard_output(self.stdout):
             columns, rows = _terminal_columns_and_rows()

@@ -23,7 +23,7 @@ from pymongo import pool_options
 from captures.make.mongo_responder import Server
 from captures.make.pcapfile import ship
 from captures.make.stage import FOLDER
-from kwcli.playground.ports import free_ports
+from kwcli.playground.ports import find_free_ports
 from kwcli.playground.process import Process
 from tests.broker.clients.session import Step, run
 from tests.broker.cluster import Cluster
@@ -72,7 +72,7 @@ def http1(scratch: Path, file: Path) -> None:
 def http2(scratch: Path, file: Path) -> None:
     """nghttpd and nghttp without TLS."""
     (scratch / "orders.json").write_text('{"orders": [1, 2, 3]}' * 500)
-    (port,) = free_ports(1)
+    (port,) = find_free_ports(1)
     _serve(["nghttpd", "--no-tls", "-d", str(scratch), str(port)], port, scratch)
     with Recorder(file, [port]):
         _quiet(["nghttp", "-n", f"http://127.0.0.1:{port}/orders.json", f"http://127.0.0.1:{port}/nothing"])
@@ -80,7 +80,7 @@ def http2(scratch: Path, file: Path) -> None:
 
 def redis(scratch: Path, file: Path) -> None:
     """redis-server and redis-cli, RESP2 and RESP3."""
-    (port,) = free_ports(1)
+    (port,) = find_free_ports(1)
     _serve(
         ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(scratch)], port, scratch
     )
@@ -99,7 +99,7 @@ def postgresql(scratch: Path, file: Path) -> None:
     """A PostgreSQL server and psql: simple queries, a big result, COPY, an error."""
     shutil.chown(scratch, "postgres")
     scratch.parent.chmod(0o755)
-    (port,) = free_ports(1)
+    (port,) = find_free_ports(1)
     become = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
     subprocess.run(
         [*become, str(_POSTGRES / "initdb"), "-D", str(scratch / "pg"), "-A", "trust"],

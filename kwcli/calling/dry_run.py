@@ -91,10 +91,10 @@ def edit_body(api: Api, text: str, env: Environment, *, side: Side = "request") 
 
     Raises Failure; text that fails the check is kept in a file that the message names.
     """
-    from kwcli.terminal.text_editor import edited_copy, keep_text, run_editor
+    from kwcli.terminal.text_editor import open_text_in_file, run_editor, save_edited_text
 
     file_name = f"{api.name}.yaml"
-    with edited_copy(file_name, text.encode()) as name:
+    with open_text_in_file(file_name, text.encode()) as name:
         run_editor(env, name, "nothing is sent")
         data = Path(name).read_bytes()
         if data == text.encode():
@@ -102,5 +102,5 @@ def edit_body(api: Api, text: str, env: Environment, *, side: Side = "request") 
         try:
             return check_words(api, (), side=side, body=extract_body(parse_document(data, _SOURCE), _SOURCE, api, side))
         except Failure as failure:
-            kept = keep_text(file_name, data)
+            kept = save_edited_text(file_name, data)
             raise Failure(f"{failure.text} (kept in {kept})", failure.code) from None

@@ -17,7 +17,7 @@ from decoders.protocol_facts.names import current_names, find_field
 from decoders.schema.json_form import leaf_json
 from decoders.schema.model import STRUCT_DEFAULT, Api, Field, Message, Plan, PlanField, Side, Versions, resolve
 from kwcli.calling.words.paths import TAGS
-from kwcli.reference.abouts import api_abouts
+from kwcli.reference.abouts import read_api_abouts
 
 # Comments begin at this column, or after the text.
 _COMMENT_AT: Final = 40
@@ -60,7 +60,7 @@ class _Skeleton:
     def __init__(self, api: Api, side: Side) -> None:
         self.api = api
         self.side = side
-        self.abouts = api_abouts(api.key)
+        self.abouts = read_api_abouts(api.key)
 
     def struct_lines(
         self, plan: Plan, owner: Message | Field, value: Mapping[str, Any], depth: int, *, off: bool, path: str = ""

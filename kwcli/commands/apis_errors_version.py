@@ -112,10 +112,10 @@ def version(env: Environment, licenses: bool, shown: OutputOptions) -> None:
     """Show the versions of kw, of Python, of the newest Kafka that kw knows, and of the libraries."""
     output = shown.make_settings(env).format
     if licenses:
-        from kwcli.reference.licenses import list_licenses, write_licenses
+        from kwcli.reference.licenses import list_library_licenses, write_licenses
 
-        write_licenses(env, list_licenses(), output)
+        write_licenses(env, list_library_licenses(), output)
     else:
-        from kwcli.reference.kw_version import versions, write_versions
+        from kwcli.reference.kw_version import find_kw_versions, write_versions
 
-        write_versions(env, versions(), output)
+        write_versions(env, find_kw_versions(), output)

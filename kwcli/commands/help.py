@@ -36,7 +36,13 @@ def command(
 ) -> int:
     """Show a page of the handbook, or list its topics. A command's page has its name; for a command of a group,
     `kw help profile add`, its options are shown."""
-    from kwcli.help.view import show_command_help, show_found_lines, show_man, show_page, show_topics
+    from kwcli.help.view import (
+        show_command_help,
+        show_handbook_page,
+        show_handbook_search,
+        show_handbook_topics,
+        show_man_page,
+    )
 
     env: Environment = ctx.obj
     program = ctx.find_root().command
@@ -44,11 +50,11 @@ def command(
     if words and search is not None:
         raise click.UsageError("give a topic or --search, not both")
     if search is not None:
-        return show_found_lines(env, search)
+        return show_handbook_search(env, search)
     if man:
-        return show_man(env, program, words[0] if words else None)
+        return show_man_page(env, program, words[0] if words else None)
     if not words:
-        return show_topics(env)
+        return show_handbook_topics(env)
     if len(words) > 1:
         return show_command_help(env, ctx.find_root(), words)
-    return show_page(env, words[0], color=color, pager=not no_pager)
+    return show_handbook_page(env, words[0], color=color, pager=not no_pager)

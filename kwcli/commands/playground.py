@@ -161,6 +161,6 @@ def node(
         raise click.UsageError("list takes no ID" if numbers else f"{action} needs the ID of a node: list shows them")
     if action == "list":
         refuse_given_options("with list, which does not wait", among=("timeout_s",))
-    from kwcli.playground.node_control import run_action
+    from kwcli.playground.node_control import run_node_action
 
-    return run_action(env, action, numbers, port=port, timeout_s=timeout_s, output=output)
+    return run_node_action(env, action, numbers, port=port, timeout_s=timeout_s, output=output)

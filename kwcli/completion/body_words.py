@@ -8,7 +8,7 @@ from typing import Final
 
 from decoders.apis import api
 from decoders.schema.model import Api, Field
-from kwcli.reference.field_paths import paths
+from kwcli.reference.field_paths import walk_field_paths
 
 # Key → the module of kwcli/calling/records whose WORDS an API takes besides the fields of its request. A TAB waits for
 # what is imported here, so these modules are imported for their APIs only.
@@ -23,6 +23,6 @@ def body_words(key: int) -> tuple[str, ...]:
 
 def leaf_fields(found: Api) -> Iterator[tuple[str, Field]]:
     """The fields of an API's request that hold values, each with its path."""
-    for path, field, _ in paths(found.request.fields, found.versions):
+    for path, field, _ in walk_field_paths(found.request.fields, found.versions):
         if not field.fields:
             yield path + "[]" * field.array, field

@@ -131,13 +131,13 @@ def _complete_body(typed: Typed) -> Iterator[Candidate]:
 def _complete_body_word(typed: Typed) -> Iterator[Candidate]:
     """The fields of the request, each with what it means; `[0]` in the word stands for `[]`."""
     from kwcli.completion.body_words import body_words
-    from kwcli.reference.abouts import api_abouts
+    from kwcli.reference.abouts import read_api_abouts
 
     found = _named_api(typed)
     if found is None:
         return
     begun = _INDEX.sub("[]", typed.word)
-    abouts = api_abouts(found.key) if typed.meant else {}
+    abouts = read_api_abouts(found.key) if typed.meant else {}
     for word in body_words(found.key):
         about = abouts.get(f"request.{word.removesuffix('=').removesuffix('[]')}", "")
         if word.lower().startswith(begun.lower()):
@@ -271,9 +271,11 @@ def _complete_fields(typed: Typed) -> Iterator[Candidate]:
     if begun.startswith(f"{RECORD}."):
         from decoders.embedded import TOPICS
         from decoders.filters.internal_topic_fields import structure_paths
-        from kwcli.reference.abouts import structure_abouts
+        from kwcli.reference.abouts import read_structure_abouts
 
-        abouts = _meanings_shared_by_all(structure_abouts(module) for modules in TOPICS.values() for module in modules)
+        abouts = _meanings_shared_by_all(
+            read_structure_abouts(module) for modules in TOPICS.values() for module in modules
+        )
         yield from ((f"{RECORD}.{path}", abouts.get(path, "")) for path in structure_paths())
     else:
         yield f"{RECORD}.", "a field of records of internal topics"
@@ -285,7 +287,7 @@ def _body_paths(begun: str) -> Iterator[Candidate]:
     from decoders.apis import KEYS
     from decoders.filters.expression import all_paths
     from decoders.filters.fields import BODIES
-    from kwcli.reference.abouts import api_abouts
+    from kwcli.reference.abouts import read_api_abouts
 
     for side in BODIES:
         if not begun.startswith(f"{side}."):
@@ -294,7 +296,7 @@ def _body_paths(begun: str) -> Iterator[Candidate]:
         head, dot, _ = begun.rpartition(".")
         start = _BRACKETS.sub("", f"{head}{dot}".removeprefix(f"{side}."))
         known = {_first_step(path, start) for path in all_paths(BODIES[side][0]) if path.startswith(start)}
-        abouts = _meanings_shared_by_all(map(api_abouts, KEYS), BODIES[side][0])
+        abouts = _meanings_shared_by_all(map(read_api_abouts, KEYS), BODIES[side][0])
         for path in sorted(known):
             yield f"{head}{dot}{path.removeprefix(start)}", abouts.get(path, "")
 

@@ -91,8 +91,8 @@ def read_page(topic: str) -> str:
     """The page of a topic, one of TOPICS, as Markdown."""
     text = files(__package__).joinpath(f"{topic}.md").read_text("utf-8")
     if topic == "tables":
-        return text + _describe_tables()
-    return text + _describe_findings() if topic == "doctor" else text
+        return text + _list_table_columns_as_markdown()
+    return text + _list_findings_as_markdown() if topic == "doctor" else text
 
 
 def describe_topic(topic: str) -> str:
@@ -109,7 +109,7 @@ def search_pages(word: str) -> Iterator[FoundLine]:
                 yield FoundLine(topic, number, line.strip())
 
 
-def _describe_findings() -> str:
+def _list_findings_as_markdown() -> str:
     """Markdown tables of the kinds of findings and of the thresholds of `kw doctor`."""
     from decoders.analysis.doctor.finding_kinds import FINDINGS
     from decoders.analysis.doctor.thresholds import THRESHOLDS
@@ -124,7 +124,7 @@ def _describe_findings() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _describe_tables() -> str:
+def _list_table_columns_as_markdown() -> str:
     """A Markdown table of columns for each table of `kw pipeline`."""
     from kwcli.pipeline.tables.columns import ALL_TABLES, MEANINGS
 
@@ -134,13 +134,13 @@ def _describe_tables() -> str:
         lines += ["", f"## {name}", "", f"{meaning[0].upper()}{meaning[1:]}.", ""]
         lines += ["| column | type | null | meaning |", "| --- | --- | --- | --- |"]
         lines += [
-            f"| `{each.name}` | `{each.type}` | {'yes' if each.null else 'no'} | {each.text}{_note_since(each)} |"
+            f"| `{each.name}` | `{each.type}` | {'yes' if each.null else 'no'} | {each.text}{_format_since(each)} |"
             for each in columns
         ]
     return "\n".join(lines) + "\n"
 
 
-def _note_since(column: TableColumn) -> str:
+def _format_since(column: TableColumn) -> str:
     """For a column that was added later, the version that has it first, and its value in older files."""
     if column.since == 1:
         return ""

@@ -27,7 +27,7 @@ STYLES = {
 }
 
 
-def show_topics(env: Environment) -> int:
+def show_handbook_topics(env: Environment) -> int:
     """Print every topic with its description."""
     width = max(map(len, TOPICS))
     lines = [f"{topic:<{width}}  {describe_topic(topic).replace('`', '')}" for topic in TOPICS]
@@ -36,9 +36,9 @@ def show_topics(env: Environment) -> int:
     return Exit.DONE
 
 
-def show_page(env: Environment, word: str, *, color: str, pager: bool) -> int:
+def show_handbook_page(env: Environment, word: str, *, color: str, pager: bool) -> int:
     """Print the page of a topic. Raises Failure (usage) with the nearest topic where there is none of that name."""
-    text = read_page(_find_topic(word))
+    text = read_page(_find_topic_by_word(word))
     if not env.stdout_terminal:
         env.stdout.write(text.encode())
         return Exit.DONE
@@ -46,11 +46,11 @@ def show_page(env: Environment, word: str, *, color: str, pager: bool) -> int:
     if pager:
         env.start_paging(short=True)  # less ends by itself
     env.allow_colors(True)
-    env.stdout.write(_lay_out(text, width=min(shown.width or 80, WIDEST), color=shown.color).encode())
+    env.stdout.write(_render_markdown(text, width=min(shown.width or 80, WIDEST), color=shown.color).encode())
     return Exit.DONE
 
 
-def _find_topic(word: str) -> str:
+def _find_topic_by_word(word: str) -> str:
     topic = ALIASES.get(word.lower(), word.lower())
     if topic not in TOPICS:
         hint = did_you_mean(word, (*TOPICS, *ALIASES))
@@ -58,11 +58,11 @@ def _find_topic(word: str) -> str:
     return topic
 
 
-def show_man(env: Environment, program: click.Group, word: str | None) -> int:
+def show_man_page(env: Environment, program: click.Group, word: str | None) -> int:
     """Print the manual page of the program, or of a topic. Raises Failure (usage) where there is no such topic."""
     from kwcli.help.man import format_man_page
 
-    env.stdout.write(format_man_page(program, None if word is None else _find_topic(word)).encode())
+    env.stdout.write(format_man_page(program, None if word is None else _find_topic_by_word(word)).encode())
     return Exit.DONE
 
 
@@ -78,7 +78,7 @@ def show_command_help(env: Environment, root: click.Context, words: Sequence[str
     return Exit.DONE
 
 
-def show_found_lines(env: Environment, word: str) -> int:
+def show_handbook_search(env: Environment, word: str) -> int:
     """Print the lines that hold `word`, as grep does: `topic:line: text`. Raises Failure where there is none."""
     found = [f"{each.topic}:{each.number}: {each.line}" for each in search_pages(word)]
     if not found:
@@ -91,13 +91,13 @@ _PAGE_LINK: Final = re.compile(r"\[([^\]]+)\]\(([\w-]+)\.md\)")
 _HEADING: Final = re.compile(r"^#.*$|^\|.*\|$(?=\n\| *-)", re.MULTILINE)  # of a section, of a table
 
 
-def _command_of_link(link: re.Match[str]) -> str:
+def _format_link_as_command(link: re.Match[str]) -> str:
     """A link to a page as the command that shows it."""
     label, page = link.groups()
     return f"`kw help {page}`" if label == page else f"{label} (`kw help {page}`)"
 
 
-def _lay_out(text: str, *, width: int, color: bool) -> str:
+def _render_markdown(text: str, *, width: int, color: bool) -> str:
     """Markdown as lines for a terminal of `width` columns."""
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.markdown import CodeBlock, Markdown
@@ -114,7 +114,7 @@ def _lay_out(text: str, *, width: int, color: bool) -> str:
     class Page(Markdown):
         elements = {**Markdown.elements, "fence": Example}  # noqa: RUF012  # rich's own attribute
 
-    text = _PAGE_LINK.sub(_command_of_link, text)  # terminal links are escape codes, which would not pass
+    text = _PAGE_LINK.sub(_format_link_as_command, text)  # terminal links are escape codes, which would not pass
     text = _HEADING.sub(lambda heading: heading[0].replace("`", ""), text)  # kw has no style both bold and coloured
     out = io.StringIO()
     console = Console(

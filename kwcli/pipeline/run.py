@@ -139,7 +139,7 @@ def _write_tables(
             rows, files = options.select_options_of_rows(), covered.files
             store.commit(staging, outcome.written, sources=files, options=rows, tables=options.tables, facts=facts)
     finally:
-        bar.hide()
+        bar.hide_line()
     for problem in plan.problems[known:]:
         env.report(f"kw: {problem}")
     if not plan.splits and not logs:

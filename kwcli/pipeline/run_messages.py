@@ -10,7 +10,7 @@ from decoders.wire.readable_text import format_size
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.tables.columns import ALL_TABLES
 from kwcli.sniff.closing_lines import describe_passed_over, describe_skipped_runs, format_client_count, format_time_span
-from kwcli.terminal.progress import Transient, draw_bar
+from kwcli.terminal.progress import TransientLine, draw_bar
 
 if TYPE_CHECKING:
     from kwcli.pipeline.store.compaction import Compacted
@@ -23,7 +23,7 @@ __all__ = ["ProgressBar", "format_compacted_line", "format_run_closing_line", "f
 WIDTH: Final = 24
 
 
-class ProgressBar(Transient):
+class ProgressBar(TransientLine):
     """A bar over the bytes of all captures: `show` often, `hide` before any other line is written.
 
     `splits` is 0 where the engine makes none.
@@ -38,7 +38,7 @@ class ProgressBar(Transient):
         """Draw the bar for the bytes and splits read so far; after all bytes it says that tables are being written."""
         seconds = self._seconds_if_due()
         if seconds is not None:
-            self._draw(self._text_that_fits(size, splits, seconds))
+            self._draw_line(self._text_that_fits(size, splits, seconds))
 
     def _text_that_fits(self, size: int, splits: int, seconds: float) -> str:
         """As much of the bar's text as the terminal has room for; the least important parts are left out first."""

@@ -30,7 +30,7 @@ class ListenerConfig:
         return LISTENERS[self.listener]
 
     @property
-    def plain(self) -> dict[str, str]:
+    def librdkafka_properties(self) -> dict[str, str]:
         """The client's properties in librdkafka's spelling, which kw reads."""
         lines = {"bootstrap.servers": self.bootstrap, "security.protocol": self.protocol}
         if self.protocol.endswith("SSL"):
@@ -46,7 +46,7 @@ class ListenerConfig:
         return lines
 
     @property
-    def java(self) -> dict[str, str]:
+    def java_properties(self) -> dict[str, str]:
         """The client's properties in the spelling of Java's client.properties."""
         lines = {"bootstrap.servers": self.bootstrap, "security.protocol": self.protocol}
         if self.protocol.endswith("SSL"):
@@ -55,14 +55,14 @@ class ListenerConfig:
             lines |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(self.tls / "client.pem")}
         if self.mechanism:
             lines["sasl.mechanism"] = self.mechanism
-            lines["sasl.jaas.config"] = _jaas_config(self.mechanism)
+            lines["sasl.jaas.config"] = _format_jaas_config(self.mechanism)
         if self.mechanism == "OAUTHBEARER":
             place = "oauthbearer.internals.unsecured.OAuthBearerUnsecuredLoginCallbackHandler"
             lines["sasl.login.callback.handler.class"] = f"{_SECURITY}.{place}"
         return lines
 
 
-def client_configs(bootstraps: dict[Listener, str], tls: Path) -> Iterator[ListenerConfig]:
+def make_listener_configs(bootstraps: dict[Listener, str], tls: Path) -> Iterator[ListenerConfig]:
     """All ways into a cluster; the first mechanism of a SASL listener has the listener's own name."""
     for listener, bootstrap in bootstraps.items():
         short = listener.lower()
@@ -74,7 +74,7 @@ def client_configs(bootstraps: dict[Listener, str], tls: Path) -> Iterator[Liste
             yield ListenerConfig(f"{short}-{mechanism.lower()}", listener, mechanism, bootstrap, tls)
 
 
-def _jaas_config(mechanism: str) -> str:
+def _format_jaas_config(mechanism: str) -> str:
     if mechanism == "OAUTHBEARER":
         return f'{_SECURITY}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="{USER}";'
     module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"

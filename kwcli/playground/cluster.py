@@ -14,13 +14,13 @@ from types import TracebackType
 from typing import Final, Literal, Self
 
 from kwcli.playground import properties
-from kwcli.playground.jars import broker_jars, cache
-from kwcli.playground.ports import free_ports, next_ports
-from kwcli.playground.process import JAVA_FLAGS, Process, brokers_known, is_kafka_answering, run_java
+from kwcli.playground.jars import find_broker_jars, find_jar_cache_folder
+from kwcli.playground.ports import find_free_ports, find_next_free_ports
+from kwcli.playground.process import JAVA_FLAGS, Process, fetch_known_broker_ids, is_kafka_answering, run_java
 from kwcli.playground.properties import LISTENERS, PASSWORDS, ClusterOptions, NodePlan
-from kwcli.playground.tls_certificates import make_certificates
+from kwcli.playground.tls_certificates import write_tls_certificates
 
-__all__ = ["Cluster", "StartFailed", "class_path"]
+__all__ = ["Cluster", "StartFailed", "join_class_path"]
 
 # The most characters of a node's last output that a message quotes.
 _LAST: Final = 200
@@ -42,7 +42,7 @@ class Cluster:
         self.options = options or ClusterOptions()
         self._keep = folder is not None
         self.folder = folder or Path(tempfile.mkdtemp(prefix="kw-"))
-        self.cluster_id = _uuid22()
+        self.cluster_id = _make_random_uuid_text()
         self._jars = self._find_jars()
         self._processes: dict[int, Process] = {}
         self.nodes = self._plan_nodes()
@@ -81,8 +81,8 @@ class Cluster:
         """Format and start everything; returns when every node answers and brokers know each other."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if any(LISTENERS[name].endswith("SSL") for name in self.options.listeners):
-            make_certificates(self.folder / "tls")
-        self._start_others()
+            write_tls_certificates(self.folder / "tls")
+        self._start_programs_nodes_need()
         self._jvm_flags()  # makes the class archive, once for all threads
         with ThreadPoolExecutor() as threads:
             list(threads.map(self._prepare, self.nodes))
@@ -121,9 +121,9 @@ class Cluster:
     # Methods that a cluster of another kind overrides
 
     def _find_jars(self) -> list[Path]:
-        return broker_jars(self.options.version, self.options.jars)
+        return find_broker_jars(self.options.version, self.options.jars)
 
-    def _start_others(self) -> None:
+    def _start_programs_nodes_need(self) -> None:
         """Start what nodes need before they start."""
 
     def _stop_others(self) -> None:
@@ -131,12 +131,12 @@ class Cluster:
 
     def _server_properties(self, node: NodePlan) -> dict[str, str]:
         """server.properties of a node."""
-        return properties.server_properties(self.options, node, self.nodes)
+        return properties.make_server_properties(self.options, node, self.nodes)
 
     def _jvm_flags(self) -> list[str]:
         """Further flags of every JVM."""
         if self.options.class_archive:
-            archive = _class_archive(self.options.version, self._jars, self.folder / "archive")
+            archive = _make_class_archive(self.options.version, self._jars, self.folder / "archive")
             return [f"-XX:SharedArchiveFile={archive}"]
         return []
 
@@ -220,7 +220,7 @@ class Cluster:
         wanted = {number for number in brokers if self.running(number)}
         for number in wanted:
             port = next((port for name, port in brokers[number].ports.items() if LISTENERS.get(name) == "PLAINTEXT"), 0)
-            while port and not wanted <= brokers_known(self.options.host, port):
+            while port and not wanted <= fetch_known_broker_ids(self.options.host, port):
                 if time.monotonic() > deadline:
                     raise StartFailed(f"node {number} does not see the other nodes: {self._log_tail(brokers[number])}")
                 time.sleep(0.05)
@@ -243,7 +243,9 @@ class Cluster:
         for number in [*brokers, *(number for number in controllers if number not in brokers)]:
             ports = {name: port for (owner, name), port in taken.items() if owner == number}
             folder = self.folder / f"node-{number}"
-            nodes.append(NodePlan(number, folder, ports, number in brokers, number in controllers, _uuid22()))
+            nodes.append(
+                NodePlan(number, folder, ports, number in brokers, number in controllers, _make_random_uuid_text())
+            )
         return nodes
 
     def _plan_ports(self, brokers: Sequence[int], controllers: Sequence[int]) -> dict[tuple[int, str], int]:
@@ -257,20 +259,20 @@ class Cluster:
         ]
         hidden += [(number, "CONTROLLER") for number in controllers]
         if options.first_port is None:
-            return dict(zip(shown + hidden, free_ports(len(shown + hidden), options.host), strict=True))
-        ports = next_ports(options.first_port, len(shown), options.host)
+            return dict(zip(shown + hidden, find_free_ports(len(shown + hidden), options.host), strict=True))
+        ports = find_next_free_ports(options.first_port, len(shown), options.host)
         if len(ports) < len(shown):
             raise StartFailed(f"no {len(shown)} free ports from {options.first_port} upward")
-        others = [port for port in free_ports(len(shown + hidden), options.host) if port not in ports]
+        others = [port for port in find_free_ports(len(shown + hidden), options.host) if port not in ports]
         return dict(zip(shown, ports, strict=True)) | dict(zip(hidden, others, strict=False))
 
     def _prepare(self, node: NodePlan) -> None:
         node.folder.mkdir(parents=True, exist_ok=True)
         file = node.folder / "server.properties"
-        file.write_text(properties.properties_text(self._server_properties(node)))
+        file.write_text(properties.format_properties(self._server_properties(node)))
         log = self.options.request_log
-        (node.folder / "log4j2.properties").write_text(properties.log4j2_properties(node.folder, log))
-        (node.folder / "log4j.properties").write_text(properties.log4j_properties(node.folder, log))
+        (node.folder / "log4j2.properties").write_text(properties.format_log4j2_properties(node.folder, log))
+        (node.folder / "log4j.properties").write_text(properties.format_log4j_properties(node.folder, log))
         self._format(node, file)
 
     def _format_arguments(self, node: NodePlan, file: Path) -> list[str]:
@@ -294,7 +296,7 @@ class Cluster:
             flags.append(f"-Dlog4j2.configurationFile={node.folder / 'log4j2.properties'}")
         else:
             flags.append(f"-Dlog4j.configuration=file:{node.folder / 'log4j.properties'}")
-        return ["java", *flags, *self._jvm_flags(), "-cp", class_path(self._jars)]
+        return ["java", *flags, *self._jvm_flags(), "-cp", join_class_path(self._jars)]
 
     @staticmethod
     def _error_lines(node: NodePlan) -> list[str]:
@@ -311,26 +313,26 @@ class Cluster:
         return "\n".join([*cls._error_lines(node)[:20], text[-3000:]])
 
 
-def _uuid22() -> str:
+def _make_random_uuid_text() -> str:
     # Kafka's tools take a leading dash for an option.
     while (text := urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
         pass
     return text
 
 
-def class_path(jars: Sequence[Path]) -> str:
+def join_class_path(jars: Sequence[Path]) -> str:
     return ":".join(map(str, jars))
 
 
-def _class_archive(version: str, jars: Sequence[Path], folder: Path) -> Path:
+def _make_class_archive(version: str, jars: Sequence[Path], folder: Path) -> Path:
     """An AppCDS archive of the classes that `kafka.Kafka` loads, made by one start and stop on first use."""
-    archive = cache() / f"kafka-{version}.jsa"
+    archive = find_jar_cache_folder() / f"kafka-{version}.jsa"
     if not archive.exists():
         with Cluster(ClusterOptions(version=version), folder) as warm:
             node = warm.nodes[0]
             warm.stop_node(node.id)
             made = archive.with_suffix(f".{uuid.uuid4().hex}")
-            command = [*warm._java_command(node)[:-2], f"-XX:ArchiveClassesAtExit={made}", "-cp", class_path(jars)]
+            command = [*warm._java_command(node)[:-2], f"-XX:ArchiveClassesAtExit={made}", "-cp", join_class_path(jars)]
             process = Process(
                 [*command, "kafka.Kafka", str(node.folder / "server.properties")], node.folder / "cds.log"
             )

@@ -14,7 +14,15 @@ from typing import Final
 
 from kwcli.user_folders import own_folder
 
-__all__ = ["BROKERS", "Missing", "broker_jars", "cache", "java_problem", "missing_tools", "resolve"]
+__all__ = [
+    "BROKERS",
+    "Missing",
+    "download_jars",
+    "explain_java_problem",
+    "explain_missing_tools",
+    "find_broker_jars",
+    "find_jar_cache_folder",
+]
 
 # Release → the Maven coordinates of its broker, and of the logging binding that fits the broker's logging library.
 BROKERS: Final = {
@@ -30,13 +38,13 @@ class Missing(RuntimeError):
     """A program that brokers need is not on this machine, or Maven could not fetch the jars."""
 
 
-def missing_tools() -> str | None:
+def explain_missing_tools() -> str | None:
     """What is missing to run a broker, as one sentence, or None."""
     lacking = [tool for tool in ("java", "mvn") if shutil.which(tool) is None]
     return f"needs {' and '.join(lacking)} on the PATH" if lacking else None
 
 
-def java_problem(version: str, folder: Path | None = None) -> str | None:
+def explain_java_problem(version: str, folder: Path | None = None) -> str | None:
     """Why a broker of this release cannot run here, as one clause, or None. Maven is only needed the first time."""
     if shutil.which("java") is None:
         return "there is no Java on the PATH"
@@ -44,44 +52,44 @@ def java_problem(version: str, folder: Path | None = None) -> str | None:
     found = re.search(r'version "(\d+)', said.stderr + said.stdout)
     if found is None or int(found[1]) < JAVA_LEAST:
         return f"Kafka needs Java {JAVA_LEAST}, and this is Java {found[1] if found else 'of an unknown release'}"
-    if folder is None and not (cache() / f"kafka-{version}").is_dir() and shutil.which("mvn") is None:
+    if folder is None and not (find_jar_cache_folder() / f"kafka-{version}").is_dir() and shutil.which("mvn") is None:
         return "Kafka's jars are not here yet, and there is no Maven on the PATH (or give --jars FOLDER)"
     return None
 
 
-def cache() -> Path:
+def find_jar_cache_folder() -> Path:
     """The folder for files that outlive a run: jars, class archives."""
     return own_folder("cache", os.environ)
 
 
-def broker_jars(version: str, folder: Path | None = None) -> list[Path]:
+def find_broker_jars(version: str, folder: Path | None = None) -> list[Path]:
     """All jars of a Kafka broker of this release, in class path order; the jars of `folder` where it is given."""
     if folder is None:
-        return resolve(f"kafka-{version}", BROKERS[version])
+        return download_jars(f"kafka-{version}", BROKERS[version])
     jars = sorted(folder.glob("*.jar"))
     if not any(jar.name.startswith("kafka_2.") for jar in jars):
         raise Missing(f"{folder} holds no broker: there is no kafka_2.*.jar in it")
     return jars
 
 
-def resolve(name: str, coordinates: Sequence[str]) -> list[Path]:
+def download_jars(name: str, coordinates: Sequence[str]) -> list[Path]:
     """The jars of `coordinates` and of their dependencies, fetched by Maven on first use into `cache()/name`."""
-    folder = cache() / name
+    folder = find_jar_cache_folder() / name
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with open(cache() / f"{name}.lock", "w") as lock:
+    with open(find_jar_cache_folder() / f"{name}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.is_dir():
-            _fetch(folder, coordinates)
+            _fetch_with_maven(folder, coordinates)
     return sorted(folder.glob("*.jar"))
 
 
-def _fetch(folder: Path, coordinates: Sequence[str]) -> None:
-    problem = missing_tools()
+def _fetch_with_maven(folder: Path, coordinates: Sequence[str]) -> None:
+    problem = explain_missing_tools()
     if problem:
         raise Missing(problem)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".fetch-") as scratch:
         pom = Path(scratch) / "pom.xml"
-        pom.write_text(_pom(coordinates))
+        pom.write_text(_format_pom(coordinates))
         jars = Path(scratch) / "jars"
         command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies"]
         command += ["-DincludeScope=runtime", f"-DoutputDirectory={jars}"]
@@ -91,7 +99,7 @@ def _fetch(folder: Path, coordinates: Sequence[str]) -> None:
         jars.rename(folder)
 
 
-def _pom(coordinates: Sequence[str]) -> str:
+def _format_pom(coordinates: Sequence[str]) -> str:
     rows = []
     for coordinate in coordinates:
         group, artifact, version = coordinate.split(":")

@@ -14,13 +14,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from kwcli.playground.cluster import Cluster
-from kwcli.playground.temp_dirs import playgrounds_folder
+from kwcli.playground.temp_dirs import find_playgrounds_folder
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from kwcli.run_environment import Environment
 
-__all__ = ["ACTIONS", "SOCKET", "VARIABLE", "Control", "ask_playground", "run_action"]
+__all__ = ["ACTIONS", "SOCKET", "VARIABLE", "NodeControlServer", "ask_playground", "run_node_action"]
 
 # The variable of --run's commands with the name of the playground's folder.
 VARIABLE: Final = "KW_PLAYGROUND"
@@ -33,11 +33,11 @@ _AFTER: Final = {"stop": ("down",), "kill": ("down",), "start": ("up",), "pause"
 State = dict[str, Any]
 
 
-def run_action(
+def run_node_action(
     env: Environment, action: str, numbers: Sequence[int], *, port: int | None, timeout_s: float, output: str
 ) -> Exit:
     """Have a playground do an action with nodes, wait until it is done, print all nodes. Raises Failure."""
-    folder = _find_playground(env, port)
+    folder = _find_playground_folder(env, port)
     until = env.monotonic() + timeout_s
     states = _ask_for_states(folder, "list", [])
     for step in _STEPS.get(action, (action,)):
@@ -48,9 +48,9 @@ def run_action(
             time.sleep(_LOOK_S)
             states = _ask_for_states(folder, "list", [])
         if late:
-            _print_states(env, states, output)
-            raise Failure(_explain_lateness(step, late, timeout_s), Exit.TIMEOUT)
-    _print_states(env, states, output)
+            _print_node_states(env, states, output)
+            raise Failure(_explain_late_nodes(step, late, timeout_s), Exit.TIMEOUT)
+    _print_node_states(env, states, output)
     return Exit.DONE
 
 
@@ -65,7 +65,7 @@ def _find_late_nodes(states: Sequence[State], step: str, numbers: Sequence[int])
     return late
 
 
-def _explain_lateness(step: str, late: Sequence[State], timeout_s: float) -> str:
+def _explain_late_nodes(step: str, late: Sequence[State], timeout_s: float) -> str:
     names = " and ".join(f"node {state['node']}" for state in late)
     if step == "start":
         return f"{names} does not answer within {timeout_s:.3g} s; do enough of the others run for a quorum?"
@@ -83,13 +83,13 @@ def _ask_for_states(folder: Path, action: str, numbers: Sequence[int]) -> list[S
     return states
 
 
-def _find_playground(env: Environment, port: int | None) -> Path:
+def _find_playground_folder(env: Environment, port: int | None) -> Path:
     """The folder of the playground that has this port, that VARIABLE names, or that runs alone. Raises Failure."""
-    home = playgrounds_folder(env.variables)
+    home = find_playgrounds_folder(env.variables)
     named = env.variables.get(VARIABLE)
     if named and port is None and "/" not in named and (home / named / SOCKET).exists():
         return home / named
-    running = dict(_find_running(home))
+    running = dict(_find_running_playgrounds(home))
     if not running:
         text = "no playground with nodes of its own runs (the mock's brokers are one process)"
         raise Failure(text, Exit.UNREACHABLE)
@@ -103,39 +103,39 @@ def _find_playground(env: Environment, port: int | None) -> Path:
     return next(iter(running))
 
 
-def _find_running(home: Path) -> Iterator[tuple[Path, list[int]]]:
+def _find_running_playgrounds(home: Path) -> Iterator[tuple[Path, list[int]]]:
     """The folders of playgrounds that answer, and the ports that clients use."""
     for folder in sorted(home.glob(f"*-*/{SOCKET}")) if home.is_dir() else []:
         try:
             nodes = ask_playground(folder.parent, "list", [])["nodes"]
         except (OSError, ValueError, KeyError):
             continue  # it was killed, or is just ending
-        yield folder.parent, [port for node in nodes for port in _client_ports(node).values()]
+        yield folder.parent, [port for node in nodes for port in _select_client_ports(node).values()]
 
 
-def _client_ports(state: State) -> dict[str, int]:
+def _select_client_ports(state: State) -> dict[str, int]:
     """A node's listeners for clients, with their ports; the controller's own where there is no other."""
     ports: dict[str, int] = state["ports"]
     return {name: port for name, port in ports.items() if name not in ("INTERNAL", "CONTROLLER")} or ports
 
 
-def _format_states(states: Sequence[State]) -> str:
+def _format_node_states(states: Sequence[State]) -> str:
     lines = []
     for state in states:
         process = f"process {state['pid']}" if state["pid"] else state["why"]
-        ports = ", ".join(f"{name.lower()} {port}" for name, port in _client_ports(state).items())
+        ports = ", ".join(f"{name.lower()} {port}" for name, port in _select_client_ports(state).items())
         lines.append(f"node {state['node']}  {state['state']:8}  {ports}  {process}\n")
     return "".join(lines)
 
 
 _FORMS: Final[Mapping[str, Callable[[Sequence[State]], str]]] = {
-    "text": _format_states,
+    "text": _format_node_states,
     "ndjson": lambda states: "".join(json.dumps(state) + "\n" for state in states),
     "json": lambda states: json.dumps(list(states)) + "\n",
 }
 
 
-def _print_states(env: Environment, states: Sequence[State], output: str) -> None:
+def _print_node_states(env: Environment, states: Sequence[State], output: str) -> None:
     env.stdout.write(_FORMS[output](states).encode())
     env.stdout.flush()
 
@@ -158,7 +158,7 @@ _TALK_S: Final = 5.0  # for one request, which comes at once
 _PATH_MAX: Final = 103
 
 
-class Control:
+class NodeControlServer:
     """Serves requests about nodes as long as its `with` block; `say` gets a line for every action that was done.
 
     A request and its answer are one JSON object in a line each. Every request is answered at once: a client that waits
@@ -173,7 +173,7 @@ class Control:
         self._down: set[int] = set()  # nodes that are known not to run
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            with _short_path(folder) as place:
+            with _shorten_socket_path(folder) as place:
                 self._listener.bind(place)  # in a folder that is its owner's alone
             self._listener.listen()
         except OSError as error:  # a path that is too long, a file system without sockets
@@ -257,7 +257,7 @@ def ask_playground(folder: Path, action: str, numbers: list[int]) -> dict[str, A
     """The answer of the playground in this folder. Raises OSError where nobody listens, ValueError for nonsense."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
         link.settimeout(_TALK_S * 6)
-        with _short_path(folder) as place:
+        with _shorten_socket_path(folder) as place:
             link.connect(place)
         link.sendall(json.dumps({"action": action, "nodes": numbers}).encode() + b"\n")
         answer = json.loads(_read_line(link))
@@ -277,7 +277,7 @@ def _read_line(link: socket.socket) -> bytes:
 
 
 @contextmanager
-def _short_path(folder: Path) -> Iterator[str]:
+def _shorten_socket_path(folder: Path) -> Iterator[str]:
     """A path of the socket that fits into an address, valid while the block lasts."""
     path = str(folder / SOCKET)
     if len(os.fsencode(path)) <= _PATH_MAX or not os.path.isdir("/proc/self/fd"):

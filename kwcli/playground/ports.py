@@ -8,7 +8,7 @@ import socket
 from functools import cache
 from typing import Final
 
-__all__ = ["free_ports", "next_ports"]
+__all__ = ["find_free_ports", "find_next_free_ports"]
 
 _LOWEST: Final = 20000
 _HIGHEST: Final = 32000
@@ -17,7 +17,7 @@ _LAST: Final = 65535
 _SLICE: Final = 400
 
 
-class _Slice:
+class _PortSlice:
     """Ports that this process alone takes, in turn: a node that stops for a while finds its port free again.
 
     A socket that is bound to the first port, and does not listen, keeps other processes of kw out.
@@ -37,14 +37,14 @@ class _Slice:
             if self._next + count > self._first + _SLICE:
                 self._next = self._first + 1
             found = list(range(self._next, self._next + count))
-            if all(_is_free(host, port) for port in found):
+            if all(_is_free_port(host, port) for port in found):
                 self._next += count
                 return found
             self._next += 1
         raise OSError(f"no {count} ports in a row are free behind {self._first}")
 
 
-_slice: Final = cache(_Slice)
+_port_slice: Final = cache(_PortSlice)
 
 
 def _reserve_port(port: int) -> bool:
@@ -59,23 +59,23 @@ def _reserve_port(port: int) -> bool:
     return True
 
 
-def free_ports(count: int, host: str = "127.0.0.1") -> list[int]:
+def find_free_ports(count: int, host: str = "127.0.0.1") -> list[int]:
     """`count` ports in a row that nobody listens on at this moment, and that no other process of kw takes."""
-    return _slice().take_ports(count, host)
+    return _port_slice().take_ports(count, host)
 
 
-def next_ports(first: int, count: int, host: str = "127.0.0.1") -> list[int]:
+def find_next_free_ports(first: int, count: int, host: str = "127.0.0.1") -> list[int]:
     """The first `count` free ports from `first` upward; fewer where there are no more."""
     found: list[int] = []
     port = first
     while len(found) < count and port <= _LAST:
-        if _is_free(host, port):
+        if _is_free_port(host, port):
             found.append(port)
         port += 1
     return found
 
 
-def _is_free(host: str, port: int) -> bool:
+def _is_free_port(host: str, port: int) -> bool:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

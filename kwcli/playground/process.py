@@ -18,7 +18,7 @@ from typing import Final
 from decoders import DecodeError, decode_response, encode_request
 from decoders.protocol_facts.keys import API_VERSIONS, METADATA
 
-__all__ = ["JAVA_FLAGS", "Process", "brokers_known", "is_kafka_answering", "run_java"]
+__all__ = ["JAVA_FLAGS", "Process", "fetch_known_broker_ids", "is_kafka_answering", "run_java"]
 
 JAVA_FLAGS: Final = ("-Xms64m", "-Duser.timezone=UTC", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 
@@ -126,7 +126,7 @@ def run_java(command: Sequence[str]) -> str:
 
 
 @atexit.register
-def _kill_all() -> None:
+def _kill_living_processes() -> None:
     for process in list(_alive):
         process.kill()
 
@@ -142,7 +142,7 @@ _ANSWER_MAX = 1 << 20
 def is_kafka_answering(host: str, port: int, *, timeout_s: float = 2.0) -> bool:
     """Whether a Kafka listener without TLS answers ApiVersions v0 (SASL listeners do, before authentication)."""
     try:
-        frame = _exchange_frames(
+        frame = _send_and_receive_frame(
             host, port, encode_request(API_VERSIONS, 0, {}, correlation_id=1, client_id="kw"), timeout_s
         )
         correlation_id, error_code = struct.unpack_from(">ih", frame)
@@ -151,11 +151,11 @@ def is_kafka_answering(host: str, port: int, *, timeout_s: float = 2.0) -> bool:
     return bool(correlation_id == 1 and error_code == 0)
 
 
-def brokers_known(host: str, port: int, *, timeout_s: float = 2.0) -> set[int]:
+def fetch_known_broker_ids(host: str, port: int, *, timeout_s: float = 2.0) -> set[int]:
     """The ids of the brokers that the broker at a listener without TLS and SASL knows; empty without an answer."""
     request = {"topics": [], "allow_auto_topic_creation": False}
     try:
-        frame = _exchange_frames(
+        frame = _send_and_receive_frame(
             host,
             port,
             encode_request(METADATA, _METADATA_VERSION, request, correlation_id=1, client_id="kw"),
@@ -167,7 +167,7 @@ def brokers_known(host: str, port: int, *, timeout_s: float = 2.0) -> set[int]:
     return {row["node_id"] for row in body["brokers"]}
 
 
-def _exchange_frames(host: str, port: int, request: bytes, timeout_s: float) -> bytes:
+def _send_and_receive_frame(host: str, port: int, request: bytes, timeout_s: float) -> bytes:
     """Send a request frame; returns the response frame, both without their size fields."""
     with socket.create_connection((host, port), timeout=timeout_s) as connection:
         connection.settimeout(timeout_s)

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 
-def is_alive(process: int) -> bool:
+def is_process_alive(process: int) -> bool:
     """Whether a process with this number exists, of any user."""
     try:
         os.kill(process, 0)
@@ -17,7 +17,7 @@ def is_alive(process: int) -> bool:
     return True
 
 
-def process_start(process: int) -> str:
+def read_process_start(process: int) -> str:
     """When a process began, in the system's own units: process numbers are reused. Empty where unknown."""
     try:
         stat_line = Path(f"/proc/{process}/stat").read_text()

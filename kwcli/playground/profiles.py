@@ -27,7 +27,7 @@ def add_profile(env: Environment, folder: Path, config: ListenerConfig) -> str:
         name = f"{PREFIX}{number}-{config.name}"
     with open(folder / _LIST, "a", encoding="utf-8") as names:
         names.write(f"{name}\n")
-    profiles.write(name, config.plain, "of a playground; goes when it goes")
+    profiles.write(name, config.librdkafka_properties, "of a playground; goes when it goes")
     return name
 
 

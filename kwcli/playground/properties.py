@@ -13,12 +13,12 @@ __all__ = [
     "ClusterOptions",
     "Listener",
     "NodePlan",
-    "authorizer",
-    "broker_properties",
-    "log4j2_properties",
-    "log4j_properties",
-    "properties_text",
-    "server_properties",
+    "format_log4j2_properties",
+    "format_log4j_properties",
+    "format_properties",
+    "make_authorizer_properties",
+    "make_broker_properties",
+    "make_server_properties",
 ]
 
 Listener = Literal["INTERNAL", "PLAINTEXT", "SSL", "MTLS", "SASL_PLAINTEXT", "SASL_SSL"]
@@ -83,31 +83,35 @@ class NodePlan:
     arguments: list[str] = field(default_factory=list)
 
 
-def server_properties(options: ClusterOptions, node: NodePlan, nodes: Sequence[NodePlan]) -> dict[str, str]:
+def make_server_properties(options: ClusterOptions, node: NodePlan, nodes: Sequence[NodePlan]) -> dict[str, str]:
     """server.properties of one KRaft node."""
-    return broker_properties(options, node, nodes) | _quorum_properties(options, node, nodes) | dict(options.properties)
+    return (
+        make_broker_properties(options, node, nodes)
+        | _make_quorum_properties(options, node, nodes)
+        | dict(options.properties)
+    )
 
 
-def broker_properties(options: ClusterOptions, node: NodePlan, nodes: Sequence[NodePlan]) -> dict[str, str]:
+def make_broker_properties(options: ClusterOptions, node: NodePlan, nodes: Sequence[NodePlan]) -> dict[str, str]:
     """The properties of a node that are the same under KRaft and ZooKeeper."""
-    lines = _common_properties(options, len([each for each in nodes if each.broker]))
+    lines = _make_common_properties(options, len([each for each in nodes if each.broker]))
     lines["log.dirs"] = str(node.folder / "data")
-    lines.update(_listener_properties(options, node))
+    lines.update(_make_listener_properties(options, node))
     if any(name.startswith("SASL") for name in options.listeners):
-        lines.update(_sasl_properties(options))
+        lines.update(_make_sasl_properties(options))
     if any(LISTENERS[name].endswith("SSL") for name in options.listeners):
-        lines.update(_tls_properties(node.folder.parent / "tls", options))
+        lines.update(_make_tls_properties(node.folder.parent / "tls", options))
     if options.authorizer:
-        lines.update(authorizer("org.apache.kafka.metadata.authorizer.StandardAuthorizer"))
+        lines.update(make_authorizer_properties("org.apache.kafka.metadata.authorizer.StandardAuthorizer"))
     return lines
 
 
-def properties_text(lines: Mapping[str, str]) -> str:
+def format_properties(lines: Mapping[str, str]) -> str:
     """Properties as the text of a Java properties file (no value here needs escaping)."""
     return "".join(f"{key}={value}\n" for key, value in lines.items())
 
 
-def log4j2_properties(folder: Path, request_log: bool) -> str:
+def format_log4j2_properties(folder: Path, request_log: bool) -> str:
     """log4j2.properties of 4.x brokers; its own shutdown hook would cut the last lines of the request log."""
     appenders = [("server", "server.log", "%d{ISO8601} %p %c %m%n"), ("requests", "requests.log", _REQUEST_LAYOUT)]
     lines = ["status=error", "shutdownHook=disable", "rootLogger.level=info", "rootLogger.appenderRef.s.ref=server"]
@@ -120,7 +124,7 @@ def log4j2_properties(folder: Path, request_log: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def log4j_properties(folder: Path, request_log: bool) -> str:
+def format_log4j_properties(folder: Path, request_log: bool) -> str:
     """log4j.properties of 3.x brokers (reload4j)."""
     lines = ["log4j.rootLogger=INFO, server"]
     for name, file, layout in (
@@ -138,7 +142,7 @@ def log4j_properties(folder: Path, request_log: bool) -> str:
 _REQUEST_LAYOUT: Final = "%d{yyyy-MM-dd'T'HH:mm:ss.SSS} %m%n"
 
 
-def _common_properties(options: ClusterOptions, brokers: int) -> dict[str, str]:
+def _make_common_properties(options: ClusterOptions, brokers: int) -> dict[str, str]:
     copies = str(min(brokers, 3))
     lines = {"group.initial.rebalance.delay.ms": "0", "log.cleaner.dedupe.buffer.size": "2097152"}
     stores = [("offsets.topic", ""), ("transaction.state.log", "transaction.state.log.min.isr")]
@@ -152,9 +156,9 @@ def _common_properties(options: ClusterOptions, brokers: int) -> dict[str, str]:
     return lines
 
 
-def _listener_properties(options: ClusterOptions, node: NodePlan) -> dict[str, str]:
+def _make_listener_properties(options: ClusterOptions, node: NodePlan) -> dict[str, str]:
     host = f"[{options.host}]" if ":" in options.host else options.host
-    mine = [(name, node.ports[name]) for name in _listener_names(options, node)]
+    mine = [(name, node.ports[name]) for name in _list_listener_names(options, node)]
     lines = {"listeners": ",".join(f"{name}://{host}:{port}" for name, port in mine)}
     protocols = {name: LISTENERS.get(name, "PLAINTEXT") for name in ("CONTROLLER", *options.listeners)}
     lines["listener.security.protocol.map"] = ",".join(f"{name}:{protocol}" for name, protocol in protocols.items())
@@ -163,14 +167,14 @@ def _listener_properties(options: ClusterOptions, node: NodePlan) -> dict[str, s
     return lines
 
 
-def _listener_names(options: ClusterOptions, node: NodePlan) -> list[str]:
+def _list_listener_names(options: ClusterOptions, node: NodePlan) -> list[str]:
     names: list[str] = list(options.listeners) if node.broker else []
     if node.controller:
         names.append("CONTROLLER")
     return names
 
 
-def _quorum_properties(options: ClusterOptions, node: NodePlan, nodes: Sequence[NodePlan]) -> dict[str, str]:
+def _make_quorum_properties(options: ClusterOptions, node: NodePlan, nodes: Sequence[NodePlan]) -> dict[str, str]:
     host = f"[{options.host}]" if ":" in options.host else options.host
     controllers = [(each.id, f"{host}:{each.ports['CONTROLLER']}") for each in nodes if each.controller]
     roles = [name for name, has in (("broker", node.broker), ("controller", node.controller)) if has]
@@ -186,7 +190,7 @@ def _quorum_properties(options: ClusterOptions, node: NodePlan, nodes: Sequence[
     return lines
 
 
-def _sasl_properties(options: ClusterOptions) -> dict[str, str]:
+def _make_sasl_properties(options: ClusterOptions) -> dict[str, str]:
     lines = {"sasl.enabled.mechanisms": MECHANISMS, "delegation.token.secret.key": "not-so-secret"}
     users = " ".join(f'user_{name}="{password}"' for name, password in PASSWORDS.items())
     admin = f'username="admin" password="{PASSWORDS["admin"]}"'
@@ -205,7 +209,7 @@ def _sasl_properties(options: ClusterOptions) -> dict[str, str]:
     return lines
 
 
-def _tls_properties(folder: Path, options: ClusterOptions) -> dict[str, str]:
+def _make_tls_properties(folder: Path, options: ClusterOptions) -> dict[str, str]:
     lines = {
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(folder / "broker.pem"),
@@ -217,6 +221,6 @@ def _tls_properties(folder: Path, options: ClusterOptions) -> dict[str, str]:
     return lines
 
 
-def authorizer(name: str) -> dict[str, str]:
+def make_authorizer_properties(name: str) -> dict[str, str]:
     """Properties for ACLs by the authorizer class `name`; clients that did not authenticate may do everything."""
     return {"authorizer.class.name": name, "super.users": "User:ANONYMOUS;User:admin"}

@@ -15,14 +15,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from kwcli.extras import pip_command_for_extra
-from kwcli.playground.client_configs import ListenerConfig, client_configs
+from kwcli.playground.client_configs import ListenerConfig, make_listener_configs
 from kwcli.playground.cluster import Cluster, StartFailed
-from kwcli.playground.jars import Missing, java_problem
-from kwcli.playground.node_control import VARIABLE, Control
+from kwcli.playground.jars import Missing, explain_java_problem
+from kwcli.playground.node_control import VARIABLE, NodeControlServer
 from kwcli.playground.profiles import add_profile, remove_profiles
-from kwcli.playground.properties import PASSWORDS, ClusterOptions, Listener, properties_text
-from kwcli.playground.temp_dirs import Scratch, clean_abandoned, playgrounds_folder
-from kwcli.playground.traffic import MEMBERS, TrafficMaker, make_topics
+from kwcli.playground.properties import PASSWORDS, ClusterOptions, Listener, format_properties
+from kwcli.playground.temp_dirs import ScratchFolder, find_playgrounds_folder, remove_abandoned_folders
+from kwcli.playground.traffic import MEMBERS, TrafficMaker, create_topics
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class PlaygroundOptions:
         """The topics named, or where none is, one for the traffic."""
         return tuple((name, count or 1) for name, count in self.topics) or (((DEMO, 3),) if self.traffic else ())
 
-    def beyond_mock(self) -> str | None:
+    def option_mock_lacks(self) -> str | None:
         """An option that the mock cannot fulfil, and why; None where it can fulfil all."""
         if self.listeners != ("PLAINTEXT",):
             return "the mock has plaintext listeners only"
@@ -108,7 +108,7 @@ class PlaygroundOptions:
         return None
 
 
-class _Stage:
+class _RunningPlayground:
     """The cluster or mock that runs: how to reach it (`inside`: without security), and whether it still runs."""
 
     def __init__(
@@ -117,7 +117,7 @@ class _Stage:
         inside: str,
         cluster: Cluster | None = None,
         named: Sequence[tuple[ListenerConfig, str]] = (),
-        control: Control | None = None,
+        control: NodeControlServer | None = None,
     ) -> None:
         self.bootstrap = bootstrap
         self.inside = inside
@@ -137,9 +137,9 @@ class _Stage:
 def run_playground(env: Environment, wish: PlaygroundOptions) -> int:
     """Run a playground to its end; returns the exit code."""
     env.add_secrets_to_hide(PASSWORDS.values())  # these are public, but a place that shows them would show others too
-    home = playgrounds_folder(env.variables)
-    for folder in clean_abandoned(home, lambda folder: remove_profiles(env, folder)):
-        _report(env, wish, f"removed the remains of a killed playground ({folder.name})")
+    home = find_playgrounds_folder(env.variables)
+    for folder in remove_abandoned_folders(home, lambda folder: remove_profiles(env, folder)):
+        _report_on_stderr(env, wish, f"removed the remains of a killed playground ({folder.name})")
     with _interrupt_on_signals():
         try:
             with ExitStack() as stack:
@@ -151,46 +151,46 @@ def run_playground(env: Environment, wish: PlaygroundOptions) -> int:
 
 def _run_in_folder(env: Environment, wish: PlaygroundOptions, stack: ExitStack, home: Path) -> int:
     began = env.monotonic()
-    problem = "--mock asks for it" if wish.mock else java_problem(wish.release, wish.jars)
+    problem = "--mock asks for it" if wish.mock else explain_java_problem(wish.release, wish.jars)
     stage = _start_mock(env, wish, stack, problem) if problem else _start_cluster(env, wish, stack, home)
-    _report(env, wish, f"started in {env.monotonic() - began:.1f} s")
+    _report_on_stderr(env, wish, f"started in {env.monotonic() - began:.1f} s")
     env.report(f"ready {stage.bootstrap.partition(',')[0]}")
     if wish.traffic:
         # The mock takes JoinGroup 6 for garbage, and SyncGroup 4 ends the process that it runs in.
         members = MEMBERS if stage.cluster else 0
         stack.enter_context(TrafficMaker(stage.inside, [name for name, _ in wish.all_topics], members=members))
     if wish.run is not None:
-        return _run_command(env, wish, wish.run, stage)
-    _show_commands(env, wish, stage)
+        return _run_user_command(env, wish, wish.run, stage)
+    _print_commands_to_try(env, wish, stage)
     while True:
         for dead in stage.poll_nodes(LOOK_S):
             if not wish.keep_going:
                 raise Failure(f"{dead}; with --keep-going the other nodes go on")
-            _report(env, wish, _ended_nodes_line(dead))
+            _report_on_stderr(env, wish, _format_ended_nodes(dead))
 
 
-def _ended_nodes_line(dead: str) -> str:
+def _format_ended_nodes(dead: str) -> str:
     return f"{dead}: it is down, kw playground node start {dead.split()[1]} starts it again"
 
 
-def _start_mock(env: Environment, wish: PlaygroundOptions, stack: ExitStack, problem: str) -> _Stage:
-    refused = wish.beyond_mock()
+def _start_mock(env: Environment, wish: PlaygroundOptions, stack: ExitStack, problem: str) -> _RunningPlayground:
+    refused = wish.option_mock_lacks()
     if refused is not None:
         why = "; leave --mock out to start Apache Kafka" if wish.mock else f", and Apache Kafka cannot start: {problem}"
         raise Failure(refused + why, Exit.USAGE)
     mock = stack.enter_context(LibrdkafkaMock(wish.nodes))
-    _report(env, wish, f"librdkafka's mock cluster, no Apache Kafka: {problem}")
-    _report(env, wish, "the mock knows the common APIs only, and chooses its own ports")
+    _report_on_stderr(env, wish, f"librdkafka's mock cluster, no Apache Kafka: {problem}")
+    _report_on_stderr(env, wish, "the mock knows the common APIs only, and chooses its own ports")
     for name, _ in wish.all_topics:
         mock.make_topic(name)
-        _report(env, wish, f"topic {name} has {PARTITIONS} partitions, as all topics of the mock")
+        _report_on_stderr(env, wish, f"topic {name} has {PARTITIONS} partitions, as all topics of the mock")
     if wish.traffic:
-        _report(env, wish, "groups of the mock cannot have members: the traffic comes from a producer alone")
-    return _Stage(mock.bootstrap(), mock.bootstrap())
+        _report_on_stderr(env, wish, "groups of the mock cannot have members: the traffic comes from a producer alone")
+    return _RunningPlayground(mock.bootstrap(), mock.bootstrap())
 
 
-def _start_cluster(env: Environment, wish: PlaygroundOptions, stack: ExitStack, home: Path) -> _Stage:
-    folder = stack.enter_context(Scratch(home))
+def _start_cluster(env: Environment, wish: PlaygroundOptions, stack: ExitStack, home: Path) -> _RunningPlayground:
+    folder = stack.enter_context(ScratchFolder(home))
     # Brokers talk among themselves on a listener of their own, so that the other listeners have clients only.
     listeners = cast("tuple[Listener, ...]", ("INTERNAL", *wish.listeners))
     options = ClusterOptions(
@@ -201,36 +201,36 @@ def _start_cluster(env: Environment, wish: PlaygroundOptions, stack: ExitStack, 
         class_archive=wish.jars is None,
         jars=wish.jars,
     )
-    _report(env, wish, f"Apache Kafka {wish.release}, {_count_of(wish.nodes, 'node')} …")
+    _report_on_stderr(env, wish, f"Apache Kafka {wish.release}, {_format_count(wish.nodes, 'node')} …")
     try:
         cluster = stack.enter_context(Cluster(options, folder / "cluster"))
     except (StartFailed, Missing, RuntimeError) as problem:
-        raise Failure(_one_line(str(problem))) from None
+        raise Failure(_join_in_one_line(str(problem))) from None
     stack.callback(cluster.kill)
-    if any(port != wish.port + place for place, port in enumerate(_shown_ports(cluster, listeners))):
-        _report(env, wish, f"port {wish.port}, or one that follows, is taken: the next free ones are used")
-    make_topics(cluster.bootstrap("INTERNAL"), wish.all_topics, min(wish.nodes, 3))
+    if any(port != wish.port + place for place, port in enumerate(_list_client_ports(cluster, listeners))):
+        _report_on_stderr(env, wish, f"port {wish.port}, or one that follows, is taken: the next free ones are used")
+    create_topics(cluster.bootstrap("INTERNAL"), wish.all_topics, min(wish.nodes, 3))
     shown: dict[Listener, str] = {name: cluster.bootstrap(name) for name in listeners if name != "INTERNAL"}
     named = []
-    for config in client_configs(shown, cluster.folder / "tls"):
-        (folder / f"{config.name}.conf").write_text(properties_text(config.plain))
-        (folder / f"{config.name}.properties").write_text(properties_text(config.java))
+    for config in make_listener_configs(shown, cluster.folder / "tls"):
+        (folder / f"{config.name}.conf").write_text(format_properties(config.librdkafka_properties))
+        (folder / f"{config.name}.properties").write_text(format_properties(config.java_properties))
         if config.listener != "PLAINTEXT":
             named.append((config, add_profile(env, folder, config)))
     stack.callback(remove_profiles, env, folder)
     bootstrap = next(iter(shown.values()))
     inside = shown.get("PLAINTEXT") or cluster.bootstrap("INTERNAL")
-    control = stack.enter_context(Control(folder, cluster, lambda text: _report(env, wish, text)))
-    return _Stage(bootstrap, inside, cluster, named, control)
+    control = stack.enter_context(NodeControlServer(folder, cluster, lambda text: _report_on_stderr(env, wish, text)))
+    return _RunningPlayground(bootstrap, inside, cluster, named, control)
 
 
-def _shown_ports(cluster: Cluster, listeners: tuple[Listener, ...]) -> Iterator[int]:
+def _list_client_ports(cluster: Cluster, listeners: tuple[Listener, ...]) -> Iterator[int]:
     for name in listeners:
         if name != "INTERNAL":
             yield from (node.ports[name] for node in cluster.nodes if node.broker)
 
 
-def _show_commands(env: Environment, wish: PlaygroundOptions, stage: _Stage) -> None:
+def _print_commands_to_try(env: Environment, wish: PlaygroundOptions, stage: _RunningPlayground) -> None:
     """Print ready-made commands for the playground."""
     server = stage.bootstrap.partition(",")[0]
     to = "" if server.endswith(":9092") else f" -b {server}"
@@ -250,14 +250,18 @@ def _show_commands(env: Environment, wish: PlaygroundOptions, stage: _Stage) -> 
     lines.append(f"sudo kw sniff -i lo --port {ports}")
     lines += [f"kw call Metadata --profile {name}" for _, name in stage.named]
     for line in lines:
-        _report(env, wish, f"  {line}")
+        _report_on_stderr(env, wish, f"  {line}")
     if stage.cluster:
-        _report(env, wish, f"settings for other clients: {stage.cluster.folder.parent}/*.conf and *.properties")
-        _report(env, wish, "kw playground node stop, kill, start, restart or pause: try what happens when a node fails")
-    _report(env, wish, "Ctrl-C ends the playground and leaves nothing behind")
+        _report_on_stderr(
+            env, wish, f"settings for other clients: {stage.cluster.folder.parent}/*.conf and *.properties"
+        )
+        _report_on_stderr(
+            env, wish, "kw playground node stop, kill, start, restart or pause: try what happens when a node fails"
+        )
+    _report_on_stderr(env, wish, "Ctrl-C ends the playground and leaves nothing behind")
 
 
-def _run_command(env: Environment, wish: PlaygroundOptions, command: str, stage: _Stage) -> int:
+def _run_user_command(env: Environment, wish: PlaygroundOptions, command: str, stage: _RunningPlayground) -> int:
     """Run a command line in the shell; returns its exit code, 128 + N where signal N ended it."""
     variables = {**env.variables, "KW_BOOTSTRAP_SERVER": stage.bootstrap}
     if stage.cluster is not None:
@@ -266,7 +270,7 @@ def _run_command(env: Environment, wish: PlaygroundOptions, command: str, stage:
     try:
         while (ended := child.poll()) is None:
             for dead in stage.poll_nodes(RUN_LOOK_S):
-                _report(env, wish, _ended_nodes_line(dead))
+                _report_on_stderr(env, wish, _format_ended_nodes(dead))
         code = ended
     except KeyboardInterrupt:
         # The terminal has interrupted the command too, which decides how to end.
@@ -275,16 +279,16 @@ def _run_command(env: Environment, wish: PlaygroundOptions, command: str, stage:
     return code if code >= 0 else 128 - code
 
 
-def _report(env: Environment, wish: PlaygroundOptions, text: str) -> None:
+def _report_on_stderr(env: Environment, wish: PlaygroundOptions, text: str) -> None:
     if not wish.quiet:
         env.report(text)
 
 
-def _count_of(number: int, what: str) -> str:
+def _format_count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _one_line(text: str) -> str:
+def _join_in_one_line(text: str) -> str:
     return " ".join(text.split())[:600]
 
 

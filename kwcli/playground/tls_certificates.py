@@ -12,23 +12,23 @@ _NAMES: Final = {"broker": "localhost", "client": "client"}
 _PLACES: Final = ("localhost", "127.0.0.1", "::1")
 
 
-def make_certificates(folder: Path) -> None:
+def write_tls_certificates(folder: Path) -> None:
     """Write ca.pem, broker.pem and client.pem (PKCS#8 key, certificate and authority in one file each) into `folder`.
 
     The parts stand beside them as NAME.key and NAME.crt. Both certificates are good for localhost, 127.0.0.1 and ::1.
     """
     folder.mkdir(parents=True, exist_ok=True)
     authority = issue_certificates.issue_authority("kw-ca")
-    _write(folder / "ca.key", authority.key_pem)
-    _write(folder / "ca.pem", authority.certificate_pem)
+    _write_private_file(folder / "ca.key", authority.key_pem)
+    _write_private_file(folder / "ca.pem", authority.certificate_pem)
     for name, subject in _NAMES.items():
         made = issue_certificates.issue_leaf(authority, subject, _PLACES)
-        _write(folder / f"{name}.key", made.key_pem)
-        _write(folder / f"{name}.crt", made.certificate_pem)
-        _write(folder / f"{name}.pem", made.key_pem + made.certificate_pem + authority.certificate_pem)
+        _write_private_file(folder / f"{name}.key", made.key_pem)
+        _write_private_file(folder / f"{name}.crt", made.certificate_pem)
+        _write_private_file(folder / f"{name}.pem", made.key_pem + made.certificate_pem + authority.certificate_pem)
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write_private_file(path: Path, data: bytes) -> None:
     """Write a file that only its owner may read: some have private keys."""
     with open(path, "wb", opener=open_private) as file:
         file.write(data)

@@ -33,22 +33,22 @@ from kwcli.net.deadline import Deadline
 from kwcli.net.session.blocking import BrokerConnection
 from kwcli.run_environment import Failure
 
-__all__ = ["Client", "TrafficMaker", "make_topics"]
+__all__ = ["PlaygroundClient", "TrafficMaker", "create_topics"]
 
 PATIENCE_S: Final = 10.0
 # API → the highest version with topics by name and one group at a time, which mocks and old releases take as well.
 _CAPS: Final = {0: 9, 1: 12, 8: 9, 9: 7, 11: 9, 14: 4, 19: 7}
 
 
-class Client(ClusterClient):
+class PlaygroundClient(ClusterClient):
     """A cluster client whose every request has a deadline of its own."""
 
     def __init__(self, bootstrap: str, client_id: str) -> None:
-        super().__init__(ClientConfig(parse_addresses(bootstrap), client_id=client_id), _new_deadline())
+        super().__init__(ClientConfig(parse_addresses(bootstrap), client_id=client_id), _start_deadline())
 
     def with_new_deadline(self) -> Self:
         """This client with a new deadline, for looking something up."""
-        self.set_deadline(_new_deadline())
+        self.set_deadline(_start_deadline())
         return self
 
     def request(self, to: BrokerConnection | None, key: int, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,7 +60,7 @@ class Client(ClusterClient):
         )
 
 
-def _new_deadline() -> Deadline:
+def _start_deadline() -> Deadline:
     return Deadline(PATIENCE_S, time.monotonic)
 
 
@@ -73,14 +73,14 @@ _SOON: Final = frozenset({5, 7, 14, 15, 38, 41})
 _WAIT_S: Final = 20.0
 
 
-def make_topics(bootstrap: str, topics: Sequence[tuple[str, int]], copies: int) -> None:
+def create_topics(bootstrap: str, topics: Sequence[tuple[str, int]], copies: int) -> None:
     """Create topics with `copies` replicas; topics that exist stay. Raises Failure with what the cluster says."""
     deadline = time.monotonic() + _WAIT_S
     left: list[tuple[str, int]] = list(topics)
-    with Client(bootstrap, "playground") as client:
+    with PlaygroundClient(bootstrap, "playground") as client:
         while left:
             answer = client.request(
-                client.with_new_deadline().connect_to_any(), CREATE_TOPICS, _topics_body(left, copies)
+                client.with_new_deadline().connect_to_any(), CREATE_TOPICS, _make_create_topics_body(left, copies)
             )
             bad = [row for row in answer["topics"] if row["error_code"] not in (0, _EXISTS)]
             for row in bad:
@@ -91,7 +91,7 @@ def make_topics(bootstrap: str, topics: Sequence[tuple[str, int]], copies: int) 
                 time.sleep(0.1)
 
 
-def _topics_body(topics: Sequence[tuple[str, int]], copies: int) -> dict[str, Any]:
+def _make_create_topics_body(topics: Sequence[tuple[str, int]], copies: int) -> dict[str, Any]:
     rows = [{"name": name, "num_partitions": count, "replication_factor": copies} for name, count in topics]
     return {"topics": rows, "timeout_ms": 10_000}
 
@@ -116,9 +116,13 @@ class TrafficMaker:
         self._bootstrap = bootstrap
         self._topics = list(topics)
         self._over = threading.Event()
-        clients = [("shop", self._produce), *((f"billing-{number + 1}", self._consume) for number in range(members))]
+        clients = [
+            ("shop", self._produce_records),
+            *((f"billing-{number + 1}", self._consume_as_group_member) for number in range(members)),
+        ]
         self._threads = [
-            threading.Thread(target=self._keep_going, args=client, name=client[0], daemon=True) for client in clients
+            threading.Thread(target=self._repeat_until_stopped, args=client, name=client[0], daemon=True)
+            for client in clients
         ]
 
     def __enter__(self) -> Self:
@@ -131,16 +135,16 @@ class TrafficMaker:
         for thread in self._threads:
             thread.join(2.0)
 
-    def _keep_going(self, name: str, work: Any) -> None:
+    def _repeat_until_stopped(self, name: str, work: Any) -> None:
         """Run one client until the end; it begins again after every failure, since nodes come and go."""
         while not self._over.is_set():
             try:
-                with Client(self._bootstrap, name) as client:
+                with PlaygroundClient(self._bootstrap, name) as client:
                     work(client)
             except (Failure, KeyError, IndexError, DecodeError, EncodeError):
                 self._over.wait(RETRY_S)
 
-    def _produce(self, client: Client) -> None:
+    def _produce_records(self, client: PlaygroundClient) -> None:
         number = 0
         while not self._over.wait(PAUSE_S):
             topic = random.choice(self._topics)
@@ -157,15 +161,15 @@ class TrafficMaker:
             if answer["responses"][0]["partition_responses"][0]["error_code"]:
                 client.forget_answers()
 
-    def _consume(self, client: Client) -> None:
+    def _consume_as_group_member(self, client: PlaygroundClient) -> None:
         coordinator = client.connect_to_coordinator("group", GROUP)
-        member, generation, leader = self._join(client, coordinator)
-        mine = self._sync(client, coordinator, member, generation, leader)
+        member, generation, leader = self._join_group(client, coordinator)
+        mine = self._sync_group(client, coordinator, member, generation, leader)
         at = self._fetch_committed_offsets(client, coordinator, mine)
         while not self._over.is_set():
             for (topic, partition), offset in list(at.items()):
-                at[topic, partition] = self._fetch(client, topic, partition, offset)
-            self._commit(client, coordinator, (generation, member), at)
+                at[topic, partition] = self._fetch_records(client, topic, partition, offset)
+            self._commit_offsets(client, coordinator, (generation, member), at)
             beat = {"group_id": GROUP, "generation_id": generation, "member_id": member}
             if client.request(coordinator, HEARTBEAT, beat)["error_code"]:
                 return  # the group rebalances: begin again
@@ -173,7 +177,9 @@ class TrafficMaker:
                 self._over.wait(PAUSE_S)
         client.request(coordinator, LEAVE_GROUP, {"group_id": GROUP, "members": [{"member_id": member}]})
 
-    def _join(self, client: Client, coordinator: BrokerConnection) -> tuple[str, int, list[dict[str, Any]]]:
+    def _join_group(
+        self, client: PlaygroundClient, coordinator: BrokerConnection
+    ) -> tuple[str, int, list[dict[str, Any]]]:
         """Join the group: (member id, generation, all members where this one is the leader and assigns)."""
         subscription = {"topics": self._topics, "user_data": None}
         protocol: dict[str, Any] = {
@@ -192,8 +198,13 @@ class TrafficMaker:
                 raise Failure("no member of the group")
             return answer["member_id"], answer["generation_id"], answer["members"]
 
-    def _sync(
-        self, client: Client, coordinator: BrokerConnection, member: str, generation: int, members: list[dict[str, Any]]
+    def _sync_group(
+        self,
+        client: PlaygroundClient,
+        coordinator: BrokerConnection,
+        member: str,
+        generation: int,
+        members: list[dict[str, Any]],
     ) -> list[tuple[str, int]]:
         """The partitions assigned to this member; the leader, which knows the members, assigns them."""
         every = [
@@ -216,7 +227,7 @@ class TrafficMaker:
         return _parse_assignment(answer["assignment"])
 
     def _fetch_committed_offsets(
-        self, client: Client, coordinator: BrokerConnection, mine: list[tuple[str, int]]
+        self, client: PlaygroundClient, coordinator: BrokerConnection, mine: list[tuple[str, int]]
     ) -> dict[tuple[str, int], int]:
         names = {name for name, _ in mine}
         topics = [{"name": name, "partition_indexes": [p for of, p in mine if of == name]} for name in names]
@@ -229,7 +240,7 @@ class TrafficMaker:
             for row in topic["partitions"]
         }
 
-    def _fetch(self, client: Client, topic: str, partition: int, offset: int) -> int:
+    def _fetch_records(self, client: PlaygroundClient, topic: str, partition: int, offset: int) -> int:
         """Fetch from an offset; returns the offset after the records that were there."""
         wanted = {"partition": partition, "fetch_offset": offset, "partition_max_bytes": 1 << 16}
         body: dict[str, Any] = {"replica_id": -1, "max_wait_ms": WAIT_MS, "min_bytes": 1, "max_bytes": 1 << 20}
@@ -242,8 +253,12 @@ class TrafficMaker:
         batches = decode_records(row["records"] or b"")
         return max((batch.last_offset + 1 for batch in batches if batch.last_offset is not None), default=offset)
 
-    def _commit(
-        self, client: Client, coordinator: BrokerConnection, who: tuple[int, str], at: dict[tuple[str, int], int]
+    def _commit_offsets(
+        self,
+        client: PlaygroundClient,
+        coordinator: BrokerConnection,
+        who: tuple[int, str],
+        at: dict[tuple[str, int], int],
     ) -> None:
         rows: dict[str, list[dict[str, Any]]] = {}
         for (topic, partition), offset in at.items():

@@ -29,22 +29,22 @@ class About(NamedTuple):
     own: bool = False
 
 
-def api_abouts(key: int) -> Mapping[str, str]:
+def read_api_abouts(key: int) -> Mapping[str, str]:
     """What each field of an API means, by its side and path: `request.topics[].name`."""
-    return _read("apis", NAMES[key])
+    return _read_abouts_file("apis", NAMES[key])
 
 
-def header_abouts() -> Mapping[str, str]:
+def read_header_abouts() -> Mapping[str, str]:
     """What each field of the headers means: `RequestHeader.client_id`."""
-    return _read("apis", "headers")
+    return _read_abouts_file("apis", "headers")
 
 
-def structure_abouts(module: str) -> Mapping[str, str]:
+def read_structure_abouts(module: str) -> Mapping[str, str]:
     """What each field of the structures in one module means, where Kafka defines it: `OffsetCommitKey.group`."""
-    return _read("embedded", module)
+    return _read_abouts_file("embedded", module)
 
 
-def _read(room: str, module: str) -> dict[str, str]:
+def _read_abouts_file(room: str, module: str) -> dict[str, str]:
     path, text = os.path.join(_FOLDER, room, "abouts", f"{module}.txt"), ""
     with suppress(FileNotFoundError), open(path, encoding="utf-8") as file:
         text = file.read()
@@ -61,10 +61,10 @@ def parse_abouts(text: str) -> dict[str, About]:
     return found
 
 
-def add_abouts(rows: Iterable[dict[str, Any]], abouts: Mapping[str, str], above: str) -> None:
+def add_abouts_to_rows(rows: Iterable[dict[str, Any]], abouts: Mapping[str, str], above: str) -> None:
     """Add `about` to each row of an API's fields, and to the rows below it; `above` begins the paths of these rows."""
     for row in rows:
         path = above + row["name"]
         tags = row["type"] == "tags"  # the place of tagged fields on the wire: no field itself
         row["about"] = _TAGS if tags else abouts.get(path)
-        add_abouts(row["fields"], abouts, above if tags else path + "[]" * row["type"].startswith("[]") + ".")
+        add_abouts_to_rows(row["fields"], abouts, above if tags else path + "[]" * row["type"].startswith("[]") + ".")

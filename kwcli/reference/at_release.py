@@ -13,14 +13,14 @@ from decoders.schema.model import Api, Field, Message, Side, Versions
 Path = tuple[str, ...]
 
 
-def name_at(key: int, release: str) -> str:
+def find_api_name_in_release(key: int, release: str) -> str:
     """The name of an API in a release."""
     later = (RENAMED_APIS.get(one, {}).get(key) for one in _releases_after(release))
     return next((name for name in later if name), api(key).name)
 
 
 @cache
-def as_of(key: int, release: str, *, names: bool = True) -> Api | None:
+def find_api_in_release(key: int, release: str, *, names: bool = True) -> Api | None:
     """The API as the release had it, None where it had none; `names` False keeps today's names.
 
     `early` holds only what this release laid out otherwise.
@@ -30,25 +30,25 @@ def as_of(key: int, release: str, *, names: bool = True) -> Api | None:
     if versions is None:
         return None
     return found._replace(
-        name=name_at(key, release) if names else found.name,
+        name=find_api_name_in_release(key, release) if names else found.name,
         versions=versions,
-        request=_message_at(found, "request", versions, release, names=names),
-        response=_message_at(found, "response", versions, release, names=names),
+        request=_cut_message_to_release(found, "request", versions, release, names=names),
+        response=_cut_message_to_release(found, "response", versions, release, names=names),
         early={place: message for place, message in found.early.items() if place[2] == release},
     )
 
 
-def message_at(found: Api, side: Side, version: int, release: str | None = None) -> Message:
+def find_message_in_release(found: Api, side: Side, version: int, release: str | None = None) -> Message:
     """The message that describes this version: an early layout where the release had one."""
     stable = found.message(side)
     return found.early.get((side, version, release or ""), stable)
 
 
-def older_names(key: int, side: Side, release: str) -> dict[Path, str]:
+def find_older_field_names(key: int, side: Side, release: str) -> dict[Path, str]:
     """Paths in today's names → the field's name in that release, where it differs."""
     found = api(key)
     fields = found.message(side).fields
-    today = list(dict.fromkeys(_field_paths(fields, ())))
+    today = list(dict.fromkeys(_walk_field_paths(fields, ())))
     now: dict[Path, str] = {path: path[-1] for path in today}
     for one in reversed(_releases_after(release)):
         older = {
@@ -60,21 +60,21 @@ def older_names(key: int, side: Side, release: str) -> dict[Path, str]:
     return {path: name for path, name in now.items() if name != path[-1]}
 
 
-def abouts_at(key: int, release: str | None) -> dict[str, str]:
+def read_abouts_in_release(key: int, release: str | None) -> dict[str, str]:
     """What each field of the API means, by side and path (`request.topics[].name`) in the names of the release."""
-    from kwcli.reference.abouts import api_abouts
+    from kwcli.reference.abouts import read_api_abouts
 
-    abouts = dict(api_abouts(key))
+    abouts = dict(read_api_abouts(key))
     if release is None:
         return abouts
     sides: tuple[Side, Side] = ("request", "response")
-    names = {(side, *path): name for side in sides for path, name in older_names(key, side, release).items()}
+    names = {(side, *path): name for side in sides for path, name in find_older_field_names(key, side, release).items()}
     return abouts | {
-        _format_path(path, names): words for path, words in abouts.items()
+        _respell_path(path, names): words for path, words in abouts.items()
     }  # early layouts keep their names
 
 
-def _format_path(path: str, names: dict[Path, str]) -> str:
+def _respell_path(path: str, names: dict[Path, str]) -> str:
     steps = path.split(".")
     bare = tuple(step.removesuffix("[]") for step in steps)
     spelt = (names.get(bare[: at + 1], bare[at]) + "[]" * step.endswith("[]") for at, step in enumerate(steps))
@@ -85,21 +85,21 @@ def _releases_after(release: str) -> Sequence[str]:
     return RELEASES[RELEASES.index(release) + 1 :]
 
 
-def _field_paths(fields: Sequence[Field], above: Path) -> Iterator[Path]:
+def _walk_field_paths(fields: Sequence[Field], above: Path) -> Iterator[Path]:
     for field in fields:
         here = (*above, field.name)
         yield here
-        yield from _field_paths(field.fields, here)
+        yield from _walk_field_paths(field.fields, here)
 
 
-def _message_at(found: Api, side: Side, versions: Versions, release: str, *, names: bool) -> Message:
+def _cut_message_to_release(found: Api, side: Side, versions: Versions, release: str, *, names: bool) -> Message:
     message = found.message(side)
-    older = older_names(found.key, side, release) if names else {}
-    fields = tuple(_fields_at(message.fields, versions, release, older, ()))
+    older = find_older_field_names(found.key, side, release) if names else {}
+    fields = tuple(_cut_fields_to_release(message.fields, versions, release, older, ()))
     return Message(message.name, versions, message.flexible, fields)
 
 
-def _fields_at(
+def _cut_fields_to_release(
     fields: Sequence[Field], versions: Versions, release: str, names: dict[Path, str], above: Path
 ) -> Iterator[Field]:
     for field in fields:
@@ -107,5 +107,5 @@ def _fields_at(
         if newer or not field.versions & versions:
             continue
         here = (*above, field.name)
-        children = tuple(_fields_at(field.fields, versions & field.versions, release, names, here))
+        children = tuple(_cut_fields_to_release(field.fields, versions & field.versions, release, names, here))
         yield field._replace(name=names.get(here, field.name), fields=children)

@@ -10,18 +10,18 @@ from decoders.protocol_facts.enums import ENUMS
 from decoders.protocol_facts.releases import RELEASES, UNSTABLE, history
 from decoders.protocol_facts.routing import route
 from decoders.schema.model import FOREVER, Api, Field, Message, Versions, default_value
-from kwcli.reference.field_paths import paths
-from kwcli.reference.wire_layout import SIDES, shown_default
+from kwcli.reference.field_paths import walk_field_paths
+from kwcli.reference.wire_layout import SIDES, make_json_default
 
 Entry = dict[str, Any]
 
 
-def entries() -> list[Entry]:
+def make_api_entries() -> list[Entry]:
     """The entries of all APIs, by key."""
-    return [entry(api(key)) for key in KEYS]
+    return [make_api_entry(api(key)) for key in KEYS]
 
 
-def entry(found: Api) -> Entry:
+def make_api_entry(found: Api) -> Entry:
     """The facts of an API, without its fields.
 
     `versions` are those of all releases; `flexible_from` is null where no version is flexible; `unstable` is the
@@ -31,25 +31,25 @@ def entry(found: Api) -> Entry:
         "key": found.key,
         "name": found.name,
         "was": list(found.was),
-        "versions": pair(found.versions),
+        "versions": list_lowest_and_highest(found.versions),
         "flexible_from": found.flexible.low if found.flexible else None,
         "sent_by": list(route(found.key).sent_by),
         "listeners": list(found.listeners),
         "to": route(found.key).to,
         "mutates": route(found.key).mutates,
         "since": next(iter(history(found.key)), None),
-        "until": last_release(found),
-        "releases": {release: pair(versions) for release, versions in history(found.key).items()},
+        "until": find_last_release(found),
+        "releases": {release: list_lowest_and_highest(versions) for release, versions in history(found.key).items()},
         "unstable": {release: hidden[found.key] for release, hidden in UNSTABLE.items() if found.key in hidden},
     }
 
 
-def pair(versions: Versions) -> list[int]:
+def list_lowest_and_highest(versions: Versions) -> list[int]:
     """A range of versions as [lowest, highest]."""
     return [versions.low, versions.high]
 
 
-def last_release(found: Api) -> str | None:
+def find_last_release(found: Api) -> str | None:
     """The last release that has the API; None where that is the newest release, or where no release has it."""
     last = next(reversed(history(found.key)), None)
     return None if last == RELEASES[-1] else last
@@ -61,16 +61,18 @@ def last_release(found: Api) -> str | None:
 Row = dict[str, Any]
 
 
-def find(word: str) -> list[Row]:
+def find_apis_and_fields(word: str) -> list[Row]:
     """Matches in the order of keys: APIs (`side` and `path` null) before their fields.
 
     Case does not count, nor do `_` and `-`: `leaderEpoch` finds `leader_epoch`. `was` is the older name that matched.
     """
     folded = _fold_name(word)
-    return [row for key in KEYS for row in (*_find_by_name(api(key), folded), *_find_by_field(api(key), folded))]
+    return [
+        row for key in KEYS for row in (*_find_api_by_name(api(key), folded), *_find_fields_by_name(api(key), folded))
+    ]
 
 
-def _find_by_name(found: Api, word: str) -> Iterator[Row]:
+def _find_api_by_name(found: Api, word: str) -> Iterator[Row]:
     was = next((name for name in found.was if word in _fold_name(name)), None)
     if word in _fold_name(found.name) or was:
         yield {
@@ -78,16 +80,16 @@ def _find_by_name(found: Api, word: str) -> Iterator[Row]:
             "api": found.name,
             "side": None,
             "path": None,
-            "versions": pair(found.versions),
+            "versions": list_lowest_and_highest(found.versions),
             "type": None,
             "was": None if word in _fold_name(found.name) else was,
         }
 
 
-def _find_by_field(found: Api, word: str) -> Iterator[Row]:
+def _find_fields_by_name(found: Api, word: str) -> Iterator[Row]:
     for side in SIDES:
         message: Message = getattr(found, side)
-        for path, field, versions in paths(message.fields, found.versions):
+        for path, field, versions in walk_field_paths(message.fields, found.versions):
             was = next((name for name in field.was if word in _fold_name(name)), None)
             if word in _fold_name(field.name) or was:
                 yield {
@@ -95,7 +97,7 @@ def _find_by_field(found: Api, word: str) -> Iterator[Row]:
                     "api": found.name,
                     "side": side,
                     "path": path,
-                    "versions": pair(versions),
+                    "versions": list_lowest_and_highest(versions),
                     "type": "[]" * field.array + field.kind,
                     "was": None if word in _fold_name(field.name) else was,
                 }
@@ -108,17 +110,17 @@ def _fold_name(name: str) -> str:
 # Fields
 
 
-def tree(found: Api) -> Entry:
+def make_api_tree(found: Api) -> Entry:
     """The API's entry, and the fields of both sides."""
     early = sorted({(version, side, release) for side, version, release in found.early})
-    return entry(found) | {
+    return make_api_entry(found) | {
         "early": [{"side": side, "version": version, "release": release} for version, side, release in early],
-        "request": fields(found, found.request),
-        "response": fields(found, found.response),
+        "request": make_field_rows(found, found.request),
+        "response": make_field_rows(found, found.response),
     }
 
 
-def fields(found: Api, message: Message) -> list[Row]:
+def make_field_rows(found: Api, message: Message) -> list[Row]:
     """The fields of one side in the order of the declaration: wire order, with tagged fields in between."""
     return _field_rows(found, message.fields, found.versions)
 
@@ -132,7 +134,7 @@ def _field_rows(found: Api, among: Sequence[Field], whole: Versions, above: str 
 
 
 def _field_row(found: Api, field: Field, versions: Versions, path: str) -> Row:
-    since, last_release = _lifetime(found.key, versions, field.since)
+    since, last_release = _find_first_and_last_release(found.key, versions, field.since)
     return {
         "name": field.name,
         "type": "[]" * field.array + field.kind,
@@ -140,7 +142,7 @@ def _field_row(found: Api, field: Field, versions: Versions, path: str) -> Row:
         "nullable": _format_versions(field.nullable & versions, found),
         "tag": field.tag,
         "tagged": _format_versions(field.tagged & versions, found),
-        "default": shown_default(default_value(field, nullable=bool(field.nullable & versions))),
+        "default": make_json_default(default_value(field, nullable=bool(field.nullable & versions))),
         "ignorable": field.ignorable,
         "map_key": field.key,
         "secret": field.secret,
@@ -148,12 +150,12 @@ def _field_row(found: Api, field: Field, versions: Versions, path: str) -> Row:
         "since": since,
         "until": last_release,
         "was": list(field.was),
-        "values": values(field),
+        "values": list_enum_words(field),
         "fields": _field_rows(found, field.fields, versions, path + "[]" * field.array + "."),
     }
 
 
-def values(field: Field) -> dict[str, str] | None:
+def list_enum_words(field: Field) -> dict[str, str] | None:
     """What the numbers of a field stand for, by number as text; None where no number has a word."""
     known = ENUMS.get(field.means)
     return None if known is None else {str(number): word for number, word in known.items()}
@@ -166,7 +168,7 @@ def _format_versions(versions: Versions, found: Api) -> str | None:
     return str(Versions(versions.low, FOREVER if versions.high == found.versions.high else versions.high))
 
 
-def _lifetime(key: int, versions: Versions, since: str) -> tuple[str | None, str | None]:
+def _find_first_and_last_release(key: int, versions: Versions, since: str) -> tuple[str | None, str | None]:
     """The first release that has the field, and the last; the last is None where it is the newest release."""
     first = RELEASES.index(since) if since else 0
     having = [release for release, its in history(key).items() if its & versions and RELEASES.index(release) >= first]

@@ -14,17 +14,17 @@ from decoders.protocol_facts.errors.remedies import REMEDIES
 from decoders.protocol_facts.errors.returned import GENERIC, listed_errors, observed_errors
 from kwcli.output.short_texts import Palette
 from kwcli.output.table import Column, draw_table, paint_text, put_rows_in_columns
-from kwcli.reference.field_paths import paths
+from kwcli.reference.field_paths import walk_field_paths
 
 Row = dict[str, Any]
 
 
-def all_codes() -> list[int]:
+def list_error_codes() -> list[int]:
     """Every code, ascending."""
     return list(ERRORS)
 
 
-def error(code: int) -> Row:
+def make_error_row(code: int) -> Row:
     """All that is known of an error code. Raises KeyError for an unknown code.
 
     `apis` names the APIs that return it; `apis_from` groups them: `definition` (the response's definition lists the
@@ -32,9 +32,9 @@ def error(code: int) -> Row:
     `also` has its names in older releases and in clients. `client` is there for an error that a client library makes.
     """
     if code in LIBRDKAFKA_ERRORS:
-        return _client_error_row(code)
+        return _make_librdkafka_error_row(code)
     name, retriable, meaning = ERRORS[code]
-    found = _apis_returning(name)
+    found = _find_apis_returning_error(name)
     apis = {key for keys in found.values() for key in keys}
     return {
         "code": code,
@@ -48,7 +48,7 @@ def error(code: int) -> Row:
     }
 
 
-def _client_error_row(code: int) -> Row:
+def _make_librdkafka_error_row(code: int) -> Row:
     name, meaning = LIBRDKAFKA_ERRORS[code]
     return {
         "code": code,
@@ -57,23 +57,25 @@ def _client_error_row(code: int) -> Row:
         "meaning": meaning,
         "remedy": None,
         "apis": [],
-        "apis_from": _apis_returning(name),
+        "apis_from": _find_apis_returning_error(name),
         "also": [f"ERR_{name}", f"RD_KAFKA_RESP_ERR_{name}"],
         "client": "librdkafka",
     }
 
 
-def _apis_returning(name: str) -> dict[str, list[int]]:
+def _find_apis_returning_error(name: str) -> dict[str, list[int]]:
     """The keys of the APIs that return an error, grouped by how that is known; none twice."""
     defined = [key for key in KEYS if name in listed_errors(key)]
     besides = [key for key in KEYS if name in observed_errors(key) and key not in defined]
     rest = (
-        [key for key in _apis_with_error_code() if key not in defined and key not in besides] if name in GENERIC else []
+        [key for key in _list_apis_with_error_code_field() if key not in defined and key not in besides]
+        if name in GENERIC
+        else []
     )
     return {"definition": defined, "behaviour": besides, "any": rest}
 
 
-def returned_by(key: int) -> dict[str, list[str]]:
+def list_errors_returned_by_api(key: int) -> dict[str, list[str]]:
     """The errors that an API's responses carry besides GENERIC ones, grouped by how that is known, sorted by code."""
     names = {"definition": listed_errors(key), "behaviour": observed_errors(key)}
     numbers = {name: code for code, (name, _, _) in ERRORS.items()}
@@ -81,13 +83,13 @@ def returned_by(key: int) -> dict[str, list[str]]:
 
 
 @cache
-def _apis_with_error_code() -> tuple[int, ...]:
+def _list_apis_with_error_code_field() -> tuple[int, ...]:
     """The keys of all APIs whose response has a field for an error code."""
-    fields = ((key, paths(api(key).response.fields, api(key).versions)) for key in KEYS)
+    fields = ((key, walk_field_paths(api(key).response.fields, api(key).versions)) for key in KEYS)
     return tuple(key for key, among in fields if any(field.name.endswith("error_code") for _, field, _ in among))
 
 
-def look_up(words: Sequence[str]) -> tuple[list[int], list[str]]:
+def find_codes_of_words(words: Sequence[str]) -> tuple[list[int], list[str]]:
     """The codes that the words stand for, and the words that stand for none.
 
     A word is a number, a name as `find_error` or librdkafka knows it, the beginning of a name, or a line of a log that
@@ -96,17 +98,21 @@ def look_up(words: Sequence[str]) -> tuple[list[int], list[str]]:
     found: dict[int, None] = {}
     unknown = []
     for word in words:
-        codes = _find_codes(word) or _codes_in_line(word)
+        codes = _find_codes_of_word(word) or _find_codes_in_log_line(word)
         found |= dict.fromkeys(codes)
         if not codes:
             unknown.append(word)
     whole = " ".join(words)
-    if unknown and len(words) > 1 and (codes := _find_codes(whole) or ([] if found else _codes_in_line(whole))):
+    if (
+        unknown
+        and len(words) > 1
+        and (codes := _find_codes_of_word(whole) or ([] if found else _find_codes_in_log_line(whole)))
+    ):
         return codes, []
     return list(found), unknown
 
 
-def _find_codes(word: str) -> list[int]:
+def _find_codes_of_word(word: str) -> list[int]:
     exact = find_error(word)
     if exact is not None:
         return [exact]
@@ -125,7 +131,7 @@ def _parse_librdkafka_code(word: str) -> int | None:
     return next((code for code, known in LIBRDKAFKA_ERRORS.items() if known.name == name), None)
 
 
-def _codes_in_line(line: str) -> list[int]:
+def _find_codes_in_log_line(line: str) -> list[int]:
     """The codes that a line of a log names: `NOT_COORDINATOR`, `…Exception`, `error code 6`, `errorCode=-1`."""
     names = (_parse_librdkafka_code(word) or find_error(word) for word in _NAMES_IN_A_LINE.findall(line))
     numbers = (int(code) for code in _CODES_IN_A_LINE.findall(line))
@@ -140,13 +146,15 @@ _NAMES_IN_A_LINE: Final = re.compile(
 _CODES_IN_A_LINE: Final = re.compile(r"(?i)\b(?:error|err|code|kafka_?error)(?:[ _]?code)?\s*[=:(#\[ ]\s*(-?\d{1,3})\b")
 
 
-def find(word: str) -> list[int]:
+def search_errors(word: str) -> list[int]:
     """The codes whose name, meaning or remedy holds the word."""
     folded, plain = _fold_name(word), word.lower()
-    return [code for code, known in ERRORS.items() if folded in _fold_name(known.name) or plain in _code_text(code)]
+    return [
+        code for code, known in ERRORS.items() if folded in _fold_name(known.name) or plain in _format_error_code(code)
+    ]
 
 
-def _code_text(code: int) -> str:
+def _format_error_code(code: int) -> str:
     return f"{ERRORS[code].meaning} {REMEDIES.get(code, '')}".lower()
 
 
@@ -157,7 +165,7 @@ def _fold_name(name: str) -> str:
 # Lines for people
 
 
-def list_lines(rows: Sequence[Row], width: int | None, palette: Palette) -> Iterator[str]:
+def error_list_lines(rows: Sequence[Row], width: int | None, palette: Palette) -> Iterator[str]:
     """One line a code, more where the meaning is long."""
     columns = (
         Column("code", right=True),
@@ -170,13 +178,13 @@ def list_lines(rows: Sequence[Row], width: int | None, palette: Palette) -> Iter
         yield from draw_table(put_rows_in_columns(columns, shown), width, palette)
 
 
-def error_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
+def error_description_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
     """The lines for one code: all that is known of it."""
     retriable = "yes: clients send again by themselves" if row["retriable"] else "no: clients report it"
     facts = [["meaning", row["meaning"]], ["remedy", row["remedy"] or ""]]
     if row["code"] and "client" not in row:
         facts.append(["retriable", retriable])
-    facts.append(["returned by", _apis_text(row)])
+    facts.append(["returned by", _format_apis_returning_error(row)])
     facts.append(["also called", ", ".join(row["also"])])
     yield f"{paint_text(row['name'], 'bad', palette)} · error code {row['code']}"
     columns = (Column("", paint="dim"), Column("", wrap=True))
@@ -196,7 +204,7 @@ def error_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
         )
 
 
-def _apis_text(row: Row) -> str:
+def _format_apis_returning_error(row: Row) -> str:
     if "client" in row:
         return f"no broker: {row['client']} makes it itself"
     if row["apis_from"]["any"]:

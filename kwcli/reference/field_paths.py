@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from decoders.schema.model import Field, Versions
 
 
-def paths(among: Sequence[Field], whole: Versions, above: str = "") -> Iterator[tuple[str, Field, Versions]]:
+def walk_field_paths(among: Sequence[Field], whole: Versions, above: str = "") -> Iterator[tuple[str, Field, Versions]]:
     """Every field with its path (`topics[].partitions[].partition`) and its versions, parents before children."""
     for field in among:
         versions = field.versions & whole
         if versions:
             here = f"{above}{field.name}"
             yield here, field, versions
-            yield from paths(field.fields, versions, here + "[]" * field.array + ".")
+            yield from walk_field_paths(field.fields, versions, here + "[]" * field.array + ".")

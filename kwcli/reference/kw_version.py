@@ -24,14 +24,14 @@ def is_compiled() -> bool:
     return not (primitives.__file__ or "").endswith(".py")
 
 
-def versions() -> dict[str, Any]:
+def find_kw_versions() -> dict[str, Any]:
     """kw, compiled, python, implementation, platform, kafka {oldest, newest, apis}, libraries and extras {name: …}.
 
     A version is null where it is not installed.
     """
     from kwcli import VERSION
 
-    needed, extras = name_requirements()
+    needed, extras = split_requirements_by_extra()
     return {
         "kw": VERSION,
         "compiled": is_compiled(),
@@ -39,12 +39,12 @@ def versions() -> dict[str, Any]:
         "implementation": platform.python_implementation(),
         "platform": f"{platform.system()} {platform.machine()}",
         "kafka": {"oldest": RELEASES[0], "newest": RELEASES[-1], "apis": len(NAMES)},
-        "libraries": {name: installed_version(name) for name in needed},
-        "extras": {name: installed_version(name) for name in extras},
+        "libraries": {name: find_installed_version(name) for name in needed},
+        "extras": {name: find_installed_version(name) for name in extras},
     }
 
 
-def name_requirements() -> tuple[list[str], list[str]]:
+def split_requirements_by_extra() -> tuple[list[str], list[str]]:
     """The names of the packages that kw needs, and of those that its extras need besides, but for the test extra."""
     try:
         stated = metadata.requires(DISTRIBUTION) or []
@@ -63,7 +63,7 @@ def name_requirements() -> tuple[list[str], list[str]]:
     return sorted(needed), sorted(extras - needed)
 
 
-def installed_version(name: str) -> str | None:
+def find_installed_version(name: str) -> str | None:
     """The version of a library; None where it is not installed."""
     try:
         return metadata.version(name)

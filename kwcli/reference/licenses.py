@@ -10,10 +10,10 @@ import orjson
 
 from decoders.named_tuple import NamedTuple
 from kwcli.extras import DISTRIBUTION
-from kwcli.reference.kw_version import installed_version, name_requirements
+from kwcli.reference.kw_version import find_installed_version, split_requirements_by_extra
 from kwcli.run_environment import Environment
 
-__all__ = ["LICENSES", "LibraryLicense", "list_licenses", "write_licenses"]
+__all__ = ["LICENSES", "LibraryLicense", "list_library_licenses", "write_licenses"]
 
 # Library → its licence as an SPDX expression, read in its sources: what many packages say of themselves is free text.
 LICENSES: Final[dict[str, str]] = {
@@ -68,25 +68,29 @@ class LibraryLicense(NamedTuple):
     direct: bool
 
 
-def list_licenses() -> list[LibraryLicense]:
+def list_library_licenses() -> list[LibraryLicense]:
     """The libraries of kw and its extras by name, then what those need in turn, as far as it is installed."""
-    needed, extras = name_requirements()
+    needed, extras = split_requirements_by_extra()
     direct = {name: name in needed for name in sorted([*needed, *extras])}
-    rows = [LibraryLicense(name, installed_version(name), LICENSES[name], own, True) for name, own in direct.items()]
-    seen = {_spell(name) for name in direct} | {DISTRIBUTION}
+    rows = [
+        LibraryLicense(name, find_installed_version(name), LICENSES[name], own, True) for name, own in direct.items()
+    ]
+    seen = {_normalize_package_name(name) for name in direct} | {DISTRIBUTION}
     for own in (True, False):  # what kw needs itself comes first: its libraries' libraries are needed as well
         queue = [name for name, by_kw in direct.items() if by_kw is own]
         while queue:
-            for name in _requirements_of(queue.pop()):
-                version = installed_version(name)
-                if version is not None and _spell(name) not in seen:
-                    seen.add(_spell(name))
+            for name in _list_requirements(queue.pop()):
+                version = find_installed_version(name)
+                if version is not None and _normalize_package_name(name) not in seen:
+                    seen.add(_normalize_package_name(name))
                     queue.append(name)
-                    rows.append(LibraryLicense(_spell(name), version, _stated_license(name), own, False))
+                    rows.append(
+                        LibraryLicense(_normalize_package_name(name), version, _find_stated_license(name), own, False)
+                    )
     return [*rows[: len(direct)], *sorted(rows[len(direct) :])]
 
 
-def _requirements_of(name: str) -> list[str]:
+def _list_requirements(name: str) -> list[str]:
     """The libraries that a library needs without its own extras; none where it is not installed."""
     try:
         stated = metadata.requires(name) or []
@@ -95,7 +99,7 @@ def _requirements_of(name: str) -> list[str]:
     return [match[0] for line in stated if "extra ==" not in line and (match := _NAME.match(line))]
 
 
-def _stated_license(name: str) -> str:
+def _find_stated_license(name: str) -> str:
     """What a library says of its licence: an SPDX expression, else the classifiers, else the first line of its text."""
     found = metadata.metadata(name)
     kinds = [text.rpartition(":: ")[2] for text in found.get_all("Classifier") or () if text.startswith("License ::")]
@@ -104,7 +108,7 @@ def _stated_license(name: str) -> str:
     return str(expressions[0]) if expressions else ", ".join(kinds) or text or "not stated"
 
 
-def _spell(name: str) -> str:
+def _normalize_package_name(name: str) -> str:
     """A library's name as the index compares it (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
 

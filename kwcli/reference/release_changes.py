@@ -13,9 +13,14 @@ from decoders.apis import KEYS
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.releases import UNSTABLE
 from decoders.schema.model import Api, Field, Message, Side, Versions
-from kwcli.reference.at_release import as_of, message_at, name_at, older_names
-from kwcli.reference.catalog import pair
-from kwcli.reference.field_paths import paths
+from kwcli.reference.at_release import (
+    find_api_in_release,
+    find_api_name_in_release,
+    find_message_in_release,
+    find_older_field_names,
+)
+from kwcli.reference.catalog import list_lowest_and_highest
+from kwcli.reference.field_paths import walk_field_paths
 from kwcli.reference.wire_layout import SIDES
 
 Row = dict[str, Any]
@@ -33,60 +38,72 @@ class FieldFacts(NamedTuple):
 Facts = dict[str, FieldFacts]
 
 
-def changes(older: str, newer: str, keys: Sequence[int] = KEYS) -> Row:
+def compare_releases(older: str, newer: str, keys: Sequence[int] = KEYS) -> Row:
     """The differences of these APIs between two releases."""
     found: dict[str, list[Row]] = {"appeared": [], "gone": [], "changed": []}
     for key in keys:
         # Fields are matched by today's names; renamed fields are found separately.
-        before, after = as_of(key, older, names=False), as_of(key, newer, names=False)
+        before, after = find_api_in_release(key, older, names=False), find_api_in_release(key, newer, names=False)
         if before is None and after is not None:
-            found["appeared"].append(_appearance_row(after, newer))
+            found["appeared"].append(_make_new_api_row(after, newer))
         elif before is not None and after is None:
-            found["gone"].append({"key": key, "name": name_at(key, older), "versions": pair(before.versions)})
+            found["gone"].append(
+                {
+                    "key": key,
+                    "name": find_api_name_in_release(key, older),
+                    "versions": list_lowest_and_highest(before.versions),
+                }
+            )
         elif before is not None and after is not None:
-            row = _change_row(before, after, older, newer)
+            row = _make_changed_api_row(before, after, older, newer)
             if row is not None:
                 found["changed"].append(row)
     return {"from": older, "to": newer, **found}
 
 
-def version_changes(found: Api, older: int, newer: int) -> Row:
+def compare_api_versions(found: Api, older: int, newer: int) -> Row:
     """The differences between two versions of one API, in their stable layouts."""
     rows = [
-        _make_row(side, change, path, [newer], was, now)
+        _make_field_change_row(side, change, path, [newer], was, now)
         for side in SIDES
-        for change, path, was, now in _compare_facts(
-            _message_facts(message_at(found, side, older), older), _message_facts(message_at(found, side, newer), newer)
+        for change, path, was, now in _compare_field_facts(
+            _collect_field_facts(find_message_in_release(found, side, older), older),
+            _collect_field_facts(find_message_in_release(found, side, newer), newer),
         )
     ]
     flexible = [version in found.flexible for version in (older, newer)]
     return {"key": found.key, "name": found.name, "from": older, "to": newer, "flexible": flexible, "fields": rows}
 
 
-def _make_row(
+def _make_field_change_row(
     side: Side, change: str, path: str, versions: list[int], was: FieldFacts | None, now: FieldFacts | None
 ) -> Row:
     row: Row = {"side": side, "change": change, "path": path, "versions": versions}
-    return row | {"from": _fact_row(was), "to": _fact_row(now), "was": None}
+    return row | {"from": _make_fact_row(was), "to": _make_fact_row(now), "was": None}
 
 
-def _appearance_row(after: Api, newer: str) -> Row:
-    row: Row = {"key": after.key, "name": name_at(after.key, newer), "versions": pair(after.versions)}
+def _make_new_api_row(after: Api, newer: str) -> Row:
+    row: Row = {
+        "key": after.key,
+        "name": find_api_name_in_release(after.key, newer),
+        "versions": list_lowest_and_highest(after.versions),
+    }
     row["unstable"] = UNSTABLE.get(newer, {}).get(after.key)
     for side in SIDES:
-        message = message_at(after, side, after.versions.high, newer)
-        facts = _message_facts(message, after.versions.high)
+        message = find_message_in_release(after, side, after.versions.high, newer)
+        facts = _collect_field_facts(message, after.versions.high)
         row[side] = [
-            {"path": _path_in_release(path, after.key, side, newer), **fact._asdict()} for path, fact in facts.items()
+            {"path": _spell_path_in_release(path, after.key, side, newer), **fact._asdict()}
+            for path, fact in facts.items()
         ]
     return row
 
 
-def _change_row(before: Api, after: Api, older: str, newer: str) -> Row | None:
+def _make_changed_api_row(before: Api, after: Api, older: str, newer: str) -> Row | None:
     key = after.key
-    names = name_at(key, older), name_at(key, newer)
+    names = find_api_name_in_release(key, older), find_api_name_in_release(key, newer)
     hidden = [UNSTABLE.get(release, {}).get(key) for release in (older, newer)]
-    rows = _field_rows(before, after, older, newer)
+    rows = _make_field_change_rows(before, after, older, newer)
     flexible = after.flexible.low if after.flexible else None
     if flexible is not None and not (flexible in after.versions and flexible > before.versions.high):
         flexible = None
@@ -97,33 +114,33 @@ def _change_row(before: Api, after: Api, older: str, newer: str) -> Row | None:
         "key": key,
         "name": names[1],
         "was": names[0] if names[0] != names[1] else None,
-        "versions": {"from": pair(before.versions), "to": pair(after.versions)},
+        "versions": {"from": list_lowest_and_highest(before.versions), "to": list_lowest_and_highest(after.versions)},
         "unstable": {"from": hidden[0], "to": hidden[1]},
         "flexible_from": flexible,
         "fields": rows,
     }
 
 
-def _field_rows(before: Api, after: Api, older: str, newer: str) -> list[Row]:
+def _make_field_change_rows(before: Api, after: Api, older: str, newer: str) -> list[Row]:
     """All differences of fields; a difference that is the same in several versions is one row."""
     found: dict[tuple[Side, str, str, FieldFacts | None, FieldFacts | None], list[int]] = {}
     for side in SIDES:
-        for version in _version_numbers(after.versions):
-            new = _message_facts(message_at(after, side, version, newer), version)
-            for change, path, was, now in _compare_facts(
-                _compared_facts(before, after, side, version, older, newer), new
+        for version in _list_version_numbers(after.versions):
+            new = _collect_field_facts(find_message_in_release(after, side, version, newer), version)
+            for change, path, was, now in _compare_field_facts(
+                _find_earlier_facts(before, after, side, version, older, newer), new
             ):
                 found.setdefault((side, change, path, was, now), []).append(version)
-        for path, fact, versions in _find_removed(before, after, side, older, newer):
+        for path, fact, versions in _find_removed_fields(before, after, side, older, newer):
             found[side, "gone", path, fact, None] = versions
     rows = [
-        _make_row(side, change, _path_in_release(path, after.key, side, newer), versions, was, now)
+        _make_field_change_row(side, change, _spell_path_in_release(path, after.key, side, newer), versions, was, now)
         for (side, change, path, was, now), versions in found.items()
     ]
-    return sorted([*rows, *_find_renamed(before, after, older, newer)], key=_row_order)
+    return sorted([*rows, *_find_renamed_fields(before, after, older, newer)], key=_sort_key_of_row)
 
 
-def _row_order(row: Row) -> tuple[bool, bool, int, int]:
+def _sort_key_of_row(row: Row) -> tuple[bool, bool, int, int]:
     return (
         row["side"] == "response",
         row["change"] in ("renamed", "gone"),
@@ -132,18 +149,20 @@ def _row_order(row: Row) -> tuple[bool, bool, int, int]:
     )
 
 
-def _compared_facts(before: Api, after: Api, side: Side, version: int, older: str, newer: str) -> Facts | None:
+def _find_earlier_facts(before: Api, after: Api, side: Side, version: int, older: str, newer: str) -> Facts | None:
     """The fields that a version of the newer release is compared with; None where there is nothing before it."""
     if version in before.versions:
-        return _message_facts(message_at(before, side, version, older), version)
+        return _collect_field_facts(find_message_in_release(before, side, version, older), version)
     if version - 1 in after.versions:
-        return _message_facts(message_at(after, side, version - 1, newer), version - 1)
+        return _collect_field_facts(find_message_in_release(after, side, version - 1, newer), version - 1)
     if version - 1 in before.versions:
-        return _message_facts(message_at(before, side, version - 1, older), version - 1)
+        return _collect_field_facts(find_message_in_release(before, side, version - 1, older), version - 1)
     return None
 
 
-def _compare_facts(old: Facts | None, new: Facts) -> Iterator[tuple[str, str, FieldFacts | None, FieldFacts | None]]:
+def _compare_field_facts(
+    old: Facts | None, new: Facts
+) -> Iterator[tuple[str, str, FieldFacts | None, FieldFacts | None]]:
     if old is None:
         old = {}
     for path, fact in new.items():
@@ -157,49 +176,49 @@ def _compare_facts(old: Facts | None, new: Facts) -> Iterator[tuple[str, str, Fi
             yield "removed", path, fact, None
 
 
-def _find_removed(
+def _find_removed_fields(
     before: Api, after: Api, side: Side, older: str, newer: str
 ) -> Iterator[tuple[str, FieldFacts, list[int]]]:
     """Fields that only those versions had which the newer release no longer has; with these versions."""
-    left = [version for version in _version_numbers(before.versions) if version not in after.versions]
+    left = [version for version in _list_version_numbers(before.versions) if version not in after.versions]
     if not left:
         return
     kept: set[str] = set()
-    for version in _version_numbers(after.versions):
-        kept.update(_message_facts(message_at(after, side, version, newer), version))
-    for version in _version_numbers(before.versions & after.versions):
-        kept.update(_message_facts(message_at(before, side, version, older), version))
+    for version in _list_version_numbers(after.versions):
+        kept.update(_collect_field_facts(find_message_in_release(after, side, version, newer), version))
+    for version in _list_version_numbers(before.versions & after.versions):
+        kept.update(_collect_field_facts(find_message_in_release(before, side, version, older), version))
     lost: dict[str, tuple[FieldFacts, list[int]]] = {}
     for version in left:
-        for path, fact in _message_facts(message_at(before, side, version, older), version).items():
+        for path, fact in _collect_field_facts(find_message_in_release(before, side, version, older), version).items():
             if path not in kept:
                 lost.setdefault(path, (fact, []))[1].append(version)
     for path, (fact, versions) in lost.items():
         yield path, fact, versions
 
 
-def _find_renamed(before: Api, after: Api, older: str, newer: str) -> Iterator[Row]:
+def _find_renamed_fields(before: Api, after: Api, older: str, newer: str) -> Iterator[Row]:
     for side in SIDES:
-        names = [older_names(after.key, side, release) for release in (older, newer)]
+        names = [find_older_field_names(after.key, side, release) for release in (older, newer)]
         if names[0] == names[1]:
             continue
         message: Message = getattr(after, side)
         its = before.message(side)
-        known = {path for path, _, _ in paths(its.fields, before.versions)}
+        known = {path for path, _, _ in walk_field_paths(its.fields, before.versions)}
         seen: dict[str, tuple[str, list[int]]] = {}
-        for path, field, versions in paths(message.fields, after.versions):
+        for path, field, versions in walk_field_paths(message.fields, after.versions):
             plain = tuple(path.replace("[]", "").split("."))
             was, now = (names[at].get(plain, field.name) for at in (0, 1))
             if was != now and path in known:
-                seen.setdefault(path, (was, []))[1].extend(_version_numbers(versions & before.versions))
+                seen.setdefault(path, (was, []))[1].extend(_list_version_numbers(versions & before.versions))
         for path, (was, numbers) in seen.items():
             if numbers:
-                called = _path_in_release(path, after.key, side, newer)
+                called = _spell_path_in_release(path, after.key, side, newer)
                 row = {"side": side, "change": "renamed", "path": called, "versions": sorted(numbers)}
                 yield row | {"from": None, "to": None, "was": was}
 
 
-def _message_facts(message: Message, version: int) -> Facts:
+def _collect_field_facts(message: Message, version: int) -> Facts:
     return dict(_walk_fields(message.fields, version, ""))
 
 
@@ -212,9 +231,9 @@ def _walk_fields(fields: Sequence[Field], version: int, above: str) -> Iterator[
             yield from _walk_fields(field.fields, version, here + "[]" * field.array + ".")
 
 
-def _path_in_release(path: str, key: int, side: Side, release: str) -> str:
+def _spell_path_in_release(path: str, key: int, side: Side, release: str) -> str:
     """The path in the names of a release."""
-    names = older_names(key, side, release)
+    names = find_older_field_names(key, side, release)
     if not names:
         return path
     words = path.split(".")
@@ -223,9 +242,9 @@ def _path_in_release(path: str, key: int, side: Side, release: str) -> str:
     return ".".join(name + "[]" * word.endswith("[]") for name, word in zip(spelt, words, strict=True))
 
 
-def _fact_row(fact: FieldFacts | None) -> Row | None:
+def _make_fact_row(fact: FieldFacts | None) -> Row | None:
     return None if fact is None else fact._asdict()
 
 
-def _version_numbers(versions: Versions) -> range:
+def _list_version_numbers(versions: Versions) -> range:
     return range(versions.low, versions.high + 1)

@@ -39,7 +39,9 @@ def show_apis(
     from kwcli.reference import text_apis
 
     if diff is None and grep is None:
-        api, version, release, diff = _sort_words([word for word in (api, version) if word], release)
+        api, version, release, diff = _split_words_into_api_version_release(
+            [word for word in (api, version) if word], release
+        )
     asked = [word for word, given in (("--diff", diff), ("--grep", grep), ("--release", release)) if given]
     if len(asked) > 1:
         raise click.UsageError(f"{asked[0]} and {asked[1]} do not go together")
@@ -52,41 +54,41 @@ def show_apis(
         release = find_release(release)
     how = settings.width, palette(settings.color)
     if diff:
-        _show_diff(env, settings, found, diff)
+        _show_release_difference(env, settings, found, diff)
     elif grep:
-        from kwcli.reference.catalog import find
+        from kwcli.reference.catalog import find_apis_and_fields
 
-        rows = find(grep)
+        rows = find_apis_and_fields(grep)
         if about:
-            from kwcli.reference.abouts import api_abouts
+            from kwcli.reference.abouts import read_api_abouts
 
             for row in rows:
-                row["about"] = api_abouts(row["key"]).get(f"{row['side']}.{row['path']}")
-        _show_rows(env, settings, rows, lambda: text_apis.found_lines(rows, grep, *how))
+                row["about"] = read_api_abouts(row["key"]).get(f"{row['side']}.{row['path']}")
+        _write_rows_in_format(env, settings, rows, lambda: text_apis.search_result_lines(rows, grep, *how))
     elif found is None:
-        from kwcli.reference.catalog import entries
+        from kwcli.reference.catalog import make_api_entries
 
-        rows = [row for row in entries() if release is None or release in row["releases"]]
-        _show_rows(env, settings, rows, lambda: text_apis.list_lines(rows, *how, release))
+        rows = [row for row in make_api_entries() if release is None or release in row["releases"]]
+        _write_rows_in_format(env, settings, rows, lambda: text_apis.api_list_lines(rows, *how, release))
     elif version is None:
-        from kwcli.reference.catalog import tree
-        from kwcli.reference.errors import returned_by
+        from kwcli.reference.catalog import make_api_tree
+        from kwcli.reference.errors import list_errors_returned_by_api
 
-        row = tree(_api_in_release(found, release)) | {"errors": returned_by(found.key)}
+        row = make_api_tree(_get_api_in_release(found, release)) | {"errors": list_errors_returned_by_api(found.key)}
         if about:
-            _add_abouts(found, release, row)
-        _show_rows(env, settings, row, lambda: text_apis.tree_lines(row, *how))
+            _add_abouts_to_api_row(found, release, row)
+        _write_rows_in_format(env, settings, row, lambda: text_apis.api_tree_lines(row, *how))
     else:
-        from kwcli.reference.wire_layout import layouts
+        from kwcli.reference.wire_layout import make_wire_layouts
 
-        its = _api_in_release(found, release)
-        row = layouts(its, _parse_version(its, version, release), release)
+        its = _get_api_in_release(found, release)
+        row = make_wire_layouts(its, _parse_api_version(its, version, release), release)
         if about:
-            _add_abouts(found, release, row)
-        _show_rows(env, settings, row, lambda: text_apis.wire_lines(row, *how))
+            _add_abouts_to_api_row(found, release, row)
+        _write_rows_in_format(env, settings, row, lambda: text_apis.wire_layout_lines(row, *how))
 
 
-def _sort_words(
+def _split_words_into_api_version_release(
     words: Sequence[str], release: str | None
 ) -> tuple[str | None, str | None, str | None, tuple[str, str] | None]:
     """The API, its version, the release, and the pair to compare, from words that may be any of these."""
@@ -101,18 +103,22 @@ def _sort_words(
     return api, version, release or (named[0] if named else None), None
 
 
-def _show_diff(env: Environment, settings: Settings, found: Api | None, diff: tuple[str, str]) -> None:
-    from kwcli.reference.release_changes import changes, version_changes
-    from kwcli.reference.text_changes import changes_lines, version_lines
+def _show_release_difference(env: Environment, settings: Settings, found: Api | None, diff: tuple[str, str]) -> None:
+    from kwcli.reference.release_changes import compare_api_versions, compare_releases
+    from kwcli.reference.text_changes import release_difference_lines, version_difference_lines
 
     if found is not None and not any("." in word for word in diff):
         older_version, newer_version = (find_version(found, word) for word in diff)
-        row = version_changes(found, older_version, newer_version)
-        _show_rows(env, settings, row, lambda: version_lines(row, settings.width, palette(settings.color)))
+        row = compare_api_versions(found, older_version, newer_version)
+        _write_rows_in_format(
+            env, settings, row, lambda: version_difference_lines(row, settings.width, palette(settings.color))
+        )
         return
     older, newer = (find_release(word) for word in diff)
-    row = changes(older, newer, KEYS if found is None else (found.key,))
-    _show_rows(env, settings, row, lambda: changes_lines(row, settings.width, palette(settings.color)))
+    row = compare_releases(older, newer, KEYS if found is None else (found.key,))
+    _write_rows_in_format(
+        env, settings, row, lambda: release_difference_lines(row, settings.width, palette(settings.color))
+    )
 
 
 def show_errors(
@@ -121,7 +127,7 @@ def show_errors(
     """Answer `kw errors`: given codes, all codes, or a search; returns the exit code. Raises click.UsageError."""
     from decoders.protocol_facts.errors.error_codes import ERRORS
     from kwcli.reference import errors
-    from kwcli.reference.errors import error_lines, list_lines
+    from kwcli.reference.errors import error_description_lines, error_list_lines
 
     if words and (grep is not None or retriable is not None):
         raise click.UsageError(f"{'--grep' if grep is not None else '--[not-]retriable'} does not go with a code")
@@ -131,29 +137,29 @@ def show_errors(
             raise click.NoSuchOption(word, ctx=click.get_current_context())
     how = settings.width, palette(settings.color)
     if words:
-        codes, unknown = errors.look_up(words)
+        codes, unknown = errors.find_codes_of_words(words)
     else:
-        codes, unknown = (errors.find(grep) if grep else errors.all_codes()), []
-    rows = [errors.error(code) for code in codes]
+        codes, unknown = (errors.search_errors(grep) if grep else errors.list_error_codes()), []
+    rows = [errors.make_error_row(code) for code in codes]
     if retriable is not None:
         rows = [row for row in rows if row["retriable"] is retriable and row["code"]]
     if words and len(rows) == 1:
-        _show_rows(env, settings, rows[0], lambda: error_lines(rows[0], *how))
+        _write_rows_in_format(env, settings, rows[0], lambda: error_description_lines(rows[0], *how))
     elif rows or not words:
-        _show_rows(env, settings, rows, lambda: list_lines(rows, *how))
+        _write_rows_in_format(env, settings, rows, lambda: error_list_lines(rows, *how))
     for word in unknown:
         meant = did_you_mean(word, [row.name for row in ERRORS.values()])
         env.report(f"kw: no error {word!r} is known{meant} (Kafka {RELEASES[-1]} and older)")
     return Exit.FAILURE if unknown else Exit.DONE
 
 
-def _api_in_release(found: Api, release: str | None) -> Api:
+def _get_api_in_release(found: Api, release: str | None) -> Api:
     """The API as it was in the release (None: as it is). Raises Failure where the release has no such API."""
-    from kwcli.reference.at_release import as_of
+    from kwcli.reference.at_release import find_api_in_release
 
     if release is None:
         return found
-    its = as_of(found.key, release)
+    its = find_api_in_release(found.key, release)
     if its is None:
         having = [one for one in RELEASES if found.key in versions_by_api(one)]
         where = " to ".join(dict.fromkeys((having[0], having[-1])))
@@ -161,21 +167,21 @@ def _api_in_release(found: Api, release: str | None) -> Api:
     return its
 
 
-def _add_abouts(found: Api, release: str | None, row: Row) -> None:
+def _add_abouts_to_api_row(found: Api, release: str | None, row: Row) -> None:
     """Add what each field means to the trees, or the layouts, of both sides of an API."""
-    from kwcli.reference.abouts import add_abouts, header_abouts
-    from kwcli.reference.at_release import abouts_at
+    from kwcli.reference.abouts import add_abouts_to_rows, read_header_abouts
+    from kwcli.reference.at_release import read_abouts_in_release
 
-    abouts = abouts_at(found.key, release)
+    abouts = read_abouts_in_release(found.key, release)
     for side in ("request", "response"):
         if isinstance(row[side], list):
-            add_abouts(row[side], abouts, f"{side}.")
+            add_abouts_to_rows(row[side], abouts, f"{side}.")
         else:
-            add_abouts(row[side]["header"], header_abouts(), f"{side.capitalize()}Header.")
-            add_abouts(row[side]["body"], abouts, f"{side}.")
+            add_abouts_to_rows(row[side]["header"], read_header_abouts(), f"{side.capitalize()}Header.")
+            add_abouts_to_rows(row[side]["body"], abouts, f"{side}.")
 
 
-def _parse_version(its: Api, word: str, release: str | None) -> int:
+def _parse_api_version(its: Api, word: str, release: str | None) -> int:
     """The number of the version that a word names. Raises Failure where the API does not have it."""
     version = parse_api_version(its, word)
     if version not in its.versions:
@@ -184,7 +190,7 @@ def _parse_version(its: Api, word: str, release: str | None) -> int:
     return version
 
 
-def _show_rows(env: Environment, settings: Settings, rows: Row | Sequence[Row], lines: Any) -> None:
+def _write_rows_in_format(env: Environment, settings: Settings, rows: Row | Sequence[Row], lines: Any) -> None:
     if settings.format == "text":
         text: Iterable[str] = lines()
         env.stdout.write("".join(f"{line}\n" for line in text).encode())
@@ -196,11 +202,11 @@ def _show_rows(env: Environment, settings: Settings, rows: Row | Sequence[Row], 
         return
     from kwcli.output.value_writers import open_value_writer
 
-    writer = open_value_writer(settings, lambda data: _write_output(env, data))
+    writer = open_value_writer(settings, lambda data: _write_to_stdout(env, data))
     for row in [rows] if isinstance(rows, dict) else rows:
         writer.add(row)
     writer.close()
 
 
-def _write_output(env: Environment, data: bytes) -> None:
+def _write_to_stdout(env: Environment, data: bytes) -> None:
     env.stdout.write(data)

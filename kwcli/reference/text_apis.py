@@ -10,7 +10,7 @@ from typing import Any, Final
 from decoders.protocol_facts.releases import RELEASES
 from kwcli.output.short_texts import Palette
 from kwcli.output.table import TOGETHER, Column, draw_table, paint_text, put_rows_in_columns
-from kwcli.reference.wire_layout import encodings, legend
+from kwcli.reference.wire_layout import collect_encodings, find_legend_rows
 
 Row = dict[str, Any]
 INDENT: Final = "  "
@@ -19,12 +19,12 @@ ZERO_UUID: Final = "A" * 22
 WIDE: Final = 110
 
 
-def release_range(first: str, last: str) -> str:
+def format_release_range(first: str, last: str) -> str:
     """The releases from one to another in few letters: `3.9–4.4`, `4.4`."""
     return first if first == last else f"{first}–{last}"
 
 
-def span(versions: Sequence[int] | None) -> str:
+def format_version_range(versions: Sequence[int] | None) -> str:
     """A range of versions as text: [0, 13] as `0-13`, [2, 2] as `2`; None as the empty text."""
     if versions is None:
         return ""
@@ -37,7 +37,9 @@ _LETTERS: Final = {"client": "c", "tool": "t", "broker": "b", "controller": "k",
 _KEY: Final = "c client · t tool · b broker · k controller · z broker on ZooKeeper · flex: first flexible version"
 
 
-def list_lines(rows: Sequence[Row], width: int | None, palette: Palette, release: str | None = None) -> Iterator[str]:
+def api_list_lines(
+    rows: Sequence[Row], width: int | None, palette: Palette, release: str | None = None
+) -> Iterator[str]:
     """One line an API, with its versions in `release`, or in all and in as many single ones as there is room for."""
     wide = width is None or width >= WIDE
     columns = [
@@ -51,12 +53,12 @@ def list_lines(rows: Sequence[Row], width: int | None, palette: Palette, release
         Column("changes", drop=1, paint="bad"),
         Column("older name", drop=6, paint="dim"),
     ]
-    shown = [_list_row(row, release, wide=wide) for row in rows]
+    shown = [_make_api_list_row(row, release, wide=wide) for row in rows]
     if release is None and width is not None and wide:
         for number, one in enumerate(reversed(RELEASES)):
             columns.append(Column(one, paint="dim", right=True, drop=10 + number))
             for row, cell in zip(rows, shown, strict=True):
-                cell.append(span(row["releases"].get(one)))
+                cell.append(format_version_range(row["releases"].get(one)))
     yield from draw_table(put_rows_in_columns(columns, shown), width, palette)
     if release is not None and any(release in row["unstable"] for row in rows):
         said = "* the newest version is unstable: brokers of this release hide it unless told otherwise"
@@ -67,33 +69,33 @@ def list_lines(rows: Sequence[Row], width: int | None, palette: Palette, release
             yield paint_text(line, "dim", palette)
 
 
-def _list_row(row: Row, release: str | None, *, wide: bool) -> list[str]:
+def _make_api_list_row(row: Row, release: str | None, *, wide: bool) -> list[str]:
     versions = row["versions"] if release is None else row["releases"][release]
     hidden = "*" if release is not None and release in row["unstable"] else ""
     flexible = "never" if row["flexible_from"] is None else f"{row['flexible_from']}+"
-    since = release_range(row["since"], row["until"]) if row["until"] else row["since"]
-    found = [str(row["key"]), row["name"], span(versions) + hidden, flexible, since or ""]
-    found += [_format_people(row["sent_by"], wide=wide), _format_people(row["listeners"], wide=wide)]
+    since = format_release_range(row["since"], row["until"]) if row["until"] else row["since"]
+    found = [str(row["key"]), row["name"], format_version_range(versions) + hidden, flexible, since or ""]
+    found += [_format_senders(row["sent_by"], wide=wide), _format_senders(row["listeners"], wide=wide)]
     return [*found, "changes" if row["mutates"] else "", ",".join(row["was"])]
 
 
-def _format_people(words: Sequence[str], *, wide: bool) -> str:
+def _format_senders(words: Sequence[str], *, wide: bool) -> str:
     return ",".join(words) if wide else "".join(_LETTERS[word] for word in words)
 
 
-def tree_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
+def api_tree_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
     """The facts of an API, then its fields over all versions, its errors and early layouts."""
-    yield from head_lines(row, width, palette)
+    yield from api_heading_lines(row, width, palette)
     for side in ("request", "response"):
         yield ""
         if not row[side]:
             yield f"{paint_text(side, 'api', palette)} (no fields)"
             continue
         yield paint_text(side, "api", palette)
-        yield from draw_table(put_rows_in_columns(_TREE, [*_tree_rows(row[side], 0)]), width, palette, INDENT)
+        yield from draw_table(put_rows_in_columns(_TREE, [*_walk_field_rows(row[side], 0)]), width, palette, INDENT)
         for title, said in (
-            ("values", _meaning_lines(row[side], "")),
-            ("older names", _older_name_lines(row[side], "")),
+            ("values", _field_meaning_lines(row[side], "")),
+            ("older names", _older_field_name_lines(row[side], "")),
         ):
             lines = [*said]
             if lines:
@@ -135,30 +137,30 @@ _TREE: Final = (
 _MEANINGS: Final = (Column("", paint="name", cut=24, left=True), Column("", wrap=True, cut=30))
 
 
-def _meaning_lines(rows: Sequence[Row], above: str) -> Iterator[list[str]]:
+def _field_meaning_lines(rows: Sequence[Row], above: str) -> Iterator[list[str]]:
     """Each field whose numbers have words, with the numbers and their words."""
     for row in rows:
         path = above + row["name"]
         if row["values"]:
             yield [path, ", ".join(f"{number}{TOGETHER}{word}" for number, word in row["values"].items())]
-        yield from _meaning_lines(row["fields"], f"{path}{'[]' * row['type'].startswith('[]')}.")
+        yield from _field_meaning_lines(row["fields"], f"{path}{'[]' * row['type'].startswith('[]')}.")
 
 
-def _older_name_lines(rows: Sequence[Row], above: str) -> Iterator[list[str]]:
+def _older_field_name_lines(rows: Sequence[Row], above: str) -> Iterator[list[str]]:
     """Each field that has other names in older releases, with these names."""
     for row in rows:
         path = above + row["name"]
         if row["was"]:
             yield [path, ", ".join(row["was"])]
-        yield from _older_name_lines(row["fields"], f"{path}{'[]' * row['type'].startswith('[]')}.")
+        yield from _older_field_name_lines(row["fields"], f"{path}{'[]' * row['type'].startswith('[]')}.")
 
 
-def _tree_rows(rows: Sequence[Row], depth: int) -> Iterator[list[str]]:
+def _walk_field_rows(rows: Sequence[Row], depth: int) -> Iterator[list[str]]:
     for row in rows:
         tag = "" if row["tag"] is None else str(row["tag"])
         if tag and row["tagged"] != row["versions"]:
             tag += f" ({row['tagged']})"
-        since = release_range(row["since"], row["until"]) if row["until"] else row["since"]
+        since = format_release_range(row["since"], row["until"]) if row["until"] else row["since"]
         kind = row["type"] + " secret" * row["secret"]
         name = INDENT * depth + row["name"]
         yield [
@@ -167,15 +169,15 @@ def _tree_rows(rows: Sequence[Row], depth: int) -> Iterator[list[str]]:
             kind,
             row["nullable"] or "",
             tag,
-            default_text(row),
+            format_default_value(row),
             since or "",
             row["entity"] or "",
             row.get("about") or "",
         ]
-        yield from _tree_rows(row["fields"], depth + 1)
+        yield from _walk_field_rows(row["fields"], depth + 1)
 
 
-def default_text(row: Row) -> str:
+def format_default_value(row: Row) -> str:
     """A field's default as JSON; empty where it is the expected one of an array, a struct or records."""
     if row["type"].startswith("[]") or row["type"] in ("struct", "records", "tags"):
         return "" if row["default"] in ([], {}, "", None) and not row["nullable"] else json.dumps(row["default"])
@@ -195,17 +197,18 @@ _SERVERS: Final = {
 }
 
 
-def head_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
+def api_heading_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
     """The name and the facts of an API."""
     was = f" (was {', '.join(row['was'])})" if row["was"] else ""
-    yield f"{paint_text(row['name'], 'api', palette)}{was} · key {row['key']} · versions {span(row['versions'])}"
+    name, versions = paint_text(row["name"], "api", palette), format_version_range(row["versions"])
+    yield f"{name}{was} · key {row['key']} · versions {versions}"
     flexible = "never" if row["flexible_from"] is None else f"from version {row['flexible_from']} on"
     facts = [
         ["flexible", flexible],
         ["sent by", ", ".join(row["sent_by"])],
         ["served on", f"{', '.join(row['listeners'])} listeners, by {_SERVERS[row['to']]}"],
         ["changes", "something on the cluster" if row["mutates"] else "nothing"],
-        ["releases", history_text(row)],
+        ["releases", format_api_history(row)],
     ]
     if row["unstable"]:
         hidden = ", ".join(f"{release} (version {version})" for release, version in row["unstable"].items())
@@ -219,7 +222,7 @@ def head_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
     )
 
 
-def history_text(row: Row) -> str:
+def format_api_history(row: Row) -> str:
     """`0.8.2 0 · 0.9.0 0-1 · … · gone in 4.0`: the releases that changed something."""
     parts, last, gone = [], None, False
     for release in RELEASES:
@@ -229,7 +232,7 @@ def history_text(row: Row) -> str:
                 parts.append(f"gone in {release}")
                 gone = True
         elif versions != last:
-            parts.append(f"{release}: {span(versions)}")
+            parts.append(f"{release}: {format_version_range(versions)}")
             last = versions
     return " · ".join(parts)
 
@@ -250,23 +253,24 @@ _FRAME: Final = (
 )
 
 
-def wire_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
+def wire_layout_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
     """The layouts of request and response of one version, and an explanation of the encodings."""
     words: set[str] = set()
     having = row["releases"] or ("of no release",)
-    where = f"Kafka {row['release'] or release_range(having[0], having[-1])}"
+    where = f"Kafka {row['release'] or format_release_range(having[0], having[-1])}"
     for side in ("request", "response"):
         part = row[side]
         title = paint_text(f"{row['name']} {row['version']} {side}", "api", palette)
         yield f"{title} · key {row['key']} · header {part['header_version']} · {where}"
         for section in ("header", "body"):
-            words |= encodings(part[section])
+            words |= collect_encodings(part[section])
             yield paint_text(section, "dim", palette)
-            yield from _section_lines(part[section], width, palette)
+            yield from _wire_section_lines(part[section], width, palette)
         yield ""
     yield from draw_table(
         put_rows_in_columns(
-            (Column("", paint="name"), Column("", wrap=True, paint="dim")), [*_FRAME, *map(list, legend(words))]
+            (Column("", paint="name"), Column("", wrap=True, paint="dim")),
+            [*_FRAME, *map(list, find_legend_rows(words))],
         ),
         width,
         palette,
@@ -276,14 +280,14 @@ def wire_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
         yield f"{release} had another layout: kw apis {row['name']} {row['version']} --release {release}"
 
 
-def _section_lines(rows: Sequence[Row], width: int | None, palette: Palette) -> Iterator[str]:
-    lines = [*_wire_rows(rows, 0)]
+def _wire_section_lines(rows: Sequence[Row], width: int | None, palette: Palette) -> Iterator[str]:
+    lines = [*_walk_wire_rows(rows, 0)]
     if lines:
         columns = _WIRE_WITH_ABOUTS if "about" in rows[0] else _WIRE
         yield from draw_table(put_rows_in_columns(columns, lines), width, palette, INDENT, heading=False)
 
 
-def _wire_rows(rows: Sequence[Row], depth: int) -> Iterator[list[str]]:
+def _walk_wire_rows(rows: Sequence[Row], depth: int) -> Iterator[list[str]]:
     for row in rows:
         size = "" if row["size"] is None else str(row["size"])
         tag = "" if row["tag"] is None else f"tag {row['tag']}"
@@ -294,13 +298,13 @@ def _wire_rows(rows: Sequence[Row], depth: int) -> Iterator[list[str]]:
             said.insert(0, f"= {json.dumps(row['default'])}")
         about = row.get("about") or ""
         yield [INDENT * depth + row["name"], row["encoding"], tag, size, ", ".join(said), about]
-        yield from _wire_rows(row["fields"], depth + 1)
+        yield from _walk_wire_rows(row["fields"], depth + 1)
 
 
 _ARROWS: Final = {"request": "→", "response": "←"}
 
 
-def found_lines(rows: Sequence[Row], word: str, width: int | None, palette: Palette) -> Iterator[str]:
+def search_result_lines(rows: Sequence[Row], word: str, width: int | None, palette: Palette) -> Iterator[str]:
     """A table of the APIs and fields that a search has found, one line each."""
     sides = {"request": "request", "response": "response"} if width is None or width >= WIDE else _ARROWS
     columns = (
@@ -317,7 +321,7 @@ def found_lines(rows: Sequence[Row], word: str, width: int | None, palette: Pale
             row["api"],
             sides.get(row["side"], ""),
             row["path"] or "",
-            span(row["versions"]),
+            format_version_range(row["versions"]),
             row["type"] or "",
             row["was"] or "",
             row.get("about") or "",

@@ -14,7 +14,7 @@ from decoders.protocol_facts.headers import (
 )
 from decoders.protocol_facts.releases import history
 from decoders.schema.model import FIXED, STRUCT_DEFAULT, Api, Plan, PlanField, Side, resolve
-from kwcli.reference.at_release import message_at
+from kwcli.reference.at_release import find_message_in_release
 
 Row = dict[str, Any]
 TAGS: Final = "_tagged_fields"
@@ -41,7 +41,7 @@ LEGEND: Final[dict[str, str]] = {
 }
 
 
-def layouts(found: Api, version: int, release: str | None = None) -> Row:
+def make_wire_layouts(found: Api, version: int, release: str | None = None) -> Row:
     """The layouts of both sides of one version, with their headers; of `release` where its layout was another one."""
     return {
         "key": found.key,
@@ -51,109 +51,109 @@ def layouts(found: Api, version: int, release: str | None = None) -> Row:
         "releases": [one for one, versions in history(found.key).items() if version in versions],
         "early": sorted({place[2] for place in found.early if place[1] == version and place[2] != release}),
         "release": release,
-        "request": _side_layout(found, "request", version, release),
-        "response": _side_layout(found, "response", version, release),
+        "request": _make_side_layout(found, "request", version, release),
+        "response": _make_side_layout(found, "response", version, release),
     }
 
 
-def _side_layout(found: Api, side: Side, version: int, release: str | None) -> Row:
+def _make_side_layout(found: Api, side: Side, version: int, release: str | None) -> Row:
     if side == "request":
         number = request_header_version(found.key, version)
-        header = _struct_rows(request_header_plan(number))
+        header = _make_struct_rows(request_header_plan(number))
         for row, constant in zip(header, (found.key, version), strict=False):
             row |= {"default": constant, "constant": constant}
     else:
         number = response_header_version(found.key, version)
-        header = _struct_rows(response_header_plan(number))
-    body = resolve(message_at(found, side, version, release), version)
-    return {"header_version": number, "header": header, "body": _struct_rows(body)}
+        header = _make_struct_rows(response_header_plan(number))
+    body = resolve(find_message_in_release(found, side, version, release), version)
+    return {"header_version": number, "header": header, "body": _make_struct_rows(body)}
 
 
-def _struct_rows(plan: Plan) -> list[Row]:
+def _make_struct_rows(plan: Plan) -> list[Row]:
     """The fields of a struct in wire order; in a flexible struct the tagged fields come last."""
-    rows = [_field_row(field) for field in plan.fields]
+    rows = [_make_field_row(field) for field in plan.fields]
     if plan.flexible:
-        tagged = [_field_row(field) for field in plan.tagged]
-        rows.append(_layout_row(TAGS, "tags", "tagged fields", None, fields=tagged))
+        tagged = [_make_field_row(field) for field in plan.tagged]
+        rows.append(_make_layout_row(TAGS, "tags", "tagged fields", None, fields=tagged))
     return rows
 
 
-def _field_row(field: PlanField) -> Row:
-    return _layout_row(
+def _make_field_row(field: PlanField) -> Row:
+    return _make_layout_row(
         field.name,
         "[]" * field.array + field.kind,
-        encoding(field),
+        describe_field_encoding(field),
         None if field.array or field.nullable else FIXED.get(field.kind),
         nullable=field.nullable,
         tag=field.tag,
-        default=shown_default(field.default),
+        default=make_json_default(field.default),
         ignorable=field.ignorable,
         secret=field.secret,
         entity=field.entity or None,
-        fields=_struct_rows(field.plan) if field.plan is not None else [],
+        fields=_make_struct_rows(field.plan) if field.plan is not None else [],
     )
 
 
-def _layout_row(name: str, kind: str, encoded: str, size: int | None, **more: Any) -> Row:
+def _make_layout_row(name: str, kind: str, encoded: str, size: int | None, **more: Any) -> Row:
     row: Row = {"name": name, "type": kind, "encoding": encoded, "size": size, "nullable": False, "tag": None}
     row |= {"default": None, "ignorable": False, "secret": False, "entity": None, "fields": []}
     return row | more
 
 
-def encoding(field: PlanField) -> str:
+def describe_field_encoding(field: PlanField) -> str:
     """The form of a value in words that LEGEND explains: `compact nullable array of compact string`, `int32`."""
-    element = _element_encoding(field, null=field.nullable and not field.array)
+    element = _describe_element_encoding(field, null=field.nullable and not field.array)
     if not field.array:
         return element
     words = ("compact " * field.compact, "nullable " * field.nullable, "array of ", element)
     return "".join(words)
 
 
-def _element_encoding(field: PlanField, *, null: bool) -> str:
+def _describe_element_encoding(field: PlanField, *, null: bool) -> str:
     if field.kind in ("string", "bytes", "records"):
         return "compact " * field.compact + "nullable " * null + field.kind
     return "nullable " * null + field.kind
 
 
-def shown_default(value: object) -> Any:
+def make_json_default(value: object) -> Any:
     """A plan's default as a JSON value; an empty struct is {}."""
     if value == STRUCT_DEFAULT:
         return {}
     if isinstance(value, tuple):
         return []
     if isinstance(value, bytes):
-        return _uuid_text(value) if len(value) == 16 else value.decode()
+        return _format_uuid(value) if len(value) == 16 else value.decode()
     return value
 
 
-def _uuid_text(value: bytes) -> str:
+def _format_uuid(value: bytes) -> str:
     from base64 import urlsafe_b64encode
 
     return urlsafe_b64encode(uuid.UUID(bytes=value).bytes).decode().rstrip("=")
 
 
-def encodings(rows: Sequence[Row]) -> set[str]:
+def collect_encodings(rows: Sequence[Row]) -> set[str]:
     """All encodings in these rows and in the rows below them."""
     found: set[str] = set()
     for row in rows:
         found.add(row["encoding"])
-        found |= encodings(row["fields"])
+        found |= collect_encodings(row["fields"])
     return found
 
 
-def legend(words: set[str]) -> list[tuple[str, str]]:
+def find_legend_rows(words: set[str]) -> list[tuple[str, str]]:
     """The rows of LEGEND that explain these encodings, in the order of LEGEND."""
     used: set[str] = set()
     for word in words:
         for part in word.split(" of "):
             used.add(part.replace("nullable ", "") if not part.startswith("nullable struct") else part)
-    names = {_legend_name(word) for word in used}
+    names = {_find_legend_name(word) for word in used}
     if any(word.startswith(("compact", "tagged")) for word in names):
         names.add("uvarint")
     return [(name, text) for name, text in LEGEND.items() if name in names]
 
 
-def _legend_name(word: str) -> str:
+def _find_legend_name(word: str) -> str:
     if word.startswith("int"):
         return "int"
     return "uint" if word.startswith("uint") else word

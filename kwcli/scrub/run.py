@@ -52,7 +52,7 @@ from kwcli.scrub.reading import Reading
 from kwcli.scrub.writing import write_scrubbed
 from kwcli.sniff.closing_lines import DROPPED_KEYS_LINE
 from kwcli.sniff.files_read_twice import OutFile, Spooled, check_output, environment_with_stdin, reopen_captures
-from kwcli.terminal.progress import Progress
+from kwcli.terminal.progress import ProgressLine
 
 if TYPE_CHECKING:
     from kwcli.run_environment import Environment
@@ -73,7 +73,7 @@ def run_scrub(settings: ScrubOptions, env: Environment) -> Exit:
     reading = Reading(names, frozenset(settings.ports) or None, key_logs.keys)
     spooled = Spooled(env.stdin) if settings.source == "-" else None
     out = OutFile(name)
-    progress = Progress(env, None, wanted=not settings.quiet)
+    progress = ProgressLine(env, None, wanted=not settings.quiet)
     try:
         inputs = Captures(
             (settings.source,),
@@ -85,12 +85,12 @@ def run_scrub(settings: ScrubOptions, env: Environment) -> Exit:
         key_logs.keys.look_further = partial(add_secrets_of_captures, key_logs.keys, inputs.names)
         _check_inputs(inputs, settings)
         out.create_file()  # before anything is read: it may not be possible to make the file
-        progress.expect(inputs.size)
+        progress.set_total(inputs.size)
         for segments in inputs:
             reading.feed(segments)
-            progress.show(inputs.taken, reading.tally.count)
+            progress.show_progress(inputs.taken, reading.tally.count)
         reading.finish()
-        progress.hide()
+        progress.hide_line()
         if key_logs.failures:
             raise Failure(f"{key_logs.failures[0]}; {name} is not written")
         problems = [*inputs.problems, *(f"{each}: {problem.text}" for each, problem in inputs.cut())]
@@ -113,7 +113,7 @@ def run_scrub(settings: ScrubOptions, env: Environment) -> Exit:
             f"{error.filename or name}: {(error.strerror or str(error)).lower()}; it is not written"
         ) from None
     finally:
-        progress.hide()
+        progress.hide_line()
         out.delete_unfinished()
         reading.close()
         if spooled is not None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from decoders.filters import Filter
     from kwcli.output.settings import Settings
     from kwcli.run_environment import Environment
-    from kwcli.terminal.progress import Progress
+    from kwcli.terminal.progress import ProgressLine
 
 __all__ = [
     "WRITE_SIZE",
@@ -46,7 +46,7 @@ class RowOutput:
     def __init__(self, env: Environment, *, prompt: bool) -> None:
         self._env = env
         self._stdout = env.stdout
-        self._progress: Progress | None = None
+        self._progress: ProgressLine | None = None
         self._prompt = prompt
         self._parts: list[bytes] = []
         self._size = 0
@@ -104,19 +104,19 @@ class RowOutput:
     def start_progress(self, total: int | None) -> None:
         """Show on a terminal how much of the `total` bytes of the inputs is read (None: the total is unknown)."""
         if self._env.stderr_terminal:
-            from kwcli.terminal.progress import Progress
+            from kwcli.terminal.progress import ProgressLine
 
-            self._progress = Progress(self._env, total, wanted=True)
+            self._progress = ProgressLine(self._env, total, wanted=True)
 
     def show_progress(self, done: int, exchanges: int) -> None:
         """Draw the progress in bytes, when it is time to."""
         if self._progress is not None:
-            self._progress.show(done, exchanges)
+            self._progress.show_progress(done, exchanges)
 
     def hide_progress(self) -> None:
         """Erase the line of the progress, before anything else is written to the terminal."""
         if self._progress is not None:
-            self._progress.hide()
+            self._progress.hide_line()
 
     def end_batch(self) -> None:
         """End a batch: rows that are wanted promptly are written."""

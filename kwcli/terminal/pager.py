@@ -21,7 +21,7 @@ LESS: Final = {"LESS": "FRX", "LESSCHARSET": "utf-8"}
 _OF_A_SHELL: Final = frozenset("|&;<>()$`\\\"'*?[]#~=%")
 
 
-def pager_program(variables: Mapping[str, str]) -> list[str]:
+def find_pager_command(variables: Mapping[str, str]) -> list[str]:
     """The words of the pager's command: KW_PAGER, else PAGER, else less unless TERM is dumb; none for no pager (empty,
     `cat`).
     """
@@ -48,7 +48,7 @@ class PagedOutput:
         self._direct = False
 
     @property
-    def begun(self) -> bool:
+    def has_begun(self) -> bool:
         """Whether output is held or in the pager: a diagnostic line written now would come before it, or into it."""
         return bool(self._held) or self._child is not None
 
@@ -78,7 +78,7 @@ class PagedOutput:
     def close(self) -> None:
         """Write held output to the terminal, or wait until the user closes the pager. Ctrl-C goes to the pager."""
         if self._child is None:
-            self._let_out()
+            self._write_held_output()
             return
         assert self._child.stdin is not None
         with suppress(BrokenPipeError):
@@ -93,7 +93,7 @@ class PagedOutput:
         try:
             self._child = subprocess.Popen(self._program, stdin=subprocess.PIPE, env={**LESS, **self._variables})
         except OSError:  # no such program: the text is shown as it is
-            self._let_out()
+            self._write_held_output()
             return
         held, self._held = self._held, []
         self._write_to_pager(b"".join(held))
@@ -104,7 +104,7 @@ class PagedOutput:
         self._child.stdin.write(data)
         self._child.stdin.flush()
 
-    def _let_out(self) -> None:
+    def _write_held_output(self) -> None:
         """Write held output, and all later output, to the terminal without a pager."""
         self._direct = True
         held, self._held = self._held, []

@@ -12,7 +12,7 @@ PERIOD_S: Final = 0.1
 WIDTH: Final = 28
 
 
-class Transient:
+class TransientLine:
     """A temporary line in a terminal's last row; call `hide` before anything else is written there.
 
     Nothing is drawn where it is not `active`.
@@ -35,19 +35,19 @@ class Transient:
         self._next = now + PERIOD_S
         return now - self._begun
 
-    def _draw(self, text: str) -> None:
+    def _draw_line(self, text: str) -> None:
         """Draw as much of the text as fits on one row: a line that wraps cannot be erased."""
         width = self._env.columns
-        self._redraw(text if width is None else text[: max(width - 1, 0)])
+        self._redraw_line(text if width is None else text[: max(width - 1, 0)])
         self._visible = True
 
-    def hide(self) -> None:
+    def hide_line(self) -> None:
         """Erase the line."""
         if self._visible:
-            self._redraw("")
+            self._redraw_line("")
             self._visible = False
 
-    def _redraw(self, text: str) -> None:
+    def _redraw_line(self, text: str) -> None:
         from kwcli.terminal_escaping import Terminal
 
         terminal = self._env.stderr
@@ -56,18 +56,18 @@ class Transient:
         terminal.flush()
 
 
-class Progress(Transient):
+class ProgressLine(TransientLine):
     """A bar of `total` bytes, or a count where the total is unknown."""
 
     def __init__(self, env: Environment, total: int | None, *, wanted: bool) -> None:
         super().__init__(env, wanted=wanted)
         self._total = total
 
-    def expect(self, total: int | None) -> None:
+    def set_total(self, total: int | None) -> None:
         """Set the total number of bytes, once it is known."""
         self._total = total
 
-    def show(self, done: int, exchanges: int) -> None:
+    def show_progress(self, done: int, exchanges: int) -> None:
         """Draw the bar when it is time to."""
         seconds = self._seconds_if_due()
         if seconds is None:
@@ -78,7 +78,7 @@ class Progress(Transient):
             text = f"{draw_bar(share, WIDTH)}  {left:3.0f} s left"
         else:
             text = f"{done / 1e6:,.1f} MB"
-        self._draw(f"{text}  {exchanges:,} exchanges")
+        self._draw_line(f"{text}  {exchanges:,} exchanges")
 
 
 def draw_bar(share: float, width: int) -> str:

@@ -23,7 +23,7 @@ _ON_TERMINAL: Final = (
 
 
 @contextmanager
-def edited_copy(name: str, data: bytes) -> Iterator[str]:
+def open_text_in_file(name: str, data: bytes) -> Iterator[str]:
     """A private file of this name with this content, which may be a password, to be edited while the block lasts."""
     with ScratchFolder("kw-edit-") as folder:
         path = os.path.join(folder, name)
@@ -32,7 +32,7 @@ def edited_copy(name: str, data: bytes) -> Iterator[str]:
         yield path
 
 
-def keep_text(name: str, data: bytes) -> str:
+def save_edited_text(name: str, data: bytes) -> str:
     """Keep a text that could not be used in a private file; the file's name."""
     stem, suffix = os.path.splitext(name)
     descriptor, path = tempfile.mkstemp(prefix=f"kw-{stem}-", suffix=suffix)  # of mode 0600
@@ -52,7 +52,7 @@ def run_editor(env: Environment, path: str, unchanged: str) -> None:
         raise Failure("$EDITOR is empty", Exit.USAGE)
     try:
         with _open_terminal(env) as terminal:
-            if terminal is None and not _at_terminal(env) and PurePath(words[0]).name in _ON_TERMINAL:
+            if terminal is None and not _has_terminal(env) and PurePath(words[0]).name in _ON_TERMINAL:
                 text = f"the editor {editor} needs a terminal, and there is none; {unchanged}"
                 raise Failure(f"{text} (set $EDITOR to an editor that needs none)", Exit.USAGE)
             code = subprocess.run([*words, path], stdin=terminal, stdout=terminal, check=False).returncode
@@ -62,14 +62,14 @@ def run_editor(env: Environment, path: str, unchanged: str) -> None:
         raise Failure(f"the editor {editor} ended with {code}; {unchanged}")
 
 
-def _at_terminal(env: Environment) -> bool:
+def _has_terminal(env: Environment) -> bool:
     return env.stdin_terminal and env.stdout_terminal
 
 
 @contextmanager
 def _open_terminal(env: Environment) -> Iterator[int | None]:
     """A file descriptor of the terminal for the editor; None: it inherits kw's own streams."""
-    if _at_terminal(env):
+    if _has_terminal(env):
         yield None
         return
     try:

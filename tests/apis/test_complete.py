@@ -14,7 +14,7 @@ from decoders.protocol_facts.errors.error_places import ERROR_PLACES
 from decoders.protocol_facts.releases import HISTORY, RELEASES, history
 from kwcli.declarations.notation import read_declarations
 from kwcli.output.facts.fact_functions import FUNCTIONS
-from kwcli.reference.abouts import api_abouts
+from kwcli.reference.abouts import read_api_abouts
 
 
 def saying(word: str) -> list[int]:
@@ -32,7 +32,7 @@ TABLES: Final[Mapping[str, Collection[int]]] = {
     "its section `errors_listed` or `errors_observed`": {*saying("errors_listed"), *saying("errors_observed")},
     "its section `line`": {*saying("line"), *FUNCTIONS},
     "its section `example`": saying("example"),
-    "decoders/apis/abouts/<api>.txt": [key for key in KEYS if api_abouts(key)],
+    "decoders/apis/abouts/<api>.txt": [key for key in KEYS if read_api_abouts(key)],
 }
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.bench.process import Cost, run
 from tests.broker.cluster import Cluster
-from tests.broker.jars import resolve
+from tests.broker.jars import download_jars
 from tests.broker.options import PASSWORDS, Options
 
 RELEASE = "4.3.1"
@@ -39,7 +39,7 @@ def commands(cluster: Cluster) -> Mapping[str, list[str]]:
         "sasl.username": "alice",
         "sasl.password": PASSWORDS["alice"],
     }
-    jars = ":".join(map(str, resolve(f"tools-{RELEASE}", TOOLS)))
+    jars = ":".join(map(str, download_jars(f"tools-{RELEASE}", TOOLS)))
     java = ["java", "-cp", jars, "org.apache.kafka.tools.BrokerApiVersionsCommand", "--bootstrap-server", plain]
     return {
         "kw": [*call, plain],

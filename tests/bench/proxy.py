@@ -23,7 +23,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kwcli.playground.tls_certificates import make_certificates
+from kwcli.playground.tls_certificates import write_tls_certificates
 from tests.bench.generator import Figures, Plan, drive
 from tests.bench.processes import Proxied, awake, busy, child, first_port, spent
 from tests.bench.soak import soak
@@ -243,7 +243,7 @@ def measure(folder: Path, given: argparse.Namespace) -> list[Promise]:
         stack.callback(telling.close)
         ways = [direct, ways[1], Way("logged", telling.port, telling.pids)]
         found += logged(World(pid, ways, None, *times), telling)
-    make_certificates(folder)
+    write_tls_certificates(folder)
     authority, certificate = folder / "ca.pem", str(folder / "broker.pem")
     words = ["--no-log", "--tls-cert", certificate, "-X", "security.protocol=SSL", "-X", f"ssl.ca.location={authority}"]
     with broker(certificate) as (port, pid), ExitStack() as stack:

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 from kwcli.playground import cluster, properties
-from kwcli.playground.cluster import StartFailed, class_path
-from kwcli.playground.ports import free_ports
+from kwcli.playground.cluster import StartFailed, join_class_path
+from kwcli.playground.ports import find_free_ports
 from kwcli.playground.process import JAVA_FLAGS, Process
 from kwcli.playground.properties import NodePlan
 from tests.broker.jars import OLD_BROKERS, old_broker_jars, telemetry_classes
@@ -27,7 +27,7 @@ class Cluster(cluster.Cluster):
         super().__init__(options or Options(), folder)
         self.realm = Realm(self.folder / "kerberos")
         self._zookeeper: Process | None = None
-        (self.zookeeper_port,) = free_ports(1, self.options.host)
+        (self.zookeeper_port,) = find_free_ports(1, self.options.host)
 
     def stop(self) -> None:
         """Kill all nodes first if no files are kept: an orderly stop of three nodes takes seconds."""
@@ -53,7 +53,7 @@ class Cluster(cluster.Cluster):
 
     def _server_properties(self, node: NodePlan) -> dict[str, str]:
         lines = (
-            properties.broker_properties(self.options, node, self.nodes)
+            properties.make_broker_properties(self.options, node, self.nodes)
             if self.on_zookeeper
             else super()._server_properties(node)
         )
@@ -63,7 +63,7 @@ class Cluster(cluster.Cluster):
             # A crashed node is given up, and may come back, after two seconds.
             lines["zookeeper.session.timeout.ms"] = "2000"
             if self.options.authorizer:
-                lines |= properties.authorizer("kafka.security.authorizer.AclAuthorizer")
+                lines |= properties.make_authorizer_properties("kafka.security.authorizer.AclAuthorizer")
         if self.options.kerberos:
             shown = [(name, port) for name, port in node.ports.items() if name != "CONTROLLER"]
             lines["advertised.listeners"] = ",".join(f"{name}://localhost:{port}" for name, port in shown)
@@ -100,9 +100,9 @@ class Cluster(cluster.Cluster):
         folder = self.folder / "zookeeper"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "zoo.cfg").write_text(_zoo_cfg(folder, self.options.host, self.zookeeper_port))
-        (folder / "log4j.properties").write_text(properties.log4j_properties(folder, False))
+        (folder / "log4j.properties").write_text(properties.format_log4j_properties(folder, False))
         command = ["java", *JAVA_FLAGS, "-Xmx128m", f"-Dlog4j.configuration=file:{folder / 'log4j.properties'}"]
-        command += ["-cp", class_path(self._jars), "org.apache.zookeeper.server.quorum.QuorumPeerMain"]
+        command += ["-cp", join_class_path(self._jars), "org.apache.zookeeper.server.quorum.QuorumPeerMain"]
         self._zookeeper = Process([*command, str(folder / "zoo.cfg")], folder / "output.log")
         deadline = time.monotonic() + self.options.start_timeout_s
         while _first_bytes(self.options.host, self.zookeeper_port, b"ruok") != b"imok":

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 import pytest
 
 from tests.broker.cluster import Cluster
-from tests.broker.jars import missing_tools
+from tests.broker.jars import explain_missing_tools
 from tests.broker.options import Options
 from tests.broker.recorder import cannot_record
 
 __all__ = ["cluster", "needs_brokers", "needs_program"]
 
-_LACKING = missing_tools() or cannot_record()
+_LACKING = explain_missing_tools() or cannot_record()
 
 needs_brokers = pytest.mark.skipif(_LACKING is not None, reason=_LACKING or "")
 
@@ -30,7 +30,7 @@ def needs_program(name: str) -> pytest.MarkDecorator:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     """One 4.3.1 node with a plain listener, stopped after the module's last test."""
-    problem = missing_tools()
+    problem = explain_missing_tools()
     if problem:
         pytest.skip(problem)
     with Cluster(Options(class_archive=True)) as started:

@@ -6,20 +6,27 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-from kwcli.playground.jars import BROKERS, Missing, broker_jars, cache, missing_tools, resolve
+from kwcli.playground.jars import (
+    BROKERS,
+    Missing,
+    download_jars,
+    explain_missing_tools,
+    find_broker_jars,
+    find_jar_cache_folder,
+)
 
 __all__ = [
     "BROKERS",
     "OLD_BROKERS",
     "Missing",
-    "broker_jars",
-    "cache",
     "client_jars",
     "coordinator_jars",
+    "download_jars",
+    "explain_missing_tools",
+    "find_broker_jars",
+    "find_jar_cache_folder",
     "member_jars",
-    "missing_tools",
     "old_broker_jars",
-    "resolve",
     "telemetry_classes",
     "tls_agent",
     "tool_jars",
@@ -39,12 +46,12 @@ _AGENT: Final = "name.neykov:extract-tls-secrets:4.0.0"
 
 def old_broker_jars(version: str) -> list[Path]:
     """All jars of a broker in OLD_BROKERS, including ZooKeeper's."""
-    return resolve(f"kafka-{version}", OLD_BROKERS[version])
+    return download_jars(f"kafka-{version}", OLD_BROKERS[version])
 
 
 def client_jars(version: str) -> list[Path]:
     """All jars of the Java client of this release (`kafka-clients`), silent logging."""
-    return resolve(f"clients-{version}", (f"org.apache.kafka:kafka-clients:{version}", *CLIENT_EXTRAS))
+    return download_jars(f"clients-{version}", (f"org.apache.kafka:kafka-clients:{version}", *CLIENT_EXTRAS))
 
 
 def coordinator_jars(version: str) -> list[Path]:
@@ -54,26 +61,26 @@ def coordinator_jars(version: str) -> list[Path]:
         "clients",
     )
     wanted = [f"org.apache.kafka:kafka-{name}:{version}" for name in names]
-    return resolve(f"coordinators-{version}", (*wanted, *CLIENT_EXTRAS))
+    return download_jars(f"coordinators-{version}", (*wanted, *CLIENT_EXTRAS))
 
 
 def member_jars(version: str) -> list[Path]:
     """The jars of members of groups: Streams, Connect, and the client with its assignors."""
     wanted = [f"org.apache.kafka:{name}:{version}" for name in ("kafka-streams", "connect-runtime", "kafka-clients")]
-    return resolve(f"members-{version}", (*wanted, *CLIENT_EXTRAS))
+    return download_jars(f"members-{version}", (*wanted, *CLIENT_EXTRAS))
 
 
 def tool_jars(version: str) -> list[Path]:
     """The jars of Kafka's command-line tools of this release (such as `kafka-consumer-groups`)."""
-    return resolve(f"tools-{version}", (f"org.apache.kafka:kafka-tools:{version}",))
+    return download_jars(f"tools-{version}", (f"org.apache.kafka:kafka-tools:{version}",))
 
 
 def telemetry_classes(version: str) -> Path:
     """The folder with the compiled metrics reporter that makes a broker of this release offer telemetry."""
     source = Path(__file__).parent / "telemetry" / "Telemetry.java"
-    folder = cache() / f"telemetry-{version}"
+    folder = find_jar_cache_folder() / f"telemetry-{version}"
     if not (folder / "Telemetry.class").exists():
-        jars = ":".join(map(str, broker_jars(version)))
+        jars = ":".join(map(str, find_broker_jars(version)))
         subprocess.run(["javac", "-cp", jars, "-d", str(folder), str(source)], check=True, capture_output=True)
     return folder
 
@@ -83,7 +90,7 @@ def tls_agent() -> Path:
 
     Raises Missing if Maven cannot fetch it.
     """
-    folder = cache() / "tls-agent"
+    folder = find_jar_cache_folder() / "tls-agent"
     jar = folder / f"{_AGENT.split(':')[1]}-{_AGENT.split(':')[2]}.jar"
     if not jar.exists():
         command = ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={_AGENT}", f"-DoutputDirectory={folder}"]

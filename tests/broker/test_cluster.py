@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from cryptography.x509 import load_pem_x509_certificate
 
-from kwcli.playground.ports import free_ports
+from kwcli.playground.ports import find_free_ports
 from kwcli.playground.process import is_kafka_answering
-from kwcli.playground.tls_certificates import make_certificates
+from kwcli.playground.tls_certificates import write_tls_certificates
 from tests.broker.clients.everything import offered
 from tests.broker.cluster import Cluster, StartFailed
 from tests.broker.fixture import cluster, needs_brokers
@@ -96,16 +96,16 @@ def test_a_crash_of_ours_ends_the_brokers() -> None:
 
 
 def test_free_ports_are_a_row_and_free() -> None:
-    ports = free_ports(20)
+    ports = find_free_ports(20)
     assert ports == list(range(ports[0], ports[0] + 20))
     assert not any(is_kafka_answering("127.0.0.1", port, timeout_s=0.2) for port in ports)
 
 
 def test_a_row_of_ports_does_not_reach_into_those_of_another_process() -> None:
     with pytest.raises(OSError, match="400 ports in a row are more than the 399 of one process"):
-        free_ports(400)
+        find_free_ports(400)
     code = (  # in a new process: brokers of other tests use this one's slice of ports
-        "import sys; from kwcli.playground.ports import *; print(*free_ports(302), flush=True); sys.stdin.read()"
+        "import sys; from kwcli.playground.ports import *; print(*find_free_ports(302), flush=True); sys.stdin.read()"
     )
     with _process_of_ours(code) as other:
         assert other.stdout is not None
@@ -119,7 +119,7 @@ def test_ports_of_another_process_are_not_taken() -> None:
         "import sys; from kwcli.playground.ports import *;"
         "print(*(free_ports(10)[0] for _ in range(50)), flush=True); sys.stdin.read()"
     )
-    ours = {free_ports(10)[0] for _ in range(50)}
+    ours = {find_free_ports(10)[0] for _ in range(50)}
     with ExitStack() as stack:
         for other in [stack.enter_context(_process_of_ours(code)) for _ in range(3)]:
             assert other.stdout is not None
@@ -130,7 +130,7 @@ def test_ports_of_another_process_are_not_taken() -> None:
 
 
 def test_certificates_are_made(tmp_path: Path) -> None:
-    make_certificates(tmp_path)
+    write_tls_certificates(tmp_path)
     authority = load_pem_x509_certificate((tmp_path / "ca.pem").read_bytes())
     for name in ("broker", "client"):
         certificate = load_pem_x509_certificate((tmp_path / f"{name}.crt").read_bytes())

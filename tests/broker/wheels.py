@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from tests.broker.jars import Missing, cache
+from tests.broker.jars import Missing, find_jar_cache_folder
 
 __all__ = ["JAVA", "fetched_once", "java_home", "librdkafka", "unpacked"]
 
@@ -53,7 +53,7 @@ def unpacked(requirement: str, words: Sequence[str] = ()) -> Path:
 
 def fetched_once(name: str, fetch: Callable[[Path], None]) -> Path:
     """The folder of this name, filled by `fetch` on first use: complete or absent, also with concurrent processes."""
-    place = cache() / name
+    place = find_jar_cache_folder() / name
     place.parent.mkdir(parents=True, exist_ok=True)
     with open(f"{place}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -22,8 +22,8 @@ import pytest
 from decoders.apis import KEYS
 from decoders.named_tuple import NamedTuple
 from kwcli.extras import DISTRIBUTION, pip_command_for_extra
-from kwcli.reference.kw_version import name_requirements
-from kwcli.reference.licenses import LICENSES, list_licenses
+from kwcli.reference.kw_version import split_requirements_by_extra
+from kwcli.reference.licenses import LICENSES, list_library_licenses
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw
 
@@ -208,7 +208,7 @@ def test_no_text_names_the_distribution_of_somebody_else() -> None:
 
 
 def test_every_library_has_a_licence_that_its_metadata_does_not_contradict() -> None:
-    needed, extras = name_requirements()
+    needed, extras = split_requirements_by_extra()
     assert sorted(LICENSES) == sorted({*needed, *extras})
     wrong = []
     for name, stated in LICENSES.items():
@@ -231,7 +231,7 @@ def test_licences_are_listed() -> None:
     assert outcome.code == Exit.DONE
     assert {row["name"]: row["license"] for row in rows if row["direct"]} == LICENSES
     assert next(row for row in rows if row["name"] == "scapy")["license"] == "GPL-2.0-only"
-    assert {row["name"] for row in rows} == {row.name for row in list_licenses()}
+    assert {row["name"] for row in rows} == {row.name for row in list_library_licenses()}
     assert all(row["license"] and row["license"] != "not stated" for row in rows)
     lines = kw("version", "--licenses", "-o", "text").out.splitlines()
     assert len(lines) == len(rows)

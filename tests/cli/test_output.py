@@ -17,7 +17,7 @@ from kwcli.output.value_writers import VALUE_WRITERS
 from kwcli.run_environment import Exit
 from kwcli.sniff.closing_lines import ShownCounts, closing_lines, describe_passed_over, is_lossy
 from kwcli.sniff.row_output import WRITE_SIZE, RowOutput
-from kwcli.terminal.progress import Progress
+from kwcli.terminal.progress import ProgressLine
 from kwcli.terminal_escaping import ERASE
 from tests.capture.pcap_writer import PcapWriter
 from tests.cli.worlds import kw, world, written
@@ -65,9 +65,9 @@ class Clock:
 def bar(done: int, *, after: float, total: int | None = 100, terminal: bool = True, wanted: bool = True) -> str:
     env = world(terminal=terminal)
     env.monotonic = clock = Clock()
-    progress = Progress(env, total, wanted=wanted)
+    progress = ProgressLine(env, total, wanted=wanted)
     clock.now = after
-    progress.show(done, 1234)
+    progress.show_progress(done, 1234)
     return written(env.stderr).decode()
 
 
@@ -86,9 +86,9 @@ def test_a_bar_is_for_terminals_and_not_for_the_quiet() -> None:
 def test_a_bar_fits_in_a_line_for_a_broken_one_cannot_be_taken_away(columns: int) -> None:
     env = world(terminal=True, columns=columns)
     env.monotonic = clock = Clock()
-    progress = Progress(env, 100, wanted=True)
+    progress = ProgressLine(env, 100, wanted=True)
     clock.now = 10.0
-    progress.show(50, 1234)
+    progress.show_progress(50, 1234)
     assert len(written(env.stderr).removeprefix(ERASE).decode()) == columns - 1
 
 

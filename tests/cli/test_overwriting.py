@@ -19,7 +19,7 @@ from kwcli.check_overwriting import is_report_page, is_scrubbed_capture
 from kwcli.net.tls_connect import log_keys
 from kwcli.output.settings import Settings
 from kwcli.pipeline.store.files import OutputFolder
-from kwcli.playground.tls_certificates import make_certificates
+from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.private_files import (
     ScratchFolder,
     StagedFile,
@@ -208,7 +208,7 @@ def a_file_of_tables(path: str) -> None:
 
 
 def a_key_of_a_playground(path: str) -> None:
-    make_certificates(Path(path).parent)
+    write_tls_certificates(Path(path).parent)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from threading import Thread
 import pytest
 
 from kwcli.run_environment import Exit
-from kwcli.terminal.pager import PagedOutput, pager_program
+from kwcli.terminal.pager import PagedOutput, find_pager_command
 from tests.captures.shipped import FOLDER
 
 TOUR = str(FOLDER / "tour.pcapng")
@@ -138,7 +138,7 @@ def test_a_closed_pipe_is_no_error() -> None:
     ],
 )
 def test_the_program(variables: dict[str, str], words: list[str]) -> None:
-    assert pager_program(variables) == words
+    assert find_pager_command(variables) == words
 
 
 class Memory:
@@ -162,6 +162,6 @@ def test_what_fits_the_screen_is_written_at_the_end() -> None:
     memory = Memory()
     paged = PagedOutput(memory, ["false"], {}, (80, 24))
     paged.write(b"one\n" * 23)
-    assert (memory.data, paged.begun) == (b"", True)
+    assert (memory.data, paged.has_begun) == (b"", True)
     paged.close()
-    assert (memory.data, paged.begun) == (b"one\n" * 23, False)
+    assert (memory.data, paged.has_begun) == (b"one\n" * 23, False)

@@ -22,7 +22,7 @@ from kwcli.declarations.compare_with_release import compare, versions_by_release
 from kwcli.declarations.merge_releases import unite_apis
 from kwcli.declarations.notation import api_text
 from kwcli.declarations.read_release_jar import DefinitionError, Release, parse_json, read_release, snake_case
-from tests.broker.jars import Missing, client_jars, coordinator_jars, missing_tools
+from tests.broker.jars import Missing, client_jars, coordinator_jars, explain_missing_tools
 from tests.reference.jars import PATCHES
 
 # The releases that are decisive for some version, and those with early layouts, oldest first.
@@ -38,7 +38,7 @@ MESSAGES = sum(map(messages, map(api, KEYS)))
 
 
 def fetched(fetch: Callable[[str], list[Path]], version: str) -> list[Path]:
-    problem = missing_tools()
+    problem = explain_missing_tools()
     if problem:
         pytest.skip(problem)
     try:

@@ -21,7 +21,7 @@ from decoders.embedded import structure
 from tests.broker import plays
 from tests.broker.clients.session import run
 from tests.broker.cluster import Cluster
-from tests.broker.jars import broker_jars, tool_jars
+from tests.broker.jars import find_broker_jars, tool_jars
 from tests.broker.options import Options
 from tests.oracle.log_scene import Scene, stage
 from tests.oracle.log_sniff import sniff
@@ -87,7 +87,7 @@ def record(folder: Path) -> tuple[Path, list[str]]:
 
 
 def _dump(data: Path) -> Iterator[str]:
-    path = ":".join(map(str, [*tool_jars(VERSION), *broker_jars(VERSION)]))
+    path = ":".join(map(str, [*tool_jars(VERSION), *find_broker_jars(VERSION)]))
     for topic, decoder in DECODERS.items():
         file = data / f"{topic}-0" / "00000000000000000000.log"
         command = ["java", "-cp", path, "org.apache.kafka.tools.DumpLogSegments", decoder, "--files", str(file)]

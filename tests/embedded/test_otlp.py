@@ -20,7 +20,7 @@ from decoders.limits import METRICS_MESSAGES_MAX, METRICS_SIZE_MAX
 from decoders.records.codecs import NAMES, deflate
 from kwcli.output.client_metrics import client_metric_lines
 from kwcli.output.short_texts import PLAIN
-from tests.broker.jars import Missing, missing_tools
+from tests.broker.jars import Missing, explain_missing_tools
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw, world
 from tests.embedded.metrics import otlp as messages
@@ -268,7 +268,7 @@ def test_masks(wanted: list[str], fact: str, field: str) -> None:
 def test_kafka_reads_and_writes_the_same() -> None:
     """Metrics compressed and encoded by Java are read here, and ours are read by Java."""
     messages()
-    problem = missing_tools()
+    problem = explain_missing_tools()
     if problem:
         pytest.skip(problem)
     try:

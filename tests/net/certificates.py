@@ -24,7 +24,7 @@ from cryptography.x509.oid import NameOID
 
 from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.spark.java import find_java
-from kwcli.playground.tls_certificates import make_certificates
+from kwcli.playground.tls_certificates import write_tls_certificates
 
 STORE, KEY = "store-secret", "key-secret"
 # A store whose password is empty: only this program makes one, so without it there is none.
@@ -45,7 +45,7 @@ def make_stores(folder: Path, *, certificates: bool = True) -> None:
     `certificates` False: the PEM files are there already. OPEN_STORE is made where the program openssl is.
     """
     if certificates:
-        make_certificates(folder)
+        write_tls_certificates(folder)
     key = load_pem_private_key((folder / "client.key").read_bytes(), None)
     assert isinstance(key, ec.EllipticCurvePrivateKey)
     locked = BestAvailableEncryption(KEY.encode())

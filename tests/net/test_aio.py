@@ -15,7 +15,7 @@ import uvloop
 from kwcli.net.config.client_config import ClientConfig, KeyStoreFile, OAuth, SaslSettings, TlsSettings
 from kwcli.net.session.asyncio_connections import Dialler, Logins
 from kwcli.net.session.asyncio_connections import TlsServer as DoorServer
-from kwcli.playground.tls_certificates import make_certificates
+from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.run_environment import Exit, Failure
 from tests.net.tls_server import TlsServer, server_context
 
@@ -26,7 +26,7 @@ Run = Callable[[Coroutine[Any, Any, Outcome]], Outcome]
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("files")
-    make_certificates(folder)
+    write_tls_certificates(folder)
     return folder
 
 

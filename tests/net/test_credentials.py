@@ -15,7 +15,7 @@ import pytest
 from kwcli.net.config.client_config import KeyStoreFile, OAuth, SaslSettings
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.oauth_tokens import Credentials
-from kwcli.playground.tls_certificates import make_certificates
+from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.run_environment import Exit, Failure
 from tests.net.endpoint import endpoint
 
@@ -51,7 +51,7 @@ def test_client_credentials_url_encoded() -> None:
 
 
 def test_https_by_its_own_authority(tmp_path: Path) -> None:
-    make_certificates(tmp_path)
+    write_tls_certificates(tmp_path)
     with endpoint(certificate=tmp_path / "broker.pem") as (url, _):
         assert token(oauth(url, authorities=KeyStoreFile(str(tmp_path / "ca.pem")))) == "abc.def"
     with endpoint(certificate=tmp_path / "broker.pem") as (url, _):

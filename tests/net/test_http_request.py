@@ -17,7 +17,7 @@ from kwcli.net.deadline import Deadline
 from kwcli.net.http_request import HttpAnswer, HttpProblem, HttpServer, ask_http
 from kwcli.net.session.oauth_tokens import fetch_token as ask_token
 from kwcli.net.tls_connect import client_context
-from kwcli.playground.tls_certificates import make_certificates
+from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.proxy.deciding.control.control_client import send_control_request as ask_control
 from kwcli.proxy.deciding.control.http_control import token_file
 from kwcli.run_environment import Exit, Failure
@@ -87,7 +87,7 @@ def test_a_server_that_is_not_there() -> None:
 
 
 def test_tls_that_is_refused_and_that_is_trusted(tmp_path: Path) -> None:
-    make_certificates(tmp_path)
+    write_tls_certificates(tmp_path)
     with endpoint(certificate=tmp_path / "broker.pem") as (url, asked):
         port = int(url.split(":")[2].split("/")[0])
         strangers = HttpServer("localhost", port, "x", client_context(TlsSettings()))

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 from kwcli.net.config.build_config import client_config
 from kwcli.net.config.client_config import ConnectionOptions, KeyStoreFile, TlsSettings
 from kwcli.net.tls_connect import client_context
-from kwcli.playground.tls_certificates import make_certificates
+from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import world
 from tests.net.tls_server import TlsServer, server_context
@@ -95,7 +95,7 @@ def decrypted(secret: bytes, sent: list[Record]) -> list[bytes]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tls")
-    make_certificates(folder)
+    write_tls_certificates(folder)
     return folder
 
 

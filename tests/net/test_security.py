@@ -13,7 +13,7 @@ import pytest
 
 from kwcli.net.sasl.mechanism import PlainMechanism
 from kwcli.net.session import authentication
-from kwcli.playground.tls_certificates import make_certificates
+from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.run_environment import Exit
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
@@ -66,7 +66,7 @@ def scene(request: pytest.FixtureRequest) -> Iterator[Scene]:
     with Cluster(options) as cluster:
         folder = cluster.folder / "tls"
         make_stores(folder, certificates=False)
-        make_certificates(folder / "other")
+        write_tls_certificates(folder / "other")
         yield Scene(cluster, folder)
 
 

@@ -15,7 +15,7 @@ import pytest
 from kwcli.net.config.client_config import KeyStoreFile, TlsSettings
 from kwcli.net.tls import jks
 from kwcli.net.tls_connect import client_context, translate_ciphers
-from kwcli.playground.tls_certificates import make_certificates
+from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.run_environment import Exit, Failure
 from tests.net.certificates import KEY, OPEN_STORE, STORE, make_stores
 from tests.net.tls_server import TlsServer, connect, server_context, stop
@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("stores")
     make_stores(folder)
-    make_certificates(folder / "other")
+    write_tls_certificates(folder / "other")
     (folder / "ca.der").write_bytes(ssl.PEM_cert_to_DER_cert((folder / "ca.pem").read_text()))
     for name in ("ca.pem", "client.key"):
         (folder / "folder").mkdir(exist_ok=True)

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.broker.jars import Missing, client_jars, missing_tools
+from tests.broker.jars import Missing, client_jars, explain_missing_tools
 
 ROOT: Final = Path(__file__).parents[2]
 # The last release that writes all three formats.
@@ -19,7 +19,7 @@ RELEASE: Final = "3.9.2"
 
 def ask(questions: list[list[Any]]) -> list[Any]:
     """The answers to the questions, in order; skips the test without Java or the jars."""
-    problem = missing_tools()
+    problem = explain_missing_tools()
     if problem:
         pytest.skip(problem)
     try:

@@ -17,7 +17,7 @@ from decoders.protocol_facts.headers import request_header_version, response_hea
 from decoders.protocol_facts.releases import features, versions_by_api
 from decoders.schema.codec import decode, encode
 from decoders.schema.model import Field, Plan, resolve
-from tests.broker.jars import Missing, client_jars, coordinator_jars, member_jars, missing_tools
+from tests.broker.jars import Missing, client_jars, coordinator_jars, explain_missing_tools, member_jars
 from tests.oracle.java_oracle import SIDES, Case, Java, cases, differences, expected_layout, minor, plan_of
 from tests.oracle.java_values import STYLES, random_value
 from tests.reference.jars import PATCHES
@@ -44,7 +44,7 @@ OF_CLIENTS: Final = ("control_records", "consumer_protocol")
 
 
 def start(release: str, jars: Callable[[str], list[Path]] = client_jars) -> Java:
-    problem = missing_tools()
+    problem = explain_missing_tools()
     if problem:
         pytest.skip(problem)
     try:

@@ -14,7 +14,7 @@ from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.protocol_facts.releases import versions_by_api
 from decoders.schema.model import NONE, Plan, PlanField, resolve
-from tests.broker.jars import Missing, client_jars, missing_tools
+from tests.broker.jars import Missing, client_jars, explain_missing_tools
 from tests.oracle.java_oracle import Java
 from tests.reference.jars import PATCHES
 
@@ -107,7 +107,7 @@ def wrong_answers(
     release: str, asked: list[tuple[int, int]], code: int
 ) -> tuple[list[str], set[tuple[int, str, int | None]]]:
     """The differences that no row of DIFFERENT explains, and the rows of DIFFERENT that were needed."""
-    problem = missing_tools()
+    problem = explain_missing_tools()
     if problem:
         pytest.skip(problem)
     try:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from kwcli.pipeline.spark.java import find_java
-from kwcli.playground.ports import free_ports
+from kwcli.playground.ports import find_free_ports
 
 OWN: Final = ("decoders", "kwcli", "pyspark_kafka_wire", "kw-", "__editable__", "__pycache__")
 PATIENCE_S: Final = 60
@@ -50,7 +50,7 @@ def bare_python(folder: Path) -> Path:
 def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
     """A master, and workers with one core each; all end with the block."""
     with ExitStack() as stack:
-        port, page = free_ports(2)
+        port, page = find_free_ports(2)
         master = f"spark://127.0.0.1:{port}"
         words = ["master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", str(page)]
         _started(stack, folder / "master", words)

@@ -26,8 +26,8 @@ def test_the_bar_says_how_far_how_fast_and_how_long() -> None:
     assert said == "\r\x1b[K━━━━━━──────────────────  25%  6 s left  2.5MB of 10.0MB  1.2MB/s  1 of 4 splits"
     bar.show(2_600_000, 1)
     assert written(env.stderr).decode() == said  # not more often than people can read
-    bar.hide()
-    bar.hide()
+    bar.hide_line()
+    bar.hide_line()
     assert written(env.stderr).decode() == said + "\r\x1b[K"
 
 

@@ -15,9 +15,9 @@ from typing import Any, cast
 import pytest
 
 from kwcli.playground.cluster import Cluster
-from kwcli.playground.node_control import SOCKET, Control, ask_playground
+from kwcli.playground.node_control import SOCKET, NodeControlServer, ask_playground
 from kwcli.playground.process import Process
-from kwcli.playground.temp_dirs import Scratch
+from kwcli.playground.temp_dirs import ScratchFolder
 from kwcli.run_environment import Exit
 from tests.broker.fixture import needs_brokers
 from tests.cli.worlds import Outcome, kw, world
@@ -50,7 +50,7 @@ class Ground:
     def __init__(self, state: Path, count: int = 3) -> None:
         self.state = state
         home = state / "kw" / "playgrounds"
-        self.scratch = Scratch(home)
+        self.scratch = ScratchFolder(home)
         self.folder = self.scratch.folder
         self.said: list[str] = []
         self._over = threading.Event()
@@ -61,7 +61,7 @@ class Ground:
 
     def _serve(self, count: int) -> None:  # the system ends a process with the thread that started it
         self.cluster = Sleepers(self.folder, count)
-        with Control(self.folder, self.cluster, self.said.append) as self.control:
+        with NodeControlServer(self.folder, self.cluster, self.said.append) as self.control:
             self._ready.set()
             while not self._over.is_set():
                 self.control.serve(0.01)
@@ -181,7 +181,7 @@ def test_where_none_runs(tmp_path: Path) -> None:
     variables = {"XDG_STATE_HOME": str(tmp_path)}
     said = "kw: no playground with nodes of its own runs (the mock's brokers are one process)\n"
     assert kw("playground", "node", env=world(variables=variables)) == (Exit.UNREACHABLE, "", said)
-    Scratch(tmp_path / "kw" / "playgrounds")
+    ScratchFolder(tmp_path / "kw" / "playgrounds")
     assert kw("playground", "node", "kill", "1", env=world(variables=variables)) == (Exit.UNREACHABLE, "", said)
 
 
@@ -192,9 +192,9 @@ def test_where_none_runs(tmp_path: Path) -> None:
 def test_nonsense_does_no_harm(ground: Ground, line: bytes) -> None:
     import socket
 
-    from kwcli.playground.node_control import _short_path
+    from kwcli.playground.node_control import _shorten_socket_path
 
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link, _short_path(ground.folder) as place:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link, _shorten_socket_path(ground.folder) as place:
         link.connect(place)
         link.sendall(line)
         assert json.loads(link.recv(4096)) == {"error": "no request"}

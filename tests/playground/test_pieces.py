@@ -12,34 +12,35 @@ import pytest
 
 from kwcli.commands.playground import ListenerNames, TopicList
 from kwcli.playground import jars
-from kwcli.playground.client_configs import ListenerConfig, client_configs
-from kwcli.playground.jars import Missing, broker_jars, java_problem
-from kwcli.playground.ports import next_ports
-from kwcli.playground.temp_dirs import Scratch, clean_abandoned, playgrounds_folder
+from kwcli.playground.client_configs import ListenerConfig, make_listener_configs
+from kwcli.playground.jars import Missing, explain_java_problem, find_broker_jars
+from kwcli.playground.ports import find_next_free_ports
+from kwcli.playground.temp_dirs import ScratchFolder, find_playgrounds_folder, remove_abandoned_folders
 
 
 def test_a_folder_lives_as_long_as_its_block(tmp_path: Path) -> None:
-    with Scratch(tmp_path / "home") as folder:
+    with ScratchFolder(tmp_path / "home") as folder:
         (folder / "data").write_text("x")
-        assert clean_abandoned(tmp_path / "home", lambda _: None) == []
+        assert remove_abandoned_folders(tmp_path / "home", lambda _: None) == []
         assert folder.is_dir()
     assert list((tmp_path / "home").iterdir()) == []
 
 
 def test_a_folder_whose_owner_is_gone_is_cleaned(tmp_path: Path) -> None:
-    code = f"from pathlib import Path; from kwcli.playground.temp_dirs import Scratch; Scratch(Path({str(tmp_path)!r}))"
+    made = "from kwcli.playground.temp_dirs import ScratchFolder"
+    code = f"from pathlib import Path; {made}; ScratchFolder(Path({str(tmp_path)!r}))"
     subprocess.run([sys.executable, "-c", code], check=True)
     (left,) = tmp_path.iterdir()
     told: list[Path] = []
-    assert clean_abandoned(tmp_path, told.append) == told == [left]
+    assert remove_abandoned_folders(tmp_path, told.append) == told == [left]
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells when a process began")
 def test_a_process_number_that_is_used_again_is_no_owner(tmp_path: Path) -> None:
-    folder = Scratch(tmp_path).folder
+    folder = ScratchFolder(tmp_path).folder
     (folder / "owner").write_text(f"{os.getpid()} 1\n")
-    assert clean_abandoned(tmp_path, lambda _: None) == [folder]
+    assert remove_abandoned_folders(tmp_path, lambda _: None) == [folder]
 
 
 @pytest.mark.parametrize(
@@ -47,35 +48,43 @@ def test_a_process_number_that_is_used_again_is_no_owner(tmp_path: Path) -> None
     [({"XDG_STATE_HOME": "/s"}, "/s/kw/playgrounds"), ({"HOME": "/h"}, "/h/.local/state/kw/playgrounds")],
 )
 def test_playgrounds_are_in_the_users_state_folder(variables: dict[str, str], home: str) -> None:
-    assert str(playgrounds_folder(variables)) == home
+    assert str(find_playgrounds_folder(variables)) == home
 
 
 def test_ports_that_are_taken_are_passed_over() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        found = next_ports(port, 2)
+        found = find_next_free_ports(port, 2)
     assert port not in found
     assert found == sorted(found)
-    assert next_ports(65536, 1) == []
+    assert find_next_free_ports(65536, 1) == []
 
 
 def test_every_listener_has_its_ways_in(tmp_path: Path) -> None:
-    found = list(client_configs({"PLAINTEXT": "a:1", "MTLS": "a:2", "SASL_SSL": "a:3"}, tmp_path))
+    found = list(make_listener_configs({"PLAINTEXT": "a:1", "MTLS": "a:2", "SASL_SSL": "a:3"}, tmp_path))
     assert [config.name for config in found] == [
         *("plaintext", "mtls", "sasl_ssl"),
         *("sasl_ssl-scram-sha-256", "sasl_ssl-plain", "sasl_ssl-oauthbearer"),
     ]
     mtls = found[1]
-    assert mtls.plain["ssl.certificate.location"] == str(tmp_path / "client.crt")
-    assert mtls.java["ssl.keystore.location"] == str(tmp_path / "client.pem")
-    assert found[2].plain["sasl.mechanisms"] == found[2].java["sasl.mechanism"] == "SCRAM-SHA-512"
-    assert found[5].plain["sasl.mechanisms"] == "OAUTHBEARER"
-    assert {config.plain["bootstrap.servers"] for config in found[2:]} == {"a:3"}
+    assert mtls.librdkafka_properties["ssl.certificate.location"] == str(tmp_path / "client.crt")
+    assert mtls.java_properties["ssl.keystore.location"] == str(tmp_path / "client.pem")
+    assert (
+        found[2].librdkafka_properties["sasl.mechanisms"]
+        == found[2].java_properties["sasl.mechanism"]
+        == "SCRAM-SHA-512"
+    )
+    assert found[5].librdkafka_properties["sasl.mechanisms"] == "OAUTHBEARER"
+    assert {config.librdkafka_properties["bootstrap.servers"] for config in found[2:]} == {"a:3"}
 
 
 def test_a_door_of_plaintext_asks_for_nothing(tmp_path: Path) -> None:
     config = ListenerConfig("plaintext", "PLAINTEXT", None, "a:1", tmp_path)
-    assert config.plain == config.java == {"bootstrap.servers": "a:1", "security.protocol": "PLAINTEXT"}
+    assert (
+        config.librdkafka_properties
+        == config.java_properties
+        == {"bootstrap.servers": "a:1", "security.protocol": "PLAINTEXT"}
+    )
 
 
 def test_options_are_checked() -> None:
@@ -104,9 +113,12 @@ def test_a_topic_with_too_many_partitions_is_refused(count: str) -> None:
 def test_a_folder_without_a_broker_is_refused(tmp_path: Path) -> None:
     (tmp_path / "kafka-clients-4.3.1.jar").write_bytes(b"")
     with pytest.raises(Missing, match="holds no broker"):
-        broker_jars("4.3.1", tmp_path)
+        find_broker_jars("4.3.1", tmp_path)
     (tmp_path / "kafka_2.13-4.3.1.jar").write_bytes(b"")
-    assert [path.name for path in broker_jars("4.3.1", tmp_path)] == ["kafka-clients-4.3.1.jar", "kafka_2.13-4.3.1.jar"]
+    assert [path.name for path in find_broker_jars("4.3.1", tmp_path)] == [
+        "kafka-clients-4.3.1.jar",
+        "kafka_2.13-4.3.1.jar",
+    ]
 
 
 def _java(folder: Path, version: str) -> None:
@@ -130,7 +142,7 @@ def test_a_java_that_is_too_old_is_told(
     if version:
         _java(tmp_path, version)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin" if version else str(tmp_path))
-    found = java_problem("4.3.1", tmp_path)
+    found = explain_java_problem("4.3.1", tmp_path)
     assert found == problem or (problem is not None and found is not None and problem in found)
 
 
@@ -138,7 +150,7 @@ def test_jars_that_are_not_here_need_maven(tmp_path: Path, monkeypatch: pytest.M
     _java(tmp_path, "21.0.1")
     (tmp_path / "sh").symlink_to("/bin/sh")
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(jars, "cache", lambda: tmp_path)
-    assert "no Maven" in (java_problem("4.3.1") or "")
+    monkeypatch.setattr(jars, "find_jar_cache_folder", lambda: tmp_path)
+    assert "no Maven" in (explain_java_problem("4.3.1") or "")
     (tmp_path / "kafka-4.3.1").mkdir()
-    assert java_problem("4.3.1") is None
+    assert explain_java_problem("4.3.1") is None

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.playground.ports import free_ports
+from kwcli.playground.ports import find_free_ports
 from tests.broker.fixture import needs_brokers
 from tests.playground.rounds import Round, one_round
 
@@ -76,7 +76,7 @@ def test_what_a_killed_one_left_is_cleaned_by_the_next(tmp_path: Path, grounds: 
 @pytest.mark.long
 @needs_brokers
 def test_ports_that_are_taken_are_told_and_traffic_flows(tmp_path: Path, grounds: list[Round]) -> None:
-    (port,) = free_ports(1)  # outgoing connections use ports behind those that the kernel gives
+    (port,) = find_free_ports(1)  # outgoing connections use ports behind those that the kernel gives
     with socket.create_server(("127.0.0.1", port)):
         words = ("--version", "3.9.1", "--port", str(port), "--traffic", "--topics", "tea:2")
         grounds.append(ground := Round(tmp_path, *words))

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from kwcli.playground.ports import free_ports
+from kwcli.playground.ports import find_free_ports
 from kwcli.playground.properties import NodePlan
 from tests.broker.cluster import Cluster
 
@@ -52,7 +52,7 @@ class Behind:
 
 def port_base(nodes: int) -> int:
     """The first of a row of free ports: for the bootstrap listener, node 0 and up to node `nodes`."""
-    return free_ports(nodes + 2)[0]
+    return find_free_ports(nodes + 2)[0]
 
 
 class ProxyProcess:

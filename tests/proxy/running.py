@@ -10,7 +10,7 @@ from functools import wraps
 from typing import Any
 
 from kwcli.net.config.client_config import Address, ClientConfig
-from kwcli.playground.ports import free_ports
+from kwcli.playground.ports import find_free_ports
 from kwcli.proxy.server import Proxy
 from kwcli.proxy.settings import DiscoveredNodes, ProxySettings
 from kwcli.run_environment import Environment
@@ -140,7 +140,7 @@ async def running(
         server = await asyncio.start_server(_kept(script, tasks), "127.0.0.1", 0, limit=1 << 26)
         servers = [server.sockets[0].getsockname()[:2]]
     elif not servers:
-        servers = [("127.0.0.1", free_ports(1, "127.0.0.1")[0])]
+        servers = [("127.0.0.1", find_free_ports(1, "127.0.0.1")[0])]
     stderr = io.BytesIO()
     env = Environment(
         stdin=io.BytesIO(), stdout=io.BytesIO(), stderr=stderr, variables={"XDG_STATE_HOME": "/nonexistent"}

@@ -11,7 +11,7 @@ from decoders.protocol_facts.releases import RELEASES
 from tests.broker.clients.session import LongSession, Step, run
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
-from tests.broker.jars import missing_tools
+from tests.broker.jars import explain_missing_tools
 from tests.broker.options import Options
 from tests.proxy.as_release import lasting, rows, work_as
 from tests.proxy.hidden import ProxyProcess, port_base
@@ -24,7 +24,7 @@ SOME = ("2.1", "2.8", "3.3")
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    problem = missing_tools()
+    problem = explain_missing_tools()
     if problem:
         pytest.skip(problem)
     with Cluster(Options(version="3.9.1", class_archive=True)) as started:

@@ -16,7 +16,7 @@ from decoders.schema.model import NONE, Versions
 from tests.broker.clients.session import LongSession
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
-from tests.broker.jars import missing_tools
+from tests.broker.jars import explain_missing_tools
 from tests.broker.options import Options
 from tests.proxy.as_release import lasting, offered, used, work, work_as
 from tests.proxy.hidden import ProxyProcess, port_base
@@ -37,7 +37,7 @@ BY_CHANCE: Final = frozenset({12, 13})
 @pytest.fixture(scope="module")
 def seen_by_old(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[int, set[int]]]:
     """The versions that each client used at a real broker of 2.8."""
-    problem = missing_tools()
+    problem = explain_missing_tools()
     if problem:
         pytest.skip(problem)
     folder = tmp_path_factory.mktemp("old")

@@ -12,7 +12,7 @@ import pytest
 
 import decoders
 from kwcli.net.config.client_config import ClientConfig
-from kwcli.playground.tls_certificates import make_certificates
+from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.proxy.check_before_start import CheckOptions, check, find_check_lines
 from kwcli.proxy.tls.inbound import Inbound, TlsIn
 from kwcli.run_environment import Exit
@@ -140,7 +140,7 @@ def test_nobody_is_there(state: dict[str, str]) -> None:
 def test_given_certificates(
     state: dict[str, str], tmp_path: Path, name: str, advertise: str, code: int, text: str
 ) -> None:
-    make_certificates(tmp_path)
+    write_tls_certificates(tmp_path)
     asked = TlsIn(str(tmp_path / name))
     with Broker(OFFERED) as broker:
         settings = options(broker.address, port_base(NODES), tls=lambda: Inbound(asked, [advertise], state))

@@ -10,7 +10,7 @@ import pytest
 from tests.broker.clients.session import Step, run
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
-from tests.broker.jars import missing_tools
+from tests.broker.jars import explain_missing_tools
 from tests.broker.options import Options
 from tests.broker.plays import family
 from tests.proxy.hidden import Behind, HiddenCluster, ProxyProcess, port_base
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.broker, needs_brokers, pytest.mark.long]
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[HiddenCluster]:
-    problem = missing_tools()
+    problem = explain_missing_tools()
     if problem:
         pytest.skip(problem)
     with HiddenCluster(Options(nodes=3, listeners=("INTERNAL", "PLAINTEXT"), class_archive=True)) as started:

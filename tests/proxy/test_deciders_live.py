@@ -12,7 +12,7 @@ import pytest
 from tests.broker.clients.session import Step, run
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
-from tests.broker.jars import missing_tools
+from tests.broker.jars import explain_missing_tools
 from tests.broker.options import Options
 from tests.mock.running import SocketClient
 from tests.proxy.hidden import ProxyProcess, port_base
@@ -47,7 +47,7 @@ COUNT: Final = 20
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    problem = missing_tools()
+    problem = explain_missing_tools()
     if problem:
         pytest.skip(problem)
     with Cluster(Options(version="3.9.1", class_archive=True)) as started:

@@ -12,7 +12,7 @@ import pytest
 from kwcli.net.addresses import format_address
 from kwcli.net.config.client_config import Address
 from kwcli.net.listening import open_listener
-from kwcli.playground.ports import free_ports
+from kwcli.playground.ports import find_free_ports
 from kwcli.proxy import accept_or_refuse
 from kwcli.proxy.relay.rewrite_addresses import Endpoint
 from kwcli.proxy.repeated_messages import PAUSE_FIRST_S, RepeatFilter
@@ -56,7 +56,7 @@ async def refused(proxy: Running, port: int | None = None) -> None:
 
 
 def place() -> Address:
-    return ("127.0.0.1", free_ports(1, "127.0.0.1")[0])
+    return ("127.0.0.1", find_free_ports(1, "127.0.0.1")[0])
 
 
 def gauge(proxy: Running, node: str) -> float:
@@ -67,7 +67,7 @@ def gauge(proxy: Running, node: str) -> float:
 @in_loop
 async def test_clients_are_refused_until_the_broker_answers() -> None:
     target = place()
-    (metrics,) = free_ports(1, "127.0.0.1")
+    (metrics,) = find_free_ports(1, "127.0.0.1")
     async with running(None, servers=[target], metrics=("127.0.0.1", metrics)) as proxy:
         for _ in range(2):  # one outage, and another
             await refused(proxy)
@@ -173,7 +173,7 @@ async def test_the_end_comes_while_clients_are_refused() -> None:
 
 @pytest.mark.parametrize("reuse", [0, 1])
 def test_no_other_program_can_take_the_port_meanwhile(reuse: int) -> None:
-    (port,) = free_ports(1, "127.0.0.1")
+    (port,) = find_free_ports(1, "127.0.0.1")
     with open_listener("127.0.0.1", port) as ours, socket.create_connection(("127.0.0.1", port), 5):
         assert accept_or_refuse.stop_listening(ours)
         with socket.socket() as other:

@@ -19,7 +19,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import decoders
-from kwcli.playground.ports import free_ports
+from kwcli.playground.ports import find_free_ports
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import PASSWORDS, Options
@@ -94,7 +94,7 @@ class Proxy(NamedTuple):
 @contextmanager
 def proxy(world: World, folder: Path, words: Sequence[str]) -> Iterator[Proxy]:
     """`kw proxy`, ended by SIGTERM after the block."""
-    metrics, base, *_ = free_ports(NODES + 3)
+    metrics, base, *_ = find_free_ports(NODES + 3)
     log = folder / f"proxy-{base}.log"
     command = [sys.executable, "-m", "kwcli.main", "proxy", "--port-base", str(base), "--metrics", str(metrics), *words]
     with log.open("wb") as file, log.with_suffix(".rows").open("wb") as rows:

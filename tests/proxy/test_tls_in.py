@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from cryptography import x509
 
-from kwcli.playground.tls_certificates import make_certificates
+from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.proxy.tls import inbound
 from kwcli.proxy.tls.authority import find_state_folder, read_or_make_authority
 from kwcli.proxy.tls.inbound import Inbound, TlsIn
@@ -28,8 +28,8 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("files")
-    make_certificates(folder)
-    make_certificates(folder / "other")
+    write_tls_certificates(folder)
+    write_tls_certificates(folder / "other")
     return folder
 
 

@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from decoders.protocol_facts.releases import RELEASES
-from tests.broker.jars import cache, missing_tools
+from tests.broker.jars import explain_missing_tools, find_jar_cache_folder
 
 # The last patch release of every minor release: patch releases of one minor never differ in versions.
 PATCHES: Final = (
@@ -34,12 +34,12 @@ def wrong_patches() -> str:
 
 def release_jars() -> dict[str, Path]:
     """Release → its kafka-clients jar, oldest first. Skips the test if they cannot be fetched."""
-    folder = cache() / "releases"
+    folder = find_jar_cache_folder() / "releases"
     folder.mkdir(parents=True, exist_ok=True)
     wrong = wrong_patches()
     assert not wrong, wrong
     paths = {release: folder / f"kafka-clients-{patch}.jar" for release, patch in zip(RELEASES, PATCHES, strict=True)}
-    with open(cache() / "releases.lock", "w") as lock:
+    with open(find_jar_cache_folder() / "releases.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         missing = [patch for patch, path in zip(PATCHES, paths.values(), strict=True) if not path.exists()]
         if missing:
@@ -48,7 +48,7 @@ def release_jars() -> dict[str, Path]:
 
 
 def _fetch(folder: Path, patches: list[str]) -> None:
-    problem = missing_tools()
+    problem = explain_missing_tools()
     if problem:
         pytest.skip(problem)
     items = "".join(

@@ -17,8 +17,14 @@ from decoders.protocol_facts.headers import REQUEST_HEADER, RESPONSE_HEADER
 from decoders.protocol_facts.releases import RELEASES, history
 from decoders.schema.model import Plan, parse_message, resolve
 from kwcli.reference import wire_layout
-from kwcli.reference.abouts import add_abouts, api_abouts, header_abouts, parse_abouts, structure_abouts
-from kwcli.reference.at_release import abouts_at, as_of
+from kwcli.reference.abouts import (
+    add_abouts_to_rows,
+    parse_abouts,
+    read_api_abouts,
+    read_header_abouts,
+    read_structure_abouts,
+)
+from kwcli.reference.at_release import find_api_in_release, read_abouts_in_release
 from kwcli.run_environment import Exit
 from tests.apis.everything import layouts
 from tests.cli.worlds import kw, world
@@ -40,7 +46,7 @@ def test_every_field_of_every_version_has_words() -> None:
     lacking, besides = [], []
     for key in KEYS:
         wanted = {path for one in layouts(key) for path in paths(one.plan, f"{one.side}.")}
-        abouts = api_abouts(key)
+        abouts = read_api_abouts(key)
         assert wanted
         lacking += [f"decoders/apis/abouts/{NAMES[key]}.txt: {path}" for path in wanted if not abouts.get(path)]
         besides += [f"decoders/apis/abouts/{NAMES[key]}.txt: {path}" for path in abouts.keys() - wanted]
@@ -51,7 +57,7 @@ def test_every_field_of_every_version_has_words() -> None:
 def test_every_field_of_headers_and_of_structures_that_kafka_defines_has_words() -> None:
     messages = {name: structure(name) for name in STRUCTURES}
     messages |= {message.name: message for message in map(parse_message, (REQUEST_HEADER, RESPONSE_HEADER))}
-    said = structures() | dict(header_abouts())
+    said = structures() | dict(read_header_abouts())
     assert all(said.values())
     without = set()
     for name, message in messages.items():
@@ -127,18 +133,18 @@ def test_kafkas_words_are_those_of_its_jars() -> None:
     wrong = []
     for (message, key, path), text in (newest | last).items():
         if key is None:
-            said = header_abouts() if message.endswith("Header") else structures()
+            said = read_header_abouts() if message.endswith("Header") else structures()
             found = said.get(f"{message}.{path}")
         else:
             side = next(side for end, side in sides.items() if message.endswith(end))
-            found = api_abouts(key).get(side + path)
+            found = read_api_abouts(key).get(side + path)
         if found != text:
             wrong.append(f"{message} {path}: {found!r} is not {text!r}")
     assert wrong == []
 
 
 def structures() -> dict[str, str]:
-    return {line: text for file in FOLDERS[1].glob("*.txt") for line, text in structure_abouts(file.stem).items()}
+    return {line: text for file in FOLDERS[1].glob("*.txt") for line, text in read_structure_abouts(file.stem).items()}
 
 
 def shown(*words: str) -> Any:
@@ -187,14 +193,14 @@ def test_names_and_layouts_of_a_release_have_words(release: str) -> None:
     """Also fields with other names at the time, and layouts that were not stable yet."""
     checked = 0
     for key in KEYS:
-        its = as_of(key, release)
+        its = find_api_in_release(key, release)
         if its is None:
             continue
-        abouts = abouts_at(key, release)
+        abouts = read_abouts_in_release(key, release)
         for version in range(its.versions.low, its.versions.high + 1):
             for side in ("request", "response"):
-                body = wire_layout.layouts(its, version, release)[side]["body"]
-                add_abouts(body, abouts, f"{side}.")
+                body = wire_layout.make_wire_layouts(its, version, release)[side]["body"]
+                add_abouts_to_rows(body, abouts, f"{side}.")
                 assert [row["name"] for row in below(body) if not row["about"]] == [], f"{its.name} {version} {side}"
                 checked += 1
     assert checked >= 2 * sum(release in history(key) for key in KEYS)
@@ -210,7 +216,7 @@ def test_a_field_has_its_words_under_an_older_name_too() -> None:
     path = "response.topics[].partitions[].partition_epoch"
     then = shown("AlterPartition", "--release", "3.1", "--about")
     (older,) = [row for row in below(then["response"]) if row["name"] == "current_isr_version"]
-    assert older["about"] == api_abouts(56)[path]
+    assert older["about"] == read_api_abouts(56)[path]
 
 
 def test_what_a_search_finds_has_words() -> None:

@@ -13,7 +13,7 @@ from decoders.apis import KEYS, api
 from decoders.protocol_facts.releases import RELEASES, versions_by_api
 from decoders.protocol_facts.routing import route
 from kwcli.help.pages import read_page
-from kwcli.reference.text_apis import release_range
+from kwcli.reference.text_apis import format_release_range
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw, world
 from tests.help.reading import block
@@ -118,7 +118,7 @@ def test_an_early_layout_is_shown_when_asked_for() -> None:
 
 
 def test_a_version_of_one_release_names_it_once() -> None:
-    assert (release_range("4.4", "4.4"), release_range("3.9", "4.4")) == ("4.4", "3.9–4.4")
+    assert (format_release_range("4.4", "4.4"), format_release_range("3.9", "4.4")) == ("4.4", "3.9–4.4")
     assert text("Fetch", "4").splitlines()[0].endswith(f" · Kafka 0.11.0–{RELEASES[-1]}")
 
 

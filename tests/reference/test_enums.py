@@ -18,7 +18,7 @@ from decoders.protocol_facts import enums
 from decoders.protocol_facts.enums import BITS, ENUMS, words_of
 from decoders.schema.model import Field
 from decoders.wire.primitives import RANGES
-from kwcli.reference.field_paths import paths
+from kwcli.reference.field_paths import walk_field_paths
 from tests.reference.jars import release_jars
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,11 +62,11 @@ def _declared() -> Iterator[tuple[str, str, Field]]:
     for key in KEYS:
         for side in SIDES:
             message = api(key).message(side)
-            for path, field, _ in paths(message.fields, message.versions):
+            for path, field, _ in walk_field_paths(message.fields, message.versions):
                 yield f"{api(key).name} {side}", path, field
     for name in STRUCTURES:
         message = structure(name)
-        for path, field, _ in paths(message.fields, message.versions):
+        for path, field, _ in walk_field_paths(message.fields, message.versions):
             yield name, path, field
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from decoders.apis import KEYS
 from decoders.protocol_facts.releases import RELEASES
-from kwcli.reference.at_release import as_of
-from kwcli.reference.wire_layout import layouts
+from kwcli.reference.at_release import find_api_in_release
+from kwcli.reference.wire_layout import make_wire_layouts
 from tests.broker.jars import client_jars
 from tests.reference.jars import FIRST_DEFINITIONS, release_jars
 
@@ -56,13 +56,13 @@ def shape(rows: list[dict[str, Any]]) -> Iterator[str]:
 @pytest.mark.parametrize("release", OLD)
 def test_every_layout_of_an_old_release_is_that_of_its_classes(schemas: dict[str, Any], release: str) -> None:
     theirs = schemas[release]
-    assert {key for key in KEYS if as_of(key, release)} == {int(key) for key in theirs}
+    assert {key for key in KEYS if find_api_in_release(key, release)} == {int(key) for key in theirs}
     for key, versions in theirs.items():
-        mine = as_of(int(key), release)
+        mine = find_api_in_release(int(key), release)
         assert mine is not None
         assert list(range(mine.versions.low, mine.versions.high + 1)) == sorted(map(int, versions)), mine.name
         for version, shapes in versions.items():
-            row = layouts(mine, int(version), release)
+            row = make_wire_layouts(mine, int(version), release)
             for side, text in zip(("request", "response"), shapes, strict=True):
                 expected = [WORDS.get(word, word) for word in text.lower().split()]
                 assert list(shape(row[side]["body"])) == expected, (mine.name, side, version)

@@ -11,8 +11,8 @@ import pytest
 
 from decoders.apis import KEYS
 from decoders.protocol_facts.releases import RELEASES
-from kwcli.reference.at_release import as_of
-from kwcli.reference.wire_layout import layouts
+from kwcli.reference.at_release import find_api_in_release
+from kwcli.reference.wire_layout import make_wire_layouts
 from tests.cli.worlds import kw
 from tests.reference.definitions import Defined, Spot, definitions
 from tests.reference.jars import FIRST_DEFINITIONS, release_jars
@@ -46,13 +46,13 @@ def spots(rows: list[dict[str, Any]], above: str = "") -> Iterator[Spot]:
 def test_every_layout_of_a_release_is_that_of_its_jar(jars: dict[str, Release], release: str) -> None:
     """Names, order, types, nulls and tags of all fields, of every version of every API, as that release had them."""
     theirs = jars[release]
-    assert {key for key in KEYS if as_of(key, release)} == theirs.keys()
+    assert {key for key in KEYS if find_api_in_release(key, release)} == theirs.keys()
     for key, defined in theirs.items():
-        mine = as_of(key, release)
+        mine = find_api_in_release(key, release)
         assert mine is not None
         assert (mine.name, (mine.versions.low, mine.versions.high)) == (defined.name, defined.versions)
         for version in range(mine.versions.low, mine.versions.high + 1):
-            row = layouts(mine, version, release)
+            row = make_wire_layouts(mine, version, release)
             low, high = defined.flexible
             assert row["flexible"] == (low <= version <= high), (defined.name, version)
             for side in ("request", "response"):

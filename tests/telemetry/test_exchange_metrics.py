@@ -16,7 +16,7 @@ import pytest
 from decoders import read_exchanges
 from decoders.exchanges.exchange import Exchange
 from kwcli.output.renderers import WantedPaths
-from kwcli.playground.ports import free_ports
+from kwcli.playground.ports import find_free_ports
 from kwcli.run_environment import Exit
 from kwcli.telemetry.exchange_metrics import TrafficMetrics
 from kwcli.telemetry.prometheus import LABEL_MAX, family_lines
@@ -154,7 +154,7 @@ def test_a_port_that_is_taken_is_told(free_port: int) -> None:
 
 @pytest.fixture
 def free_port() -> int:
-    (port,) = free_ports(1, "127.0.0.1")
+    (port,) = find_free_ports(1, "127.0.0.1")
     return port
 
 

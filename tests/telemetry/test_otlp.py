@@ -31,7 +31,7 @@ from decoders import read_exchanges
 from decoders.limits import HTTP_ANSWER_MAX, HTTP_HEAD_MAX, MIB
 from decoders.wire.units import parse_time
 from kwcli.extras import pip_command_for_extra
-from kwcli.playground.tls_certificates import make_certificates
+from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.run_environment import Exit
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw, world
@@ -303,7 +303,7 @@ def test_a_collector_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_tls_of_a_collector(collector: Collector, tmp_path: Path) -> None:
-    make_certificates(tmp_path)
+    write_tls_certificates(tmp_path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "broker.pem")
     collector.socket = context.wrap_socket(collector.socket, server_side=True)
@@ -425,7 +425,7 @@ def through(server: HostileServer, link: socket.socket) -> None:
 
 
 def test_proxies_of_the_variables(collector: Collector, tmp_path: Path) -> None:
-    make_certificates(tmp_path)
+    write_tls_certificates(tmp_path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "broker.pem")
     collector.socket = context.wrap_socket(collector.socket, server_side=True)

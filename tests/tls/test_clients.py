@@ -17,7 +17,7 @@ import pytest
 
 from decoders.exchanges.engine import read_settled
 from decoders.tls.connection import NO_START, TlsConnection
-from kwcli.playground.client_configs import client_configs
+from kwcli.playground.client_configs import make_listener_configs
 from kwcli.playground.properties import Listener
 from tests.broker.clients.session import Step, run
 from tests.broker.cluster import Cluster
@@ -93,11 +93,11 @@ class Recorded(NamedTuple):
 
 def settings(cluster: Cluster, client: str, listener: Listener) -> dict[str, str]:
     """The client's settings for a listener."""
-    ways = client_configs({listener: cluster.bootstrap(listener)}, cluster.folder / "tls")
+    ways = make_listener_configs({listener: cluster.bootstrap(listener)}, cluster.folder / "tls")
     # SCRAM of librdkafka 1.9 fails with current brokers, in plain text too.
     mechanism = "PLAIN" if client.startswith("rdkafka") else "SCRAM-SHA-256"
     way = next(each for each in ways if each.mechanism in (None, mechanism))
-    found = way.java if client.startswith("java") else way.plain
+    found = way.java_properties if client.startswith("java") else way.librdkafka_properties
     if "sasl.mechanisms" in found:
         found["sasl.mechanism"] = found.pop("sasl.mechanisms")
     return {name: value for name, value in found.items() if name != "bootstrap.servers"}

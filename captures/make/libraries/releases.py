@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from tests.broker.jars import cache
+from tests.broker.jars import find_jar_cache_folder
 
 __all__ = ["FAMILIES", "HELD_OUT", "MINORS", "NAMES", "prepare"]
 
@@ -75,7 +75,7 @@ _PYTHON: Final = {"kafka-python": "kafka_python_client.py", "aiokafka": "aiokafk
 
 def prepare(family: str, release: str) -> tuple[list[str], dict[str, str]]:
     """The command of a client, to which bootstrap server, topic and group are added, and its environment."""
-    place = cache() / f"{family.replace('/', '-')}-{release}"
+    place = find_jar_cache_folder() / f"{family.replace('/', '-')}-{release}"
     place.mkdir(parents=True, exist_ok=True)
     if family in _GO:
         return [_built(family, release, place)], {}

@@ -47,7 +47,7 @@ def add_profile(env: Environment, name: str, given: NewProfile) -> None:
 
 def edit_profile(env: Environment, name: str) -> None:
     """Let the user edit a profile. Raises Failure, which names the file in which the edited text is kept."""
-    from kwcli.terminal.text_editor import edited_copy, keep_text, run_editor
+    from kwcli.terminal.text_editor import open_text_in_file, run_editor, save_edited_text
 
     profiles = Profiles.open_own(env)
     profiles.pairs(name)  # raises where it is not there or cannot be read
@@ -55,7 +55,7 @@ def edit_profile(env: Environment, name: str) -> None:
     with open(path, "rb") as file:
         before = file.read()
     file_name = f"{name}.properties"
-    with edited_copy(file_name, before) as copy:
+    with open_text_in_file(file_name, before) as copy:
         run_editor(env, copy, "the profile is unchanged")
         with open(copy, "rb") as file:
             after = file.read(_SIZE_MAX)
@@ -67,7 +67,7 @@ def edit_profile(env: Environment, name: str) -> None:
             env.add_secrets_to_hide(())
             _check(env, choose_settings([source]), name)
         except Failure as failure:
-            kept = keep_text(file_name, after)
+            kept = save_edited_text(file_name, after)
             raise Failure(f"{failure.text}; the profile is unchanged, your text is in {kept}", failure.code) from None
         profiles.write_text(name, decode_text(after))
         env.report(f"kw: wrote profile {name}: {path}")

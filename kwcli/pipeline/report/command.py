@@ -50,7 +50,7 @@ def _make_report_of_tables(env: Environment, folder: str, release: str, master: 
     from kwcli.pipeline.report.run_exchange_folds import fold_exchanges_by_spark, fold_exchanges_locally, has_bodies
     from kwcli.pipeline.report.run_folds import count_in_two_rounds, make_local_counter
     from kwcli.report.build_report import build_report
-    from kwcli.terminal.progress import Progress
+    from kwcli.terminal.progress import ProgressLine
 
     tables = Tables(folder)
     if master is not None:
@@ -64,11 +64,11 @@ def _make_report_of_tables(env: Environment, folder: str, release: str, master: 
             if has_bodies(tables):
                 found = fold_exchanges_by_spark(spark, tables).add_to_result(found)
             return build_report(found, release)
-    progress = Progress(env, None, wanted=wanted)
+    progress = ProgressLine(env, None, wanted=wanted)
     try:
         found = count_in_two_rounds(tables, make_local_counter(tables, progress))
         if has_bodies(tables):
             found = fold_exchanges_locally(tables, progress).add_to_result(found)
         return build_report(found, release)
     finally:
-        progress.hide()
+        progress.hide_line()

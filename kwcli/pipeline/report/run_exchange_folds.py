@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from kwcli.pipeline.report.read_tables import Tables
     from kwcli.pipeline.tables.stored_exchanges import ConnectionKey
-    from kwcli.terminal.progress import Progress
+    from kwcli.terminal.progress import ProgressLine
 
 __all__ = ["fold_exchanges_by_spark", "fold_exchanges_locally", "has_bodies"]
 
@@ -46,18 +46,18 @@ def has_bodies(tables: Tables) -> bool:
     return first is not None and first.column(0).null_count < first.num_rows
 
 
-def fold_exchanges_locally(tables: Tables, progress: Progress | None = None) -> ReportFolds:
+def fold_exchanges_locally(tables: Tables, progress: ProgressLine | None = None) -> ReportFolds:
     """The folds over all rows, counted on this machine."""
     folds, done, numbers = _make_report_folds(tables), 0, number_connections(tables)
     if progress is not None:
-        progress.expect(sum(tables.rows[name] for name in _COLUMNS if name in tables))
+        progress.set_total(sum(tables.rows[name] for name in _COLUMNS if name in tables))
     for name, columns in _COLUMNS.items():
         reader = StoredRowReader(numbers)
         for batch in tables.read(name, columns, AT_ONCE) if name in tables else ():
             _add_batch_to_folds(folds, reader, batch)
             done += batch.num_rows
             if progress is not None:
-                progress.show(done, done)
+                progress.show_progress(done, done)
     _add_connection_ends(folds, tables, numbers)
     return folds
 

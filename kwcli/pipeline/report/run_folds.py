@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-    from kwcli.terminal.progress import Progress
+    from kwcli.terminal.progress import ProgressLine
 
 SLOWEST: Final = 20
 NS: Final = 10**9
@@ -173,12 +173,12 @@ _NICE: Final[tuple[int, ...]] = (
 RunFolds = Callable[[Mapping[str, FoldPlan], str], Folds]
 
 
-def make_local_counter(tables: Tables, progress: Progress | None = None) -> RunFolds:
+def make_local_counter(tables: Tables, progress: ProgressLine | None = None) -> RunFolds:
     """The function that counts folds over a table on this machine."""
     rows = {name: rows for name, rows in tables.rows.items() if name in NAMES}
     done, exchanges = 0, 0
     if progress is not None:
-        progress.expect(sum(rows.values()) + rows.get("exchanges", 0))  # exchanges are read twice
+        progress.set_total(sum(rows.values()) + rows.get("exchanges", 0))  # exchanges are read twice
 
     def run(counted: Mapping[str, FoldPlan], table: str) -> Folds:
         nonlocal done, exchanges
@@ -188,7 +188,7 @@ def make_local_counter(tables: Tables, progress: Progress | None = None) -> RunF
             done += batch.num_rows
             exchanges = max(exchanges, folds.rows)
             if progress is not None:
-                progress.show(done, exchanges)
+                progress.show_progress(done, exchanges)
         return folds
 
     return run

@@ -46,12 +46,12 @@ RATIOS: Final = (
 def interpreter(python: str) -> str:
     """The version of a Python, whether it was built with profiles (PGO), and whether its kw is compiled."""
     code = (
-        "import platform, sysconfig; from kwcli.reference.kw_version import versions;"
+        "import platform, sysconfig; from kwcli.reference.kw_version import find_kw_versions;"
         "words = sysconfig.get_config_var('CONFIG_ARGS') or '';"
         "flags = sysconfig.get_config_var('PY_CORE_CFLAGS') or '';"
         "pgo = '--enable-optimizations' in words or '-fprofile-use' in flags;"
         'print(f"{platform.python_implementation()} {platform.python_version()}",'
-        " 'with' if pgo else 'without', 'PGO,', 'kw compiled' if versions()['compiled'] else 'kw plain')"
+        " 'with' if pgo else 'without', 'PGO,', 'kw compiled' if find_kw_versions()['compiled'] else 'kw plain')"
     )
     said = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True, cwd=_folder(python))
     return said.stdout.strip()

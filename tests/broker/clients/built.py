@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.broker.jars import cache
+from tests.broker.jars import find_jar_cache_folder
 
 __all__ = ["become", "built"]
 
@@ -21,9 +21,9 @@ def built(name: str, folder: Path, command: Sequence[str]) -> Path:
     for file in sorted(folder.iterdir()):
         if file.is_file():
             digest.update(file.name.encode() + file.read_bytes())
-    place = cache() / f"{name}-{digest.hexdigest()[:16]}"
-    cache().mkdir(parents=True, exist_ok=True)
-    with open(cache() / f"{name}.lock", "w") as lock:
+    place = find_jar_cache_folder() / f"{name}-{digest.hexdigest()[:16]}"
+    find_jar_cache_folder().mkdir(parents=True, exist_ok=True)
+    with open(find_jar_cache_folder() / f"{name}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not place.is_dir():
             scratch = place.with_suffix(".building")

@@ -11,7 +11,7 @@ from typing import Any
 import jpype  # type: ignore[import-untyped]  # it has no types
 
 from tests.broker.clients import steps
-from tests.broker.jars import resolve
+from tests.broker.jars import download_jars
 
 _BYTES = "org.apache.kafka.common.serialization.Serdes$ByteArraySerde"
 
@@ -56,6 +56,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {"copy": copy}
 
 if __name__ == "__main__":
     version = sys.argv[3]
-    jars = resolve(f"streams-{version}", (f"org.apache.kafka:kafka-streams:{version}",))
+    jars = download_jars(f"streams-{version}", (f"org.apache.kafka:kafka-streams:{version}",))
     jpype.startJVM("-Xmx256m", "-XX:+UseSerialGC", classpath=[str(jar) for jar in jars])
     sys.exit(steps.main(FUNCTIONS, sys.argv[1:]))

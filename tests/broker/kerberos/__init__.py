@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 from typing import Final
 
-from kwcli.playground.ports import free_ports
+from kwcli.playground.ports import find_free_ports
 from kwcli.playground.process import Process
-from tests.broker.jars import resolve
+from tests.broker.jars import download_jars
 
 __all__ = ["Realm"]
 
@@ -26,8 +26,8 @@ class Realm:
     def start(self) -> None:
         """Start the KDC; returns when the keytabs are there."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        jars = ":".join(map(str, resolve("kerby-2.1.0", (_KERBY,))))
-        (port,) = free_ports(1)
+        jars = ":".join(map(str, download_jars("kerby-2.1.0", (_KERBY,))))
+        (port,) = find_free_ports(1)
         command = ["java", "-Xmx128m", "-cp", jars, str(Path(__file__).parent / "Kdc.java")]
         self._kdc = Process(
             [*command, str(self.folder), str(port), "kafka/localhost", "alice"], self.folder / "kdc.log"

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition, admin
 
-from kwcli.playground.ports import free_ports
+from kwcli.playground.ports import find_free_ports
 from kwcli.proxy.deciding.control.control_client import send_control_request
 from tests.broker.clients.session import ClientFailed, LongSession, Results, Step
 from tests.broker.clients.steps import values
@@ -109,7 +109,7 @@ class FaultyProxy(ProxyProcess):
     """A proxy whose rules of faults are set by its control interface."""
 
     def __init__(self, upstream: str, output: Path) -> None:
-        (self._control,) = free_ports(1)
+        (self._control,) = find_free_ports(1)
         words = ["-b", upstream, "-o", "ndjson", "--seed", "3", "--control", str(self._control)]
         super().__init__(words, port_base(1), output)
 

@@ -18,7 +18,7 @@ from tests.broker.clients.sasl import sasl
 from tests.broker.clients.session import LongSession, Step
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
-from tests.broker.jars import missing_tools
+from tests.broker.jars import explain_missing_tools
 from tests.broker.options import Options
 from tests.proxy.faults import judged
 from tests.proxy.faults.client_rows import DIFFERENCES, FAMILIES, FAULTS, LATE, PROMISES, Fault, Play, promise
@@ -44,7 +44,7 @@ _NUMBERS: Final = numbers(1)
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    problem = missing_tools()
+    problem = explain_missing_tools()
     if problem:
         pytest.skip(problem)
     with Cluster(Options(nodes=1, listeners=LISTENERS, class_archive=True)) as started:
