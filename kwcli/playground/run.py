@@ -21,7 +21,7 @@ from kwcli.playground.jars import Missing, explain_java_problem
 from kwcli.playground.node_control import VARIABLE, NodeControlServer
 from kwcli.playground.profiles import add_profile, remove_profiles
 from kwcli.playground.properties import PASSWORDS, ClusterOptions, Listener, format_properties
-from kwcli.playground.temp_dirs import ScratchFolder, find_playgrounds_folder, remove_abandoned_folders
+from kwcli.playground.temp_dirs import PlaygroundFolder, find_playgrounds_folder, remove_abandoned_folders
 from kwcli.playground.traffic import MEMBERS, TrafficMaker, create_topics
 from kwcli.run_environment import Exit, Failure
 
@@ -190,7 +190,7 @@ def _start_mock(env: Environment, wish: PlaygroundOptions, stack: ExitStack, pro
 
 
 def _start_cluster(env: Environment, wish: PlaygroundOptions, stack: ExitStack, home: Path) -> _RunningPlayground:
-    folder = stack.enter_context(ScratchFolder(home))
+    folder = stack.enter_context(PlaygroundFolder(home))
     # Brokers talk among themselves on a listener of their own, so that the other listeners have clients only.
     listeners = cast("tuple[Listener, ...]", ("INTERNAL", *wish.listeners))
     options = ClusterOptions(

@@ -16,7 +16,7 @@ from typing import Final
 from kwcli.playground.process_liveness import is_process_alive, read_process_start
 from kwcli.user_folders import own_folder
 
-__all__ = ["ScratchFolder", "find_playgrounds_folder", "remove_abandoned_folders"]
+__all__ = ["PlaygroundFolder", "find_playgrounds_folder", "remove_abandoned_folders"]
 
 OWNER: Final = "owner"
 
@@ -26,7 +26,7 @@ def find_playgrounds_folder(variables: Mapping[str, str]) -> Path:
     return own_folder("state", variables) / "playgrounds"
 
 
-class ScratchFolder:
+class PlaygroundFolder:
     """One playground's folder, removed at the end of the `with` block."""
 
     def __init__(self, home: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 from kwcli.playground.cluster import Cluster
 from kwcli.playground.node_control import SOCKET, NodeControlServer, ask_playground
 from kwcli.playground.process import Process
-from kwcli.playground.temp_dirs import ScratchFolder
+from kwcli.playground.temp_dirs import PlaygroundFolder
 from kwcli.run_environment import Exit
 from tests.broker.fixture import needs_brokers
 from tests.cli.worlds import Outcome, kw, world
@@ -50,7 +50,7 @@ class Ground:
     def __init__(self, state: Path, count: int = 3) -> None:
         self.state = state
         home = state / "kw" / "playgrounds"
-        self.scratch = ScratchFolder(home)
+        self.scratch = PlaygroundFolder(home)
         self.folder = self.scratch.folder
         self.said: list[str] = []
         self._over = threading.Event()
@@ -181,7 +181,7 @@ def test_where_none_runs(tmp_path: Path) -> None:
     variables = {"XDG_STATE_HOME": str(tmp_path)}
     said = "kw: no playground with nodes of its own runs (the mock's brokers are one process)\n"
     assert kw("playground", "node", env=world(variables=variables)) == (Exit.UNREACHABLE, "", said)
-    ScratchFolder(tmp_path / "kw" / "playgrounds")
+    PlaygroundFolder(tmp_path / "kw" / "playgrounds")
     assert kw("playground", "node", "kill", "1", env=world(variables=variables)) == (Exit.UNREACHABLE, "", said)
 
 

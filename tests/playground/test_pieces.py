@@ -15,11 +15,11 @@ from kwcli.playground import jars
 from kwcli.playground.client_configs import ListenerConfig, make_listener_configs
 from kwcli.playground.jars import Missing, explain_java_problem, find_broker_jars
 from kwcli.playground.ports import find_next_free_ports
-from kwcli.playground.temp_dirs import ScratchFolder, find_playgrounds_folder, remove_abandoned_folders
+from kwcli.playground.temp_dirs import PlaygroundFolder, find_playgrounds_folder, remove_abandoned_folders
 
 
 def test_a_folder_lives_as_long_as_its_block(tmp_path: Path) -> None:
-    with ScratchFolder(tmp_path / "home") as folder:
+    with PlaygroundFolder(tmp_path / "home") as folder:
         (folder / "data").write_text("x")
         assert remove_abandoned_folders(tmp_path / "home", lambda _: None) == []
         assert folder.is_dir()
@@ -27,8 +27,8 @@ def test_a_folder_lives_as_long_as_its_block(tmp_path: Path) -> None:
 
 
 def test_a_folder_whose_owner_is_gone_is_cleaned(tmp_path: Path) -> None:
-    made = "from kwcli.playground.temp_dirs import ScratchFolder"
-    code = f"from pathlib import Path; {made}; ScratchFolder(Path({str(tmp_path)!r}))"
+    made = "from kwcli.playground.temp_dirs import PlaygroundFolder"
+    code = f"from pathlib import Path; {made}; PlaygroundFolder(Path({str(tmp_path)!r}))"
     subprocess.run([sys.executable, "-c", code], check=True)
     (left,) = tmp_path.iterdir()
     told: list[Path] = []
@@ -38,7 +38,7 @@ def test_a_folder_whose_owner_is_gone_is_cleaned(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells when a process began")
 def test_a_process_number_that_is_used_again_is_no_owner(tmp_path: Path) -> None:
-    folder = ScratchFolder(tmp_path).folder
+    folder = PlaygroundFolder(tmp_path).folder
     (folder / "owner").write_text(f"{os.getpid()} 1\n")
     assert remove_abandoned_folders(tmp_path, lambda _: None) == [folder]
 
