@@ -26,14 +26,6 @@ __all__ = [
     *("handle_leave_group", "handle_sync_group"),
 ]
 
-ILLEGAL_GENERATION: Final = 22
-INCONSISTENT_GROUP_PROTOCOL: Final = 23
-UNKNOWN_MEMBER_ID: Final = 25
-INVALID_SESSION_TIMEOUT: Final = 26
-REBALANCE_IN_PROGRESS: Final = 27
-MEMBER_ID_REQUIRED: Final = 79
-GROUP_MAX_SIZE_REACHED: Final = 81
-FENCED_INSTANCE_ID: Final = 82
 _MEMBER_ID_REQUIRED_FROM: Final = 4
 _SESSION_MAX_MS: Final = 30 * 60_000
 
@@ -97,7 +89,7 @@ class ClassicGroup:
         instance = body.get("group_instance_id")
         member_id = body["member_id"]
         if not 0 < body["session_timeout_ms"] <= _SESSION_MAX_MS:
-            raise Refusal(INVALID_SESSION_TIMEOUT)
+            raise Refusal("INVALID_SESSION_TIMEOUT")
         self._check_protocols_in_common(body, member_id)
         if instance is not None:
             member_id = self._replace_static_member(call, instance, member_id)
@@ -107,9 +99,9 @@ class ClassicGroup:
                 self.promised = {name: at for name, at in self.promised.items() if at > self.cluster.now_ms}
                 self._refuse_if_full(len(self.promised))
                 self.promised[member_id] = self.cluster.now_ms + body["session_timeout_ms"]
-                return {**build_refusal_body(call, Refusal(MEMBER_ID_REQUIRED)), "member_id": member_id}
+                return {**build_refusal_body(call, Refusal("MEMBER_ID_REQUIRED")), "member_id": member_id}
         elif member_id not in self.members and self.promised.pop(member_id, None) is None:
-            raise Refusal(UNKNOWN_MEMBER_ID)
+            raise Refusal("UNKNOWN_MEMBER_ID")
         known = self.members.get(member_id)
         if known is not None and self._is_rejoin_without_change(known, body):
             known.deadline_ms = self.cluster.now_ms + known.session_ms
@@ -134,34 +126,34 @@ class ClassicGroup:
 
     def _refuse_if_full(self, more: int) -> None:
         if len(self.members) + more >= MOCK_MEMBERS_MAX:
-            raise Refusal(GROUP_MAX_SIZE_REACHED)
+            raise Refusal("GROUP_MAX_SIZE_REACHED")
 
     def _check_protocols_in_common(self, body: RequestBody, member_id: str) -> None:
         others = [member for member in self.members.values() if member.id != member_id]
         names = {row["name"] for row in body["protocols"]}
         if not names or not body["protocol_type"]:
-            raise Refusal(INCONSISTENT_GROUP_PROTOCOL)
+            raise Refusal("INCONSISTENT_GROUP_PROTOCOL")
         if others and body["protocol_type"] != self.protocol_type:
-            raise Refusal(INCONSISTENT_GROUP_PROTOCOL)
+            raise Refusal("INCONSISTENT_GROUP_PROTOCOL")
         for member in others:
             names &= {row["name"] for row in member.protocols}
         if not names:
-            raise Refusal(INCONSISTENT_GROUP_PROTOCOL)
+            raise Refusal("INCONSISTENT_GROUP_PROTOCOL")
 
     def _replace_static_member(self, call: Call, instance: str, member_id: str) -> str:
         """The member id of a static member, which is new each time that it joins without one."""
         known = next((member for member in self.members.values() if member.instance == instance), None)
         if member_id:
             if known is None:
-                raise Refusal(UNKNOWN_MEMBER_ID)
+                raise Refusal("UNKNOWN_MEMBER_ID")
             if known.id != member_id:
-                raise Refusal(FENCED_INSTANCE_ID)
+                raise Refusal("FENCED_INSTANCE_ID")
             return member_id
         fresh = f"{instance}-{self.cluster.next_number():012x}"
         if known is not None:
             for waiting in (known.joining, known.syncing):
                 if waiting is not None and waiting is not call:
-                    waiting.send_late_answer(build_refusal_body(waiting, Refusal(FENCED_INSTANCE_ID)))
+                    waiting.send_late_answer(build_refusal_body(waiting, Refusal("FENCED_INSTANCE_ID")))
             known.joining = known.syncing = None
             self.members = {fresh if name == known.id else name: member for name, member in self.members.items()}
             if self.leader == known.id:
@@ -183,7 +175,7 @@ class ClassicGroup:
             if member.syncing is not None:
                 waiting, member.syncing = member.syncing, None
                 member.deadline_ms = self.cluster.now_ms + member.session_ms
-                waiting.send_late_answer(build_refusal_body(waiting, Refusal(REBALANCE_IN_PROGRESS)))
+                waiting.send_late_answer(build_refusal_body(waiting, Refusal("REBALANCE_IN_PROGRESS")))
         self.state = ClassicGroupState.PREPARING
         longest = max((member.rebalance_ms for member in self.members.values()), default=0)
         self._cancel_joining_timer()
@@ -275,9 +267,9 @@ class ClassicGroup:
         body = call.body
         member = self.find_member(body["member_id"], body["generation_id"], body.get("group_instance_id"))
         if body.get("protocol_name") not in (None, self.protocol):
-            raise Refusal(INCONSISTENT_GROUP_PROTOCOL)
+            raise Refusal("INCONSISTENT_GROUP_PROTOCOL")
         if self.state is ClassicGroupState.PREPARING:
-            raise Refusal(REBALANCE_IN_PROGRESS)
+            raise Refusal("REBALANCE_IN_PROGRESS")
         if self.state is ClassicGroupState.STABLE:
             return self._build_sync_response(member)
         member.deadline_ms = self.cluster.now_ms + member.session_ms
@@ -310,12 +302,12 @@ class ClassicGroup:
         if instance is not None:
             known = next((each for each in self.members.values() if each.instance == instance), None)
             if known is not None and known.id != member_id:
-                raise Refusal(FENCED_INSTANCE_ID)
+                raise Refusal("FENCED_INSTANCE_ID")
         member = self.members.get(member_id)
         if member is None:
-            raise Refusal(UNKNOWN_MEMBER_ID)
+            raise Refusal("UNKNOWN_MEMBER_ID")
         if generation != self.generation:
-            raise Refusal(ILLEGAL_GENERATION)
+            raise Refusal("ILLEGAL_GENERATION")
         return member
 
     def check_may_commit(self, member_id: str, generation: int, instance: str | None) -> None:
@@ -325,14 +317,14 @@ class ClassicGroup:
         member = self.find_member(member_id, generation, instance)
         member.deadline_ms = self.cluster.now_ms + member.session_ms
         if self.state is ClassicGroupState.COMPLETING:
-            raise Refusal(REBALANCE_IN_PROGRESS)
+            raise Refusal("REBALANCE_IN_PROGRESS")
 
     def take_heartbeat(self, member_id: str, generation: int, instance: str | None) -> None:
         """Take the heartbeat of a member. Raises Refusal."""
         member = self.find_member(member_id, generation, instance)
         member.deadline_ms = self.cluster.now_ms + member.session_ms
         if self.state is ClassicGroupState.PREPARING:
-            raise Refusal(REBALANCE_IN_PROGRESS)
+            raise Refusal("REBALANCE_IN_PROGRESS")
 
     def _start_session_timer(self, member: _ClassicMember) -> None:
         member.deadline_ms = self.cluster.now_ms + member.session_ms
@@ -356,13 +348,13 @@ class ClassicGroup:
         if instance is not None:
             known = next((each for each in self.members.values() if each.instance == instance), None)
             if known is not None and member_id and known.id != member_id:
-                raise Refusal(FENCED_INSTANCE_ID)
+                raise Refusal("FENCED_INSTANCE_ID")
         else:
             known = self.members.get(member_id)
             if known is None and self.promised.pop(member_id, None) is not None:
                 return
         if known is None:
-            raise Refusal(UNKNOWN_MEMBER_ID)
+            raise Refusal("UNKNOWN_MEMBER_ID")
         self.remove_member(known)
 
     def remove_member(self, member: _ClassicMember) -> None:
@@ -370,7 +362,7 @@ class ClassicGroup:
         del self.members[member.id]
         for waiting in (member.joining, member.syncing):
             if waiting is not None and not waiting.has_client_left:
-                waiting.send_late_answer(build_refusal_body(waiting, Refusal(UNKNOWN_MEMBER_ID)))
+                waiting.send_late_answer(build_refusal_body(waiting, Refusal("UNKNOWN_MEMBER_ID")))
         if not self.members:
             self._become_empty()
         elif self.state is ClassicGroupState.PREPARING:
@@ -390,7 +382,7 @@ class ClassicGroup:
 def _find_classic_group(cluster: MockCluster, group_id: str) -> ClassicGroup:
     found = cluster.groups.get(group_id)
     if not isinstance(found, ClassicGroup):
-        raise Refusal(UNKNOWN_MEMBER_ID)
+        raise Refusal("UNKNOWN_MEMBER_ID")
     return found
 
 
@@ -400,13 +392,13 @@ def handle_join_group(cluster: MockCluster, call: Call) -> ResponseBody | Outcom
     cluster.check_coordinator(call, 0, group_id)
     found = cluster.groups.get(group_id)
     if found is not None and found.kind != ClassicGroup.kind and not found.is_empty:
-        raise Refusal(INCONSISTENT_GROUP_PROTOCOL)
+        raise Refusal("INCONSISTENT_GROUP_PROTOCOL")
     if not isinstance(found, ClassicGroup):
         if member_id and call.body.get("group_instance_id") is None:
-            raise Refusal(UNKNOWN_MEMBER_ID)
+            raise Refusal("UNKNOWN_MEMBER_ID")
         if found is None and len(cluster.groups) >= MOCK_GROUPS_MAX:
             cluster.note_for_user(f"the mock has {MOCK_GROUPS_MAX:,} groups, its limit: it refuses more")
-            raise Refusal(GROUP_MAX_SIZE_REACHED)
+            raise Refusal("GROUP_MAX_SIZE_REACHED")
         found = cluster.groups[group_id] = ClassicGroup(cluster, group_id)
     return found.join_member(call)
 

@@ -42,15 +42,6 @@ PARTITION_COST: Final = 1024
 PASSWORD: Final = "mock"
 OFFSET_COST: Final = 256
 
-# Error codes of Kafka.
-UNKNOWN_TOPIC_OR_PARTITION: Final = 3
-NOT_LEADER_OR_FOLLOWER: Final = 6
-NOT_COORDINATOR: Final = 16
-INVALID_TOPIC_EXCEPTION: Final = 17
-INVALID_GROUP_ID: Final = 24
-POLICY_VIOLATION: Final = 44
-UNKNOWN_TOPIC_ID: Final = 100
-
 
 class MockLogin(Protocol):
     """A login that proceeds token by token; `done` after the last one."""
@@ -198,7 +189,7 @@ class MockCluster:
             self.note_for_user(
                 f"the mock holds {MOCK_HELD_MAX >> 20} MiB of records and offsets, its limit: it refuses more"
             )
-            raise Refusal(POLICY_VIOLATION, "the mock's memory for records and offsets is full")
+            raise Refusal("POLICY_VIOLATION", "the mock's memory for records and offsets is full")
         self.memory_used += size
 
     # topics
@@ -210,7 +201,7 @@ class MockCluster:
         partitions = sum(len(topic.logs) for topic in self.topics.values())
         if partitions + len(leaders) > MOCK_PARTITIONS_MAX:
             self.note_for_user(f"the mock has {MOCK_PARTITIONS_MAX:,} partitions, its limit: it refuses more topics")
-            raise Refusal(POLICY_VIOLATION, "the mock has reached its limit of partitions")
+            raise Refusal("POLICY_VIOLATION", "the mock has reached its limit of partitions")
         self.count_memory(PARTITION_COST * len(leaders))
         if topic_id is None or topic_id in self.topics_by_id:
             topic_id = UUID(bytes=blake2b(f"{self.cluster_id} {name}".encode(), digest_size=16).digest())
@@ -222,7 +213,7 @@ class MockCluster:
     def create_topic(self, name: str, partitions: int = 1) -> Topic:
         """Add a topic that a client asks for. Raises Refusal."""
         if not _NAME.match(name) or name in (".", ".."):
-            raise Refusal(INVALID_TOPIC_EXCEPTION, f"{name[:249]!r} is no name of a topic")
+            raise Refusal("INVALID_TOPIC_EXCEPTION", f"{name[:249]!r} is no name of a topic")
         nodes = sorted(self.nodes)
         start = crc32(name.encode())
         return self.add_topic(name, [nodes[(start + index) % len(nodes)] for index in range(partitions)])
@@ -238,19 +229,19 @@ class MockCluster:
         if topic_id is not None:
             found = self.topics_by_id.get(topic_id)
             if found is None:
-                raise Refusal(UNKNOWN_TOPIC_ID)
+                raise Refusal("UNKNOWN_TOPIC_ID")
             return found
         found = self.topics.get(named["name"] if "name" in named else named["topic"])
         if found is None:
-            raise Refusal(UNKNOWN_TOPIC_OR_PARTITION)
+            raise Refusal("UNKNOWN_TOPIC_OR_PARTITION")
         return found
 
     def find_log(self, topic: Topic, partition: int, node: int | None = None) -> PartitionLog:
         """The log of a partition. Raises Refusal where there is none, or `node` is given and not its leader."""
         if not 0 <= partition < len(topic.logs):
-            raise Refusal(UNKNOWN_TOPIC_OR_PARTITION)
+            raise Refusal("UNKNOWN_TOPIC_OR_PARTITION")
         if node is not None and topic.leaders[partition] != node:
-            raise Refusal(NOT_LEADER_OR_FOLLOWER)
+            raise Refusal("NOT_LEADER_OR_FOLLOWER")
         return topic.logs[partition]
 
     def notify_append_watchers(self, where: TopicPartition) -> None:
@@ -272,9 +263,9 @@ class MockCluster:
     def check_coordinator(self, call: Call, kind: int, key: str) -> None:
         """Raises Refusal if another node coordinates a group (0) or transactional id (1), or for a recorded error."""
         if kind == 0 and not key:
-            raise Refusal(INVALID_GROUP_ID)
+            raise Refusal("INVALID_GROUP_ID")
         if self.find_coordinator(kind, key) != call.node:
-            raise Refusal(NOT_COORDINATOR)
+            raise Refusal("NOT_COORDINATOR")
         self.raise_recorded_error(call, key)
 
     def find_password(self, user: str) -> str:
@@ -289,7 +280,7 @@ class MockCluster:
         if known is None:
             if len(self.offsets) >= MOCK_GROUPS_MAX:
                 self.note_for_user(f"the mock has offsets of {MOCK_GROUPS_MAX:,} groups, its limit: it refuses more")
-                raise Refusal(POLICY_VIOLATION)
+                raise Refusal("POLICY_VIOLATION")
             known = self.offsets[group] = {}
         before = known.get(where)
         metadata_size = len(committed.metadata or "") - len((before.metadata if before else "") or "")

@@ -19,8 +19,6 @@ __all__ = [
     "handle_offset_fetch",
 ]
 
-ILLEGAL_GENERATION: Final = 22
-OFFSET_METADATA_TOO_LARGE: Final = 12
 UNSTABLE_OFFSET_COMMIT: Final = 88
 _METADATA_MAX: Final = 4096
 
@@ -31,13 +29,13 @@ def check_group_member(cluster: MockCluster, group: str, member: str, generation
     if found is not None:
         found.check_may_commit(member, generation, instance)
     elif generation >= 0:
-        raise Refusal(ILLEGAL_GENERATION)
+        raise Refusal("ILLEGAL_GENERATION")
 
 
 def check_metadata_size(metadata: str | None) -> str | None:
     """The metadata of an offset as it is. Raises Refusal where it is too large."""
     if metadata is not None and len(metadata) > _METADATA_MAX:
-        raise Refusal(OFFSET_METADATA_TOO_LARGE)
+        raise Refusal("OFFSET_METADATA_TOO_LARGE")
     return metadata
 
 

@@ -19,15 +19,6 @@ from decoders.mocking.refusal import Refusal
 
 __all__ = ["ConsumerGroup", "handle_consumer_group_heartbeat"]
 
-UNKNOWN_MEMBER_ID: Final = 25
-INCONSISTENT_GROUP_PROTOCOL: Final = 23
-INVALID_REQUEST: Final = 42
-GROUP_MAX_SIZE_REACHED: Final = 81
-FENCED_MEMBER_EPOCH: Final = 110
-UNRELEASED_INSTANCE_ID: Final = 111
-UNSUPPORTED_ASSIGNOR: Final = 112
-STALE_MEMBER_EPOCH: Final = 113
-INVALID_REGULAR_EXPRESSION: Final = 128
 
 SESSION_MS: Final = 45_000
 HEARTBEAT_MS: Final = 1000
@@ -95,9 +86,9 @@ class ConsumerGroup:
             return
         member = self.members.get(member_id)
         if member is None:
-            raise Refusal(UNKNOWN_MEMBER_ID)
+            raise Refusal("UNKNOWN_MEMBER_ID")
         if member.epoch != epoch:
-            raise Refusal(STALE_MEMBER_EPOCH)
+            raise Refusal("STALE_MEMBER_EPOCH")
 
     def take_heartbeat(self, call: Call) -> ResponseBody:
         """Take a heartbeat, by which a member joins, stays or leaves. Raises Refusal."""
@@ -127,7 +118,7 @@ class ConsumerGroup:
     def _remove_leaving_member(self, body: RequestBody, epoch: int) -> ResponseBody:
         member = self.members.get(body["member_id"])
         if member is None:
-            raise Refusal(UNKNOWN_MEMBER_ID)
+            raise Refusal("UNKNOWN_MEMBER_ID")
         if epoch == _LEAVES_FOR_A_WHILE and member.instance is not None:
             member.away = True
         else:
@@ -141,7 +132,7 @@ class ConsumerGroup:
         before = next((each for each in self.members.values() if each.instance == instance), None) if instance else None
         if before is not None and before.id != member_id:
             if not before.away:
-                raise Refusal(UNRELEASED_INSTANCE_ID)
+                raise Refusal("UNRELEASED_INSTANCE_ID")
             # A static member that comes again takes its former place.
             del self.members[before.id]
             self.target[member_id] = self.target.pop(before.id, set())
@@ -155,9 +146,9 @@ class ConsumerGroup:
             known.away = False
             return known
         if len(self.members) >= MOCK_MEMBERS_MAX:
-            raise Refusal(GROUP_MAX_SIZE_REACHED)
+            raise Refusal("GROUP_MAX_SIZE_REACHED")
         if not body["subscribed_topic_names"] and not body.get("subscribed_topic_regex"):
-            raise Refusal(INVALID_REQUEST, "a member that joins must subscribe to something")
+            raise Refusal("INVALID_REQUEST", "a member that joins must subscribe to something")
         known = self.members[member_id] = _ConsumerMember(member_id, instance, call.client_id or "", call.client_host)
         self._start_session_timer(known)
         return known
@@ -165,28 +156,28 @@ class ConsumerGroup:
     def _find_member(self, body: RequestBody, epoch: int) -> _ConsumerMember:
         member = self.members.get(body["member_id"])
         if member is None:
-            raise Refusal(UNKNOWN_MEMBER_ID)
+            raise Refusal("UNKNOWN_MEMBER_ID")
         if epoch > member.epoch:
-            raise Refusal(FENCED_MEMBER_EPOCH)
+            raise Refusal("FENCED_MEMBER_EPOCH")
         if epoch < member.epoch:
             # The response that raised its epoch was lost: the member names again what it owned before.
             owned = body["topic_partitions"]
             theirs = {(row["topic_id"], number) for row in owned or () for number in row["partitions"]}
             if owned is None or not theirs <= member.assigned:
-                raise Refusal(FENCED_MEMBER_EPOCH)
+                raise Refusal("FENCED_MEMBER_EPOCH")
         return member
 
     def _update_subscription(self, member: _ConsumerMember, body: RequestBody) -> bool:
         """Note what a member subscribes to; returns whether that is new."""
         if body.get("subscribed_topic_regex"):
-            raise Refusal(INVALID_REGULAR_EXPRESSION, "the mock supports topic names only, no patterns")
+            raise Refusal("INVALID_REGULAR_EXPRESSION", "the mock supports topic names only, no patterns")
         assignor = body["server_assignor"]
         if assignor is not None and assignor not in ASSIGNORS:
-            raise Refusal(UNSUPPORTED_ASSIGNOR, f"the mock has the assignors {', '.join(ASSIGNORS)}")
+            raise Refusal("UNSUPPORTED_ASSIGNOR", f"the mock has the assignors {', '.join(ASSIGNORS)}")
         names = body["subscribed_topic_names"]
         wanted = member.subscribed if names is None else tuple(sorted(set(names)))
         if len(wanted) > _SUBSCRIBED_MAX:
-            raise Refusal(INVALID_REQUEST, "the member subscribes to too many topics")
+            raise Refusal("INVALID_REQUEST", "the member subscribes to too many topics")
         fresh = member.id not in self.target
         changed = fresh or wanted != member.subscribed or (assignor is not None and assignor != member.assignor)
         member.subscribed = wanted
@@ -295,14 +286,14 @@ def handle_consumer_group_heartbeat(cluster: MockCluster, call: Call) -> Respons
     cluster.check_coordinator(call, 0, group_id)
     found = cluster.groups.get(group_id)
     if found is not None and found.kind != ConsumerGroup.kind and not found.is_empty:
-        raise Refusal(INCONSISTENT_GROUP_PROTOCOL)
+        raise Refusal("INCONSISTENT_GROUP_PROTOCOL")
     if isinstance(found, ConsumerGroup):
         return found.take_heartbeat(call)
     if call.body["member_epoch"] != 0:
-        raise Refusal(UNKNOWN_MEMBER_ID)
+        raise Refusal("UNKNOWN_MEMBER_ID")
     if found is None and len(cluster.groups) >= MOCK_GROUPS_MAX:
         cluster.note_for_user(f"the mock has {MOCK_GROUPS_MAX:,} groups, its limit: it refuses more")
-        raise Refusal(GROUP_MAX_SIZE_REACHED)
+        raise Refusal("GROUP_MAX_SIZE_REACHED")
     made = ConsumerGroup(cluster, group_id)
     answer = made.take_heartbeat(call)
     cluster.groups[group_id] = made

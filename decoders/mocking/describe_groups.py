@@ -16,7 +16,6 @@ __all__ = [
     *("handle_consumer_group_describe", "handle_delete_groups", "handle_describe_groups", "handle_list_groups"),
 ]
 
-NON_EMPTY_GROUP: Final = 68
 GROUP_ID_NOT_FOUND: Final = 69
 _CONSUMER: Final = "consumer"
 _CLASSIC: Final = "classic"
@@ -62,7 +61,7 @@ def handle_list_groups(cluster: MockCluster, call: Call) -> ResponseBody:
 def _check_group_exists(cluster: MockCluster, call: Call, name: str) -> None:
     cluster.check_coordinator(call, 0, name)
     if name not in cluster.groups and name not in cluster.offsets:
-        raise Refusal(GROUP_ID_NOT_FOUND, f"there is no group {name!r}")
+        raise Refusal("GROUP_ID_NOT_FOUND", f"there is no group {name!r}")
 
 
 def handle_describe_groups(cluster: MockCluster, call: Call) -> ResponseBody:
@@ -75,7 +74,7 @@ def _describe_classic_group(cluster: MockCluster, call: Call, name: str) -> Resp
     try:
         _check_group_exists(cluster, call, name)
         if isinstance(found, ConsumerGroup):
-            raise Refusal(GROUP_ID_NOT_FOUND, f"{name!r} is a consumer group")
+            raise Refusal("GROUP_ID_NOT_FOUND", f"{name!r} is a consumer group")
     except Refusal as refusal:
         if refusal.code != GROUP_ID_NOT_FOUND:
             return build_refused_row(call, refusal, "groups", name, "groups")
@@ -111,7 +110,7 @@ def _describe_consumer_group(cluster: MockCluster, call: Call, name: str) -> Res
     try:
         cluster.check_coordinator(call, 0, name)
         if not isinstance(found, ConsumerGroup):
-            raise Refusal(GROUP_ID_NOT_FOUND, f"there is no consumer group {name!r}")
+            raise Refusal("GROUP_ID_NOT_FOUND", f"there is no consumer group {name!r}")
     except Refusal as refusal:
         return build_refused_row(call, refusal, "group_ids", name, "groups")
     return {
@@ -161,7 +160,7 @@ def handle_delete_groups(cluster: MockCluster, call: Call) -> ResponseBody:
             _check_group_exists(cluster, call, name)
             found = cluster.groups.get(name)
             if found is not None and not found.is_empty:
-                raise Refusal(NON_EMPTY_GROUP, f"group {name!r} has members")
+                raise Refusal("NON_EMPTY_GROUP", f"group {name!r} has members")
             cluster.groups.pop(name, None)
             cluster.offsets.pop(name, None)
             rows.append({"group_id": name, "error_code": 0})

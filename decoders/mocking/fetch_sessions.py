@@ -21,9 +21,6 @@ from decoders.named_tuple import NamedTuple
 
 __all__ = ["Fetches"]
 
-OFFSET_OUT_OF_RANGE: Final = 1
-FETCH_SESSION_ID_NOT_FOUND: Final = 70
-INVALID_FETCH_SESSION_EPOCH: Final = 71
 _LAST_EPOCH: Final = 2**31 - 1
 _WAIT_MAX_MS: Final = 60_000
 
@@ -105,9 +102,9 @@ class Fetches:
             return session, False
         found = sessions.get(session_id)
         if found is None:
-            raise Refusal(FETCH_SESSION_ID_NOT_FOUND)
+            raise Refusal("FETCH_SESSION_ID_NOT_FOUND")
         if epoch != found.epoch:
-            raise Refusal(INVALID_FETCH_SESSION_EPOCH)
+            raise Refusal("INVALID_FETCH_SESSION_EPOCH")
         sessions.move_to_end(session_id)
         found.epoch = 1 if epoch == _LAST_EPOCH else epoch + 1
         for key, row in asked.items():
@@ -145,7 +142,7 @@ class Fetches:
             log = cluster.find_log(topic, key[1], call.node)
             offset = asked["fetch_offset"]
             if not log.start <= offset <= log.end:
-                raise Refusal(OFFSET_OUT_OF_RANGE)
+                raise Refusal("OFFSET_OUT_OF_RANGE")
         except Refusal as refusal:
             answer = build_refusal_body(
                 call, refusal, {"topics": [{**named, "partitions": [asked]}]}, in_partitions=True

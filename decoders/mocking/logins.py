@@ -29,7 +29,6 @@ TAKEN_MECHANISMS: Final = (*UNPROVEN_MECHANISMS, *HASHES)
 NONE: Final = 0
 UNSUPPORTED_SASL_MECHANISM: Final = 33
 ILLEGAL_SASL_STATE: Final = 34
-SASL_AUTHENTICATION_FAILED: Final = 58
 
 # The header, then the signed part, and in that the user and the nonce.
 _CLIENT_FIRST: Final = re.compile(rb"([nyp][^,]*,[^,]*,)(n=([^,]+),r=([^,]+)(?:,.*)?)\Z", re.DOTALL)
@@ -69,7 +68,7 @@ class ScramLogin:
     def _answer_first_message(self, token: bytes) -> bytes:
         found = _CLIENT_FIRST.match(token[:_SIZE_MAX])
         if found is None:
-            raise Refusal(SASL_AUTHENTICATION_FAILED, f"no first message of {self._mechanism}")
+            raise Refusal("SASL_AUTHENTICATION_FAILED", f"no first message of {self._mechanism}")
         _, bare, user, nonce = found.groups()
         self._user = user.replace(b"=2C", b",").replace(b"=3D", b"=").decode("utf-8", "replace")
         own = blake2b(b"%d" % self._cluster.next_number(), key=nonce[:64], digest_size=16).hexdigest()
@@ -82,7 +81,7 @@ class ScramLogin:
     def _answer_final_message(self, token: bytes) -> bytes:
         found = _CLIENT_FINAL.match(token[:_SIZE_MAX])
         if found is None or found[2] != self._nonce:
-            raise Refusal(SASL_AUTHENTICATION_FAILED, f"no final message of {self._mechanism}")
+            raise Refusal("SASL_AUTHENTICATION_FAILED", f"no final message of {self._mechanism}")
         password = self._cluster.find_password(self._user)
         signed = b"%b,%b" % (self._said, found[1])
         proofs = make_proofs(self._mechanism, password, self._salt, LEAST_ITERATIONS, signed)
@@ -93,7 +92,7 @@ class ScramLogin:
         if not compare_digest(shown, xor_bytes(proofs.client_key, proofs.client_signature)):
             text = f"user {self._user[:100]!r} logs in by {self._mechanism} with a password that the mock does not know"
             self._cluster.note_for_user(f"{text}: give it by --password USER=PASSWORD (kw help mock)")
-            raise Refusal(SASL_AUTHENTICATION_FAILED, text)
+            raise Refusal("SASL_AUTHENTICATION_FAILED", text)
         self.done = True
         return b"v=" + b64encode(proofs.server_signature)
 
@@ -121,7 +120,7 @@ def handle_sasl_authenticate(cluster: MockCluster, call: Call) -> ResponseBody: 
     """SaslAuthenticate: take the next token of a login that a handshake has begun."""
     login = call.login
     if login is None or login.done:
-        raise Refusal(ILLEGAL_SASL_STATE, "no SaslHandshake came before SaslAuthenticate")
+        raise Refusal("ILLEGAL_SASL_STATE", "no SaslHandshake came before SaslAuthenticate")
     try:
         token = login.answer_token(call.body["auth_bytes"])
     except Refusal:

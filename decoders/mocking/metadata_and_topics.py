@@ -6,9 +6,6 @@ from typing import Final
 from uuid import UUID
 
 from decoders.mocking.cluster_state import (
-    INVALID_TOPIC_EXCEPTION,
-    UNKNOWN_TOPIC_ID,
-    UNKNOWN_TOPIC_OR_PARTITION,
     Call,
     MockCluster,
     MockNode,
@@ -25,11 +22,6 @@ __all__ = [
 _NO_ID: Final = UUID(int=0)
 _PARTITIONS_MAX: Final = 1000  # of one topic that a client makes
 
-INVALID_REQUEST: Final = 42
-INVALID_PARTITIONS: Final = 37
-TOPIC_ALREADY_EXISTS: Final = 36
-MISMATCHED_ENDPOINT_TYPE: Final = 114
-UNSUPPORTED_ENDPOINT_TYPE: Final = 115
 # The endpoint types that DescribeCluster asks for.
 _BROKERS: Final = 1
 _CONTROLLERS: Final = 2
@@ -63,7 +55,7 @@ def _find_or_create_topic_row(cluster: MockCluster, call: Call, asked: RequestRo
         if name is None:
             found = cluster.topics_by_id.get(topic_id)
             if found is None:
-                raise Refusal(UNKNOWN_TOPIC_ID)
+                raise Refusal("UNKNOWN_TOPIC_ID")
             return _build_topic_row(found)
         cluster.raise_recorded_error(call, name)
         found = cluster.topics.get(name)
@@ -73,7 +65,7 @@ def _find_or_create_topic_row(cluster: MockCluster, call: Call, asked: RequestRo
                 or not cluster.auto_create
                 or not call.body.get("allow_auto_topic_creation", True)
             ):
-                raise Refusal(UNKNOWN_TOPIC_OR_PARTITION)
+                raise Refusal("UNKNOWN_TOPIC_OR_PARTITION")
             found = cluster.create_topic(name)
         return _build_topic_row(found)
     except Refusal as refusal:
@@ -105,7 +97,7 @@ def handle_describe_cluster(cluster: MockCluster, call: Call) -> ResponseBody:
     """DescribeCluster: the nodes; a request for controllers is refused."""
     kind = call.body.get("endpoint_type", _BROKERS)
     if kind != _BROKERS:
-        raise Refusal(MISMATCHED_ENDPOINT_TYPE if kind == _CONTROLLERS else UNSUPPORTED_ENDPOINT_TYPE)
+        raise Refusal("MISMATCHED_ENDPOINT_TYPE" if kind == _CONTROLLERS else "UNSUPPORTED_ENDPOINT_TYPE")
     return {
         "cluster_id": cluster.cluster_id,
         "controller_id": cluster.controller,
@@ -132,7 +124,7 @@ def _find_coordinator_row(cluster: MockCluster, call: Call, key: str) -> Respons
     cluster.raise_recorded_error(call, key)
     kind = call.body.get("key_type", 0)
     if kind not in (0, 1):
-        raise Refusal(INVALID_REQUEST)
+        raise Refusal("INVALID_REQUEST")
     node = cluster.nodes[cluster.find_coordinator(kind, key)]
     return {"key": key, **_build_broker_row(node), "error_code": NONE, "error_message": None}
 
@@ -147,13 +139,13 @@ def _create_asked_topic(cluster: MockCluster, call: Call, asked: RequestRow) -> 
     try:
         cluster.raise_recorded_error(call, name)
         if name in cluster.topics:
-            raise Refusal(TOPIC_ALREADY_EXISTS, f"topic {name!r} already exists")
+            raise Refusal("TOPIC_ALREADY_EXISTS", f"topic {name!r} already exists")
         leaders = [row["broker_ids"][0] for row in asked["assignments"] if row["broker_ids"]]
         count = len(leaders) or (1 if asked["num_partitions"] == -1 else asked["num_partitions"])
         if not 0 < count <= _PARTITIONS_MAX:
-            raise Refusal(INVALID_PARTITIONS, f"1 to {_PARTITIONS_MAX} partitions, not {count}")
+            raise Refusal("INVALID_PARTITIONS", f"1 to {_PARTITIONS_MAX} partitions, not {count}")
         if not name:
-            raise Refusal(INVALID_TOPIC_EXCEPTION, "a topic without a name")
+            raise Refusal("INVALID_TOPIC_EXCEPTION", "a topic without a name")
         if call.body.get("validate_only"):
             return {"name": name, "error_code": NONE, "num_partitions": count, "replication_factor": 1, "configs": []}
         topic = cluster.create_topic(name, count)

@@ -31,10 +31,6 @@ _MARKER_VALUE: Final = Struct(">hi")  # version, coordinator epoch
 # Sequence numbers are below this one, and begin again at 0.
 _SEQUENCES: Final = 1 << 31
 
-# Error codes of Kafka.
-OUT_OF_ORDER_SEQUENCE_NUMBER: Final = 45
-INVALID_PRODUCER_EPOCH: Final = 47
-
 
 @dataclass(slots=True)
 class StoredBatch:
@@ -126,16 +122,16 @@ class PartitionLog:
         if known is None:
             return None
         if batch.producer_epoch < known.epoch:
-            raise Refusal(INVALID_PRODUCER_EPOCH)
+            raise Refusal("INVALID_PRODUCER_EPOCH")
         if batch.producer_epoch > known.epoch:
             if batch.base_sequence:
-                raise Refusal(OUT_OF_ORDER_SEQUENCE_NUMBER)
+                raise Refusal("OUT_OF_ORDER_SEQUENCE_NUMBER")
             return None
         for sequence, count, offset in known.batches:
             if sequence == batch.base_sequence and count == batch.record_count:
                 return offset
         if batch.base_sequence != known.next_sequence:
-            raise Refusal(OUT_OF_ORDER_SEQUENCE_NUMBER)
+            raise Refusal("OUT_OF_ORDER_SEQUENCE_NUMBER")
         return None
 
     def append_batch(self, batch: StoredBatch) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from decoders.mocking.cluster_state import Call, MockCluster, TopicPartition, find_partitions_of_topic
 from decoders.mocking.finish_responses import Outcome, ResponseBody
@@ -13,8 +13,6 @@ from decoders.mocking.transactions import add_partition_on_write
 
 __all__ = ["handle_list_offsets", "handle_offset_for_leader_epoch", "handle_produce"]
 
-INVALID_RECORD: Final = 87
-INVALID_REQUIRED_ACKS: Final = 21
 _LATEST, _EARLIEST, _GREATEST_TIME, _EARLIEST_LOCAL, _LATEST_TIERED = range(-1, -6, -1)
 
 
@@ -32,7 +30,7 @@ def handle_produce(cluster: MockCluster, call: Call) -> ResponseBody | Outcome:
                 if problem is not None:
                     raise problem
                 if acks not in (-1, 0, 1):
-                    raise Refusal(INVALID_REQUIRED_ACKS)
+                    raise Refusal("INVALID_REQUIRED_ACKS")
                 assert log is not None
                 assert found is not None
                 place = (found.name, asked["index"])
@@ -59,11 +57,11 @@ def _write_records(
     """Write the batches of a partition; returns the offset of the first. Raises Refusal."""
     batches = split_records(data or b"")
     if not batches:
-        raise Refusal(INVALID_RECORD, "no records")
+        raise Refusal("INVALID_RECORD", "no records")
     first = -1
     for batch in batches:
         if batch.control:
-            raise Refusal(INVALID_RECORD, "clients write no control batches")
+            raise Refusal("INVALID_RECORD", "clients write no control batches")
         known = log.find_duplicate(batch)
         if known is None:
             if batch.transactional:

@@ -15,10 +15,6 @@ __all__ = ["split_records"]
 
 _COMMIT: Final = "COMMIT"
 
-# Error codes of Kafka.
-CORRUPT_MESSAGE: Final = 2
-INVALID_RECORD: Final = 87
-
 
 def split_records(data: bytes, *, partly: bool = False) -> list[StoredBatch]:
     """The batches of a records field. `partly`: batches that cannot be read are left out, else they are an error.
@@ -31,7 +27,7 @@ def split_records(data: bytes, *, partly: bool = False) -> list[StoredBatch]:
     except DecodeError as problem:
         if partly:
             return found
-        raise Refusal(CORRUPT_MESSAGE, problem.text) from None
+        raise Refusal("CORRUPT_MESSAGE", problem.text) from None
     at = 0
     for batch in batches:
         stop = at + batch.size
@@ -39,7 +35,7 @@ def split_records(data: bytes, *, partly: bool = False) -> list[StoredBatch]:
         if problem_text is None:
             found += _make_stored_batches(batch, data[at:stop])
         elif not partly:
-            raise Refusal(CORRUPT_MESSAGE, problem_text)
+            raise Refusal("CORRUPT_MESSAGE", problem_text)
         at = stop
     return found
 
@@ -80,7 +76,7 @@ def _make_stored_batches(batch: Batch, data: bytes) -> list[StoredBatch]:
         try:
             again = encode_batch([record], Batch(base_offset=record.offset, partition_leader_epoch=0))
         except EncodeError as problem:
-            raise Refusal(INVALID_RECORD, problem.text) from None
+            raise Refusal("INVALID_RECORD", problem.text) from None
         stamp = -1 if record.timestamp is None else record.timestamp
         out.append(StoredBatch(record.offset, record.offset, again, stamp, record_count=1))
     return out

@@ -25,15 +25,7 @@ __all__ = [
     *("handle_init_producer_id", "handle_txn_offset_commit"),
 ]
 
-INVALID_REQUEST: Final = 42
-INVALID_PRODUCER_EPOCH: Final = 47
-INVALID_TXN_STATE: Final = 48
-INVALID_PRODUCER_ID_MAPPING: Final = 49
-INVALID_TRANSACTION_TIMEOUT: Final = 50
-POLICY_VIOLATION: Final = 44
 OPERATION_NOT_ATTEMPTED: Final = 55
-PRODUCER_FENCED: Final = 90
-TRANSACTION_ABORTABLE: Final = 120
 
 _EPOCH_MAX: Final = 2**15 - 2
 _TIMEOUT_MAX_MS: Final = 15 * 60_000
@@ -122,14 +114,14 @@ def _find_transaction(
     cluster.check_coordinator(call, 1, transactional_id)
     found: _Transaction | None = cluster.transactions.get(transactional_id)
     if found is None or found.producer_id != producer_id:
-        raise Refusal(INVALID_PRODUCER_ID_MAPPING)
+        raise Refusal("INVALID_PRODUCER_ID_MAPPING")
     if found.epoch != epoch:
         raise Refusal(_choose_fencing_error(call))
     return found
 
 
-def _choose_fencing_error(call: Call) -> int:
-    return PRODUCER_FENCED if call.version >= _FENCED_FROM[call.api_key] else INVALID_PRODUCER_EPOCH
+def _choose_fencing_error(call: Call) -> str:
+    return "PRODUCER_FENCED" if call.version >= _FENCED_FROM[call.api_key] else "INVALID_PRODUCER_EPOCH"
 
 
 def handle_init_producer_id(cluster: MockCluster, call: Call) -> ResponseBody:
@@ -139,16 +131,16 @@ def handle_init_producer_id(cluster: MockCluster, call: Call) -> ResponseBody:
     if transactional_id is None:
         return {"error_code": 0, "producer_id": _next_producer_id(cluster), "producer_epoch": 0}
     if not transactional_id:
-        raise Refusal(INVALID_REQUEST)
+        raise Refusal("INVALID_REQUEST")
     cluster.check_coordinator(call, 1, transactional_id)
     if not 0 < body["transaction_timeout_ms"] <= _TIMEOUT_MAX_MS:
-        raise Refusal(INVALID_TRANSACTION_TIMEOUT)
+        raise Refusal("INVALID_TRANSACTION_TIMEOUT")
     found: _Transaction | None = cluster.transactions.get(transactional_id)
     producer_id = body.get("producer_id", -1)
     if found is None:
         if len(cluster.transactions) >= MOCK_GROUPS_MAX:
             cluster.note_for_user(f"the mock has {MOCK_GROUPS_MAX:,} transactional ids, its limit: it refuses more")
-            raise Refusal(POLICY_VIOLATION)
+            raise Refusal("POLICY_VIOLATION")
         found = cluster.transactions[transactional_id] = _Transaction(_next_producer_id(cluster))
     else:
         if producer_id >= 0 and (producer_id, body["producer_epoch"]) != (found.producer_id, found.epoch):
@@ -191,7 +183,7 @@ def _add_partitions_to_transaction(
             cluster, call, asked["transactional_id"], asked["producer_id"], asked["producer_epoch"]
         )
         if len(found.partitions) + len(places) > _PARTITIONS_MAX:
-            raise Refusal(POLICY_VIOLATION)
+            raise Refusal("POLICY_VIOLATION")
     except Refusal as refusal:
         codes = dict.fromkeys(places, refusal.code)
     else:
@@ -199,7 +191,7 @@ def _add_partitions_to_transaction(
             try:
                 cluster.find_log(cluster.find_topic({"name": place[0]}), place[1])
                 if verify and place not in found.partitions:
-                    raise Refusal(TRANSACTION_ABORTABLE)
+                    raise Refusal("TRANSACTION_ABORTABLE")
             except Refusal as refusal:
                 codes[place] = refusal.code
         if codes:
@@ -238,7 +230,7 @@ def handle_txn_offset_commit(cluster: MockCluster, call: Call) -> ResponseBody:
         cluster.check_coordinator(call, 0, group)
         found = cluster.transactions.get(body["transactional_id"])
         if found is None or found.producer_id != body["producer_id"]:
-            raise Refusal(INVALID_PRODUCER_ID_MAPPING)
+            raise Refusal("INVALID_PRODUCER_ID_MAPPING")
         if found.epoch != body["producer_epoch"]:
             raise Refusal(_choose_fencing_error(call))
         member = body.get("member_id", "")
@@ -249,7 +241,7 @@ def handle_txn_offset_commit(cluster: MockCluster, call: Call) -> ResponseBody:
             _begin_transaction(cluster, found)
             found.groups.add(group)
         if group not in found.groups:
-            raise Refusal(INVALID_TXN_STATE)
+            raise Refusal("INVALID_TXN_STATE")
     except Refusal as refusal:
         problem = without_frames(refusal)
 
@@ -269,14 +261,14 @@ def handle_end_txn(cluster: MockCluster, call: Call) -> ResponseBody:
     cluster.check_coordinator(call, 1, body["transactional_id"])
     found: _Transaction | None = cluster.transactions.get(body["transactional_id"])
     if found is None or found.producer_id != body["producer_id"]:
-        raise Refusal(INVALID_PRODUCER_ID_MAPPING)
+        raise Refusal("INVALID_PRODUCER_ID_MAPPING")
     bumps = call.version >= _END_BUMPS_FROM
     again = found.last_result is not None and body["producer_epoch"] == found.last_epoch
     if not again:
         if body["producer_epoch"] != found.epoch:
             raise Refusal(_choose_fencing_error(call))
         if not found.ongoing and (commit or not bumps):
-            raise Refusal(INVALID_TXN_STATE)
+            raise Refusal("INVALID_TXN_STATE")
         found.last_epoch = found.epoch
         if found.ongoing:
             _end_transaction(cluster, found, commit=commit)
@@ -284,7 +276,7 @@ def handle_end_txn(cluster: MockCluster, call: Call) -> ResponseBody:
             _bump_epoch(cluster, found)
         found.last_result = commit
     elif found.last_result != commit:
-        raise Refusal(INVALID_TXN_STATE)
+        raise Refusal("INVALID_TXN_STATE")
     return {"error_code": 0, "producer_id": found.producer_id, "producer_epoch": found.epoch}
 
 
@@ -293,12 +285,12 @@ def add_partition_on_write(cluster: MockCluster, call: Call, place: TopicPartiti
     transactional_id = call.body.get("transactional_id")
     found: _Transaction | None = cluster.transactions.get(transactional_id or "")
     if found is None or found.producer_id != batch.producer_id:
-        raise Refusal(INVALID_PRODUCER_ID_MAPPING)
+        raise Refusal("INVALID_PRODUCER_ID_MAPPING")
     if found.epoch != batch.producer_epoch:
-        raise Refusal(INVALID_PRODUCER_EPOCH)
+        raise Refusal("INVALID_PRODUCER_EPOCH")
     if place in found.partitions:
         return
     if call.version < _PRODUCE_ADDS_FROM:
-        raise Refusal(INVALID_TXN_STATE)
+        raise Refusal("INVALID_TXN_STATE")
     _begin_transaction(cluster, found)
     found.partitions.add(place)

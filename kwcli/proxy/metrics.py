@@ -98,38 +98,45 @@ class Metrics:
             yield format_row(name, {}, value)
 
     def _format_exchanges(self) -> Iterator[str]:
+        rows = [
+            ({"api": api(key).name if key in NAMES else "other", "node": node}, histogram)
+            for node, meter in self._meters.items()
+            for key, histogram in meter.apis.items()
+        ]
         name = "kw_proxy_exchange_seconds"
         yield from family_header(name, "histogram", "From a request's last byte to the first of its answer.")
-        for node, meter in self._meters.items():
-            for key, histogram in meter.apis.items():
-                labels = {"api": api(key).name if key in NAMES else "other", "node": node}
-                yield from histogram_lines(name, labels, histogram)
+        for labels, histogram in rows:
+            yield from histogram_lines(name, labels, histogram)
         name = "kw_proxy_exchanges_total"
         yield from family_header(name, "counter", "Requests that were answered.")
-        for node, meter in self._meters.items():
-            for key, histogram in meter.apis.items():
-                labels = {"api": api(key).name if key in NAMES else "other", "node": node}
-                yield format_row(name, labels, sum(histogram.counts))
+        for labels, histogram in rows:
+            yield format_row(name, labels, sum(histogram.counts))
 
     def _format_counts_by_node(self) -> Iterator[str]:
-        meters = self._meters.items()
-        yield from family_header("kw_proxy_bytes_total", "counter", "Bytes as clients sent and got them, before TLS.")
-        for node, meter in meters:
-            yield format_row("kw_proxy_bytes_total", {"node": node, "side": "client"}, meter.received)
-            yield format_row("kw_proxy_bytes_total", {"node": node, "side": "broker"}, meter.sent)
-        yield from family_header("kw_proxy_connections_open", "gauge", "Clients' connections at this moment.")
-        for node, meter in meters:
-            yield format_row("kw_proxy_connections_open", {"node": node}, meter.open)
-        yield from family_header(
-            "kw_proxy_listening", "gauge", "1; 0 while clients are refused, since no broker answers."
-        )
-        for node, meter in meters:
-            yield format_row("kw_proxy_listening", {"node": node}, int(meter.listening))
-        yield from family_header("kw_proxy_connections_total", "counter", "Clients' connections so far.")
-        for node, meter in meters:
-            yield format_row("kw_proxy_connections_total", {"node": node}, meter.total)
-        yield from family_header(
-            "kw_proxy_dials_failed_total", "counter", "Connections whose broker could not be reached."
-        )
-        for node, meter in meters:
-            yield format_row("kw_proxy_dials_failed_total", {"node": node}, meter.failed)
+        for name, kind, about, values in _BY_NODE:
+            yield from family_header(name, kind, about)
+            for node, meter in self._meters.items():
+                for labels, value in values(meter):
+                    yield format_row(name, {"node": node, **labels}, value)
+
+
+# Name of a family of counts by node, its kind and help text, and its rows of a node: more labels, and the value.
+_BY_NODE: Final[tuple[tuple[str, str, str, Callable[[Meter], Iterable[tuple[dict[str, str], int]]]], ...]] = (
+    (
+        *("kw_proxy_bytes_total", "counter", "Bytes as clients sent and got them, before TLS."),
+        lambda meter: (({"side": "client"}, meter.received), ({"side": "broker"}, meter.sent)),
+    ),
+    (
+        *("kw_proxy_connections_open", "gauge", "Clients' connections at this moment."),
+        lambda meter: (({}, meter.open),),
+    ),
+    (
+        *("kw_proxy_listening", "gauge", "1; 0 while clients are refused, since no broker answers."),
+        lambda meter: (({}, int(meter.listening)),),
+    ),
+    ("kw_proxy_connections_total", "counter", "Clients' connections so far.", lambda meter: (({}, meter.total),)),
+    (
+        *("kw_proxy_dials_failed_total", "counter", "Connections whose broker could not be reached."),
+        lambda meter: (({}, meter.failed),),
+    ),
+)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from decoders import decode_response, encode_response
 from decoders.apis import api
 from decoders.messages.error_answers import error_answer
+from decoders.mocking import refusal
 from decoders.mocking.finish_responses import drop_fields_beyond_version
 from decoders.schema.model import resolve
 from tests.mock.stage import TOPIC, Stage
@@ -120,3 +123,16 @@ def test_a_group_that_is_not_there_is_dead(version: int, code: int) -> None:
 def test_a_new_member_is_told_its_id_with_the_error() -> None:
     answer = Stage().client().ask("JoinGroup", JOINING, 4)
     assert (answer["error_code"], answer["generation_id"], answer["member_id"][:5]) == (79, -1, "test-")
+
+
+def test_every_error_of_a_refusal_has_a_name_of_kafka() -> None:
+    named = {
+        node.args[0]
+        for path in sorted(Path(refusal.__file__).parent.glob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Refusal"
+    }
+    words = {node.value for each in named for node in ast.walk(each) if isinstance(node, ast.Constant)}
+    names = {word for word in words if isinstance(word, str) and word.isupper()}
+    assert len(names) > 30
+    assert names <= set(refusal.CODES)

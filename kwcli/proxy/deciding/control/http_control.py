@@ -29,7 +29,7 @@ import orjson
 
 from kwcli.net.listening import OneRequest, open_listener
 from kwcli.private_files import open_private
-from kwcli.proxy.deciding.control.operations import ControlAnswer, ControlState, run_operation
+from kwcli.proxy.deciding.control.operations import ControlAnswer, ControlState, make_error_answer, run_operation
 from kwcli.user_folders import own_folder
 
 __all__ = ["ControlServer", "token_file"]
@@ -106,7 +106,7 @@ class _ControlConnection(OneRequest):
             self._http.receive_data(data)
             self._handle_http_events()
         except h11.RemoteProtocolError as error:
-            self._send_and_close(_problem(error.error_status_hint or 400, str(error)))
+            self._send_and_close(make_error_answer(error.error_status_hint or 400, str(error)))
 
     def _handle_http_events(self) -> None:
         while True:
@@ -114,7 +114,7 @@ class _ControlConnection(OneRequest):
             if isinstance(event, h11.Request):
                 self._request = event
                 if sum(len(name) + len(value) for name, value in event.headers) > HEAD_MAX:
-                    self._send_and_close(_problem(431, f"headers have at most {HEAD_MAX} bytes"))
+                    self._send_and_close(make_error_answer(431, f"headers have at most {HEAD_MAX} bytes"))
                     return
                 refused = find_refusal(event, self._token)
                 if refused is not None:
@@ -123,7 +123,7 @@ class _ControlConnection(OneRequest):
             elif isinstance(event, h11.Data):
                 self._body += bytes(event.data)
                 if len(self._body) > BODY_MAX:
-                    self._send_and_close(_problem(413, f"a body has at most {BODY_MAX} bytes"))
+                    self._send_and_close(make_error_answer(413, f"a body has at most {BODY_MAX} bytes"))
                     return
             elif isinstance(event, h11.EndOfMessage):
                 assert self._request is not None
@@ -144,9 +144,9 @@ class _ControlConnection(OneRequest):
             try:
                 fields = orjson.loads(self._body)
             except orjson.JSONDecodeError as error:
-                return _problem(400, f"the body is no JSON: {error}")
+                return make_error_answer(400, f"the body is no JSON: {error}")
             if not isinstance(fields, dict):
-                return _problem(400, "the body is no JSON object")
+                return make_error_answer(400, "the body is no JSON object")
         return run_operation(self._state, method, path, fields)
 
     def _send_and_close(self, answer: ControlAnswer) -> None:
@@ -173,16 +173,12 @@ def find_refusal(request: h11.Request, token: str) -> ControlAnswer | None:
         found.setdefault(bytes(name), []).append(bytes(value))
     hosts = found.get(b"host", [])
     if len(hosts) != 1 or not _LOOPBACK.fullmatch(hosts[0]):
-        return _problem(403, "only for 127.0.0.1, localhost and [::1]")
+        return make_error_answer(403, "only for 127.0.0.1, localhost and [::1]")
     if b"origin" in found:
-        return _problem(403, "not for web pages")
+        return make_error_answer(403, "not for web pages")
     said = found.get(b"authorization", [b""])
     if len(said) != 1 or not hmac.compare_digest(said[0], b"Bearer " + token.encode()):
-        return _problem(
+        return make_error_answer(
             401, "Authorization: Bearer TOKEN, with the token of the file that the proxy named at its start"
         )
     return None
-
-
-def _problem(status: int, text: str) -> ControlAnswer:
-    return ControlAnswer(status, orjson.dumps({"error": text}) + b"\n")

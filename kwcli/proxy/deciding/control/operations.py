@@ -21,7 +21,19 @@ if TYPE_CHECKING:
     from kwcli.proxy.deciding.held_exchanges import HeldExchanges
     from kwcli.proxy.deciding.hold_rules import HoldRules
 
-__all__ = ["OPERATIONS", "ControlAnswer", "ControlState", "Operation", "Refused", "Ring", "run_operation"]
+__all__ = [
+    *("OPERATIONS", "ControlAnswer", "ControlState", "Operation", "Refused", "Ring", "make_error_answer"),
+    "run_operation",
+]
+    "OPERATIONS",
+    "ControlAnswer",
+    "ControlState",
+    "Operation",
+    "Refused",
+    "Ring",
+    "make_error_answer",
+    "run_operation",
+]
 
 Json = dict[str, Any]
 # What the ring of exchanges keeps at most.
@@ -189,17 +201,18 @@ def run_operation(state: ControlState, method: str, path: str, fields: Json) -> 
             continue
         unknown = [name for name in fields if name not in row.fields]
         if unknown:
-            return _problem(400, f"unknown field {unknown[0]}; known here: {', '.join(row.fields) or 'none'}")
+            return make_error_answer(400, f"unknown field {unknown[0]}; known here: {', '.join(row.fields) or 'none'}")
         try:
             return ControlAnswer(200, orjson.dumps(row.run(state, number, fields)) + b"\n")
         except Refused as refused:
-            return _problem(refused.status, refused.text)
+            return make_error_answer(refused.status, refused.text)
     if allowed:
-        return _problem(405, f"{path} takes {', '.join(allowed)}")
-    return _problem(404, f"nothing is at {path}; see /openapi.json")
+        return make_error_answer(405, f"{path} takes {', '.join(allowed)}")
+    return make_error_answer(404, f"nothing is at {path}; see /openapi.json")
 
 
-def _problem(status: int, text: str) -> ControlAnswer:
+def make_error_answer(status: int, text: str) -> ControlAnswer:
+    """The answer that refuses a request: the HTTP status, and why."""
     return ControlAnswer(status, orjson.dumps({"error": text}) + b"\n")
 
 
