@@ -25,15 +25,6 @@ __all__ = [
     *("OPERATIONS", "ControlAnswer", "ControlState", "Operation", "Refused", "Ring", "make_error_answer"),
     "run_operation",
 ]
-    "OPERATIONS",
-    "ControlAnswer",
-    "ControlState",
-    "Operation",
-    "Refused",
-    "Ring",
-    "make_error_answer",
-    "run_operation",
-]
 
 Json = dict[str, Any]
 # What the ring of exchanges keeps at most.
