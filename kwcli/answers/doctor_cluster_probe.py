@@ -16,7 +16,7 @@ from decoders.messages.whole_messages import encode_message
 from decoders.protocol_facts.keys import DESCRIBE_QUORUM, METADATA
 from decoders.protocol_facts.likeness import likeness
 from decoders.schema.model import NONE
-from kwcli.calling.as_exchanges import ExchangeBuilder
+from kwcli.calling.build_exchanges import ExchangeBuilder
 from kwcli.net import metadata_requests
 from kwcli.net.addresses import format_address
 from kwcli.net.cluster import ClusterClient

@@ -31,8 +31,8 @@ P = TypeVar("P", bound=VersionedPeer)
 class ListOffsetsClient(Protocol[P]):
     """The methods of a cluster client that are needed here."""
 
-    def partitions(self, topic: str, /) -> Sequence[int]: ...
-    def topic_id(self, name: str, /) -> UUID: ...
+    def list_partitions(self, topic: str, /) -> Sequence[int]: ...
+    def find_topic_id(self, name: str, /) -> UUID: ...
     def connect_to_leader(self, topic: str, partition: int, /) -> P | None: ...
     def forget_answers(self) -> None: ...
     def send_request(self, connection: P, key: int, version: int, value: Mapping[str, Any], /) -> dict[str, Any]: ...
@@ -45,25 +45,25 @@ class ClusterLookups:
         self._cluster = cluster
         self._found: dict[tuple[str, int, int], int | None] = {}
 
-    def partitions(self, topic: str) -> Sequence[int]:
+    def list_partitions(self, topic: str) -> Sequence[int]:
         """The partitions of a topic, ascending."""
-        return self._cluster.partitions(topic)
+        return self._cluster.list_partitions(topic)
 
-    def topic_id(self, name: str) -> UUID:
+    def find_topic_id(self, name: str) -> UUID:
         """The id of a topic."""
-        return self._cluster.topic_id(name)
+        return self._cluster.find_topic_id(name)
 
-    def offset_at(self, topic: str, partition: int, timestamp: int) -> int | None:
+    def find_offset_at_time(self, topic: str, partition: int, timestamp: int) -> int | None:
         """The first offset at or after a time (-1: the end, -2: the first of all); None where there is none.
 
         An answer with a retriable error is requested again, a few times. Raises Failure.
         """
         place = topic, partition, timestamp
         if place not in self._found:
-            self._found[place] = self._find_offset(topic, partition, timestamp)
+            self._found[place] = self._request_offset_with_retries(topic, partition, timestamp)
         return self._found[place]
 
-    def _find_offset(self, topic: str, partition: int, timestamp: int) -> int | None:
+    def _request_offset_with_retries(self, topic: str, partition: int, timestamp: int) -> int | None:
         code = 0
         for _ in range(_TRIES):
             answer = self._request_offset(topic, partition, timestamp)
@@ -79,7 +79,7 @@ class ClusterLookups:
     def _request_offset(self, topic: str, partition: int, timestamp: int) -> dict[str, Any]:
         connection = self._cluster.connect_to_leader(topic, partition)
         if connection is None:
-            known = self.partitions(topic)
+            known = self.list_partitions(topic)
             raise Failure(f"{topic} has no partition {partition}, it has {known[0]}-{known[-1]}")
         both = connection.versions.get(LIST_OFFSETS, NONE) & api(LIST_OFFSETS).versions
         if not both:

@@ -15,16 +15,16 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import API_VERSIONS, FETCH, PRODUCE
 from decoders.protocol_facts.routing import route
 from decoders.schema.model import NONE, Api, Message, Side, Versions
-from kwcli.calling.bodies import STDIN, SourceBody, extract_body, parse_document, read_stdin
-from kwcli.calling.request_builder import Draft
-from kwcli.calling.version_choice import VersionChoice, versions_of_release
-from kwcli.calling.words.assignments import check_words
+from kwcli.calling.read_bodies import STDIN, SourceBody, extract_body_of_document, parse_json_or_yaml, read_all_stdin
+from kwcli.calling.request_builder import RequestDraft
+from kwcli.calling.version_choice import VersionChoice, find_versions_of_release
+from kwcli.calling.words.path_value_words import parse_body_words
 from kwcli.net.options import read_config
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import find_api
 
 if TYPE_CHECKING:
-    from kwcli.calling.output import CallOutput
+    from kwcli.calling.print_exchanges import CallOutput
     from kwcli.calling.records.print_records import RecordValueWriter
     from kwcli.net.config.client_config import ConnectionOptions
     from kwcli.output.settings import Settings
@@ -69,39 +69,39 @@ class CallOptions(NamedTuple):
 def run_call(env: Environment, asked: CallOptions, settings: Settings, connection: ConnectionOptions) -> Exit:
     """Run `kw call` with these options. Raises Failure."""
     raw = asked.raw_body is not None
-    found = unknown_api(asked) if raw and _is_unknown_key(asked.api) else find_api(asked.api)
+    found = build_unknown_api(asked) if raw and _is_unknown_api_key(asked.api) else find_api(asked.api)
     choice = VersionChoice.from_options(found, asked.version, asked.release, force=asked.force, raw=raw)
     if asked.dry_run and asked.node is not None:
-        from kwcli.calling.destinations import Target
+        from kwcli.calling.destinations import NodeTarget
 
-        Target.parse(asked.node)  # a wrong --node is reported although no node is asked
+        NodeTarget.parse(asked.node)  # a wrong --node is reported although no node is asked
     draft = _make_draft(env, asked, found)
     if draft.is_empty and (asked.values or asked.key_separator is not None):
         raise Failure("topic= is missing: --values and -K are for records of a topic", Exit.USAGE)
     if asked.skeleton:
-        from kwcli.calling.dry_run import print_skeleton
+        from kwcli.calling.unsent_requests import print_request_skeleton
 
-        return print_skeleton(env, found, draft, choice)
+        return print_request_skeleton(env, found, draft, choice)
     if asked.edit:
-        from kwcli.calling.dry_run import edit_draft
+        from kwcli.calling.unsent_requests import edit_draft
 
         draft = edit_draft(env, found, draft, choice)
     if draft.is_empty and route(found.key).mutates and not asked.example:
-        from kwcli.calling.dry_run import refuse_empty_request
+        from kwcli.calling.unsent_requests import refuse_empty_request
 
         return refuse_empty_request(env, found, draft, choice)
-    from kwcli.calling.output import CallOutput
+    from kwcli.calling.print_exchanges import CallOutput
 
     if asked.against is not None:
-        settings = _comparison_settings(asked.against, found, settings)
+        settings = _make_comparison_settings(asked.against, found, settings)
     select = None
     if asked.select is not None:
-        from kwcli.calling.words.paths import SelectPath
+        from kwcli.calling.words.body_paths import SelectPath
 
         select = SelectPath.parse(asked.select, found, asked.only or "response")
     values = None
     if asked.values or (asked.key_separator is not None and found.key == FETCH):
-        values = _make_record_writer(env, asked, settings, follow=draft.is_shorthand)
+        values = _make_record_value_writer(env, asked, settings, follow=draft.has_short_words)
     output = CallOutput(
         env,
         settings,
@@ -113,28 +113,28 @@ def run_call(env: Environment, asked: CallOptions, settings: Settings, connectio
         values=values,
     )
     if asked.dry_run:
-        from kwcli.calling.dry_run import dry_run
+        from kwcli.calling.unsent_requests import show_unsent_request
 
         config = read_config(env, connection)
         draft.controllers = config.controllers
-        return dry_run(env, draft, choice, output, settings, config.client_id)
-    return _run_plan(env, asked, found, choice, draft, output, settings, connection)
+        return show_unsent_request(env, draft, choice, output, settings, config.client_id)
+    return _run_call_plan(env, asked, found, choice, draft, output, settings, connection)
 
 
-def _run_plan(
+def _run_call_plan(
     env: Environment,
     asked: CallOptions,
     found: Api,
     choice: VersionChoice,
-    draft: Draft,
+    draft: RequestDraft,
     output: CallOutput,
     settings: Settings,
     connection: ConnectionOptions,
 ) -> Exit:
-    from kwcli.calling.destinations import Target
+    from kwcli.calling.destinations import NodeTarget
     from kwcli.calling.run import CallPlan, CallRun
 
-    target = None if asked.node is None else Target.parse(asked.node)
+    target = None if asked.node is None else NodeTarget.parse(asked.node)
     plan = CallPlan(found, draft, choice, target, asked.split, asked.repeat, asked.interval_s or INTERVAL_S)
     config = read_config(env, connection, verbose=settings.verbose)
     draft.controllers = config.controllers
@@ -142,36 +142,38 @@ def _run_plan(
     try:
         return run.run()
     finally:
-        output.close()
+        output.finish_output()
         if run.ping is not None and not settings.quiet:
-            env.report(run.ping.summary_line())
+            env.report(run.ping.format_summary_line())
 
 
-def _comparison_settings(release: str, found: Api, settings: Settings) -> Settings:
+def _make_comparison_settings(release: str, found: Api, settings: Settings) -> Settings:
     """The settings of a comparison with a release, which is a table of ApiVersions. Raises Failure (usage)."""
     if found.key != API_VERSIONS or settings.format not in ("text", "ndjson", "table"):
         raise Failure("--against compares what brokers offer: kw call ApiVersions -o table --against 3.9", Exit.USAGE)
-    versions_of_release(found, release)
+    find_versions_of_release(found, release)
     return settings._replace(format="table")
 
 
-def _make_record_writer(env: Environment, asked: CallOptions, settings: Settings, *, follow: bool) -> RecordValueWriter:
+def _make_record_value_writer(
+    env: Environment, asked: CallOptions, settings: Settings, *, follow: bool
+) -> RecordValueWriter:
     """The writer of a fetch's records alone. Raises Failure (usage)."""
-    from kwcli.calling.output import write_all
-    from kwcli.calling.records.lines import parse_separator
+    from kwcli.calling.print_exchanges import write_to_stdout
+    from kwcli.calling.records.parse_record_lines import parse_key_separator
     from kwcli.calling.records.print_records import FORMATS, RecordValueWriter
 
     if settings.format not in FORMATS:
         raise Failure(f"--values has the formats {', '.join(FORMATS)}, not {settings.format}", Exit.USAGE)
-    separator = None if asked.key_separator is None else parse_separator(asked.key_separator)
-    return RecordValueWriter(partial(write_all, env), settings.format, separator, follow=follow)
+    separator = None if asked.key_separator is None else parse_key_separator(asked.key_separator)
+    return RecordValueWriter(partial(write_to_stdout, env), settings.format, separator, follow=follow)
 
 
-def _is_unknown_key(word: str) -> bool:
+def _is_unknown_api_key(word: str) -> bool:
     return word.isascii() and word.isdecimal() and int(word) not in NAMES
 
 
-def unknown_api(asked: CallOptions) -> Api:
+def build_unknown_api(asked: CallOptions) -> Api:
     """An API of which kw knows only the number, for a body that is given as bytes. Raises Failure (usage)."""
     key = int(asked.api)
     if key > INT16_MAX or asked.version is None or not asked.version.isdecimal() or not asked.force:
@@ -180,14 +182,14 @@ def unknown_api(asked: CallOptions) -> Api:
     return Api(key, message.name, message.versions, NONE, message, message)
 
 
-def _make_draft(env: Environment, asked: CallOptions, found: Api) -> Draft:
+def _make_draft(env: Environment, asked: CallOptions, found: Api) -> RequestDraft:
     body: SourceBody | None = None
     given = {name: getattr(asked, name) for name in RECORD_OPTIONS}
     options = {name: value for name, value in given.items() if value is not None and value is not False}
     if asked.raw_body is not None:
         if asked.words or options:
             raise Failure("--raw-body is the whole body: leave out all path=value words", Exit.USAGE)
-        return Draft(found, check_words(found, ()), raw=_parse_hex(asked.raw_body))
+        return RequestDraft(found, parse_body_words(found, ()), raw=_parse_hex_body(asked.raw_body))
     if not asked.words and not asked.example and not asked.skeleton and not asked.edit:
         body = read_piped_body(env, found)
     if asked.example and asked.words:
@@ -197,10 +199,10 @@ def _make_draft(env: Environment, asked: CallOptions, found: Api) -> Draft:
         from kwcli.calling.words.shorthand import RecordOptions, parse_short_request
 
         short, words = parse_short_request(found.key, words, RecordOptions(**options), env)
-    return Draft(found, check_words(found, words, env=env, body=body), short=short)
+    return RequestDraft(found, parse_body_words(found, words, env=env, body=body), short=short)
 
 
-def _parse_hex(text: str) -> bytes:
+def _parse_hex_body(text: str) -> bytes:
     digits = "".join(text.removeprefix("0x").split())
     try:
         return bytes.fromhex(digits)
@@ -224,8 +226,8 @@ def read_piped_body(env: Environment, api: Api) -> SourceBody | None:
     """
     if env.stdin_terminal or not _stdin_has_data(env):
         return None
-    data = read_stdin(env)
-    return extract_body(parse_document(data, STDIN), STDIN, api, "request") if data.strip() else None
+    data = read_all_stdin(env)
+    return extract_body_of_document(parse_json_or_yaml(data, STDIN), STDIN, api, "request") if data.strip() else None
 
 
 def _stdin_has_data(env: Environment) -> bool:

@@ -43,7 +43,7 @@ _FOR_ANSWERS: Final = 0.25
 NAMES: Final[Mapping[str, str]] = {"leader": "leaders", "resource": "brokers"}
 
 
-class Target(NamedTuple):
+class NodeTarget(NamedTuple):
     """The node or nodes that `--node` names."""
 
     word: Word
@@ -51,7 +51,7 @@ class Target(NamedTuple):
     key: str = ""  # a group, a transactional id, a topic …; of `all` the node ids that are meant, empty for every node
 
     @classmethod
-    def parse(cls, text: str) -> Target:
+    def parse(cls, text: str) -> NodeTarget:
         """The target that `--node` text names. Raises Failure (usage)."""
         if text in ("any", "controller", "all"):
             return cls(text)  # type: ignore[arg-type]  # one of its words
@@ -82,10 +82,10 @@ class Destination(NamedTuple):
     looked_up: bool = False
 
 
-class Router:
+class RequestRouter:
     """Finds the nodes that one request goes to."""
 
-    def __init__(self, cluster: ClusterClient, api: Api, target: Target | None, *, split: bool) -> None:
+    def __init__(self, cluster: ClusterClient, api: Api, target: NodeTarget | None, *, split: bool) -> None:
         self._cluster = cluster
         self._api = api
         self._target = target
@@ -95,7 +95,7 @@ class Router:
     def find_destinations(self, version: int, body: Mapping[str, Any]) -> list[Destination]:
         """The destinations of a request, in the order of the places in it."""
         if self._target is not None:
-            return self._destinations_of_target(self._target, body)
+            return self._find_destinations_of_target(self._target, body)
         way = route(self._api.key)
         to = way.to
         if self._cluster.config.controllers:  # only the active controller changes anything
@@ -103,17 +103,17 @@ class Router:
         if to == "any":
             return [Destination(self._cluster.connect_to_any(), body, "")]
         if to == "all":
-            return self._destinations_of_nodes(body)
+            return self._find_destinations_of_nodes(body)
         if to == "controller":
-            return self._destinations_of_controller(body)
-        return self._destinations_of_places(to, version, body)
+            return self._find_destination_of_controller(body)
+        return self._find_destinations_of_places(to, version, body)
 
-    def _destinations_of_target(self, target: Target, body: Mapping[str, Any]) -> list[Destination]:
+    def _find_destinations_of_target(self, target: NodeTarget, body: Mapping[str, Any]) -> list[Destination]:
         cluster = self._cluster
         if target.word == "all":
-            return self._destinations_of_nodes(body, target.key)
+            return self._find_destinations_of_nodes(body, target.key)
         if target.word == "controller":
-            return self._destinations_of_controller(body)
+            return self._find_destination_of_controller(body)
         if target.word == "any":
             return [Destination(cluster.connect_to_any(), body, "")]
         if target.word == "node":
@@ -127,7 +127,7 @@ class Router:
         connection = cluster.connect_to_coordinator(kind, target.key)
         return [Destination(connection, body, f"coordinator of {kind} {target.key}", looked_up=True)]
 
-    def _destinations_of_nodes(self, body: Mapping[str, Any], only: str = "") -> list[Destination]:
+    def _find_destinations_of_nodes(self, body: Mapping[str, Any], only: str = "") -> list[Destination]:
         """Every node, or the nodes of a list of ids."""
         destinations: list[Destination] = []
         self.problems = []
@@ -151,7 +151,7 @@ class Router:
             raise self.problems[0] if self.problems else Failure("the cluster names no node")
         return destinations
 
-    def _destinations_of_controller(self, body: Mapping[str, Any]) -> list[Destination]:
+    def _find_destination_of_controller(self, body: Mapping[str, Any]) -> list[Destination]:
         connection, why = self._cluster.connect_to_controller()
         forwarded = route(self._api.key).to in ("controller", "resource")
         itself = self._cluster.config.controllers or not is_kraft(connection.versions)
@@ -159,12 +159,12 @@ class Router:
             why = "any broker (the controller itself: --bootstrap-controller)"
         return [Destination(connection, body, why, looked_up=itself)]
 
-    def _destinations_of_places(self, to: str, version: int, body: Mapping[str, Any]) -> list[Destination]:
+    def _find_destinations_of_places(self, served_by: str, version: int, body: Mapping[str, Any]) -> list[Destination]:
         named = places(self._api.key, version, body)
         shares: dict[int, list[tuple[Any, ...]]] = {}
         connections: dict[int, BrokerConnection] = {}
         reasons: dict[int, str] = {}
-        for place, connection, why in self._find_nodes_of_places(to, version, named):
+        for place, connection, why in self._find_nodes_of_places(served_by, version, named):
             mark = id(connection)
             connections[mark] = connection
             reasons.setdefault(mark, why)
@@ -172,7 +172,7 @@ class Router:
         if not shares:
             return [Destination(self._cluster.connect_to_any(), body, "")]
         if len(shares) > 1 and not self._split:
-            raise Failure(self._explain_spanning(to, shares, connections), Exit.USAGE)
+            raise Failure(self._explain_several_nodes(served_by, shares, connections), Exit.USAGE)
         parts = {
             mark: body if len(shares) == 1 else keep_places(self._api.key, version, body, set(mine))
             for mark, mine in shares.items()
@@ -180,14 +180,14 @@ class Router:
         return [Destination(connections[mark], parts[mark], reasons[mark], looked_up=True) for mark in shares]
 
     def _find_nodes_of_places(
-        self, to: str, version: int, named: list[tuple[Any, ...]]
+        self, served_by: str, version: int, named_places: list[tuple[Any, ...]]
     ) -> Iterator[tuple[tuple[Any, ...], BrokerConnection, str]]:
         """Each place, the node that serves it, and how it was found; a partition without a leader goes to any node."""
-        if to == "leader":
-            yield from self._find_leaders(version, named)
+        if served_by == "leader":
+            yield from self._find_leaders_of_partitions(version, named_places)
             return
-        for place in named:
-            if to == "resource":
+        for place in named_places:
+            if served_by == "resource":
                 kind, name = place
                 if kind in NODE_RESOURCES and name:
                     yield place, self._cluster.connect_to_node(_parse_broker_id(name)), f"broker {name}"
@@ -196,17 +196,17 @@ class Router:
                 else:
                     yield place, self._cluster.connect_to_any(), ""
             elif place[0] is not None and place[0] != "":
-                key = ":".join(map(str, place)) if to == "share" else place[0]
-                yield place, self._cluster.connect_to_coordinator(to, key), f"coordinator of {to} {key}"  # type: ignore[arg-type]  # the three that are left
+                key = ":".join(map(str, place)) if served_by == "share" else place[0]
+                yield place, self._cluster.connect_to_coordinator(served_by, key), f"coordinator of {served_by} {key}"  # type: ignore[arg-type]  # the three that are left
 
-    def _find_leaders(
-        self, version: int, named: list[tuple[Any, ...]]
+    def _find_leaders_of_partitions(
+        self, version: int, named_partitions: list[tuple[Any, ...]]
     ) -> Iterator[tuple[tuple[Any, ...], BrokerConnection, str]]:
         by_id = routed_by(self._api.key, version)[0].endswith(".topic_id")
-        topics = {topic: self._find_topic_name(topic) if by_id else topic for topic, _ in named}
-        known = [(topics[topic], partition) for topic, partition in named if topics[topic] is not None]
+        topics = {topic: self._find_name_of_topic_id(topic) if by_id else topic for topic, _ in named_partitions}
+        known = [(topics[topic], partition) for topic, partition in named_partitions if topics[topic] is not None]
         leaders = self._cluster.find_leaders([(str(topic), partition) for topic, partition in known])
-        for topic, partition in named:
+        for topic, partition in named_partitions:
             leader = leaders.get((str(topics[topic]), partition))
             if leader is None:
                 yield (
@@ -221,13 +221,13 @@ class Router:
                     f"leader of {topics[topic]}[{partition}]",
                 )
 
-    def _find_topic_name(self, text: Any) -> str | None:
-        """The name of the topic whose id is `text`, as JSON has ids."""
-        identity = UUID(bytes=uuid_bytes(text))
+    def _find_name_of_topic_id(self, topic_id_text: Any) -> str | None:
+        """The name of the topic whose id is `topic_id_text`, as JSON has ids."""
+        identity = UUID(bytes=uuid_bytes(topic_id_text))
         return self._cluster.topic_name(identity) if identity.int else None
 
-    def _explain_spanning(
-        self, to: str, shares: dict[int, list[tuple[Any, ...]]], connections: Mapping[int, BrokerConnection]
+    def _explain_several_nodes(
+        self, served_by: str, shares: dict[int, list[tuple[Any, ...]]], connections: Mapping[int, BrokerConnection]
     ) -> str:
         """`the request spans 2 leaders: node 1 (orders[0], orders[2]), node 2 (orders[1]); --split sends each …`."""
         parts = []
@@ -235,12 +235,12 @@ class Router:
             names = ", ".join(_format_place(place) for place in mine[:3]) + (
                 f" and {len(mine) - 3} more" if mine[3:] else ""
             )
-            parts.append(f"{node_name(connections[mark])} ({names})")
-        who = f"{len(shares)} {NAMES.get(to, 'coordinators')}"
+            parts.append(f"{format_node_name(connections[mark])} ({names})")
+        who = f"{len(shares)} {NAMES.get(served_by, 'coordinators')}"
         return f"the request spans {who}: {', '.join(parts)}; --split sends each its share"
 
 
-def node_name(connection: BrokerConnection) -> str:
+def format_node_name(connection: BrokerConnection) -> str:
     """`node 2 kafka2:9092`, or the address alone where the id is not known."""
     address = format_address(connection.address)
     return address if connection.node_id is None else f"node {connection.node_id} {address}"

@@ -21,35 +21,35 @@ class Ping:
         self._errors = 0
         self._lost = 0
 
-    def add(self, exchange: Exchange) -> None:
+    def count_exchange(self, exchange: Exchange) -> None:
         """Count one exchange."""
         self._sent += 1
         self._errors += bool(exchange.errors or exchange.failures)
         if exchange.latency_ms is not None:
             self._latencies.append(exchange.latency_ms)
 
-    def count_lost(self) -> None:
+    def count_lost_request(self) -> None:
         """Count a request that was not answered, or could not be sent."""
         self._sent += 1
         self._lost += 1
 
     @property
-    def answered(self) -> bool:
+    def has_answers(self) -> bool:
         """Whether any request was answered so far."""
         return self._sent > self._lost
 
-    def summary_line(self) -> str:
+    def format_summary_line(self) -> str:
         """`50 requests, 2 errors · min 0.4ms · p50 0.5ms · p90 0.7ms · p99 1.2ms · max 1.3ms`."""
         errors = f", {count_of(self._errors, 'error')}" if self._errors else ""
         parts = [count_of(self._sent, "request") + errors + (f", {self._lost} lost" if self._lost else "")]
         found = sorted(self._latencies)
         if found:
             named = [("min", 0.0), ("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)]
-            parts += [f"{name} {format_latency(percentile(found, share))}" for name, share in named]
+            parts += [f"{name} {format_latency(find_percentile(found, share))}" for name, share in named]
         return " · ".join(parts)
 
 
-def percentile(ordered: Sequence[float], share: float) -> float:
+def find_percentile(ordered: Sequence[float], share: float) -> float:
     """The smallest value that at least this share of the values does not exceed (nearest rank)."""
     rank = -(-len(ordered) * share // 1)
     return ordered[max(int(rank), 1) - 1]

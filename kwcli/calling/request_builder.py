@@ -14,7 +14,7 @@ from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.examples import example
 from decoders.schema.model import Api, Versions
-from kwcli.calling.words.assignments import GivenWords, compose_body, encode_body
+from kwcli.calling.words.path_value_words import GivenWords, compose_body, encode_composed_body
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class BuiltRequest(NamedTuple):
     body: bytes
 
 
-class Draft:
+class RequestDraft:
     """A request that still fits any version: the words and body that were given, or bytes that are sent as they are."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Draft:
         return self._given.is_empty and self._raw is None and self._short is None
 
     @property
-    def is_shorthand(self) -> bool:
+    def has_short_words(self) -> bool:
         """Whether the request was given in short words: it may then be shared among several nodes."""
         return self._short is not None
 
@@ -62,14 +62,14 @@ class Draft:
         """The version of the record that the body was taken from."""
         return self._given.body.version if self._given.body is not None else None
 
-    def resume_at(self, offsets: Mapping[int, int]) -> Draft:
+    def resume_fetch_at(self, offsets: Mapping[int, int]) -> RequestDraft:
         """A draft of the same fetch (by short words) that goes on from these offsets of partitions."""
-        from kwcli.calling.records.fetch_request import Fetch  # loaded if it was asked for in short words
+        from kwcli.calling.records.fetch_request import FetchFromTopic  # loaded if it was asked for in short words
 
-        assert isinstance(self._short, Fetch)
-        return Draft(self.api, self._given, short=self._short.at_offsets(offsets))
+        assert isinstance(self._short, FetchFromTopic)
+        return RequestDraft(self.api, self._given, short=self._short.resume_at_offsets(offsets))
 
-    def use_cluster(self, cluster: ClusterClient) -> None:
+    def look_up_in_cluster(self, cluster: ClusterClient) -> None:
         """From now on, look up in the cluster what short words leave open, each thing once."""
         if self._short is not None:
             from kwcli.calling.cluster_lookups import ClusterLookups  # few requests look anything up
@@ -79,14 +79,14 @@ class Draft:
     def build_request(self, versions: Versions) -> BuiltRequest:
         """The request in the highest of these versions that has a field for everything. Raises Failure (usage)."""
         if self._raw is not None:
-            return BuiltRequest(versions.high, _decode_request(self.api.key, versions.high, self._raw), self._raw)
+            return BuiltRequest(versions.high, _try_decode_request(self.api.key, versions.high, self._raw), self._raw)
         if self._short is not None:
             versions = self._short.narrow(versions, connected=self._known is not None)
         first: Failure | None = None
         for version in range(versions.high, versions.low - 1, -1):
             try:
-                value = self.build_json(version)
-                return BuiltRequest(version, value, self.encode_body(version, value))
+                value = self.build_request_json(version)
+                return BuiltRequest(version, value, self.encode_composed_body(version, value))
             except Failure as problem:
                 if problem.code != Exit.USAGE:
                     raise
@@ -94,22 +94,22 @@ class Draft:
         assert first is not None
         raise first
 
-    def build_json(self, version: int) -> dict[str, Any]:
+    def build_request_json(self, version: int) -> dict[str, Any]:
         """The request in JSON form: the example, changed by what was given."""
         start = example(self.api, version, controller=self.controllers)
         if self._short is not None:
             start |= self._short.build_body(version, self._known)
         return compose_body(self.api, version, self._given, start=start)
 
-    def encode_body(self, version: int, value: Mapping[str, Any]) -> bytes:
+    def encode_composed_body(self, version: int, value: Mapping[str, Any]) -> bytes:
         """The bytes of a request, or of one node's share of it."""
         if self._raw is not None:
             return encode_message(self.api.key, version, "request", value)
         layout = self._given.body.layout if self._given.body is not None else None
-        return encode_body(self.api, version, value, layout=layout)
+        return encode_composed_body(self.api, version, value, layout=layout)
 
 
-def _decode_request(key: int, version: int, body: bytes) -> dict[str, Any] | None:
+def _try_decode_request(key: int, version: int, body: bytes) -> dict[str, Any] | None:
     try:
         return decode_message(key, version, "request", body)
     except DecodeError:

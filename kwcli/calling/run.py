@@ -17,9 +17,9 @@ from decoders.protocol_facts.keys import PRODUCE
 from decoders.protocol_facts.places import places
 from decoders.schema.model import Api, Versions
 from decoders.wire.readable_text import format_latency
-from kwcli.calling.as_exchanges import ExchangeBuilder
-from kwcli.calling.destinations import Destination, Router, Target, node_name
-from kwcli.calling.version_choice import VersionChoice, common_versions
+from kwcli.calling.build_exchanges import ExchangeBuilder
+from kwcli.calling.destinations import Destination, NodeTarget, RequestRouter, format_node_name
+from kwcli.calling.version_choice import VersionChoice, find_common_versions
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.deadline import Deadline
 from kwcli.output.short_texts import count_of
@@ -27,9 +27,9 @@ from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from kwcli.calling.output import CallOutput
     from kwcli.calling.ping import Ping
-    from kwcli.calling.request_builder import BuiltRequest, Draft
+    from kwcli.calling.print_exchanges import CallOutput
+    from kwcli.calling.request_builder import BuiltRequest, RequestDraft
     from kwcli.net.config.client_config import ClientConfig
     from kwcli.net.session.blocking import BrokerConnection, Reply
     from kwcli.output.settings import Settings
@@ -49,9 +49,9 @@ class CallPlan(NamedTuple):
     """A call to make, all of it checked. `repeat` 0: until it is interrupted."""
 
     api: Api
-    draft: Draft
+    draft: RequestDraft
     choice: VersionChoice
-    target: Target | None = None
+    target: NodeTarget | None = None
     split: bool = False
     repeat: int = 1
     interval_s: float = 0.0
@@ -76,7 +76,7 @@ class CallRun:
         self._output = output
         self._settings = settings
         self._verbose = settings.verbose
-        self._builder = ExchangeBuilder(output.needs)
+        self._builder = ExchangeBuilder(output.body_needs)
         self._latest: Exchange | None = None
         self._is_own_request = False
         self._timed: set[int] = set()  # connections whose timing was printed
@@ -95,7 +95,7 @@ class CallRun:
             self._env.report(f"kw: server {host}:{port}{more} (from {self._config.origin})")
         with ClusterClient(self._config, self._deadline(), witness=self._record_exchange, tell=self._report) as cluster:
             try:
-                self._run_rounds(cluster)
+                self._send_in_rounds(cluster)
             except KeyboardInterrupt:
                 return Exit.INTERRUPTED
         return self._code
@@ -103,7 +103,7 @@ class CallRun:
     def _deadline(self) -> Deadline:
         return Deadline(self._config.timeout_s, self._env.monotonic)
 
-    def _run_rounds(self, cluster: ClusterClient) -> None:
+    def _send_in_rounds(self, cluster: ClusterClient) -> None:
         """Run every round; a ping that had an answer goes on after a round that failed."""
         plan = self._plan
         for number in range(plan.repeat) if plan.repeat else count():
@@ -114,28 +114,28 @@ class CallRun:
                 self._run_round(cluster)
                 self._fetch_further_records(cluster)
             except Failure as failure:
-                if self.ping is None or not self.ping.answered or failure.code in (Exit.USAGE, Exit.REFUSED):
+                if self.ping is None or not self.ping.has_answers or failure.code in (Exit.USAGE, Exit.REFUSED):
                     raise
                 self._env.report(f"kw: {failure.text}")
                 self._code = failure.code
-                self.ping.count_lost()
+                self.ping.count_lost_request()
                 cluster.restart()
 
     def _fetch_further_records(self, cluster: ClusterClient) -> None:
         """Fetch the records that the answers to a fetch did not hold, where all of them are wanted."""
         plan = self._plan
         try:
-            while offsets := self._output.offsets_to_fetch():
+            while offsets := self._output.take_offsets_to_fetch():
                 cluster.set_deadline(self._deadline())
-                self._plan = plan._replace(draft=plan.draft.resume_at(offsets))
+                self._plan = plan._replace(draft=plan.draft.resume_fetch_at(offsets))
                 self._run_round(cluster)
         finally:
             self._plan = plan
 
     def _run_round(self, cluster: ClusterClient) -> None:
         plan = self._plan
-        plan.draft.use_cluster(cluster)
-        router = Router(cluster, plan.api, plan.target, split=plan.split or plan.draft.is_shorthand)
+        plan.draft.look_up_in_cluster(cluster)
+        router = RequestRouter(cluster, plan.api, plan.target, split=plan.split or plan.draft.has_short_words)
         request, destinations = self._choose_version_and_nodes(cluster, router)
         for place, problem in enumerate(router.problems):
             if place < PROBLEMS_TOLD or problem is router.problems[-1]:
@@ -144,32 +144,34 @@ class CallRun:
                 self._env.report(f"kw: … {count_of(len(router.problems) - PROBLEMS_TOLD - 1, 'node')} more like this …")
             self._code = self._code or problem.code
         for destination in destinations:
-            exchange = self._send_request(cluster, destination, request)
+            exchange = self._send_and_show(cluster, destination, request)
             if destination.looked_up and self._says_wrong_node(exchange, request.version, destination):
-                exchange = self._resend_elsewhere(cluster, router, destination, request, exchange) or exchange
+                exchange = self._resend_to_right_node(cluster, router, destination, request, exchange) or exchange
             if exchange.errors or exchange.failures:
                 self._code = Exit.FAILURE
             if self.ping is not None:
-                self.ping.add(exchange)
+                self.ping.count_exchange(exchange)
 
     def _choose_version_and_nodes(
-        self, cluster: ClusterClient, router: Router
+        self, cluster: ClusterClient, router: RequestRouter
     ) -> tuple[BuiltRequest, list[Destination]]:
         """The request in a version that all its nodes support, and those nodes."""
         plan = self._plan
-        versions = self._versions_for(cluster.connect_to_any())
+        versions = self._find_sendable_versions(cluster.connect_to_any())
         while True:
             request = plan.draft.build_request(self._prefer_recorded_version(versions))
             destinations = router.find_destinations(request.version, request.value or {})
             for destination in destinations:
-                versions &= self._versions_for(destination.connection)
+                versions &= self._find_sendable_versions(destination.connection)
             if request.version in versions:
                 return request, destinations
             if not versions:
                 raise Failure(f"the nodes that {plan.api.name} goes to have no common version of it")
 
-    def _versions_for(self, connection: BrokerConnection) -> Versions:
-        return common_versions(self._plan.api, connection.versions, self._plan.choice, node_name(connection))
+    def _find_sendable_versions(self, connection: BrokerConnection) -> Versions:
+        return find_common_versions(
+            self._plan.api, connection.versions, self._plan.choice, format_node_name(connection)
+        )
 
     def _prefer_recorded_version(self, versions: Versions) -> Versions:
         """Only the version of the record that the body came from, if it is one of these and the user named none."""
@@ -180,12 +182,12 @@ class CallRun:
             return versions
         return Versions(preferred, preferred)
 
-    def _send_request(self, cluster: ClusterClient, destination: Destination, request: BuiltRequest) -> Exchange:
+    def _send_and_show(self, cluster: ClusterClient, destination: Destination, request: BuiltRequest) -> Exchange:
         """Send one node its share and show the exchange. Raises Failure after showing what there is of it."""
         key = self._plan.api.key
         value, body = request.value, request.body
         if value is not None and destination.body is not value:
-            value, body = destination.body, self._plan.draft.encode_body(request.version, destination.body)
+            value, body = destination.body, self._plan.draft.encode_composed_body(request.version, destination.body)
         respond = key != PRODUCE or value is None or value.get("acks") != 0
         self._builder.add_topic_names(
             cluster.topic_names
@@ -203,20 +205,20 @@ class CallRun:
 
                     cluster.recognise_first_node(read_fields(exchange, "response", _BROKERS))
                 self._output.show_exchange(
-                    exchange, node_name(destination.connection), *self._describe_connection(destination)
+                    exchange, format_node_name(destination.connection), *self._describe_connection(destination)
                 )
         assert exchange is not None
         if exchange.errors:
-            from kwcli.calling.output import explain_errors
+            from kwcli.calling.print_exchanges import explain_error_codes
 
-            for line in explain_errors(exchange):
+            for line in explain_error_codes(exchange):
                 self._env.report(f"kw: {line}")
         return exchange
 
-    def _resend_elsewhere(
+    def _resend_to_right_node(
         self,
         cluster: ClusterClient,
-        router: Router,
+        router: RequestRouter,
         destination: Destination,
         request: BuiltRequest,
         exchange: Exchange,
@@ -232,10 +234,10 @@ class CallRun:
             time.sleep(min(MOVE_PAUSE_S, cluster.deadline.left()))
         if len(found) != 1:
             return None
-        here, there = node_name(destination.connection), node_name(found[0].connection)
+        here, there = format_node_name(destination.connection), format_node_name(found[0].connection)
         again = f"to {there}" if here != there else "to the same node, which the cluster still names"
         self._env.report(f"kw: {here} is not {MOVED[error.code]} ({error.name}): sent once more, {again}")
-        return self._send_request(cluster, found[0], request)
+        return self._send_and_show(cluster, found[0], request)
 
     def _says_wrong_node(self, exchange: Exchange, version: int, destination: Destination) -> bool:
         """Whether the answer says, for each place that the request names, only that this node is not the right one."""
@@ -248,7 +250,7 @@ class CallRun:
         yield destination.why
         if id(destination.connection) not in self._timed:
             self._timed.add(id(destination.connection))
-            yield from _format_timing(destination.connection, everything=self._verbose > 0)
+            yield from _format_connection_timing(destination.connection, everything=self._verbose > 0)
 
     def _report(self, text: str, important: bool) -> None:
         if self._verbose or (important and not self._settings.quiet):
@@ -262,13 +264,13 @@ class CallRun:
         ):  # and not a login that had to be renewed first
             self._latest = exchange
         elif self._verbose:
-            from kwcli.calling.output import lookup_lines
+            from kwcli.calling.print_exchanges import format_lookup_lines
 
-            for line in lookup_lines(exchange, node_name(connection), self._settings):
+            for line in format_lookup_lines(exchange, format_node_name(connection), self._settings):
                 self._env.report(line)
 
 
-def _format_timing(connection: BrokerConnection, *, everything: bool) -> Iterator[str]:
+def _format_connection_timing(connection: BrokerConnection, *, everything: bool) -> Iterator[str]:
     timing = connection.timing
     if everything or timing.resolve_ns > 1_000_000:
         yield f"resolve {format_latency(timing.resolve_ns / 1e6)}"

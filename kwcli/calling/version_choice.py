@@ -38,21 +38,21 @@ class VersionChoice(NamedTuple):
         if number is not None and number not in api.versions and not raw:
             raise Failure(f"{api.name} has versions {api.versions}, not {number}", Exit.USAGE)
         if release is not None:
-            versions_of_release(api, release)
+            find_versions_of_release(api, release)
         return cls(number, release, force)
 
-    def candidates(self, api: Api) -> Versions:
+    def list_candidate_versions(self, api: Api) -> Versions:
         """The versions that the user's choice leaves."""
         if self.number is not None:
             return Versions(self.number, self.number)
-        return api.versions if self.release is None else versions_of_release(api, self.release)
+        return api.versions if self.release is None else find_versions_of_release(api, self.release)
 
-    def narrow(self, versions: Versions) -> Versions:
+    def keep_lowest_if_asked(self, versions: Versions) -> Versions:
         """Only the lowest of these versions, where the lowest was asked for; else all of them."""
         return Versions(versions.low, versions.low) if self.end == "lowest" else versions
 
 
-def versions_of_release(api: Api, release: str) -> Versions:
+def find_versions_of_release(api: Api, release: str) -> Versions:
     """The versions of an API that brokers and clients of a release use unless told otherwise."""
     release = find_release(release)
     found = versions_by_api(release).get(api.key, NONE)
@@ -75,14 +75,14 @@ def _explain_missing_api(api: Api, advertised: Mapping[int, Versions]) -> str:
     return f"does not offer {api.name}"
 
 
-def common_versions(api: Api, advertised: Mapping[int, Versions], choice: VersionChoice, node: str) -> Versions:
+def find_common_versions(api: Api, advertised: Mapping[int, Versions], choice: VersionChoice, node: str) -> Versions:
     """The versions that may be sent to a broker that advertises these; `node` is its name for people.
 
     Raises Failure where there is none, or where the broker is known to list a version that it does not serve.
     """
-    wanted = choice.candidates(api)
+    wanted = choice.list_candidate_versions(api)
     if choice.force:
-        return choice.narrow(wanted)
+        return choice.keep_lowest_if_asked(wanted)
     offered = advertised.get(api.key, NONE)
     if not offered:
         raise Failure(f"{node} {_explain_missing_api(api, advertised)} (--force sends it anyway)")
@@ -96,4 +96,4 @@ def common_versions(api: Api, advertised: Mapping[int, Versions], choice: Versio
             f"{node} lists {api.name} {both} but does not serve it: brokers from 4.0 on close the connection on "
             f"versions below {served.low} (--force sends it anyway)"
         )
-    return choice.narrow(both & served)
+    return choice.keep_lowest_if_asked(both & served)

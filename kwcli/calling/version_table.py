@@ -50,11 +50,12 @@ class VersionTable:
         self._columns: list[BrokerOffer] = []
         self.errors = self.expected = self.undecoded = 0
 
-    def add(self, title: str, response: Any) -> None:
+    def add_broker_answer(self, title: str, response: Any) -> None:
         """Add one broker's answer, as a JSON body."""
-        offer = offered_versions(response)
+        offer = parse_offered_versions(response)
         features = {
-            _string_text(row["name"]): str(row["max_version_level"]) for row in response.get("finalized_features") or ()
+            _format_json_string(row["name"]): str(row["max_version_level"])
+            for row in response.get("finalized_features") or ()
         }
         self._columns.append(BrokerOffer(clean(title.removeprefix("node ")), offer, features, str(likeness(offer))))
 
@@ -68,39 +69,43 @@ class VersionTable:
         """Write the table."""
         if not self._columns:
             return
-        lines = list(table_lines(self._columns, self._against, self._settings.width, palette(self._settings.color)))
+        lines = list(
+            format_version_table(self._columns, self._against, self._settings.width, palette(self._settings.color))
+        )
         self._write(("\n".join(lines) + "\n").encode("utf-8", "backslashreplace"))
 
 
-def _string_text(value: str | dict[str, str]) -> str:
+def _format_json_string(value: str | dict[str, str]) -> str:
     """A string of a JSON body; one that is not UTF-8 as `base64:…`."""
     return value if isinstance(value, str) else f"base64:{value['base64']}"
 
 
-def offered_versions(response: Mapping[str, Any]) -> dict[int, Versions]:
+def parse_offered_versions(response: Mapping[str, Any]) -> dict[int, Versions]:
     """API key → versions, of an ApiVersions response."""
     return {row["api_key"]: Versions(row["min_version"], row["max_version"]) for row in response.get("api_keys") or ()}
 
 
-def table_lines(
+def format_version_table(
     columns: Sequence[BrokerOffer], against: str | None, width: int | None, colors: Palette
 ) -> Iterator[str]:
     """The lines: titles, likeness, features, then the APIs; `≠` before a line whose cells are not all the same."""
     shown = list(columns)
     if against is not None:
-        shown.append(BrokerOffer(f"Kafka {against}", _versions_on_listener(against, columns), {}, against))
-    keys = sorted({key for column in columns for key in column.offer} | _keys_of_release(shown, against))
+        shown.append(
+            BrokerOffer(f"Kafka {against}", _find_versions_of_release_on_listener(against, columns), {}, against)
+        )
+    keys = sorted({key for column in columns for key in column.offer} | _list_api_keys_of_release(shown, against))
     rows = [("looks like", [column.looks_like for column in shown], False)]
     for name in sorted({name for column in columns for name in column.features}):
         cell = [column.features.get(name, ABSENT) for column in columns] + [""] * (against is not None)
         rows.append((clean(name), cell, len(set(cell[: len(columns)])) > 1))
     for key in keys:
-        cell = [_format_versions(served_of(column.offer).get(key)) for column in shown]
+        cell = [_format_versions_or_dash(served_of(column.offer).get(key)) for column in shown]
         rows.append((f"{key:>2} {api_name(key)}", cell, len(set(cell)) > 1))
-    yield from _draw_table([column.title for column in shown], rows, width, colors)
+    yield from _draw_version_table([column.title for column in shown], rows, width, colors)
 
 
-def _versions_on_listener(release: str, columns: Sequence[BrokerOffer]) -> dict[int, Versions]:
+def _find_versions_of_release_on_listener(release: str, columns: Sequence[BrokerOffer]) -> dict[int, Versions]:
     """The versions that a release offers on the listener that was asked, without the APIs of other listeners."""
     zookeeper = any(LEADER_AND_ISR in column.offer for column in columns)
     offered_here = {key for column in columns for key in column.offer}
@@ -111,21 +116,21 @@ def _versions_on_listener(release: str, columns: Sequence[BrokerOffer]) -> dict[
     }
 
 
-def _keys_of_release(shown: Sequence[BrokerOffer], against: str | None) -> set[int]:
+def _list_api_keys_of_release(shown: Sequence[BrokerOffer], against: str | None) -> set[int]:
     return set(shown[-1].offer) if against is not None else set()
 
 
-def _format_versions(versions: Versions | None) -> str:
+def _format_versions_or_dash(versions: Versions | None) -> str:
     return ABSENT if not versions else str(versions)
 
 
-def _cut_title(title: str, room: int) -> str:
+def _cut_broker_title(title: str, room: int) -> str:
     """`1 kafka1:9092` in so many cells: the address is cut on the left, as its end tells more."""
     number, blank, address = title.rpartition(" ")
     return f"{number}{blank}{cut_start_to_width(address, room - len(number) - len(blank))}"
 
 
-def _draw_table(
+def _draw_version_table(
     titles: Sequence[str], rows: Sequence[tuple[str, list[str], bool]], width: int | None, colors: Palette
 ) -> Iterator[str]:
     first = max(cell_width(name) for name, _, _ in rows)
@@ -138,7 +143,7 @@ def _draw_table(
             widest = max((at for at in range(len(widths)) if widths[at] > least[at]), key=lambda at: widths[at])
             widths[widest] -= 1
         first = min(first, max(width - sum(widths) - len(GAP) * len(widths) - 2, NAME_LEAST))
-    heading = GAP.join(_cut_title(title, room).ljust(room) for title, room in zip(titles, widths, strict=True))
+    heading = GAP.join(_cut_broker_title(title, room).ljust(room) for title, room in zip(titles, widths, strict=True))
     yield f"{colors.dim}  {'':<{first}}{GAP}{heading.rstrip()}{colors.off}"
     for whole, cell, differs in rows:
         name = shorten_api_name(whole, first)

@@ -59,7 +59,12 @@ def command(
     VERSION is a number or latest. Missing fields take their defaults. An exchange record of `kw sniff -o json --records
     --reveal-secrets`, or a message of `kw decode -o json`, is taken as it is.
     """
-    from kwcli.calling.encode import Header, encode_words, format_bytes, print_skeleton
+    from kwcli.calling.encode_words import (
+        HeaderValues,
+        encode_message_words,
+        format_message_skeleton,
+        format_output_bytes,
+    )
 
     refuse_clashes(
         Clash(
@@ -72,12 +77,12 @@ def command(
     env: Environment = ctx.obj
     side: Side = "response" if response else "request"
     if skeleton:
-        env.stdout.write(print_skeleton(api, version, words, env, side))
+        env.stdout.write(format_message_skeleton(api, version, words, env, side))
         return
     if not framing.frame and (framing.correlation_id, framing.client_id) != (None, None):
         raise click.UsageError("--correlation-id and --client-id are for --frame", ctx)
     if output == "raw" and env.stdout_terminal:
         raise click.UsageError("raw bytes are not for a terminal; redirect them or use -o hex", ctx)
-    header = Header(framing.correlation_id, framing.client_id) if framing.frame else None
-    data = encode_words(api, version, words, env, side, header)
-    env.stdout.write(format_bytes(data, output))
+    header = HeaderValues(framing.correlation_id, framing.client_id) if framing.frame else None
+    data = encode_message_words(api, version, words, env, side, header)
+    env.stdout.write(format_output_bytes(data, output))

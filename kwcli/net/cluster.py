@@ -194,14 +194,14 @@ class ClusterClient:
                 break
         return {name: self._topics[name] for name in names if name in self._topics}
 
-    def partitions(self, topic: str) -> list[int]:
+    def list_partitions(self, topic: str) -> list[int]:
         """The partitions of a topic, at least one. Raises Failure when there is no such topic."""
         found = sorted(self._find_topic(topic).partitions)
         if not found:
             raise Failure(f"the cluster says that topic {topic} has no partitions")
         return found
 
-    def topic_id(self, name: str) -> UUID:
+    def find_topic_id(self, name: str) -> UUID:
         """The id of a topic. Raises Failure when the cluster has no such topic, or no ids."""
         identity = self._find_topic(name).id
         if identity is None or not identity.int:

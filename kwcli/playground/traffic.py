@@ -148,7 +148,7 @@ class TrafficMaker:
         number = 0
         while not self._over.wait(PAUSE_S):
             topic = random.choice(self._topics)
-            partition = random.choice(client.with_new_deadline().partitions(topic))
+            partition = random.choice(client.with_new_deadline().list_partitions(topic))
             records: list[Record] = []
             for _ in range(random.randint(1, 5)):
                 number += 1
@@ -208,7 +208,9 @@ class TrafficMaker:
     ) -> list[tuple[str, int]]:
         """The partitions assigned to this member; the leader, which knows the members, assigns them."""
         every = [
-            (topic, partition) for topic in self._topics for partition in client.with_new_deadline().partitions(topic)
+            (topic, partition)
+            for topic in self._topics
+            for partition in client.with_new_deadline().list_partitions(topic)
         ]
         rows = []
         for place, row in enumerate(members):

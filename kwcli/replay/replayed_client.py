@@ -36,7 +36,7 @@ from kwcli.replay.recording import WHOLE, RecordedRequest, is_answered_by_broker
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
-    from kwcli.calling.as_exchanges import ExchangeBuilder
+    from kwcli.calling.build_exchanges import ExchangeBuilder
     from kwcli.net.config.client_config import Address
     from kwcli.replay.target_cluster import NodeRequest, ReplayTarget
     from kwcli.run_environment import Environment

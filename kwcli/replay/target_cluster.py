@@ -19,7 +19,7 @@ from decoders.protocol_facts.routing import route
 from decoders.replaying.id_map import NotReplayable
 from decoders.replaying.version_conversion import nearest_version
 from decoders.schema.model import NONE, Versions
-from kwcli.calling.destinations import Router
+from kwcli.calling.destinations import RequestRouter
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.deadline import Deadline
 from kwcli.net.metadata_requests import WITHOUT_CREATING, is_kraft
@@ -132,7 +132,7 @@ class ReplayTarget:
             return [self._build_node_request(cluster, node, body)]
         if way.to in INTERNAL:
             self._check_internal_topic(way.to)
-        found = Router(cluster, api(api_key), None, split=True).find_destinations(version, body)
+        found = RequestRouter(cluster, api(api_key), None, split=True).find_destinations(version, body)
         return [
             NodeRequest(each.connection.address, _number_or_unknown(each.connection.node_id), each.body)
             for each in found

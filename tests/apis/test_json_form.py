@@ -15,7 +15,7 @@ from decoders.messages.whole_messages import encode_json, encode_message
 from decoders.schema.codec import encode
 from decoders.schema.json_form import to_json
 from decoders.schema.model import Plan
-from kwcli.calling.validate import ValueChecker
+from kwcli.calling.check_values import ValueChecker
 from kwcli.run_environment import Failure
 from tests.apis.everything import Declared, layouts
 from tests.schema.values import random_value

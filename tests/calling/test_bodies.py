@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from decoders.apis import api
-from kwcli.calling.bodies import extract_body, parse_document
-from kwcli.calling.dry_run import edit_body
-from kwcli.calling.skeleton import format_skeleton
-from kwcli.calling.validate import PlainWord
-from kwcli.calling.words.assignments import check_words, compose_body
+from kwcli.calling.check_values import PlainWord
+from kwcli.calling.format_skeleton import format_skeleton
+from kwcli.calling.read_bodies import extract_body_of_document, parse_json_or_yaml
+from kwcli.calling.unsent_requests import edit_body_in_editor
+from kwcli.calling.words.path_value_words import compose_body, parse_body_words
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import world
 
@@ -36,11 +36,11 @@ from tests.cli.worlds import world
     ],
 )
 def test_documents(text: bytes, value: Any) -> None:
-    assert parse_document(text, "it") == value
+    assert parse_json_or_yaml(text, "it") == value
 
 
 def test_plain_text_is_told_from_quoted_text() -> None:
-    found = parse_document(b"a: 1\nb: '1'\nc: \"1\"\nd: |\n  1\n", "it")
+    found = parse_json_or_yaml(b"a: 1\nb: '1'\nc: \"1\"\nd: |\n  1\n", "it")
     assert [isinstance(found[name], PlainWord) for name in "abcd"] == [True, False, False, False]
 
 
@@ -72,7 +72,7 @@ def test_plain_text_is_told_from_quoted_text() -> None:
 )
 def test_what_is_no_document(text: bytes, line: str) -> None:
     with pytest.raises(Failure) as caught:
-        parse_document(text, "it")
+        parse_json_or_yaml(text, "it")
     assert caught.value.text.startswith(line)
     assert "\n" not in caught.value.text
     assert caught.value.code == Exit.FAILURE
@@ -85,10 +85,10 @@ MESSAGE = {"kind": "message", "side": "response", "api_key": 3, "api_version": 1
 
 def test_the_body_of_a_record() -> None:
     metadata = api("metadata")
-    assert extract_body(RECORD, "it", metadata, "request").value == {"topics": None}
-    assert extract_body([RECORD], "it", metadata, "response").value == {"controller_id": 1}
-    assert extract_body(RECORD, "it", metadata, "request").version == 12
-    assert extract_body(MESSAGE, "it", metadata, "response").value == {"controller_id": 1}
+    assert extract_body_of_document(RECORD, "it", metadata, "request").value == {"topics": None}
+    assert extract_body_of_document([RECORD], "it", metadata, "response").value == {"controller_id": 1}
+    assert extract_body_of_document(RECORD, "it", metadata, "request").version == 12
+    assert extract_body_of_document(MESSAGE, "it", metadata, "response").value == {"controller_id": 1}
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_the_body_of_a_record() -> None:
 )
 def test_records_that_will_not_do(value: Any, line: str) -> None:
     with pytest.raises(Failure) as caught:
-        extract_body(value, "it", api("metadata"), "request")
+        extract_body_of_document(value, "it", api("metadata"), "request")
     assert caught.value.text == line
 
 
@@ -142,7 +142,7 @@ def test_a_failed_body_says_where_it_came_from(tmp_path: Path) -> None:
     file = tmp_path / "b.json"
     file.write_text('{"topics":[{"name":"a"},{"name":5}]}')
     with pytest.raises(Failure) as caught:
-        check_words(api("metadata"), [f"@{file}"])
+        parse_body_words(api("metadata"), [f"@{file}"])
     assert caught.value.text == f"{file}: topics[1].name: string expected, not 5"
     assert caught.value.code == Exit.FAILURE
 
@@ -159,10 +159,10 @@ def test_the_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     text = format_skeleton(api("metadata"), 12, {"topics": [{"name": "kw-example"}]})
     env = world(variables={"EDITOR": editor(tmp_path, 'sed -i s/kw-example/orders/ "$2"')})
-    given = edit_body(api("metadata"), text, env)
+    given = edit_body_in_editor(api("metadata"), text, env)
     assert given is not None
     assert compose_body(api("metadata"), 12, given)["topics"][0]["name"] == "orders"
-    assert edit_body(api("metadata"), text, world(variables={"EDITOR": "true"})) is None
+    assert edit_body_in_editor(api("metadata"), text, world(variables={"EDITOR": "true"})) is None
     assert [path.name for path in tmp_path.iterdir()] == ["my editor"]
 
 
@@ -180,7 +180,7 @@ def test_editing_that_goes_wrong(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     env = world(variables={"VISUAL": editor(tmp_path, script), "EDITOR": "false"})
     with pytest.raises(Failure) as caught:
-        edit_body(api("metadata"), format_skeleton(api("metadata"), 12, {}), env)
+        edit_body_in_editor(api("metadata"), format_skeleton(api("metadata"), 12, {}), env)
     assert line in caught.value.text
     left = [path for path in tmp_path.iterdir() if path.suffix == ".yaml"]
     assert len(left) == kept
@@ -190,7 +190,7 @@ def test_editing_that_goes_wrong(
 @pytest.mark.parametrize("program", ["/no/such/editor", "'unclosed"])
 def test_an_editor_that_is_none(program: str) -> None:
     with pytest.raises(Failure, match="EDITOR"):
-        edit_body(api("metadata"), "{}", world(variables={"EDITOR": program}))
+        edit_body_in_editor(api("metadata"), "{}", world(variables={"EDITOR": program}))
 
 
 def test_a_record_of_the_engine_can_be_composed_again() -> None:

@@ -11,8 +11,8 @@ from decoders import Exchange, api
 from decoders.messages.body_json import Options
 from decoders.messages.whole_messages import encode_json
 from decoders.protocol_facts.examples import example
-from kwcli.calling.skeleton import format_skeleton
-from kwcli.calling.words.assignments import check_words, compose_body, encode_body
+from kwcli.calling.format_skeleton import format_skeleton
+from kwcli.calling.words.path_value_words import compose_body, encode_composed_body, parse_body_words
 from tests.captures.shipped import CLEAN, capture_bytes
 from tests.cli.worlds import world
 from tests.messages.json_lines import to_json_bytes
@@ -32,12 +32,12 @@ def test_a_request_is_composed_of_its_record(name: str) -> None:
         declared, version = api(exchange.api_key), exchange.api_version
         assert version is not None
         record = to_json_bytes(exchange, ALL)
-        given = check_words(declared, ["-"], env=world(record))
+        given = parse_body_words(declared, ["-"], env=world(record))
         assert given.body is not None
         assert given.body.version == version
         start = example(declared, version) if version in declared.versions else None
         value = compose_body(declared, version, given, start=start)
-        again = encode_body(declared, version, value, layout=given.body.layout)
+        again = encode_composed_body(declared, version, value, layout=given.body.layout)
         assert again == encode_json(exchange.api_key, version, "request", given.body.value, layout=given.body.layout)
         sent = exchange.request_raw[exchange.api_reader.body("request", exchange.request_raw) :]
         found["same"] += again == sent
@@ -45,6 +45,6 @@ def test_a_request_is_composed_of_its_record(name: str) -> None:
         if number % 7 == 0 and given.body.layout is None:
             text = format_skeleton(declared, version, value).encode()
             yaml = compose_body(declared, version, ["-"], env=world(text), start=start)
-            assert encode_body(declared, version, yaml) == again
+            assert encode_composed_body(declared, version, yaml) == again
     assert found["requests"] >= 20
     assert found["same"] >= found["requests"] * 0.9

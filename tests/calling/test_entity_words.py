@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from decoders.apis import api
-from kwcli.calling.words.assignments import check_words, compose_body
+from kwcli.calling.words.path_value_words import compose_body, parse_body_words
 from kwcli.run_environment import Failure
 
 
@@ -70,5 +70,5 @@ def test_what_they_set(name: str, version: int, words: list[str], body: dict[str
 )
 def test_what_a_word_was_meant_for(name: str, word: str, line: str) -> None:
     with pytest.raises(Failure) as caught:
-        check_words(api(name), [word])
+        parse_body_words(api(name), [word])
     assert caught.value.text.startswith(line)

@@ -13,7 +13,7 @@ from decoders.apis import api
 from decoders.messages.whole_messages import encode_json
 from decoders.schema.model import Versions
 from kwcli.calling.cluster_lookups import ClusterLookups
-from kwcli.calling.records.fetch_request import EARLIEST, LATEST, Fetch
+from kwcli.calling.records.fetch_request import EARLIEST, LATEST, FetchFromTopic
 from kwcli.calling.words.shorthand import RecordOptions, parse_short_request
 from kwcli.run_environment import Exit, Failure
 from tests.calling.surroundings import environment
@@ -29,29 +29,29 @@ class Known:
         self.count = partitions
         self.asked: list[tuple[str, int, int]] = []
 
-    def partitions(self, topic: str) -> Sequence[int]:
+    def list_partitions(self, topic: str) -> Sequence[int]:
         assert isinstance(topic, str)
         return range(self.count)
 
-    def topic_id(self, name: str) -> UUID:
+    def find_topic_id(self, name: str) -> UUID:
         assert name == "orders"
         return ID
 
-    def offset_at(self, topic: str, partition: int, timestamp: int) -> int | None:
+    def find_offset_at_time(self, topic: str, partition: int, timestamp: int) -> int | None:
         self.asked.append((topic, partition, timestamp))
         if timestamp < 0:
             return {EARLIEST: 100, LATEST: 150}[timestamp]
         return None if timestamp >= 1050 else 100 + max(0, timestamp - 1000)
 
 
-def asked(*words: str) -> Fetch:
+def asked(*words: str) -> FetchFromTopic:
     found, rest = parse_short_request(1, words, RecordOptions(), environment(b"", now_ms=NOW_MS))
-    assert isinstance(found, Fetch)
+    assert isinstance(found, FetchFromTopic)
     assert rest == []
     return found
 
 
-def first(fetch: Fetch, version: int, known: Known | None) -> dict[str, Any]:
+def first(fetch: FetchFromTopic, version: int, known: Known | None) -> dict[str, Any]:
     """The request, decoded again from its bytes."""
     return decode_message(1, version, "request", encode_json(1, version, "request", fetch.build_body(version, known)))
 
@@ -203,11 +203,11 @@ class Asked:
         self.answers = list(answers)
         self.forgotten = 0
 
-    def partitions(self, topic: str, /) -> Sequence[int]:
+    def list_partitions(self, topic: str, /) -> Sequence[int]:
         assert topic == "orders"
         return [0, 1]
 
-    def topic_id(self, name: str, /) -> UUID:
+    def find_topic_id(self, name: str, /) -> UUID:
         assert name == "orders"
         return ID
 
@@ -227,17 +227,28 @@ class Asked:
 
 
 def test_offsets_are_asked_of_the_leader() -> None:
-    assert ClusterLookups(Asked(11, {"error_code": 0, "timestamp": 5, "offset": 42})).offset_at("orders", 0, 5) == 42
-    assert ClusterLookups(Asked(0, {"error_code": 0, "old_style_offsets": [42]})).offset_at("orders", 0, -1) == 42
-    assert ClusterLookups(Asked(0, {"error_code": 0, "old_style_offsets": []})).offset_at("orders", 0, 5) is None
-    assert ClusterLookups(Asked(5, {"error_code": 0, "timestamp": -1, "offset": -1})).offset_at("orders", 0, 5) is None
+    assert (
+        ClusterLookups(Asked(11, {"error_code": 0, "timestamp": 5, "offset": 42})).find_offset_at_time("orders", 0, 5)
+        == 42
+    )
+    assert (
+        ClusterLookups(Asked(0, {"error_code": 0, "old_style_offsets": [42]})).find_offset_at_time("orders", 0, -1)
+        == 42
+    )
+    assert (
+        ClusterLookups(Asked(0, {"error_code": 0, "old_style_offsets": []})).find_offset_at_time("orders", 0, 5) is None
+    )
+    assert (
+        ClusterLookups(Asked(5, {"error_code": 0, "timestamp": -1, "offset": -1})).find_offset_at_time("orders", 0, 5)
+        is None
+    )
 
 
 def test_a_leader_that_has_moved_is_asked_again() -> None:
     cluster = Asked(5, {"error_code": 6}, {"error_code": 0, "offset": 7})
-    assert ClusterLookups(cluster).offset_at("orders", 0, -1) == 7
+    assert ClusterLookups(cluster).find_offset_at_time("orders", 0, -1) == 7
     assert cluster.forgotten == 1
     with pytest.raises(Failure, match=r"no offset of orders\[0\] for the time -1: UNSUPPORTED_VERSION"):
-        ClusterLookups(Asked(5, {"error_code": 35})).offset_at("orders", 0, -1)
+        ClusterLookups(Asked(5, {"error_code": 35})).find_offset_at_time("orders", 0, -1)
     with pytest.raises(Failure, match="orders has no partition 5, it has 0-1"):
-        ClusterLookups(Asked(5)).offset_at("orders", 5, -1)
+        ClusterLookups(Asked(5)).find_offset_at_time("orders", 5, -1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwcli.calling.words.record_words import parse_moment
+from kwcli.calling.words.record_words import parse_timestamp_ms
 from kwcli.run_environment import Exit, Failure
 
 NOW = 1_800_000_000_000
@@ -27,11 +27,11 @@ NOW = 1_800_000_000_000
     ],
 )
 def test_moments(text: str, expected: int) -> None:
-    assert parse_moment(text, NOW, "offset=") == expected
+    assert parse_timestamp_ms(text, NOW, "offset=") == expected
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2026-13-01", "--5m", "1e3", "9" * 30])
 def test_what_is_no_time(text: str) -> None:
     with pytest.raises(Failure, match=r"^offset=: .* is no time") as caught:
-        parse_moment(text, NOW, "offset=")
+        parse_timestamp_ms(text, NOW, "offset=")
     assert caught.value.code == Exit.USAGE

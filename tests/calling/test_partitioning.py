@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwcli.calling.words.record_words import choose_partition, murmur2
+from kwcli.calling.words.record_words import choose_partition_by_key, murmur2
 from tests.oracle.asking import ask
 
 # org.apache.kafka.common.utils.UtilsTest#testMurmur2, as signed 32-bit numbers.
@@ -29,7 +29,7 @@ def test_vectors(key: bytes, expected: int) -> None:
 
 @given(st.binary(max_size=40), st.integers(1, 1000))
 def test_a_partition_is_one_of_them(key: bytes, count: int) -> None:
-    assert 0 <= choose_partition(key, count) < count
+    assert 0 <= choose_partition_by_key(key, count) < count
 
 
 @pytest.mark.long

@@ -15,7 +15,7 @@ from decoders.apis import api
 from decoders.messages.whole_messages import encode_json
 from decoders.records.codecs import NAMES
 from decoders.schema.model import Versions
-from kwcli.calling.records.produce_request import Produce
+from kwcli.calling.records.produce_request import ProduceToTopic
 from kwcli.calling.words.record_words import ProduceRecord
 from kwcli.calling.words.shorthand import RecordOptions, parse_short_request
 from kwcli.commands.call import CODECS
@@ -45,26 +45,26 @@ FORMATS: list[tuple[int, Mapping[str, Any], list[str], int]] = [
 class Topics:
     """A cluster with one topic."""
 
-    def partitions(self, topic: str) -> Sequence[int]:
+    def list_partitions(self, topic: str) -> Sequence[int]:
         assert topic == "orders"
         return range(6)
 
-    def topic_id(self, name: str) -> UUID:
+    def find_topic_id(self, name: str) -> UUID:
         assert name == "orders"
         return ID
 
-    def offset_at(self, topic: str, partition: int, timestamp: int) -> int | None:
+    def find_offset_at_time(self, topic: str, partition: int, timestamp: int) -> int | None:
         raise AssertionError(f"not asked for: {topic} {partition} {timestamp}")
 
 
-def asked(*words: str, stdin: bytes | None = None, **options: Any) -> Produce:
+def asked(*words: str, stdin: bytes | None = None, **options: Any) -> ProduceToTopic:
     found, rest = parse_short_request(0, words, RecordOptions(**options), environment(stdin, now_ms=NOW_MS))
-    assert isinstance(found, Produce)
+    assert isinstance(found, ProduceToTopic)
     assert rest == []
     return found
 
 
-def records(produce: Produce, version: int, topics: Topics | None = None) -> dict[int, list[Record]]:
+def records(produce: ProduceToTopic, version: int, topics: Topics | None = None) -> dict[int, list[Record]]:
     """The records in a Produce request, by partition."""
     body = decode_message(0, version, "request", encoded(produce, version, topics))
     (topic,) = body["topic_data"]
@@ -74,7 +74,7 @@ def records(produce: Produce, version: int, topics: Topics | None = None) -> dic
     }
 
 
-def encoded(produce: Produce, version: int, topics: Topics | None = None) -> bytes:
+def encoded(produce: ProduceToTopic, version: int, topics: Topics | None = None) -> bytes:
     return encode_json(0, version, "request", produce.build_body(version, topics))
 
 
@@ -397,11 +397,11 @@ def test_the_bytes_are_those_of_the_java_producer() -> None:
         produce = asked("topic=orders", *words)
         body = decode_message(0, version, "request", encoded(produce, version, Topics()))
         made.append(body["topic_data"][0]["partition_data"][0]["records"].hex())
-        told.append(["write", as_java_is_told(produce, produce.message_format(version))])
+        told.append(["write", as_java_is_told(produce, produce.choose_message_format(version))])
     assert made == ask(told)
 
 
-def as_java_is_told(produce: Produce, magic: int) -> dict[str, Any]:
+def as_java_is_told(produce: ProduceToTopic, magic: int) -> dict[str, Any]:
     def hexed(data: bytes | None) -> str | None:
         return None if data is None else data.hex()
 

@@ -15,7 +15,7 @@ from decoders.apis import KEYS, api
 from decoders.messages.whole_messages import encode_json
 from decoders.protocol_facts.examples import example
 from decoders.schema.json_form import to_json
-from kwcli.calling.words.assignments import check_words, compose_body, encode_body
+from kwcli.calling.words.path_value_words import compose_body, encode_composed_body, parse_body_words
 from kwcli.run_environment import Exit, Failure
 from tests.apis.everything import layouts
 from tests.schema.values import random_value
@@ -49,7 +49,9 @@ def test_a_message_in_words(key: int) -> None:
         words = list(words_of(body, "", rng)) if body else []
         composed = compose_body(found, declared.version, words, side=declared.side)
         wanted = encode_json(key, declared.version, declared.side, body)
-        assert encode_body(found, declared.version, composed, side=declared.side) == wanted, f"{declared} {words}"
+        assert encode_composed_body(found, declared.version, composed, side=declared.side) == wanted, (
+            f"{declared} {words}"
+        )
 
 
 NAMES = st.sampled_from(
@@ -91,10 +93,10 @@ def test_any_words_are_a_body_or_a_failure(key: int, words: list[str]) -> None:
     found = api(key)
     words = [word for word in words if word != "-" and not word.startswith("@")]
     try:
-        checked = check_words(found, words)
+        checked = parse_body_words(found, words)
         for version in (found.versions.low, found.versions.high):
             body = compose_body(found, version, checked, start=example(found, version))
-            encode_body(found, version, body)
+            encode_composed_body(found, version, body)
     except Failure as failure:
         code, text = failure.code, failure.text
         check_line(code, text, words)

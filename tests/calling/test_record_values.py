@@ -36,7 +36,7 @@ def shown(
     values = RecordValueWriter(out.append, form, separator, follow=follow)
     said = [line.text for each in exchanges for line in values.write_records(each)]
     further = values.take_further_offsets()
-    said += [line.text for line in values.close()]
+    said += [line.text for line in values.finish_values()]
     return b"".join(out), said, further
 
 

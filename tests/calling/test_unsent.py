@@ -8,7 +8,7 @@ import pytest
 
 from decoders.apis import api
 from decoders.messages.whole_messages import decode_request
-from kwcli.calling.bodies import parse_document
+from kwcli.calling.read_bodies import parse_json_or_yaml
 from tests.cli.worlds import kw, world
 from tests.exchanges.test_captures import VALIDATOR
 
@@ -38,7 +38,7 @@ def test_a_dry_run_for_people_shows_the_bytes_with_their_names() -> None:
 
 def test_a_skeleton_is_yaml_that_makes_the_same_request() -> None:
     skeleton = kw("call", "Metadata", "topics[].name=orders", "--skeleton").out
-    assert parse_document(skeleton.encode(), "")["topics"][0]["name"] == "orders"
+    assert parse_json_or_yaml(skeleton.encode(), "")["topics"][0]["name"] == "orders"
     again = kw("call", "Metadata", "-", "--dry-run", "--only", "request", env=world(skeleton.encode()))
     same = kw("call", "Metadata", "topics[].name=orders", "--dry-run", "--only", "request")
     assert again.out == same.out != ""

@@ -7,7 +7,7 @@ import pytest
 from decoders.protocol_facts.likeness import likeness, stable
 from decoders.protocol_facts.releases import RELEASES
 from decoders.schema.model import Versions
-from kwcli.calling.version_table import BrokerOffer, VersionTable, table_lines
+from kwcli.calling.version_table import BrokerOffer, VersionTable, format_version_table
 from kwcli.output.settings import Settings
 from kwcli.output.short_texts import cell_width, palette
 
@@ -20,7 +20,7 @@ def test_three_nodes_and_a_release_fit_into_80_columns(release: str, against: st
     offer = stable(release)
     looks = str(likeness(offer))
     nodes = [BrokerOffer(f"{number} 127.0.0.1:{49091 + number}", offer, FEATURES, looks) for number in (1, 2, 3)]
-    lines = list(table_lines(nodes, against, 80, palette(False)))
+    lines = list(format_version_table(nodes, against, 80, palette(False)))
     assert max(map(cell_width, lines)) <= 80
     assert [line.split()[0] for line in lines if "metadata.version" in line] == ["metadata.version"]
     keys = {line.removeprefix("≠").split()[0] for line in lines}
@@ -75,7 +75,7 @@ def test_features_whose_names_are_no_text() -> None:
     written: list[bytes] = []
     table = VersionTable(Settings(), written.append)
     rows = [{"name": name, "max_version_level": 1} for name in ("kraft.version", {"base64": "/w=="})]
-    table.add("node 1", {"api_keys": [], "finalized_features": rows})
+    table.add_broker_answer("node 1", {"api_keys": [], "finalized_features": rows})
     table.close()
     assert [line.split() for line in b"".join(written).decode().splitlines()[2:]] == [
         ["base64:/w==", "1"],

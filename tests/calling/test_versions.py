@@ -7,7 +7,7 @@ import pytest
 from decoders.apis import api
 from decoders.protocol_facts.releases import versions_by_api
 from decoders.schema.model import Versions
-from kwcli.calling.version_choice import VersionChoice, common_versions
+from kwcli.calling.version_choice import VersionChoice, find_common_versions
 from kwcli.run_environment import Exit, Failure
 
 MODERN = versions_by_api("4.3") | {0: Versions(0, 13)}  # as brokers from 4.0 on list it (KIP-896)
@@ -42,7 +42,8 @@ def test_the_versions_that_are_left(
     name: str, number: int | None, release: str | None, force: bool, offered: dict[int, Versions], chosen: Versions
 ) -> None:
     assert (
-        common_versions(api(name), offered, choice(name, number, release, force=force), "node 1 kafka1:9092") == chosen
+        find_common_versions(api(name), offered, choice(name, number, release, force=force), "node 1 kafka1:9092")
+        == chosen
     )
 
 
@@ -80,7 +81,7 @@ def test_what_the_broker_does_not_take_is_said_in_one_line(
     name: str, number: int | None, offered: dict[int, Versions], said: str
 ) -> None:
     with pytest.raises(Failure) as failure:
-        common_versions(api(name), offered, choice(name, number), "node 1 kafka1:9092")
+        find_common_versions(api(name), offered, choice(name, number), "node 1 kafka1:9092")
     assert failure.value.code == Exit.FAILURE
     assert failure.value.text.startswith("node 1 kafka1:9092 ")
     assert said in failure.value.text

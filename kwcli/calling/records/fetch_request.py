@@ -18,12 +18,12 @@ from decoders.schema.model import Versions
 from kwcli.calling.words.record_words import (
     OFFLINE,
     TopicLookup,
-    check_names,
-    narrow_versions,
-    parse_moment,
-    split_words,
-    topic_field,
-    word_text,
+    build_topic_field,
+    narrow_versions_to_needs,
+    parse_timestamp_ms,
+    read_word_as_text,
+    refuse_misspelt_words,
+    split_short_words,
 )
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean
@@ -52,19 +52,19 @@ _PARTITION_MAX_BYTES: Final = 1 << 20
 class OffsetLookup(TopicLookup, Protocol):
     """The cluster's answers about topics and offsets that a Fetch needs."""
 
-    def offset_at(self, topic: str, partition: int, timestamp: int) -> int | None:
+    def find_offset_at_time(self, topic: str, partition: int, timestamp: int) -> int | None:
         """The first offset at or after a time (LATEST: the end, EARLIEST: the first one); None where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class StartOffset:
     """A start offset: `step` away from the offset at `timestamp`; without a timestamp `step` is the offset itself."""
 
     step: int
     timestamp: int | None = None
 
     @classmethod
-    def parse(cls, text: str, now_ms: int) -> Position:
+    def parse(cls, text: str, now_ms: int) -> StartOffset:
         """`-10` (before the end), `1042`, `beginning`, `end-10`, `@2026-11-21T03:04:05Z`. Raises Failure (usage)."""
         match = _EXPRESSION.fullmatch(text.strip().lower() if text[:1].isalpha() else text.strip())
         if match is None:
@@ -75,7 +75,7 @@ class Position:
                 Exit.USAGE,
             )
         if match["time"]:
-            return cls(0, max(0, parse_moment(match["time"], now_ms, "offset=")))
+            return cls(0, max(0, parse_timestamp_ms(match["time"], now_ms, "offset=")))
         if match["end"]:
             return cls(int(match["step"] or 0), _ENDS[match["end"]])
         if match["away"]:
@@ -92,72 +92,72 @@ class Position:
             return self.step
         if offsets is None:
             raise Failure("only the cluster knows where a partition begins and ends: give offset= a number", Exit.USAGE)
-        found = offsets.offset_at(topic, partition, self.timestamp)
+        found = offsets.find_offset_at_time(topic, partition, self.timestamp)
         if found is None:
-            found = offsets.offset_at(topic, partition, LATEST) or 0
+            found = offsets.find_offset_at_time(topic, partition, LATEST) or 0
         if self.step < 0:
-            first = offsets.offset_at(topic, partition, EARLIEST) or 0
+            first = offsets.find_offset_at_time(topic, partition, EARLIEST) or 0
             return max(first, found + self.step)
         return min(_INT64_MAX, found + self.step)
 
 
 @dataclass(frozen=True, slots=True)
-class Fetch:
+class FetchFromTopic:
     """A fetch from one topic; empty `partitions`: all of them; `position` None: from the earliest offset."""
 
     topic: str
     partitions: Sequence[int]
-    position: Position | None
+    position: StartOffset | None
     offsets: Mapping[int, int] | None = None  # partition → offset, instead of `partitions` and `position`
 
-    def at_offsets(self, offsets: Mapping[int, int]) -> Fetch:
+    def resume_at_offsets(self, offsets: Mapping[int, int]) -> FetchFromTopic:
         """A fetch of this topic from these offsets of partitions."""
-        return Fetch(self.topic, sorted(offsets), None, offsets)
+        return FetchFromTopic(self.topic, sorted(offsets), None, offsets)
 
     def narrow(self, versions: Versions, *, connected: bool = True) -> Versions:
         """The versions among these that can carry this fetch. Raises Failure (usage) when there is none."""
-        return narrow_versions(FETCH, versions, () if connected else [OFFLINE[FETCH]])
+        return narrow_versions_to_needs(FETCH, versions, () if connected else [OFFLINE[FETCH]])
 
     def build_body(self, version: int, offsets: OffsetLookup | None) -> dict[str, Any]:
         """The request in JSON form. Without `offsets` (not connected), it defaults to partition 0 from offset 0."""
-        position = self.position or (Position(0) if offsets is None else Position(0, EARLIEST))
+        position = self.position or (StartOffset(0) if offsets is None else StartOffset(0, EARLIEST))
         partitions = []
-        for index in self._chosen_partitions(offsets):
+        for index in self._list_partitions_to_fetch(offsets):
             begin = position.find_offset(self.topic, index, offsets) if self.offsets is None else self.offsets[index]
             asked = {"partition": index, "fetch_offset": begin}
             partitions.append(asked | {"partition_max_bytes": _PARTITION_MAX_BYTES})
-        topic = topic_field(FETCH, version, self.topic, offsets)
+        topic = build_topic_field(FETCH, version, self.topic, offsets)
         topics = [{**topic, "partitions": partitions}]
         body = {"max_wait_ms": _WAIT_MS, "min_bytes": 1, "max_bytes": _MAX_BYTES, "topics": topics}
         return known_fields(api(FETCH).request.fields, version, body)
 
-    def _chosen_partitions(self, offsets: OffsetLookup | None) -> Sequence[int]:
+    def _list_partitions_to_fetch(self, offsets: OffsetLookup | None) -> Sequence[int]:
         if self.partitions:
             return self.partitions
-        return [0] if offsets is None else offsets.partitions(self.topic)
+        return [0] if offsets is None else offsets.list_partitions(self.topic)
 
 
-def parse_fetch(words: Sequence[str], *, now_ms: int) -> tuple[Fetch | None, list[str]]:
+def parse_fetch_words(words: Sequence[str], *, now_ms: int) -> tuple[FetchFromTopic | None, list[str]]:
     """The fetch that short words describe (None where none names a topic, partition or offset), and the other words.
 
     Raises Failure (usage).
     """
-    ours, rest = split_words(words, WORDS)
-    check_names(FETCH, rest, WORDS)
+    ours, rest = split_short_words(words, WORDS)
+    refuse_misspelt_words(FETCH, rest, WORDS)
     if not ours:
         return None, rest
-    topics = [word_text(word) for word in ours if word.name == "topic"]
-    positions = [word_text(word) for word in ours if word.name == "offset"]
+    topics = [read_word_as_text(word) for word in ours if word.name == "topic"]
+    positions = [read_word_as_text(word) for word in ours if word.name == "offset"]
     if len(topics) != 1:
         raise Failure("topic= is given twice" if topics else "topic= is missing", Exit.USAGE)
     if len(positions) > 1:
         raise Failure("offset= is given twice", Exit.USAGE)
-    partitions = _parse_partitions([word_text(word) for word in ours if word.name == "partition"])
-    position = Position.parse(positions[0], now_ms) if positions else None
-    return Fetch(topics[0], partitions, position), rest
+    partitions = _parse_partition_words([read_word_as_text(word) for word in ours if word.name == "partition"])
+    position = StartOffset.parse(positions[0], now_ms) if positions else None
+    return FetchFromTopic(topics[0], partitions, position), rest
 
 
-def _parse_partitions(texts: Sequence[str]) -> list[int]:
+def _parse_partition_words(texts: Sequence[str]) -> list[int]:
     """The partitions of `3`, `0,2` or `0-5`, each once; an empty list for `all`. Raises Failure (usage)."""
     found: list[int] = []
     for part in (part.strip() for text in texts for part in text.split(",")):

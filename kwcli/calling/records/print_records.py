@@ -58,9 +58,9 @@ class RecordValueWriter:
         self._shown = 0
         self._empty: dict[str, None] = {}  # partitions without records
 
-    def write_records(self, record: Mapping[str, Any]) -> Iterator[Remark]:
+    def write_records(self, exchange_json: Mapping[str, Any]) -> Iterator[Remark]:
         """Write the records of an exchange record; yield messages about its partitions (errors, records left out)."""
-        for part in _partition_answers(record):
+        for part in _list_partition_answers(exchange_json):
             if part.answer["error_code"]:
                 yield Remark(
                     f"{part.name}: {error_name(part.answer['error_code'])}{_format_offset_range(part.answer)}",
@@ -96,7 +96,7 @@ class RecordValueWriter:
         found, self._further = self._further, {}
         return found
 
-    def close(self) -> Iterator[Remark]:
+    def finish_values(self) -> Iterator[Remark]:
         """End the JSON array; yield a message if there was no record at all."""
         if not self._text:
             self._json.close()
@@ -107,37 +107,37 @@ class RecordValueWriter:
 
     def _write_record(self, record: Mapping[str, Any]) -> None:
         if self._text:
-            key = b"" if self._separator is None else _value_bytes(record["key"]) + self._separator
-            self._write(key + _value_bytes(record["value"]) + b"\n")
+            key = b"" if self._separator is None else _convert_json_to_bytes(record["key"]) + self._separator
+            self._write(key + _convert_json_to_bytes(record["value"]) + b"\n")
         elif self._separator is None:
             self._json.add(record["value"])
         else:
             self._json.add({"key": record["key"], "value": record["value"]})
 
 
-def _partition_answers(record: Mapping[str, Any]) -> Iterator[PartitionAnswer]:
+def _list_partition_answers(record: Mapping[str, Any]) -> Iterator[PartitionAnswer]:
     """The partitions of a response, with topic names where those of topic ids are known."""
     request, response = record["request"], record["response"]
     if not isinstance(request, dict) or not isinstance(response, dict):
         return
     asked = {
-        (_topic_text(topic), each["partition"]): each["fetch_offset"]
+        (_format_topic_of_row(topic), each["partition"]): each["fetch_offset"]
         for topic in request.get("topics", ())
         for each in topic["partitions"]
     }
-    names = {identity: _name_text(name) for identity, name in (record.get("topic_names") or {}).items()}
+    names = {identity: _format_topic_name(name) for identity, name in (record.get("topic_names") or {}).items()}
     for topic in response.get("responses", ()):
-        place = _topic_text(topic)
+        place = _format_topic_of_row(topic)
         for each in topic.get("partitions", ()):
             index = each["partition_index"]
             yield PartitionAnswer(f"{names.get(place, place)}[{index}]", index, asked.get((place, index), 0), each)
 
 
-def _topic_text(value: Mapping[str, Any]) -> str:
-    return _name_text(value["topic"] if "topic" in value else value["topic_id"])
+def _format_topic_of_row(value: Mapping[str, Any]) -> str:
+    return _format_topic_name(value["topic"] if "topic" in value else value["topic_id"])
 
 
-def _name_text(name: Any) -> str:
+def _format_topic_name(name: Any) -> str:
     """A name in JSON form as text."""
     return name if isinstance(name, str) else format_scalar(name)
 
@@ -148,7 +148,7 @@ def _format_offset_range(answer: Mapping[str, Any]) -> str:
     return f" (there are {first} to {end - 1})" if 0 <= first < end else ""
 
 
-def _value_bytes(value: Any) -> bytes:
+def _convert_json_to_bytes(value: Any) -> bytes:
     """The bytes of a key or a value; empty for null."""
     if value is None:
         return b""

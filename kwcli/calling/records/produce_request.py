@@ -19,23 +19,23 @@ from decoders.records.codecs import NAMES, NUMBERS
 from decoders.records.json_form import records_json
 from decoders.records.model import Row
 from decoders.schema.model import FOREVER, Versions
-from kwcli.calling.bodies import STDIN
-from kwcli.calling.records.lines import LineOptions, parse_records
+from kwcli.calling.read_bodies import STDIN
+from kwcli.calling.records.parse_record_lines import LineOptions, parse_record_lines
 from kwcli.calling.words.record_words import (
     OFFLINE,
     Contents,
     ProduceRecord,
     RecordWord,
     TopicLookup,
-    check_names,
-    choose_partition,
-    narrow_versions,
-    parse_json_lines,
+    build_topic_field,
+    choose_partition_by_key,
+    narrow_versions_to_needs,
+    parse_json_record_lines,
     parse_record_words,
-    split_words,
-    topic_field,
-    word_number,
-    word_text,
+    read_word_as_number,
+    read_word_as_text,
+    refuse_misspelt_words,
+    split_short_words,
 )
 from kwcli.run_environment import Exit, Failure
 
@@ -53,7 +53,7 @@ WORDS: Final = (*_ONCE, *_RECORD)
 
 
 @dataclass(frozen=True, slots=True)
-class Produce:
+class ProduceToTopic:
     """The records to produce, and how; independent of the API version and the cluster."""
 
     topic: str
@@ -67,7 +67,7 @@ class Produce:
     producer_epoch: int | None = None
     base_sequence: int | None = None
 
-    def version_needs(self) -> list[tuple[Versions, str]]:
+    def list_version_needs(self) -> list[tuple[Versions, str]]:
         """For each feature in use: the versions that support it, and its name for error messages."""
         out = []
         if self.magic is not None:
@@ -83,9 +83,11 @@ class Produce:
 
     def narrow(self, versions: Versions, *, connected: bool = True) -> Versions:
         """The versions among these that can carry the records. Raises Failure (usage) when there is none."""
-        return narrow_versions(PRODUCE, versions, [*self.version_needs(), *(() if connected else (OFFLINE[PRODUCE],))])
+        return narrow_versions_to_needs(
+            PRODUCE, versions, [*self.list_version_needs(), *(() if connected else (OFFLINE[PRODUCE],))]
+        )
 
-    def message_format(self, version: int) -> int:
+    def choose_message_format(self, version: int) -> int:
         """The message format for a version: the requested one, else the newest that clients of that version sent."""
         if self.magic is not None:
             return self.magic
@@ -96,15 +98,15 @@ class Produce:
 
     def build_body(self, version: int, topics: TopicLookup | None) -> dict[str, Any]:
         """The request in JSON form. Without `topics` (not connected), records without a partition go to partition 0."""
-        magic, now_ms = self.message_format(version), self.clock_ms()
+        magic, now_ms = self.choose_message_format(version), self.clock_ms()
         parts: dict[int, list[ProduceRecord]] = {}
         for index, entry in zip(self._choose_partitions(topics, now_ms), self.entries, strict=True):
             parts.setdefault(index, []).append(entry)
         data = [
-            {"index": index, "records": [self._build_batch(entries, magic, now_ms)]}
+            {"index": index, "records": [self._build_batch_json(entries, magic, now_ms)]}
             for index, entries in sorted(parts.items())
         ]
-        topic = topic_field(PRODUCE, version, self.topic, topics)
+        topic = build_topic_field(PRODUCE, version, self.topic, topics)
         body = {
             "transactional_id": self.transactional_id,
             "acks": self.acks,
@@ -118,18 +120,18 @@ class Produce:
         if all(entry.partition is not None for entry in self.entries):
             partitions: Sequence[int] = ()
         else:
-            partitions = (0,) if topics is None else topics.partitions(self.topic)
+            partitions = (0,) if topics is None else topics.list_partitions(self.topic)
         places = []
         for entry in self.entries:
             if entry.partition is not None:
                 places.append(entry.partition)
             elif entry.key is not None:
-                places.append(choose_partition(entry.key, len(partitions)))
+                places.append(choose_partition_by_key(entry.key, len(partitions)))
             else:
                 places.append(partitions[now_ms % len(partitions)])
         return places
 
-    def _build_batch(self, entries: Sequence[ProduceRecord], magic: int, now_ms: int) -> dict[str, Any]:
+    def _build_batch_json(self, entries: Sequence[ProduceRecord], magic: int, now_ms: int) -> dict[str, Any]:
         """The records of one partition as one batch; fields that are left out follow from the records."""
         batch: dict[str, Any] = {"magic": magic, "codec": self.codec}
         if self.producer_id is not None:
@@ -146,7 +148,7 @@ class Produce:
         return batch
 
 
-def parse_produce(
+def parse_produce_words(
     words: Sequence[str],
     *,
     compression: str | None = None,
@@ -156,13 +158,13 @@ def parse_produce(
     contents: Contents,
     stdin: Callable[[], bool],
     clock_ms: Callable[[], int],
-) -> tuple[Produce | None, list[str]]:
+) -> tuple[ProduceToTopic | None, list[str]]:
     """The records that the words describe (None where no word is about records), and the other words.
 
     `stdin`: records may come from standard input when no word has one. Raises Failure (usage).
     """
-    ours, rest = split_words(words, WORDS)
-    check_names(PRODUCE, rest, WORDS)
+    ours, rest = split_short_words(words, WORDS)
+    refuse_misspelt_words(PRODUCE, rest, WORDS)
     if not any(word.name in ("topic", *_RECORD) for word in ours):
         options = {"--compression": compression, "--acks": acks, "--magic": magic, "-K": lines.separator}
         stray = next((name for name, given in options.items() if given is not None), "--lines" if lines.plain else None)
@@ -178,20 +180,20 @@ def parse_produce(
     if "topic" not in once:
         raise Failure("topic= is missing", Exit.USAGE)
     by_word = [word for word in ours if word.name in _RECORD]
-    entries, rest = _read_entries(by_word, rest, _RecordSources(contents, stdin, lines), clock_ms())
-    wanted = word_text(once["acks"]) if "acks" in once else acks or "all"
+    entries, rest = _read_records_to_produce(by_word, rest, _RecordSources(contents, stdin, lines), clock_ms())
+    wanted = read_word_as_text(once["acks"]) if "acks" in once else acks or "all"
     if wanted not in ACKS:
         raise Failure(f"acks are {', '.join(ACKS)}, not {wanted}", Exit.USAGE)
     if compression is not None and compression not in NUMBERS:
         raise Failure(f"compression is one of {', '.join(NAMES)}, not {compression}", Exit.USAGE)
-    asked = Produce(
-        word_text(once["topic"]),
+    asked = ProduceToTopic(
+        read_word_as_text(once["topic"]),
         entries,
         clock_ms,
         compression or "none",
         ACKS[wanted],
         magic,
-        word_text(once["transactional_id"]) if "transactional_id" in once else None,
+        read_word_as_text(once["transactional_id"]) if "transactional_id" in once else None,
         **_parse_producer_fields(once),
     )
     if magic == 0 and any(entry.timestamp is not None for entry in entries):
@@ -208,7 +210,7 @@ class _RecordSources(NamedTuple):
     lines: LineOptions
 
 
-def _read_entries(
+def _read_records_to_produce(
     words: Sequence[RecordWord], rest: Sequence[str], sources: _RecordSources, now_ms: int
 ) -> tuple[list[ProduceRecord], list[str]]:
     """The records (of words, of {…} as they stand, of one @FILE or of standard input), and the words left over."""
@@ -233,10 +235,10 @@ def _read_entries(
     if files:
         name = files[0].removeprefix("@")
         source = STDIN if name == "-" else name
-        entries = parse_records(sources.contents(name), source, now_ms, sources.lines)
+        entries = parse_record_lines(sources.contents(name), source, now_ms, sources.lines)
     else:
         source = "the words"
-        entries = parse_json_lines("\n".join(objects).encode("utf-8", "surrogateescape"), "record", now_ms)
+        entries = parse_json_record_lines("\n".join(objects).encode("utf-8", "surrogateescape"), "record", now_ms)
     if not entries:
         raise Failure(
             f"no record in {source}: give value=… (value:=null is a tombstone), or a value a line", Exit.USAGE
@@ -257,13 +259,14 @@ def _read_entries(
     return entries, left
 
 
-def _parse_producer_fields(once: dict[str, RecordWord]) -> dict[str, int | None]:
+def _parse_producer_fields(words_by_name: dict[str, RecordWord]) -> dict[str, int | None]:
     """Producer id, epoch and base sequence; epoch and sequence are 0 unless given."""
-    if "producer_id" not in once:
+    if "producer_id" not in words_by_name:
         for name in ("producer_epoch", "base_sequence", "transactional_id"):
-            if name in once:
+            if name in words_by_name:
                 raise Failure(f"{name}= needs producer_id= (kw call InitProducerId gives one)", Exit.USAGE)
         return {}
     return {
-        name: word_number(once[name], largest, smallest=-1) if name in once else 0 for name, largest in _LIMITS.items()
+        name: read_word_as_number(words_by_name[name], largest, smallest=-1) if name in words_by_name else 0
+        for name, largest in _LIMITS.items()
     }

@@ -17,14 +17,14 @@ from decoders.records.model import Header
 from decoders.schema.json_form import BASE64, REDACTED, bytes_from_json
 from decoders.schema.model import Versions
 from decoders.wire.primitives import uuid_text
-from decoders.wire.units import parse_moment as parse_moment_of
+from decoders.wire.units import parse_moment
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean
 
 _NUMBER: Final = re.compile(r"-?\d{1,19}")
 
 
-def parse_moment(text: str, now_ms: int, what: str) -> int:
+def parse_timestamp_ms(text: str, now_ms: int, what: str) -> int:
     """`1700000000000`, `2026-11-21`, `2026-11-21T03:04:05.123Z`, `17:34` (today; UTC unless said), `now`, `-5m`.
 
     A bare number is milliseconds since 1970, as in Kafka. Raises Failure (usage) whose text begins with `what`.
@@ -32,7 +32,7 @@ def parse_moment(text: str, now_ms: int, what: str) -> int:
     if _NUMBER.fullmatch(text):
         return int(text)
     try:
-        return parse_moment_of(text).resolve(now_ms * 10**6, now_ms * 10**6) // 10**6
+        return parse_moment(text).resolve(now_ms * 10**6, now_ms * 10**6) // 10**6
     except ValueError:
         raise Failure(
             f"{what}: {text!r} is no time (write 2026-11-21T03:04:05Z, milliseconds since 1970, now or -5m)", Exit.USAGE
@@ -62,7 +62,7 @@ def murmur2(data: bytes) -> int:
     return value ^ value >> 15
 
 
-def choose_partition(key: bytes, count: int) -> int:
+def choose_partition_by_key(key: bytes, count: int) -> int:
     """The partition of a record with this key in a topic of `count` partitions, as Kafka's Java producer chooses it."""
     return (murmur2(key) & 0x7FFFFFFF) % count
 
@@ -120,21 +120,21 @@ def parse_record_words(words: Iterable[RecordWord], contents: Contents, now_ms: 
 
     for word in words:
         if word.name == "header":
-            headers.append(_parse_header(word, contents))
+            headers.append(_parse_header_word(word, contents))
             continue
         if word.name in record:
             finish_record()
         if word.name == "partition":
-            record["partition"] = word_number(word, _INT32_MAX)
+            record["partition"] = read_word_as_number(word, _INT32_MAX)
         elif word.name == "timestamp":
-            record["timestamp"] = parse_moment(word_text(word), now_ms, "timestamp=")
+            record["timestamp"] = parse_timestamp_ms(read_word_as_text(word), now_ms, "timestamp=")
         else:
-            record[word.name] = word_bytes(word, contents)
+            record[word.name] = read_word_as_bytes(word, contents)
     finish_record()
     return entries
 
 
-def word_bytes(word: RecordWord, contents: Contents) -> bytes | None:
+def read_word_as_bytes(word: RecordWord, contents: Contents) -> bytes | None:
     """The bytes of `key=` or `value=`: text, a file, or JSON (null, a string, {"base64"}; any other as written)."""
     if word.text.startswith("@"):
         held = contents(word.text[1:])
@@ -144,23 +144,23 @@ def word_bytes(word: RecordWord, contents: Contents) -> bytes | None:
         held = word.text.encode("utf-8", "surrogateescape")
         if not word.json:
             return held
-    value = _parse_json(held, str(word))
-    return _json_value_bytes(value, str(word), held)
+    value = _parse_json_or_refuse(held, str(word))
+    return _convert_json_to_bytes(value, str(word), held)
 
 
-def word_text(word: RecordWord) -> str:
+def read_word_as_text(word: RecordWord) -> str:
     """The text of a word that is neither key, value nor header; one written as JSON must be text or a number."""
     if not word.json:
         return word.text
-    value = _parse_json(word.text.encode("utf-8", "surrogateescape"), str(word))
+    value = _parse_json_or_refuse(word.text.encode("utf-8", "surrogateescape"), str(word))
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise _usage_failure(f"{word}{word.text} is neither text nor a number")
     return str(value)
 
 
-def word_number(word: RecordWord, largest: int, *, smallest: int = 0) -> int:
+def read_word_as_number(word: RecordWord, largest: int, *, smallest: int = 0) -> int:
     """The integer that a word gives. Raises Failure (usage) outside the bounds."""
-    text = word_text(word).strip()
+    text = read_word_as_text(word).strip()
     if not text.removeprefix("-").isdecimal() or not text.isascii() or len(text) > 20:
         raise _usage_failure(f"{word}{word.text} is no number")
     if not smallest <= int(text) <= largest:
@@ -168,7 +168,7 @@ def word_number(word: RecordWord, largest: int, *, smallest: int = 0) -> int:
     return int(text)
 
 
-def parse_json_lines(lines: bytes, source: str, now_ms: int) -> list[ProduceRecord]:
+def parse_json_record_lines(lines: bytes, source: str, now_ms: int) -> list[ProduceRecord]:
     """Records from a JSON object a line: {"key", "value", "headers", "timestamp", "partition"}, as by `--records`.
 
     Only "value" is required; a value that is neither text nor {"base64"} is sent as its JSON. An offset is ignored: the
@@ -178,14 +178,14 @@ def parse_json_lines(lines: bytes, source: str, now_ms: int) -> list[ProduceReco
     for index, line in enumerate(lines.splitlines(), 1):
         if line.strip():
             place = f"{source}:{index}"
-            value = _parse_json(line, place)
+            value = _parse_json_or_refuse(line, place)
             if not isinstance(value, dict):
                 raise _usage_failure(f"{place}: a record is an object")
-            entries.append(_parse_entry(value, place, now_ms))
+            entries.append(_parse_json_record(value, place, now_ms))
     return entries
 
 
-def _parse_entry(value: Mapping[str, Any], place: str, now_ms: int) -> ProduceRecord:
+def _parse_json_record(value: Mapping[str, Any], place: str, now_ms: int) -> ProduceRecord:
     for name in value:
         if name not in _LINE_FIELDS:
             raise _usage_failure(f"{place}: a record has no {name!r}; it has {', '.join(_LINE_FIELDS)}")
@@ -193,43 +193,48 @@ def _parse_entry(value: Mapping[str, Any], place: str, now_ms: int) -> ProduceRe
     if partition is not None and (type(partition) is not int or not 0 <= partition <= _INT32_MAX):
         raise _usage_failure(f"{place}: partition is no number from 0 to {_INT32_MAX}")
     if isinstance(timestamp, str):
-        timestamp = parse_moment(timestamp, now_ms, f"{place}: timestamp")
+        timestamp = parse_timestamp_ms(timestamp, now_ms, f"{place}: timestamp")
     elif timestamp is not None and type(timestamp) is not int:
         raise _usage_failure(f"{place}: timestamp is no number of milliseconds and no time")
     if "value" not in value:
         raise _usage_failure(f'{place}: a record without "value" (null is a tombstone)')
     return ProduceRecord(
-        _json_value_bytes(value.get("key"), f"{place}: key"),
-        _json_value_bytes(value["value"], f"{place}: value"),
-        tuple(_parse_headers(value.get("headers") or (), place)),
+        _convert_json_to_bytes(value.get("key"), f"{place}: key"),
+        _convert_json_to_bytes(value["value"], f"{place}: value"),
+        tuple(_parse_json_headers(value.get("headers") or (), place)),
         timestamp,
         partition,
     )
 
 
-def _parse_headers(value: object, place: str) -> Iterator[Header]:
+def _parse_json_headers(value: object, place: str) -> Iterator[Header]:
     """The headers of a list `[{"key", "value"}]`, or of an object."""
     if isinstance(value, dict):
         value = [{"key": key, "value": held} for key, held in value.items()]
     for each in value if isinstance(value, list | tuple) else [value]:
         if not isinstance(each, dict) or not {"key"} <= each.keys() <= {"key", "value"}:
             raise _usage_failure(f'{place}: headers are a list of {{"key", "value"}} or an object')
-        name = _json_value_bytes(each["key"], f"{place}: header key")
+        name = _convert_json_to_bytes(each["key"], f"{place}: header key")
         if name is None:
             raise _usage_failure(f"{place}: a header has a key")
-        yield name.decode("utf-8", "surrogateescape"), _json_value_bytes(each.get("value"), f"{place}: header value")
+        yield (
+            name.decode("utf-8", "surrogateescape"),
+            _convert_json_to_bytes(each.get("value"), f"{place}: header value"),
+        )
 
 
-def _parse_header(word: RecordWord, contents: Contents) -> Header:
+def _parse_header_word(word: RecordWord, contents: Contents) -> Header:
     """The header of `header=name:text`, `header=name:@file`, `header=name` (null), or JSON {"key", "value"}."""
     if word.json:
-        (found,) = _parse_headers([_parse_json(word.text.encode("utf-8", "surrogateescape"), str(word))], str(word))
+        (found,) = _parse_json_headers(
+            [_parse_json_or_refuse(word.text.encode("utf-8", "surrogateescape"), str(word))], str(word)
+        )
         return found
     name, colon, text = word.text.partition(":")
-    return name, word_bytes(RecordWord(word.name, text), contents) if colon else None
+    return name, read_word_as_bytes(RecordWord(word.name, text), contents) if colon else None
 
 
-def _json_value_bytes(value: object, place: str, plain: bytes | None = None) -> bytes | None:
+def _convert_json_to_bytes(value: object, place: str, plain: bytes | None = None) -> bytes | None:
     """The bytes of a JSON value; `plain` is the text that it was written as, where known."""
     if value is None:
         return None
@@ -241,7 +246,7 @@ def _json_value_bytes(value: object, place: str, plain: bytes | None = None) -> 
     return plain if plain is not None else json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _parse_json(text: bytes, place: str) -> Any:
+def _parse_json_or_refuse(text: bytes, place: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as failure:
@@ -266,14 +271,14 @@ OFFLINE: Final = {key: (Versions(0, TOPIC_IDS_FROM - 1), "a topic whose id is no
 class TopicLookup(Protocol):
     """The cluster's answers about topics."""
 
-    def partitions(self, topic: str) -> Sequence[int]:
+    def list_partitions(self, topic: str) -> Sequence[int]:
         """The partitions of a topic, ascending, at least one."""
 
-    def topic_id(self, name: str) -> UUID:
+    def find_topic_id(self, name: str) -> UUID:
         """The id of a topic."""
 
 
-def split_words(words: Iterable[str], names: Sequence[str]) -> tuple[list[RecordWord], list[str]]:
+def split_short_words(words: Iterable[str], names: Sequence[str]) -> tuple[list[RecordWord], list[str]]:
     """The words whose name is one of these (camelCase accepted), and the others."""
     known = {name.replace("_", ""): name for name in names}
     ours: list[RecordWord] = []
@@ -288,7 +293,7 @@ def split_words(words: Iterable[str], names: Sequence[str]) -> tuple[list[Record
     return ours, rest
 
 
-def check_names(key: int, rest: Iterable[str], names: Sequence[str]) -> None:
+def refuse_misspelt_words(key: int, rest: Iterable[str], names: Sequence[str]) -> None:
     """Raise Failure (usage) for a word that is no field but almost one of these names."""
     fields = api(key).request.fields
     for text in rest:
@@ -297,7 +302,7 @@ def check_names(key: int, rest: Iterable[str], names: Sequence[str]) -> None:
             raise Failure(f'{api(key).name} has no field "{match[1]}"{meant}', Exit.USAGE)
 
 
-def narrow_versions(key: int, versions: Versions, needs: Sequence[tuple[Versions, str]]) -> Versions:
+def narrow_versions_to_needs(key: int, versions: Versions, needs: Sequence[tuple[Versions, str]]) -> Versions:
     """The versions that meet all needs. Raises Failure (usage) that names the first that cannot be met."""
     left = versions
     for wanted, what in needs:
@@ -309,11 +314,11 @@ def narrow_versions(key: int, versions: Versions, needs: Sequence[tuple[Versions
     return left
 
 
-def topic_field(key: int, version: int, name: str, topics: TopicLookup | None) -> Mapping[str, Any]:
+def build_topic_field(key: int, version: int, name: str, topics: TopicLookup | None) -> Mapping[str, Any]:
     """The field that names the topic: by name, or by id from version 13 on."""
     by_name, by_id = _TOPIC_FIELDS[key]
     if version < TOPIC_IDS_FROM:
         return {by_name: name}
     if topics is None:
         raise Failure(f"only the cluster knows the id of topic {name}", Exit.USAGE)
-    return {by_id: uuid_text(topics.topic_id(name).bytes)}
+    return {by_id: uuid_text(topics.find_topic_id(name).bytes)}

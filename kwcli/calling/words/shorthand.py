@@ -9,10 +9,10 @@ from decoders.apis import api
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import FETCH, PRODUCE
 from decoders.schema.model import Versions
-from kwcli.calling.bodies import read_file, read_stdin
-from kwcli.calling.records.fetch_request import OffsetLookup, parse_fetch
-from kwcli.calling.records.lines import LineOptions, parse_separator
-from kwcli.calling.records.produce_request import parse_produce
+from kwcli.calling.read_bodies import read_all_stdin, read_file
+from kwcli.calling.records.fetch_request import OffsetLookup, parse_fetch_words
+from kwcli.calling.records.parse_record_lines import LineOptions, parse_key_separator
+from kwcli.calling.records.produce_request import parse_produce_words
 from kwcli.run_environment import Environment, Exit, Failure
 
 
@@ -36,7 +36,7 @@ class RecordOptions(NamedTuple):
     key_separator: str | None = None
     values: bool = False
 
-    def check(self, key: int) -> None:
+    def check_options_of_api(self, key: int) -> None:
         """Raise Failure (usage) for an option that this API does not have."""
         for name, given in self._asdict().items():
             if given is not None and given is not False and key not in _KEPT_BY[name]:
@@ -62,17 +62,17 @@ def parse_short_request(
     Files, and standard input when records are to come from there, are read. Raises Failure for everything that is known
     to be wrong before a connection is made.
     """
-    given.check(key)
+    given.check_options_of_api(key)
     if key == PRODUCE:
-        separator = None if given.key_separator is None else parse_separator(given.key_separator)
-        return parse_produce(
+        separator = None if given.key_separator is None else parse_key_separator(given.key_separator)
+        return parse_produce_words(
             words,
             compression=given.compression,
             acks=given.acks,
             magic=given.magic,
             lines=LineOptions(given.lines, separator),
-            contents=lambda name: read_stdin(env) if name == "-" else read_file(name),
+            contents=lambda name: read_all_stdin(env) if name == "-" else read_file(name),
             stdin=lambda: not env.stdin_terminal,
             clock_ms=lambda: env.now_ns() // 1_000_000,
         )
-    return parse_fetch(words, now_ms=env.now_ns() // 1_000_000) if key == FETCH else (None, list(words))
+    return parse_fetch_words(words, now_ms=env.now_ns() // 1_000_000) if key == FETCH else (None, list(words))

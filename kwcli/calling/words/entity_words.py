@@ -71,17 +71,19 @@ def expand_entity_word(api: Api, side: Side, text: str) -> list[tuple[str, ...]]
         return [way for one in values for way in ((word,) for word in types)] + [
             (f"{last}{one}", *(f"{other}{one}" for other in others)) for one in values
         ]
-    ways = _entity_paths(api.key, side, entity)
+    ways = _find_newest_entity_paths(api.key, side, entity)
     return [tuple(f"{path}={one}" for path in ways) for one in values] if ways else None
 
 
 @cache
-def _entity_paths(key: int, side: Side, entity: str) -> tuple[str, ...]:
+def _find_newest_entity_paths(key: int, side: Side, entity: str) -> tuple[str, ...]:
     """The paths of the fields with this meaning, that of the newest version first."""
     if key not in NAMES:
         return ()
     message = declared(key).message(side)
-    found = sorted(_find_entity_paths(message.fields, entity, "", message.versions), key=_newest_version, reverse=True)
+    found = sorted(
+        _find_entity_paths(message.fields, entity, "", message.versions), key=_newest_version_of_path, reverse=True
+    )
     kept: dict[Versions, str] = {}
     for path, versions in found:
         if not any(versions & other for other in kept):  # of several such fields the first is meant
@@ -89,7 +91,7 @@ def _entity_paths(key: int, side: Side, entity: str) -> tuple[str, ...]:
     return tuple(kept.values())
 
 
-def _newest_version(way: tuple[str, Versions]) -> int:
+def _newest_version_of_path(way: tuple[str, Versions]) -> int:
     return way[1].high
 
 

@@ -13,9 +13,9 @@ from decoders.messages.whole_messages import encode_json
 from decoders.protocol_facts.examples import example
 from decoders.schema.json_form import to_json
 from decoders.schema.model import resolve
-from kwcli.calling.bodies import parse_document
-from kwcli.calling.skeleton import format_skeleton
-from kwcli.calling.validate import ValueChecker
+from kwcli.calling.check_values import ValueChecker
+from kwcli.calling.format_skeleton import format_skeleton
+from kwcli.calling.read_bodies import parse_json_or_yaml
 from tests.apis.everything import Declared, layouts
 from tests.schema.values import random_value
 
@@ -23,7 +23,7 @@ from tests.schema.values import random_value
 def read(declared: Declared, text: str) -> bytes:
     """The bytes that a skeleton encodes to."""
     body = ValueChecker(api(declared.key), declared.side, declared.version).check_body(
-        parse_document(text.encode(), "it")
+        parse_json_or_yaml(text.encode(), "it")
     )
     return encode_json(declared.key, declared.version, declared.side, body)
 

@@ -15,7 +15,7 @@ from decoders.protocol_facts.keys import API_VERSIONS, CREATE_TOPICS, PRODUCE
 from decoders.schema.model import FOREVER, NONE, Versions
 from decoders.wire.deferred_json import Deferred, DeferredText
 from decoders.wire.readable_text import clean, format_latency
-from kwcli.calling.words.paths import SelectPath
+from kwcli.calling.words.body_paths import SelectPath
 from kwcli.output import FACT_FORMATS, RECORD_FORMATS
 from kwcli.output.body import BodyPrinter, decode_failure_lines, encode_lines, find_message_plan, format_scalar
 from kwcli.output.renderers import WantedPaths, open_renderer, renderer_needs
@@ -69,7 +69,7 @@ class CallOutput:
         self._explained: set[int] = set()
 
     @property
-    def needs(self) -> Needs | None:
+    def body_needs(self) -> Needs | None:
         """The parts of bodies that `brief` output reads; None without `brief`."""
         return WantedPaths(renderer_needs(self._settings)) if self._brief else None
 
@@ -77,66 +77,68 @@ class CallOutput:
         """Print one exchange; `node` and `more` stand in the line of its request, in text."""
         settings = self._settings
         if self._records is not None:
-            self._show_records(exchange, self._records)
+            self._print_fetched_records(exchange, self._records)
         elif self._select is not None or (self._only is not None and settings.format in RECORD_FORMATS):
-            self._print_values(exchange)
+            self._print_selected_values(exchange)
         elif settings.format in RECORD_FORMATS:
-            self._open_record_writer().add(self._json_record(exchange))
+            self._get_or_open_record_writer().add(self._build_exchange_json(exchange))
         elif settings.format in FACT_FORMATS and not self._brief:
             way = " · ".join(part for part in (node, *more) if part)
-            self._write_lines(
-                exchange_lines(exchange, self._json_record(exchange), way, settings, self._only, self._explained)
+            self._print_lines(
+                format_exchange_lines(
+                    exchange, self._build_exchange_json(exchange), way, settings, self._only, self._explained
+                )
             )
         elif settings.format == "table" and exchange.api_key == API_VERSIONS and self._sent:
             self._add_to_version_table(exchange, node)
         else:
-            self._open_renderer().write([exchange])
+            self._get_or_open_renderer().write([exchange])
         self._env.stdout.flush()
 
-    def offsets_to_fetch(self) -> dict[int, int]:
+    def take_offsets_to_fetch(self) -> dict[int, int]:
         """Partition → offset to go on from, for partitions whose wanted records have not all come yet."""
         return {} if self._records is None else self._records.take_further_offsets()
 
-    def show_request_bytes(self, exchange: Exchange) -> None:
+    def print_request_bytes(self, exchange: Exchange) -> None:
         """Print the bytes of a request below it, in text."""
-        self._write_lines(
-            hex_dump_lines(exchange, "request", self._settings, palette(self._settings.color)), apart=False
+        self._print_lines(
+            format_hex_dump_lines(exchange, "request", self._settings, palette(self._settings.color)), apart=False
         )
 
-    def close(self) -> None:
+    def finish_output(self) -> None:
         """Write the end of the output: of a JSON array, of a table, or of the records."""
         if self._records is not None:
-            self._report(self._records.close())
+            self._report_remarks(self._records.finish_values())
         elif self._renderer is not None:
             self._renderer.close()
         elif self._settings.format == "json":
-            self._open_record_writer().close()
+            self._get_or_open_record_writer().close()
         self._env.stdout.flush()
 
-    def _json_record(self, exchange: Exchange) -> dict[str, Any]:
+    def _build_exchange_json(self, exchange: Exchange) -> dict[str, Any]:
         record = to_json_dict(exchange, self._options)
         if not self._sent:
             record["client"] = record["broker"] = None
             record.pop("closed", None)
         return record
 
-    def _show_records(self, exchange: Exchange, records: RecordValueWriter) -> None:
+    def _print_fetched_records(self, exchange: Exchange, records: RecordValueWriter) -> None:
         """Print the records of a response, and on standard error the messages about it."""
         unread = exchange.failures.get("response")
         if unread is not None:
             name = f"{exchange.api} {exchange.api_version}"
             self._env.report(f"kw: {name}: its answer cannot be read to its end: {unread.text}")
-        self._report(records.write_records(self._json_record(exchange)))
+        self._report_remarks(records.write_records(self._build_exchange_json(exchange)))
 
-    def _report(self, lines: Iterable[Remark]) -> None:
+    def _report_remarks(self, lines: Iterable[Remark]) -> None:
         for line in lines:
             if line.problem or not self._settings.quiet:
                 self._env.report(f"kw: {line.text}")
 
-    def _print_values(self, exchange: Exchange) -> None:
+    def _print_selected_values(self, exchange: Exchange) -> None:
         """Print one side, or the values at a path of it; the side is the response where none is named."""
         side = self._only or "response"
-        body = self._json_record(exchange)[side]
+        body = self._build_exchange_json(exchange)[side]
         values: Iterable[Any] = [body] if self._select is None else self._select.find_values(body)
         version = exchange.api_version
         if self._select and body is not None and version is not None and version not in self._select.versions:
@@ -145,7 +147,7 @@ class CallOutput:
             self._env.report(f"kw: {exchange.api} {version} has no {self._select.text} (it {said}; see --api-version)")
         for value in values:
             if self._settings.format in RECORD_FORMATS:
-                self._open_record_writer().add(value)
+                self._get_or_open_record_writer().add(value)
             elif isinstance(value, DeferredText) and value.is_text():
                 for text in value.texts():
                     self._write((clean(text) if self._env.stdout_terminal else text).encode())
@@ -160,40 +162,42 @@ class CallOutput:
         """Add a column to the table of versions; an answer that cannot be read to its end gives none."""
         unread = exchange.failures.get("response")
         if unread is None:
-            self._open_version_table().add(node, self._json_record(exchange)["response"] or {})
+            self._get_or_make_version_table().add_broker_answer(
+                node, self._build_exchange_json(exchange)["response"] or {}
+            )
         else:
             name = f"{exchange.api} {exchange.api_version}"
             self._env.report(f"kw: {node}: its answer to {name} cannot be read: {unread.text}")
 
-    def _open_version_table(self) -> VersionTable:
+    def _get_or_make_version_table(self) -> VersionTable:
         if self._matrix is None:
             from kwcli.calling.version_table import VersionTable
 
             self._renderer = self._matrix = VersionTable(self._settings, self._write, self._against)
         return self._matrix
 
-    def _open_record_writer(self) -> ValueWriter:
+    def _get_or_open_record_writer(self) -> ValueWriter:
         if self._writer is None:
             self._writer = open_value_writer(self._settings._replace(columns=()), self._write)
         return self._writer
 
-    def _open_renderer(self) -> Renderer:
+    def _get_or_open_renderer(self) -> Renderer:
         if self._renderer is None:
             write: Write = self._write
             self._renderer = open_renderer(self._settings, write)
         return self._renderer
 
-    def _write_lines(self, lines: Iterable[str], *, apart: bool = True) -> None:
+    def _print_lines(self, lines: Iterable[str], *, apart: bool = True) -> None:
         before = [""] if self._begun and apart else []
         self._begun = True
         for piece in encode_lines(chain(before, lines)):
             self._write(piece)
 
     def _write(self, data: bytes) -> None:
-        write_all(self._env, data)
+        write_to_stdout(self._env, data)
 
 
-def write_all(env: Environment, data: bytes) -> None:
+def write_to_stdout(env: Environment, data: bytes) -> None:
     """Write bytes to standard output."""
     left = memoryview(data)
     while left:  # an unbuffered stream (PYTHONUNBUFFERED) may take a part
@@ -213,7 +217,7 @@ UNANSWERED: Final = {
 }
 
 
-def exchange_lines(
+def format_exchange_lines(
     exchange: Exchange, record: dict[str, Any], way: str, settings: Settings, only: Side | None, explained: set[int]
 ) -> Iterator[str]:
     """All lines of one exchange, or of one side of it. Without -v the request, which the user just typed, is one line.
@@ -223,20 +227,20 @@ def exchange_lines(
     colors = palette(settings.color)
     body = BodyPrinter(settings.width, colors, record.get("topic_names"))
     asked = settings.verbose > 0 or (settings.records and exchange.api_key == PRODUCE)
-    request_body = asked or only == "request" or _is_unsent(record)
+    request_body = asked or only == "request" or _is_record_of_unsent_request(record)
     if only != "response":
-        yield _request_line(exchange, record, way, settings, colors)
+        yield _format_request_line(exchange, record, way, settings, colors)
         if settings.verbose:
-            yield from _header_lines(exchange, record, settings, colors)
+            yield from _format_header_lines(exchange, record, settings, colors)
         if settings.format == "hex":
-            yield from hex_dump_lines(exchange, "request", settings, colors)
+            yield from format_hex_dump_lines(exchange, "request", settings, colors)
         elif request_body:
-            yield from _request_lines(exchange, record, body)
+            yield from _format_request_body_lines(exchange, record, body)
         yield from (f"  {line}" for line in decode_failure_lines(record, "request", colors))
-    if only != "request" and not _is_unsent(record):
-        yield _response_line(exchange, record, colors)
+    if only != "request" and not _is_record_of_unsent_request(record):
+        yield _format_response_line(exchange, record, colors)
         if settings.format == "hex":
-            yield from hex_dump_lines(exchange, "response", settings, colors)
+            yield from format_hex_dump_lines(exchange, "response", settings, colors)
         elif isinstance(record["response"], dict):
             answer, folded = _fold_default_configs(exchange, record["response"], settings)
             yield from body.struct_lines(answer, find_message_plan(exchange, "response"))
@@ -269,7 +273,9 @@ def _fold_default_configs(
     return {**response, "topics": shown}, count
 
 
-def _request_line(exchange: Exchange, record: dict[str, Any], way: str, settings: Settings, colors: Palette) -> str:
+def _format_request_line(
+    exchange: Exchange, record: dict[str, Any], way: str, settings: Settings, colors: Palette
+) -> str:
     version = "" if exchange.api_version is None else f" {exchange.api_version}"
     parts = [f"{exchange.request_size:,} B" if exchange.request_size is not None else "", way]
     rest = clean(" · ".join(part for part in parts if part))
@@ -279,7 +285,9 @@ def _request_line(exchange: Exchange, record: dict[str, Any], way: str, settings
     return f"{colors.api}→ {clean(name)}{colors.off} · {rest}"
 
 
-def _header_lines(exchange: Exchange, record: dict[str, Any], settings: Settings, colors: Palette) -> Iterator[str]:
+def _format_header_lines(
+    exchange: Exchange, record: dict[str, Any], settings: Settings, colors: Palette
+) -> Iterator[str]:
     """The header's fields, and both addresses of the connection."""
     parts = [
         f"correlation_id {format_scalar(exchange.correlation_id)}",
@@ -291,7 +299,7 @@ def _header_lines(exchange: Exchange, record: dict[str, Any], settings: Settings
     yield f"  {colors.dim}{text if settings.width is None else cut(text, settings.width - 2)}{colors.off}"
 
 
-def _request_lines(exchange: Exchange, record: dict[str, Any], body: BodyPrinter) -> Iterator[str]:
+def _format_request_body_lines(exchange: Exchange, record: dict[str, Any], body: BodyPrinter) -> Iterator[str]:
     value = record["request"]
     if not isinstance(value, dict):
         return
@@ -300,7 +308,7 @@ def _request_lines(exchange: Exchange, record: dict[str, Any], body: BodyPrinter
     yield from paths if 0 < len(paths) <= PATHS_MAX else body.struct_lines(value, plan)
 
 
-def hex_dump_lines(exchange: Exchange, side: Side, settings: Settings, colors: Palette) -> Iterator[str]:
+def format_hex_dump_lines(exchange: Exchange, side: Side, settings: Settings, colors: Palette) -> Iterator[str]:
     """A hex dump of one side, with names and values beside the bytes."""
     from kwcli.output.hex import HexStyle, format_frame_as_hex
 
@@ -310,7 +318,7 @@ def hex_dump_lines(exchange: Exchange, side: Side, settings: Settings, colors: P
         yield from format_frame_as_hex(frame, side, exchange.api_key, exchange.api_version, style)
 
 
-def _response_line(exchange: Exchange, record: dict[str, Any], colors: Palette) -> str:
+def _format_response_line(exchange: Exchange, record: dict[str, Any], colors: Palette) -> str:
     if exchange.response_size is None:
         text = UNANSWERED.get(record["status"], "no answer")
         bad = record["status"] != "no_response_expected"
@@ -318,11 +326,11 @@ def _response_line(exchange: Exchange, record: dict[str, Any], colors: Palette) 
     return f"{colors.api}←{colors.off} {exchange.response_size:,} B · {format_latency(exchange.latency_ms)}"
 
 
-def _is_unsent(record: dict[str, Any]) -> bool:
+def _is_record_of_unsent_request(record: dict[str, Any]) -> bool:
     return record["client"] is None
 
 
-def lookup_lines(exchange: Exchange, node: str, settings: Settings) -> Iterator[str]:
+def format_lookup_lines(exchange: Exchange, node: str, settings: Settings) -> Iterator[str]:
     """A look-up in a line: `kw: asked node 1 kafka1:9092: FindCoordinator 6 · 0.8ms`; with -vv the exchange, too."""
     name = exchange.api or "SASL token"
     version = "" if exchange.api_version is None else f" {exchange.api_version}"
@@ -331,7 +339,7 @@ def lookup_lines(exchange: Exchange, node: str, settings: Settings) -> Iterator[
     if settings.verbose > 1:
         record = to_json_dict(exchange, Options(reveal_secrets=settings.reveal_secrets, deferred=True))
         plain = settings._replace(format="text", color=False)
-        yield from (f"    {line}" for line in exchange_lines(exchange, record, node, plain, None, set()))
+        yield from (f"    {line}" for line in format_exchange_lines(exchange, record, node, plain, None, set()))
 
 
 # (API key, error code) → the versions for which the reason holds, and the reason.
@@ -346,7 +354,7 @@ _REASONS: Final = {
 }
 
 
-def explain_errors(exchange: Exchange) -> Iterator[str]:
+def explain_error_codes(exchange: Exchange) -> Iterator[str]:
     """Explanations of error codes that their names do not give, each once."""
     key, version = exchange.api_key, exchange.api_version
     if key is None or version is None:

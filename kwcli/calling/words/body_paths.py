@@ -19,12 +19,12 @@ __all__ = [
     "RECORDS",
     "TAGS",
     "Step",
-    "as_batches",
+    "convert_to_batches_field",
     "fail",
-    "fields_inside",
     "find_field_at",
     "is_record_struct",
-    "parse_path",
+    "list_inner_fields",
+    "parse_body_path",
 ]
 
 
@@ -61,29 +61,29 @@ fields
 
 
 @cache
-def _batch_fields() -> tuple[Field, ...]:
+def _declare_batch_fields() -> tuple[Field, ...]:
     return parse_message(_BATCH).fields
 
 
-def fields_inside(field: Field) -> Sequence[Field]:
+def list_inner_fields(field: Field) -> Sequence[Field]:
     """The fields inside a field: of a struct, or of the batches of a records field."""
-    return _batch_fields() if field.kind == RECORDS else field.fields
+    return _declare_batch_fields() if field.kind == RECORDS else field.fields
 
 
-def as_batches(field: Field) -> Field:
+def convert_to_batches_field(field: Field) -> Field:
     """A records field as an array of structs, which is its JSON form."""
-    return field._replace(kind="struct", array=True, fields=_batch_fields())
+    return field._replace(kind="struct", array=True, fields=_declare_batch_fields())
 
 
 def is_record_struct(field: Field) -> bool:
     """Whether a field is the struct of a batch, record or header, whose JSON form is checked as a whole elsewhere."""
-    return field.fields != () and any(field.fields is known for known in _record_structs())
+    return field.fields != () and any(field.fields is known for known in _list_record_structs())
 
 
 @cache
-def _record_structs() -> tuple[tuple[Field, ...], ...]:
-    records = _batch_fields()[-1].fields
-    return _batch_fields(), records, records[-1].fields
+def _list_record_structs() -> tuple[tuple[Field, ...], ...]:
+    records = _declare_batch_fields()[-1].fields
+    return _declare_batch_fields(), records, records[-1].fields
 
 
 # Paths like `topics[0].name`
@@ -112,7 +112,7 @@ def fail(text: str, code: Exit = Exit.USAGE) -> NoReturn:
     raise Failure(text, code)
 
 
-def parse_path(text: str) -> tuple[Step, ...]:
+def parse_body_path(text: str) -> tuple[Step, ...]:
     """The steps of a path. Raises Failure."""
     try:
         steps = paths.parse_path(text)
@@ -134,27 +134,27 @@ def find_field_at(api: Api, side: Side, steps: Sequence[Step], *, version: int |
     found: Field | None = None
     for number, step in enumerate(steps):
         if number and not fields:
-            _refuse_descent(found, steps, number)
+            _refuse_path_into_leaf(found, steps, number)
         found = find_field(fields, step.name, version)
         if found is None:
             raise_unknown_field(api, side, [str(each) for each in steps[:number]], step.name, version)
         if found.kind == RECORDS and (step.at is not None or number + 1 < len(steps)):
-            found = as_batches(found)
+            found = convert_to_batches_field(found)
         if step.at is not None and not found.array:
-            fail(f"{_join_steps(steps[: number + 1])}: {found.name} is no array, leave out the brackets")
+            fail(f"{_format_path(steps[: number + 1])}: {found.name} is no array, leave out the brackets")
         if step.at is None and found.array and number + 1 < len(steps):
-            fail(f"{_join_steps(steps)}: {found.name} is an array, write {found.name}[0] or {found.name}[]")
+            fail(f"{_format_path(steps)}: {found.name} is an array, write {found.name}[0] or {found.name}[]")
         fields = found.fields
     assert found is not None
     return found
 
 
-def _refuse_descent(field: Field | None, steps: Sequence[Step], number: int) -> NoReturn:
+def _refuse_path_into_leaf(field: Field | None, steps: Sequence[Step], number: int) -> NoReturn:
     assert field is not None
-    place = _join_steps(steps[:number])
+    place = _format_path(steps[:number])
     if field.kind == "bytes":
-        fail(f"{_join_steps(steps)}: {place} is {field.kind}, write {place}:=JSON, {place}:=@file or {place}=@file")
-    fail(f'{_join_steps(steps)}: {place} is {field.kind}, it has no field "{steps[number].name}"')
+        fail(f"{_format_path(steps)}: {place} is {field.kind}, write {place}:=JSON, {place}:=@file or {place}=@file")
+    fail(f'{_format_path(steps)}: {place} is {field.kind}, it has no field "{steps[number].name}"')
 
 
 def raise_unknown_field(api: Api, side: Side, before: Sequence[str], name: str, version: int | None = None) -> NoReturn:
@@ -167,7 +167,9 @@ def raise_unknown_field(api: Api, side: Side, before: Sequence[str], name: str, 
         versions = _format_versions(elsewhere.versions & whole & api.message(side).versions)
         fail(f'{what} {version} has no field "{place}": it is in {versions}')
     folded = name.replace("_", "").replace("-", "").lower()
-    deep = next((path for path in _walk_fields(fields) if path[0][-1][0] == folded and len(path[0]) > 1), None)
+    deep = next(
+        (path for path in _list_fields_at_any_depth(fields) if path[0][-1][0] == folded and len(path[0]) > 1), None
+    )
     if deep is not None:
         steps, versions_of = deep
         meant = ".".join(text for _, text in steps)
@@ -175,7 +177,7 @@ def raise_unknown_field(api: Api, side: Side, before: Sequence[str], name: str, 
         found = nearest_words(name, [spelling for field in fields for spelling in (field.name, *field.was)])
         field = find_field(fields, found[0]) if found else None
         if field is None:
-            fail(f'{what} has no field "{place}" ({_list_names(fields)})')
+            fail(f'{what} has no field "{place}" ({_format_field_names(fields)})')
         meant, versions_of = field.name, field.versions
     versions = _format_versions(versions_of & whole & api.message(side).versions)
     fail(f'{what} has no field "{place}" (did you mean "{meant}"? it is in {versions})')
@@ -189,11 +191,11 @@ def find_struct_at(api: Api, side: Side, before: Sequence[str]) -> tuple[Sequenc
         field = find_field(fields, text.partition("[")[0])
         if field is None:
             break
-        fields, whole = fields_inside(field), whole & field.versions
+        fields, whole = list_inner_fields(field), whole & field.versions
     return fields, whole
 
 
-def _walk_fields(
+def _list_fields_at_any_depth(
     fields: Sequence[Field], before: tuple[tuple[str, str], ...] = (), whole: Versions = ALL
 ) -> Iterator[tuple[tuple[tuple[str, str], ...], Versions]]:
     """Every field, at any depth: its steps as (folded name, text), and its versions."""
@@ -201,10 +203,10 @@ def _walk_fields(
         steps = (*before, (field.name.replace("_", ""), field.name + ("[]" if field.array else "")))
         versions = whole & field.versions
         yield steps, versions
-        yield from _walk_fields(field.fields, steps, versions)
+        yield from _list_fields_at_any_depth(field.fields, steps, versions)
 
 
-def _list_names(fields: Sequence[Field]) -> str:
+def _format_field_names(fields: Sequence[Field]) -> str:
     names = list(dict.fromkeys(field.name for field in fields))
     if not names:
         return "there are none"
@@ -216,7 +218,7 @@ def _format_versions(versions: Versions) -> str:
     return f"version {versions}" if versions.low == versions.high else f"versions {versions}"
 
 
-def _join_steps(steps: Sequence[Step]) -> str:
+def _format_path(steps: Sequence[Step]) -> str:
     return ".".join(map(str, steps))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.whole_messages import encode_request, encode_response
-from kwcli.calling.as_exchanges import ExchangeBuilder
+from kwcli.calling.build_exchanges import ExchangeBuilder
 
 
 @dataclass

@@ -23,13 +23,30 @@ from decoders.protocol_facts.keys import FETCH, PRODUCE
 from decoders.protocol_facts.names import current_names, find_field
 from decoders.schema.json_form import bytes_from_json, json_bytes
 from decoders.schema.model import Api, Field, Side
-from kwcli.calling.bodies import STDIN, SourceBody, extract_body, parse_document, parse_json, read_file, read_stdin
-from kwcli.calling.validate import PlainWord, ValueChecker
-from kwcli.calling.words.entities import expand_entity_word
-from kwcli.calling.words.paths import APPEND, RECORDS, TAGS, Step, fail, fields_inside, find_field_at, parse_path
+from kwcli.calling.check_values import PlainWord, ValueChecker
+from kwcli.calling.read_bodies import (
+    STDIN,
+    SourceBody,
+    extract_body_of_document,
+    parse_json,
+    parse_json_or_yaml,
+    read_all_stdin,
+    read_file,
+)
+from kwcli.calling.words.body_paths import (
+    APPEND,
+    RECORDS,
+    TAGS,
+    Step,
+    fail,
+    find_field_at,
+    list_inner_fields,
+    parse_body_path,
+)
+from kwcli.calling.words.entity_words import expand_entity_word
 from kwcli.run_environment import Environment, Exit, Failure
 
-__all__ = ["GivenWords", "check_words", "compose_body", "encode_body"]
+__all__ = ["GivenWords", "compose_body", "encode_composed_body", "parse_body_words"]
 
 INLINE: Final = "the command line"
 # A name as topics and groups have.
@@ -37,19 +54,19 @@ _WORD_LIKE: Final = re.compile(r"[A-Za-z0-9._-]{1,249}", re.ASCII)
 _WORD: Final = re.compile(r"([^=:@]+?)(:=@|:=|=@|=)(.*)", re.DOTALL)
 
 
-class Assignment(NamedTuple):
+class PathValueWord(NamedTuple):
     """One `path=value`: `text` as it was written, its steps, and its value in JSON form (PlainWord: typed by field)."""
 
     text: str
     steps: tuple[Step, ...]
     value: Any
-    others: tuple[Assignment, ...] = ()  # alternatives for versions that have no such field
+    others: tuple[PathValueWord, ...] = ()  # alternatives for versions that have no such field
 
 
 class GivenWords(NamedTuple):
     """All words and the body, read and checked against all versions; compose_body() can use them repeatedly."""
 
-    words: tuple[Assignment, ...]
+    words: tuple[PathValueWord, ...]
     body: SourceBody | None
 
     @property
@@ -58,7 +75,7 @@ class GivenWords(NamedTuple):
         return not self.words and self.body is None
 
 
-def check_words(
+def parse_body_words(
     api: Api,
     words: Sequence[str],
     *,
@@ -70,7 +87,7 @@ def check_words(
 
     `body` is a body that was found elsewhere.
     """
-    found: list[Assignment] = []
+    found: list[PathValueWord] = []
     for text in words:
         if text == "-" or text[:1] in {"@", "{"}:
             if body is not None:
@@ -78,7 +95,7 @@ def check_words(
             body = _read_whole_body(text, api, side, env)
         else:
             for ways in expand_entity_word(api, side, text) or [(text,)]:
-                first, *others = (_parse_assignment(way, api, side) for way in ways)
+                first, *others = (_parse_path_value_word(way, api, side) for way in ways)
                 found.append(first._replace(others=tuple(others)))
     if body is not None:
         try:
@@ -106,7 +123,7 @@ def compose_body(
     takes only plain fields that it lacks from `start`. Without `start`, fields that are not given are missing.
     Raises Failure.
     """
-    given = words if isinstance(words, GivenWords) else check_words(api, words, env=env, side=side)
+    given = words if isinstance(words, GivenWords) else parse_body_words(api, words, env=env, side=side)
     body = deepcopy(dict(start)) if start else {}
     kept: dict[str, Any] = {}
     if given.body is not None:
@@ -115,13 +132,13 @@ def compose_body(
         body = {**{name: value for name, value in body.items() if name in plain}, **kept}
     if not given.words:
         return body
-    edits = _Edits(api, side, version, body, start, kept)
+    edits = _BodyEditor(api, side, version, body, start, kept)
     for word in given.words:
         edits.apply_word(word)
     return body
 
 
-def encode_body(
+def encode_composed_body(
     api: Api,
     version: int,
     value: Mapping[str, Any],
@@ -147,20 +164,20 @@ def encode_body(
 
 def _read_whole_body(text: str, api: Api, side: Side, env: Environment | None) -> SourceBody:
     if text.startswith("{"):
-        return extract_body(parse_document(os.fsencode(text), INLINE), INLINE, api, side)
+        return extract_body_of_document(parse_json_or_yaml(os.fsencode(text), INLINE), INLINE, api, side)
     if text.startswith("@") and text != "@-":
         name = text[1:]
-        return extract_body(parse_document(read_file(name), name), name, api, side)
+        return extract_body_of_document(parse_json_or_yaml(read_file(name), name), name, api, side)
     if env is None:
         fail("there is no standard input to read")
-    return extract_body(parse_document(read_stdin(env), STDIN), STDIN, api, side)
+    return extract_body_of_document(parse_json_or_yaml(read_all_stdin(env), STDIN), STDIN, api, side)
 
 
-def read_object(text: str, env: Environment) -> tuple[dict[str, Any], str]:
+def read_object_word(text: str, env: Environment) -> tuple[dict[str, Any], str]:
     """The object that a word gives in JSON or YAML (`{…}`, `@FILE`, `-`), and its source. Raises Failure."""
     source = INLINE if text.startswith("{") else text[1:] if text.startswith("@") and text != "@-" else STDIN
-    data = os.fsencode(text) if source == INLINE else read_stdin(env) if source == STDIN else read_file(source)
-    value = parse_document(data, source)
+    data = os.fsencode(text) if source == INLINE else read_all_stdin(env) if source == STDIN else read_file(source)
+    value = parse_json_or_yaml(data, source)
     if isinstance(value, list) and len(value) == 1:
         (value,) = value  # `-o json` prints a single value as a list
     if not isinstance(value, dict):
@@ -168,12 +185,12 @@ def read_object(text: str, env: Environment) -> tuple[dict[str, Any], str]:
     return value, source
 
 
-def _parse_assignment(text: str, api: Api, side: Side) -> Assignment:
+def _parse_path_value_word(text: str, api: Api, side: Side) -> PathValueWord:
     match = _WORD.fullmatch(text)
     if match is None:
-        fail(f'"{text}" is no path=value{_hint_at_meaning(text, api)}')
+        fail(f'"{text}" is no path=value{_hint_at_meant_word(text, api)}')
     path, operator, rest = match.groups()
-    steps = parse_path(path)
+    steps = parse_body_path(path)
     field = _find_field_or_tag(api, side, steps, None)
     value: Any = PlainWord(rest)
     if operator == ":=":
@@ -182,15 +199,15 @@ def _parse_assignment(text: str, api: Api, side: Side) -> Assignment:
         except ValueError as failure:
             fail(f"{path}: no JSON: {failure}")
     elif operator == ":=@":
-        value = parse_document(read_file(rest), rest)
+        value = parse_json_or_yaml(read_file(rest), rest)
     elif operator == "=@":
-        value = _file_value(read_file(rest), field, rest)
-    word = Assignment(text, steps, value)
-    _check_value(api, side, word, field, None)
+        value = _convert_file_to_value(read_file(rest), field, rest)
+    word = PathValueWord(text, steps, value)
+    _check_word_value(api, side, word, field, None)
     return word
 
 
-def _hint_at_meaning(text: str, api: Api) -> str:
+def _hint_at_meant_word(text: str, api: Api) -> str:
     """A hint at what a word without `=` may have been meant for."""
     from kwcli.other_tools_hints import find_address
 
@@ -212,7 +229,7 @@ def _hint_at_meaning(text: str, api: Api) -> str:
     return " (nor path:=JSON, path=@file, path:=@file, @file)"
 
 
-def _file_value(data: bytes, field: Field | None, name: str) -> Any:
+def _convert_file_to_value(data: bytes, field: Field | None, name: str) -> Any:
     """The contents of a file as the value of a field."""
     kind = "bytes" if field is None else field.kind
     if kind == "records":
@@ -241,7 +258,7 @@ def _find_field_or_tag(api: Api, side: Side, steps: Sequence[Step], version: int
     return None
 
 
-def _check_value(api: Api, side: Side, word: Assignment, field: Field | None, version: int | None) -> Any:
+def _check_word_value(api: Api, side: Side, word: PathValueWord, field: Field | None, version: int | None) -> Any:
     """The JSON value of a word, checked against its field."""
     path = ".".join(map(str, word.steps))
     value = word.value
@@ -266,7 +283,7 @@ def _check_value(api: Api, side: Side, word: Assignment, field: Field | None, ve
         fail(str(failure))
 
 
-class _Edits:
+class _BodyEditor:
     """Applies words to one body, one after the other."""
 
     def __init__(
@@ -284,28 +301,28 @@ class _Edits:
         self.body = body
         self.example = start
         self.kept = frozenset(kept)
-        self.set = set(_inner_paths(kept, ""))
+        self.set = set(_list_inner_paths(kept, ""))
         self.by_words: set[str] = set()
         self.mine: set[str] = set()  # paths of arrays that hold only elements from words
 
-    def apply_word(self, word: Assignment) -> None:
+    def apply_word(self, word: PathValueWord) -> None:
         """Put the value of a word into the body."""
-        if word.others and not self._has_field(word):
-            word = next(filter(self._has_field, word.others), word)
-        steps, field = self._resolve_names(word)
-        value = _check_value(self.api, self.side, word, field, self.version)
-        place = self._resolve_appends(steps)
+        if word.others and not self._version_has_field(word):
+            word = next(filter(self._version_has_field, word.others), word)
+        steps, field = self._resolve_field_names(word)
+        value = _check_word_value(self.api, self.side, word, field, self.version)
+        place = self._number_appended_elements(steps)
         path = ".".join(map(str, place))
         if path in self.by_words:
             fail(f"{path} is given twice")
         if any(before.startswith((f"{path}.", f"{path}[")) for before in self.by_words):
             fail(f"{path} would overwrite what earlier words have set")
         self.by_words.add(path)
-        self._set_value(place, value)
+        self._set_value_at(place, value)
         self.set.add(path)
-        self.set.update(_inner_paths(value, path))
+        self.set.update(_list_inner_paths(value, path))
 
-    def _has_field(self, word: Assignment) -> bool:
+    def _version_has_field(self, word: PathValueWord) -> bool:
         """Whether this version has the field of a word."""
         try:
             find_field_at(self.api, self.side, word.steps, version=self.version)
@@ -313,7 +330,7 @@ class _Edits:
             return False
         return True
 
-    def _resolve_names(self, word: Assignment) -> tuple[tuple[Step, ...], Field | None]:
+    def _resolve_field_names(self, word: PathValueWord) -> tuple[tuple[Step, ...], Field | None]:
         """The steps with the names that this version has, and the field."""
         steps: list[Step] = []
         field: Field | None = None
@@ -327,7 +344,7 @@ class _Edits:
             steps.append(Step(field.name, step.at))
         return tuple(steps), field
 
-    def _resolve_appends(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    def _number_appended_elements(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
         """The steps with a number in place of each `[]`."""
         last = max((n for n, step in enumerate(steps) if step.at == APPEND), default=-1)
         if last < 0:
@@ -343,12 +360,12 @@ class _Edits:
         for number, step in enumerate(steps):
             index = step.at
             if index == APPEND:
-                count = self._count_kept([*out, Step(step.name, None)])
+                count = self._count_kept_elements([*out, Step(step.name, None)])
                 index = count if number == appending or not count else count - 1
             out.append(Step(step.name, index))
         return tuple(out)
 
-    def _count_kept(self, path: list[Step]) -> int:
+    def _count_kept_elements(self, path: list[Step]) -> int:
         """How many elements of an array are kept."""
         place = ".".join(map(str, path))
         if path[0].name not in self.kept and place not in self.mine:
@@ -360,7 +377,7 @@ class _Edits:
                 value = value[step.at] if step.at < len(value) else None
         return len(value) if isinstance(value, list) else 0
 
-    def _set_value(self, steps: tuple[Step, ...], value: Any) -> None:
+    def _set_value_at(self, steps: tuple[Step, ...], value: Any) -> None:
         owner: Any = self.body
         example: Any = self.example
         fields: Sequence[Field] = self.api.message(self.side).fields
@@ -369,7 +386,7 @@ class _Edits:
             last = number == len(steps) - 1
             field = find_field(fields, step.name, self.version)
             inside = inside or (field is not None and field.kind == RECORDS)
-            fields = () if field is None else fields_inside(field)
+            fields = () if field is None else list_inner_fields(field)
             inner = example.get(step.name) if isinstance(example, Mapping) else None
             if step.at is None:
                 if last:
@@ -377,19 +394,19 @@ class _Edits:
                     self.mine.add(".".join(map(str, steps)))
                     return
                 if not isinstance(owner.get(step.name), dict):
-                    owner[step.name] = self._new_struct(fields, inner, inside)
+                    owner[step.name] = self._make_new_struct(fields, inner, inside)
                 owner, example = owner[step.name], inner
                 continue
-            elements = self._open_array(owner, steps[: number + 1])
-            example = _example_element(inner, step.at)
+            elements = self._get_or_make_array(owner, steps[: number + 1])
+            example = _choose_example_element(inner, step.at)
             if step.at == len(elements):
-                elements.append(self._new_struct(fields, example, inside))
+                elements.append(self._make_new_struct(fields, example, inside))
             if last:
                 elements[step.at] = value
                 return
             owner = elements[step.at]
 
-    def _new_struct(self, fields: Sequence[Field], example: Any, inside: bool) -> dict[str, Any]:
+    def _make_new_struct(self, fields: Sequence[Field], example: Any, inside: bool) -> dict[str, Any]:
         """A struct that was not there: a copy of the example's, else the initial values of a new element."""
         if isinstance(example, Mapping):
             return deepcopy(dict(example))
@@ -397,7 +414,7 @@ class _Edits:
             return {}
         return element(self.api, fields, self.version)
 
-    def _open_array(self, owner: dict[str, Any], steps: tuple[Step, ...]) -> list[Any]:
+    def _get_or_make_array(self, owner: dict[str, Any], steps: tuple[Step, ...]) -> list[Any]:
         """The array that the last step goes into, without the example's elements."""
         step = steps[-1]
         place = ".".join(map(str, [*steps[:-1], Step(step.name, None)]))
@@ -412,21 +429,21 @@ class _Edits:
         return elements
 
 
-def _example_element(elements: Any, index: int) -> Any:
+def _choose_example_element(elements: Any, index: int) -> Any:
     """The element of the example that a new one is copied from."""
     if not isinstance(elements, list) or not elements:
         return None
     return elements[index] if index < len(elements) else elements[0]
 
 
-def _inner_paths(value: Any, path: str) -> Iterator[str]:
+def _list_inner_paths(value: Any, path: str) -> Iterator[str]:
     """The paths of everything inside a value."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             place = f"{path}.{name}" if path else str(name)
             yield place
-            yield from _inner_paths(inner, place)
+            yield from _list_inner_paths(inner, place)
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield f"{path}[{index}]"
-            yield from _inner_paths(inner, f"{path}[{index}]")
+            yield from _list_inner_paths(inner, f"{path}[{index}]")

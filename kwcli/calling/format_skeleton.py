@@ -16,7 +16,7 @@ from decoders.protocol_facts.enums import ENUMS
 from decoders.protocol_facts.names import current_names, find_field
 from decoders.schema.json_form import leaf_json
 from decoders.schema.model import STRUCT_DEFAULT, Api, Field, Message, Plan, PlanField, Side, Versions, resolve
-from kwcli.calling.words.paths import TAGS
+from kwcli.calling.words.body_paths import TAGS
 from kwcli.reference.abouts import read_api_abouts
 
 # Comments begin at this column, or after the text.
@@ -43,7 +43,7 @@ def format_skeleton(api: Api, version: int, value: Mapping[str, Any], *, side: S
     message = api.message(side)
     plan = resolve(message, version)
     named = current_names(message.fields, version, value)
-    lines = list(_Skeleton(api, side).struct_lines(plan, message, named, 0, off=False))
+    lines = list(_SkeletonWriter(api, side).format_struct_lines(plan, message, named, 0, off=False))
     head = f"# {api.name} {version}, {side}. Take a # away to send that line (and the [] or null before it)."
     if not lines:
         return f"{head}\n{{}} # it has no fields\n"
@@ -56,13 +56,13 @@ def _format_line(line: SkeletonLine) -> str:
     return f"{text:<{_COMMENT_AT}}  # {line.comment}\n" if line.comment else f"{text}\n"
 
 
-class _Skeleton:
+class _SkeletonWriter:
     def __init__(self, api: Api, side: Side) -> None:
         self.api = api
         self.side = side
         self.abouts = read_api_abouts(api.key)
 
-    def struct_lines(
+    def format_struct_lines(
         self, plan: Plan, owner: Message | Field, value: Mapping[str, Any], depth: int, *, off: bool, path: str = ""
     ) -> Iterator[SkeletonLine]:
         """The lines of a struct; `path` is the prefix of its fields' paths."""
@@ -72,68 +72,77 @@ class _Skeleton:
             assert declared is not None
             declared = declared._replace(versions=declared.versions & whole)
             there = field.name in value
-            inner = value[field.name] if there else _default_json(field)
+            inner = value[field.name] if there else _convert_default_to_json(field)
             off_too = off or (field.tag is not None and not there)
-            yield from self.field_lines(field, declared, whole, inner, depth, off=off_too, path=path + field.name)
+            yield from self.format_field_lines(
+                field, declared, whole, inner, depth, off=off_too, path=path + field.name
+            )
         if value.get(TAGS):
             yield SkeletonLine(depth, f"{TAGS}:", off=off)
-            yield from _block_lines(value[TAGS], depth + 2, off)
+            yield from _format_block_lines(value[TAGS], depth + 2, off)
 
-    def field_lines(
+    def format_field_lines(
         self, field: PlanField, declared: Field, whole: Versions, value: Any, depth: int, *, off: bool, path: str
     ) -> Iterator[SkeletonLine]:
         """The lines of one field, whose struct is in the versions `whole`."""
-        comment = _field_comment(field, declared, whole, ENUMS.get(declared.means))
+        comment = _format_field_comment(field, declared, whole, ENUMS.get(declared.means))
         if about := self.abouts.get(f"{self.side}.{path}"):
             comment += f" · {about}"
         name = field.name
         if field.array:
-            yield from self._array_lines(field, declared, value, depth, comment, off, path)
+            yield from self._format_array_lines(field, declared, value, depth, comment, off, path)
         elif field.plan is not None:
             if value is None:
                 yield SkeletonLine(depth, f"{name}: null", comment, off)
-                model = self._initial_values(field, declared)
-                yield from self.struct_lines(field.plan, declared, model, depth + 2, off=True, path=path + ".")
+                model = self._make_initial_values(field, declared)
+                yield from self.format_struct_lines(field.plan, declared, model, depth + 2, off=True, path=path + ".")
             else:
                 yield SkeletonLine(depth, f"{name}:", comment, off)
                 inner = {} if value == STRUCT_DEFAULT else value
-                yield from self.struct_lines(field.plan, declared, inner, depth + 2, off=off, path=path + ".")
+                yield from self.format_struct_lines(field.plan, declared, inner, depth + 2, off=off, path=path + ".")
         elif field.kind == "records" and not value:
             yield SkeletonLine(depth, f"{name}: {'null' if value is None else '[]'}", comment, off)
-            yield from _block_lines(list(_RECORDS), depth + 2, True)
+            yield from _format_block_lines(list(_RECORDS), depth + 2, True)
         elif isinstance(value, Mapping | list):
             yield SkeletonLine(depth, f"{name}:", comment, off)
-            yield from _block_lines(value, depth + 2, off)
+            yield from _format_block_lines(value, depth + 2, off)
         else:
-            yield SkeletonLine(depth, f"{name}: {_format_scalar(value)}", comment, off)
+            yield SkeletonLine(depth, f"{name}: {_format_yaml_scalar(value)}", comment, off)
 
-    def _array_lines(
+    def _format_array_lines(
         self, field: PlanField, declared: Field, value: Any, depth: int, comment: str, off: bool, path: str
     ) -> Iterator[SkeletonLine]:
         name = field.name
         if value:
             yield SkeletonLine(depth, f"{name}:", comment, off)
             for element in value:
-                yield from _item_lines(self._element_lines(field, declared, element, depth + 2, off, path))
+                yield from _indent_as_list_item(
+                    self._format_element_lines(field, declared, element, depth + 2, off, path)
+                )
             return
         yield SkeletonLine(depth, f"{name}: {'null' if value is None else '[]'}", comment, off)
-        model = self._initial_values(field, declared) if field.plan is not None else _placeholder(field)
-        yield from _item_lines(self._element_lines(field, declared, model, depth + 2, True, path))
+        model = (
+            self._make_initial_values(field, declared) if field.plan is not None else _make_placeholder_element(field)
+        )
+        yield from _indent_as_list_item(self._format_element_lines(field, declared, model, depth + 2, True, path))
 
-    def _initial_values(self, field: PlanField, declared: Field) -> dict[str, Any]:
+    def _make_initial_values(self, field: PlanField, declared: Field) -> dict[str, Any]:
         """The initial values of a struct that is not there; empty in a response, where all are at their defaults."""
         assert field.plan is not None
         return element(self.api, declared.fields, field.plan.version) if self.side == "request" else {}
 
-    def _element_lines(
+    def _format_element_lines(
         self, field: PlanField, declared: Field, value: Any, depth: int, off: bool, path: str
     ) -> Iterator[SkeletonLine]:
         if field.plan is None:
             yield SkeletonLine(
-                depth, _format_scalar(value) if not isinstance(value, Mapping) else _format_flow(value), "", off
+                depth,
+                _format_yaml_scalar(value) if not isinstance(value, Mapping) else _format_yaml_flow(value),
+                "",
+                off,
             )
             return
-        found = list(self.struct_lines(field.plan, declared, value, depth + 2, off=off, path=path + "[]."))
+        found = list(self.format_struct_lines(field.plan, declared, value, depth + 2, off=off, path=path + "[]."))
         if all(line.off for line in found) and not off:
             yield SkeletonLine(depth, "{}", "an element with nothing but defaults; take this away with the first #")
             yield from found
@@ -141,7 +150,7 @@ class _Skeleton:
         yield from (line._replace(depth=line.depth - 2) for line in found)
 
 
-def _field_comment(field: PlanField, declared: Field, whole: Versions, values: Mapping[int, str] | None) -> str:
+def _format_field_comment(field: PlanField, declared: Field, whole: Versions, values: Mapping[int, str] | None) -> str:
     """Type, null, meanings, default, versions and older names of a field."""
     kind = _SIZED.get(field.kind, field.kind)
     words = [f"array of {kind}" if field.array else kind]
@@ -151,7 +160,7 @@ def _field_comment(field: PlanField, declared: Field, whole: Versions, values: M
         said = ", ".join(f"{number} {word}" for number, word in values.items())
         words.append(said if len(said) <= _MEANINGS_MAX else f"{said[:_MEANINGS_MAX].rpartition(',')[0]}, …")
     if field.plan is None and not field.array and field.default not in (0, "", b"", None, bytes(16)):
-        words.append(f"default {_format_scalar(_default_json(field))}")
+        words.append(f"default {_format_yaml_scalar(_convert_default_to_json(field))}")
     if field.tag is not None:
         words.append(f"tag {field.tag}")
     versions = declared.versions
@@ -164,19 +173,19 @@ def _field_comment(field: PlanField, declared: Field, whole: Versions, values: M
     return " · ".join(words)
 
 
-def _default_json(field: PlanField) -> Any:
+def _convert_default_to_json(field: PlanField) -> Any:
     """A field's default in JSON form; STRUCT_DEFAULT stays."""
     if field.array:
         return None if field.default is None else []
     return field.default if field.plan is not None else leaf_json(field.kind, field.default)
 
 
-def _placeholder(field: PlanField) -> Any:
+def _make_placeholder_element(field: PlanField) -> Any:
     """A placeholder element of an array of primitives."""
     return {"string": "", "bytes": "", "bool": False, "uuid": "A" * 22}.get(field.kind, 0)
 
 
-def _item_lines(lines: Iterator[SkeletonLine]) -> Iterator[SkeletonLine]:
+def _indent_as_list_item(lines: Iterator[SkeletonLine]) -> Iterator[SkeletonLine]:
     """The lines of one array element: the first begins with `- `, the others are indented by two more."""
     first = True
     for line in lines:
@@ -184,33 +193,37 @@ def _item_lines(lines: Iterator[SkeletonLine]) -> Iterator[SkeletonLine]:
         first = False
 
 
-def _block_lines(value: Any, depth: int, off: bool) -> Iterator[SkeletonLine]:
+def _format_block_lines(value: Any, depth: int, off: bool) -> Iterator[SkeletonLine]:
     """The lines of a JSON object or array, one line a leaf."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             if isinstance(inner, Mapping | list) and inner:
-                yield SkeletonLine(depth, f"{_format_scalar(name)}:", off=off)
-                yield from _block_lines(inner, depth + 2, off)
+                yield SkeletonLine(depth, f"{_format_yaml_scalar(name)}:", off=off)
+                yield from _format_block_lines(inner, depth + 2, off)
             else:
-                yield SkeletonLine(depth, f"{_format_scalar(name)}: {_format_flow(inner)}", off=off)
+                yield SkeletonLine(depth, f"{_format_yaml_scalar(name)}: {_format_yaml_flow(inner)}", off=off)
     else:
         for inner in value:
             if isinstance(inner, Mapping | list) and inner:
-                yield from _item_lines(_block_lines(inner, depth, off))
+                yield from _indent_as_list_item(_format_block_lines(inner, depth, off))
             else:
-                yield SkeletonLine(depth, f"- {_format_flow(inner)}", off=off)
+                yield SkeletonLine(depth, f"- {_format_yaml_flow(inner)}", off=off)
 
 
-def _format_flow(value: Any) -> str:
+def _format_yaml_flow(value: Any) -> str:
     """A value as YAML on one line."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_format_scalar(name)}: {_format_flow(inner)}" for name, inner in value.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{_format_yaml_scalar(name)}: {_format_yaml_flow(inner)}" for name, inner in value.items())
+            + "}"
+        )
     if isinstance(value, list):
-        return "[" + ", ".join(map(_format_flow, value)) + "]"
-    return _format_scalar(value)
+        return "[" + ", ".join(map(_format_yaml_flow, value)) + "]"
+    return _format_yaml_scalar(value)
 
 
-def _format_scalar(value: Any) -> str:
+def _format_yaml_scalar(value: Any) -> str:
     """A leaf as text that YAML reads back as the same value."""
     if value is None:
         return "null"

@@ -21,38 +21,38 @@ from decoders.named_tuple import NamedTuple
 from decoders.schema.codec import TRAILING
 from decoders.schema.json_form import bytes_from_json
 from decoders.schema.model import Api, Side
-from kwcli.calling.bodies import SourceBody
-from kwcli.calling.validate import infer_types
-from kwcli.calling.words.assignments import check_words, compose_body, encode_body, read_object
-from kwcli.calling.words.paths import fail
+from kwcli.calling.check_values import infer_types_of_plain_words
+from kwcli.calling.read_bodies import SourceBody
+from kwcli.calling.words.body_paths import fail
+from kwcli.calling.words.path_value_words import compose_body, encode_composed_body, parse_body_words, read_object_word
 from kwcli.run_environment import Environment, Exit
 from kwcli.spelling import find_api, find_version, parse_api_version
 
 _SIZE = 4
 
 
-class Header(NamedTuple):
+class HeaderValues(NamedTuple):
     """Values for the header of a frame; None takes the value of the record that was given, if any."""
 
     correlation_id: int | None
     client_id: str | None
 
 
-def encode_words(
-    name: str, word: str | int, words: Sequence[str], env: Environment, side: Side, header: Header | None
+def encode_message_words(
+    name: str, word: str | int, words: Sequence[str], env: Environment, side: Side, header: HeaderValues | None
 ) -> bytes:
     """The body of a message, or with a header its frame with the size field. Raises Failure."""
     if not words and env.stdin_terminal:
         fail("no body: give path=value words, @FILE, or JSON on standard input ({} for defaults)")
-    if is_structure(name):
+    if is_structure_name(name):
         if header is not None or side == "response":
             fail(f"{name} is a structure, no message: it has no frame and no sides")
-        return encode_structure(find_structure(name), str(word), words, env)
+        return encode_structure_words(find_structure(name), str(word), words, env)
     api = find_api(name)
     version = find_version(api, word)
-    given = check_words(api, words or ("-",), env=env, side=side)
+    given = parse_body_words(api, words or ("-",), env=env, side=side)
     layout = None if given.body is None else given.body.layout
-    data = encode_body(
+    data = encode_composed_body(
         api,
         version,
         compose_body(api, version, given, side=side),
@@ -61,17 +61,17 @@ def encode_words(
         code=Exit.USAGE if given.body is None else Exit.FAILURE,
     )
     if given.body is not None and given.body.trailing is not None and not given.words:
-        data += _encode_trailing(infer_types(given.body.trailing, "trailing"), given.body.source)
+        data += _encode_trailing_bytes(infer_types_of_plain_words(given.body.trailing, "trailing"), given.body.source)
     if header is not None:
         record = {} if given.body is None else given.body.record
-        data = _encode_header(api.key, version, side, header, record) + data
+        data = _encode_frame_header(api.key, version, side, header, record) + data
         if len(data) > FRAME_MAX:
             fail(f"a frame of {len(data)} bytes is larger than any broker takes", Exit.FAILURE)
         data = len(data).to_bytes(_SIZE, "big") + data
     return data
 
 
-def is_structure(name: str) -> bool:
+def is_structure_name(name: str) -> bool:
     """Whether this is the name of a structure inside bytes fields, not of an API."""
     try:
         find_structure(name)
@@ -80,7 +80,7 @@ def is_structure(name: str) -> bool:
     return True
 
 
-def encode_structure(name: str, word: str, words: Sequence[str], env: Environment) -> bytes:
+def encode_structure_words(name: str, word: str, words: Sequence[str], env: Environment) -> bytes:
     """The bytes of a structure with its framing. Raises Failure."""
     message, row = structure(name), STRUCTURES[name]
     pseudo_api = Api(-1, name, message.versions, message.flexible, message, message)
@@ -92,12 +92,12 @@ def encode_structure(name: str, word: str, words: Sequence[str], env: Environmen
     around: dict[str, Any] = {}
     body = None
     if not words or (len(words) == 1 and (words[0] == "-" or words[0][:1] in {"@", "{"})):
-        value, source = read_object(words[0] if words else "-", env)
+        value, source = read_object_word(words[0] if words else "-", env)
         value = value.get("value", value) if value.get("kind") == "structure" else value
         around = {key: value[key] for key in (FRAME, TRAILING) if key in value}
         plain = {key: inner for key, inner in value.items() if key not in {TYPE, VERSION, *around}}
         body, words = SourceBody(plain, source), ()
-    given = check_words(pseudo_api, words, env=env, body=body)
+    given = parse_body_words(pseudo_api, words, env=env, body=body)
     made = compose_body(pseudo_api, version, given)
     try:
         return embedded_from_json({TYPE: name, VERSION: version, **made, **around}, "")
@@ -105,7 +105,7 @@ def encode_structure(name: str, word: str, words: Sequence[str], env: Environmen
         fail(str(failure).lstrip("."), Exit.USAGE if body is None else Exit.FAILURE)
 
 
-def _encode_trailing(value: Any, source: str) -> bytes:
+def _encode_trailing_bytes(value: Any, source: str) -> bytes:
     """The bytes that follow a recorded message."""
     try:
         return bytes_from_json(value, "trailing")
@@ -113,16 +113,16 @@ def _encode_trailing(value: Any, source: str) -> bytes:
         fail(f"{source}: {failure}", Exit.FAILURE)
 
 
-def print_skeleton(name: str, word: str | int, words: Sequence[str], env: Environment, side: Side) -> bytes:
+def format_message_skeleton(name: str, word: str | int, words: Sequence[str], env: Environment, side: Side) -> bytes:
     """The body of the words, all other fields at their defaults, as annotated YAML. Raises Failure."""
-    from kwcli.calling.skeleton import format_skeleton
+    from kwcli.calling.format_skeleton import format_skeleton
 
     api = find_api(name)
     version = find_version(api, word)
     return format_skeleton(api, version, compose_body(api, version, words, env=env, side=side), side=side).encode()
 
 
-def _encode_header(key: int, version: int, side: Side, header: Header, record: Mapping[str, Any]) -> bytes:
+def _encode_frame_header(key: int, version: int, side: Side, header: HeaderValues, record: Mapping[str, Any]) -> bytes:
     """The bytes of the header: the record's fields where it has them, overridden by what was asked for."""
     from decoders.messages.whole_messages import encode_header_json
 
@@ -131,7 +131,7 @@ def _encode_header(key: int, version: int, side: Side, header: Header, record: M
     stated = record.get("header")
     if isinstance(stated, Mapping):
         fields.update(stated)
-    fields = infer_types(fields, "header")
+    fields = infer_types_of_plain_words(fields, "header")
     if header.correlation_id is not None:
         fields["correlation_id"] = header.correlation_id
     if header.client_id is not None and side == "request":
@@ -142,7 +142,7 @@ def _encode_header(key: int, version: int, side: Side, header: Header, record: M
         fail(f"header: {failure}", Exit.FAILURE)
 
 
-def format_bytes(data: bytes, form: str) -> bytes:
+def format_output_bytes(data: bytes, form: str) -> bytes:
     """Bytes in an output format: raw, hex or base64."""
     if form == "raw":
         return data

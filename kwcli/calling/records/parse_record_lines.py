@@ -10,7 +10,7 @@ import json
 from typing import Final
 
 from decoders.named_tuple import NamedTuple
-from kwcli.calling.words.record_words import ProduceRecord, parse_json_lines
+from kwcli.calling.words.record_words import ProduceRecord, parse_json_record_lines
 from kwcli.run_environment import Exit, Failure
 
 # Names that mark a JSON object as a record.
@@ -25,17 +25,17 @@ class LineOptions(NamedTuple):
     separator: bytes | None = None
 
 
-def parse_records(data: bytes, source: str, now_ms: int, how: LineOptions) -> list[ProduceRecord]:
+def parse_record_lines(data: bytes, source: str, now_ms: int, options: LineOptions) -> list[ProduceRecord]:
     """The records, one a line, in order. Raises Failure (usage) that names the line."""
-    if how.plain or how.separator is not None or not _is_json_record(data, source):
-        return parse_text_lines(data, how.separator)
+    if options.plain or options.separator is not None or not _begins_with_json_record(data, source):
+        return parse_lines_as_values(data, options.separator)
     try:
-        return parse_json_lines(data, source, now_ms)
+        return parse_json_record_lines(data, source, now_ms)
     except Failure as failure:
         raise Failure(f"{failure.text}; {_OUT}", Exit.USAGE) from None
 
 
-def parse_text_lines(data: bytes, separator: bytes | None) -> list[ProduceRecord]:
+def parse_lines_as_values(data: bytes, separator: bytes | None) -> list[ProduceRecord]:
     """One record for each line, empty ones too. Only a line feed ends a line; the last line may lack it.
 
     The key is the text before the first separator; a line without a separator has no key.
@@ -50,7 +50,7 @@ def parse_text_lines(data: bytes, separator: bytes | None) -> list[ProduceRecord
     return entries
 
 
-def _is_json_record(data: bytes, source: str) -> bool:
+def _begins_with_json_record(data: bytes, source: str) -> bool:
     """Whether the first non-blank line is a record as JSON. Raises Failure (usage) for JSON over several lines."""
     text = data.lstrip()
     line = text.partition(b"\n")[0].strip()
@@ -66,7 +66,7 @@ def _is_json_record(data: bytes, source: str) -> bool:
     return isinstance(value, dict) and not value.keys().isdisjoint(_OURS)
 
 
-def parse_separator(text: str) -> bytes:
+def parse_key_separator(text: str) -> bytes:
     r"""The separator that -K names: `:`, `\t`, `\x01`, or a tab itself. Raises Failure (usage)."""
     data = text.encode("utf-8", "surrogateescape")
     if b"\\" in data:

@@ -11,7 +11,7 @@ import pytest
 from decoders import decode_message, decode_records, encode_message
 from decoders.apis import api
 from decoders.protocol_facts.examples import example
-from kwcli.calling.words.assignments import check_words, compose_body, encode_body
+from kwcli.calling.words.path_value_words import compose_body, encode_composed_body, parse_body_words
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import kw, world
 
@@ -91,7 +91,7 @@ EXAMPLE = {"topics": [{"name": "kw-example", "topic_id": "AAAAAAAAAAAAAAAAAAAAAQ
 def test_bodies(name: str, version: int, words: str, body: dict[str, Any]) -> None:
     found = api(name)
     assert compose_body(found, version, words.split(" ")) == body
-    encode_body(found, version, body)
+    encode_composed_body(found, version, body)
 
 
 def test_a_hexadecimal_number_has_no_sign() -> None:
@@ -302,8 +302,8 @@ def test_a_word_does_not_undo_those_before_it() -> None:
 
 def test_a_field_that_no_version_has_is_found_before_any_version_is_known() -> None:
     with pytest.raises(Failure, match='has no field "topcis"'):
-        check_words(api("metadata"), ["topcis=orders"])
-    given = check_words(api("fetch"), ["topics[].topic=a", "rack_id=r"])
+        parse_body_words(api("metadata"), ["topcis=orders"])
+    given = parse_body_words(api("fetch"), ["topics[].topic=a", "rack_id=r"])
     assert compose_body(api("fetch"), 11, given) == {"topics": [{"topic": "a"}], "rack_id": "r"}
     with pytest.raises(Failure, match="Fetch 13 has no field"):
         compose_body(api("fetch"), 13, given)
@@ -339,7 +339,7 @@ def test_a_whole_body_with_words_that_change_it(tmp_path: Path) -> None:
 
 def test_a_body_given_for_one_version_is_bytes_like_those_of_the_library() -> None:
     body = compose_body(api("metadata"), 12, ["topics[].name=orders"])
-    assert encode_body(api("metadata"), 12, body) == encode_message(3, 12, "request", body)
+    assert encode_composed_body(api("metadata"), 12, body) == encode_message(3, 12, "request", body)
 
 
 def test_words_go_into_batches() -> None:
@@ -358,9 +358,9 @@ def test_words_go_into_batches() -> None:
         ],
     }
     (batch,) = decode_records(
-        decode_message(0, 9, "request", encode_body(api("produce"), 9, found))["topic_data"][0]["partition_data"][0][
-            "records"
-        ]
+        decode_message(0, 9, "request", encode_composed_body(api("produce"), 9, found))["topic_data"][0][
+            "partition_data"
+        ][0]["records"]
     )
     assert batch.codec == "gzip"
     assert [record.key for record in batch.records or []] == [b"a", b"7"]
@@ -373,7 +373,7 @@ def test_one_record_of_a_recorded_batch_is_changed(tmp_path: Path) -> None:
     file.write_text(lines)
     path = "topic_data[0].partition_data[0].records[0]"
     body = compose_body(api("produce"), 10, [f"@{file}", f"{path}.records[1].value=changed", f"{path}.codec=none"])
-    data = encode_body(api("produce"), 10, body)
+    data = encode_composed_body(api("produce"), 10, body)
     records = decode_message(0, 10, "request", data)["topic_data"][0]["partition_data"][0]["records"]
     (batch,) = decode_records(records)
     before = json.loads(lines)["request"]["topic_data"][0]["partition_data"][0]["records"][0]

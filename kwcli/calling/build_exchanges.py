@@ -47,19 +47,19 @@ class ExchangeBuilder:
         self._context = PairingContext(needs or Needs())
         self._pairings: dict[tuple[str, str], Pairing] = {}
 
-    def build_exchange(self, local: str, peer: str, frames: RequestFrames) -> Exchange:
-        """The exchange of a request on the connection between `local` and `peer` (host:port).
+    def build_exchange(self, local_address: str, peer_address: str, frames: RequestFrames) -> Exchange:
+        """The exchange of a request on the connection between `local_address` and `peer_address` (host:port).
 
         Without a response the exchange is unanswered; how the connection ended, if it did, is left out.
         """
-        pairing = self._find_pairing(local, peer, frames.begun_ns)
+        pairing = self._find_or_begin_pairing(local_address, peer_address, frames.begun_ns)
         settled = self._context.out
         settled.clear()
         _pair_frame(pairing, pairing.requests, frames.request_frame, frames.begun_ns, frames.sent_ns)
         if frames.response_frame is not None and frames.first_ns is not None and frames.last_ns is not None:
             _pair_frame(pairing, pairing.responses, frames.response_frame, frames.first_ns, frames.last_ns)
         if not settled:
-            self.end_connection(local, peer)
+            self.end_connection(local_address, peer_address)
         exchange = settled[-1]
         assert isinstance(exchange, Exchange)
         if exchange.outcome == "unanswered":
@@ -78,7 +78,7 @@ class ExchangeBuilder:
             if identity not in self._context.topics.names:
                 self._context.topics.add(identity, name)
 
-    def _find_pairing(self, local: str, peer: str, now_ns: int) -> Pairing:
+    def _find_or_begin_pairing(self, local: str, peer: str, now_ns: int) -> Pairing:
         found = self._pairings.get((local, peer))
         if found is None:
             self._context.summary.connection(peer)

@@ -13,20 +13,20 @@ from typing import Any, Final, NoReturn
 from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Api, Side
-from kwcli.calling.validate import DEEPEST, PlainWord
-from kwcli.calling.words.paths import fail
+from kwcli.calling.check_values import DEEPEST, PlainWord
+from kwcli.calling.words.body_paths import fail
 from kwcli.run_environment import Environment, Exit
 
 __all__ = [
     "STDIN",
     "TEXT_MAX",
     "SourceBody",
-    "extract_body",
-    "parse_document",
+    "extract_body_of_document",
     "parse_json",
+    "parse_json_or_yaml",
     "parse_yaml",
+    "read_all_stdin",
     "read_file",
-    "read_stdin",
 ]
 
 
@@ -58,31 +58,31 @@ def read_file(name: str) -> bytes:
             data = file.read(TEXT_MAX + 1)
     except (OSError, ValueError) as failure:
         fail(f"{name}: {getattr(failure, 'strerror', None) or failure}", Exit.FAILURE)
-    return _check_size(data, name)
+    return _check_body_size(data, name)
 
 
-def read_stdin(env: Environment) -> bytes:
+def read_all_stdin(env: Environment) -> bytes:
     """All of standard input. Raises Failure."""
     parts: list[bytes] = []
     size = 0
     while size <= TEXT_MAX and (data := env.stdin.read1(1 << 20)):
         parts.append(data)
         size += len(data)
-    return _check_size(b"".join(parts), STDIN)
+    return _check_body_size(b"".join(parts), STDIN)
 
 
-def _check_size(data: bytes, source: str) -> bytes:
+def _check_body_size(data: bytes, source: str) -> bytes:
     if len(data) > TEXT_MAX:
         fail(f"{source}: more than {TEXT_MAX >> 20} MiB", Exit.FAILURE)
     return data
 
 
-def parse_document(data: bytes, source: str) -> Any:
+def parse_json_or_yaml(data: bytes, source_name: str) -> Any:
     """The JSON or YAML value in some text. Raises Failure."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as failure:
-        fail(f"{source}: neither JSON nor YAML: no UTF-8 at byte {failure.start}", Exit.FAILURE)
+        fail(f"{source_name}: neither JSON nor YAML: no UTF-8 at byte {failure.start}", Exit.FAILURE)
     if text.lstrip()[:1] in {"{", "["}:
         try:
             return parse_json(text)
@@ -92,15 +92,15 @@ def parse_document(data: bytes, source: str) -> Any:
                 return documents
             problem = str(failure)
             if _JSON.match(text):
-                fail(f"{source}: no JSON: {problem}", Exit.FAILURE)
+                fail(f"{source_name}: no JSON: {problem}", Exit.FAILURE)
         try:
             return parse_yaml(text)
         except ValueError:
-            fail(f"{source}: no JSON: {problem}", Exit.FAILURE)
+            fail(f"{source_name}: no JSON: {problem}", Exit.FAILURE)
     try:
         return parse_yaml(text)
     except ValueError as failure:
-        fail(f"{source}: neither JSON nor YAML: {failure}", Exit.FAILURE)
+        fail(f"{source_name}: neither JSON nor YAML: {failure}", Exit.FAILURE)
 
 
 def parse_json(text: str) -> Any:
@@ -108,14 +108,14 @@ def parse_json(text: str) -> Any:
     import json  # most calls parse none
 
     try:
-        return json.loads(text, object_pairs_hook=_object_of_pairs)
+        return json.loads(text, object_pairs_hook=_build_object_without_duplicates)
     except json.JSONDecodeError as failure:
         raise ValueError(f"{failure.msg} at line {failure.lineno}, column {failure.colno}") from None
     except RecursionError:
         raise ValueError("arrays and objects inside each other too deep") from None
 
 
-def _object_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         seen: set[str] = set()
@@ -143,7 +143,7 @@ def parse_yaml(text: str) -> Any:
 
     loader = getattr(yaml, "CLoader", yaml.Loader)
     try:
-        return _build_value(yaml.parse(text, Loader=loader))
+        return _build_yaml_value(yaml.parse(text, Loader=loader))
     except yaml.MarkedYAMLError as failure:
         mark = failure.problem_mark or failure.context_mark
         place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -162,38 +162,38 @@ class _OpenCollection:
         self.name = ""
         self.named = False
 
-    def add(self, value: Any, event: Any) -> None:
+    def add_value(self, value: Any, event: Any) -> None:
         if isinstance(self.value, list):
             self.value.append(value)
         elif self.named:
             self.value[self.name] = value
             self.named = False
         elif not isinstance(value, str | None):
-            _raise_at("a name expected", event)
+            _raise_yaml_error("a name expected", event)
         else:
             name = "null" if value is None else str(value)
             if name in self.value:
-                _raise_at(f'"{name:.40}" twice in one object', event)
+                _raise_yaml_error(f'"{name:.40}" twice in one object', event)
             self.name, self.named = name, True
 
 
-def _build_value(events: Any) -> Any:
+def _build_yaml_value(events: Any) -> Any:
     """The value of the one document; a list where there are several."""
     root = _OpenCollection([])
     stack = [root]
     for event in events:
         kind = type(event).__name__
         if getattr(event, "anchor", None) or kind == "AliasEvent":
-            _raise_at("anchors and aliases are not understood", event)
+            _raise_yaml_error("anchors and aliases are not understood", event)
         if kind == "ScalarEvent":
-            stack[-1].add(_scalar_value(event), event)
+            stack[-1].add_value(_read_yaml_scalar(event), event)
         elif kind in {"MappingStartEvent", "SequenceStartEvent"}:
             if event.tag is not None:
-                _raise_at(f"tags ({event.tag:.40}) are not understood", event)
+                _raise_yaml_error(f"tags ({event.tag:.40}) are not understood", event)
             if len(stack) > DEEPEST:
-                _raise_at("arrays and objects inside each other too deep", event)
+                _raise_yaml_error("arrays and objects inside each other too deep", event)
             inner = _OpenCollection({} if kind == "MappingStartEvent" else [])
-            stack[-1].add(inner.value, event)
+            stack[-1].add_value(inner.value, event)
             stack.append(inner)
         elif kind in {"MappingEndEvent", "SequenceEndEvent"}:
             stack.pop()
@@ -203,65 +203,72 @@ def _build_value(events: Any) -> Any:
     return root.value[0] if root.value else None
 
 
-def _scalar_value(event: Any) -> str | None:
+def _read_yaml_scalar(event: Any) -> str | None:
     if event.tag is not None:
-        _raise_at(f"tags ({event.tag:.40}) are not understood", event)
+        _raise_yaml_error(f"tags ({event.tag:.40}) are not understood", event)
     text: str = event.value
     if not event.style:
         return None if text in _NULLS else PlainWord(text)
     return text
 
 
-def _raise_at(text: str, event: Any) -> NoReturn:
+def _raise_yaml_error(text: str, event: Any) -> NoReturn:
     raise ValueError(f"{text} at line {event.start_mark.line + 1}, column {event.start_mark.column + 1}")
 
 
-def extract_body(value: Any, source: str, api: Api, side: Side) -> SourceBody:
+def extract_body_of_document(document: Any, source: str, api: Api, side: Side) -> SourceBody:
     """The body that a document holds: itself, or the body of an exchange or message record. Raises Failure."""
-    if isinstance(value, list):
-        if len(value) != 1:
-            fail(f"{source}: {len(value)} documents, one body expected", Exit.FAILURE)
-        value = value[0]
-    if value is None:
+    if isinstance(document, list):
+        if len(document) != 1:
+            fail(f"{source}: {len(document)} documents, one body expected", Exit.FAILURE)
+        document = document[0]
+    if document is None:
         fail(f"{source}: empty, a body expected (at least {{}})", Exit.FAILURE)
-    if not isinstance(value, Mapping):
+    if not isinstance(document, Mapping):
         fail(f"{source}: an object of field names and values is expected", Exit.FAILURE)
-    kind = value.get("kind")
-    if kind == "exchange" and "api_key" in value:
-        return _body_of_record(
-            value, {name: _entry_of_side(value, name, side) for name in _SAID}, value.get(side), source, api, side
+    kind = document.get("kind")
+    if kind == "exchange" and "api_key" in document:
+        return _extract_body_of_record(
+            document,
+            {name: _find_entry_of_side(document, name, side) for name in _SAID},
+            document.get(side),
+            source,
+            api,
+            side,
         )
-    if kind == "message" and "body" in value:
-        if value.get("side") not in {None, side}:
-            fail(f"{source}: it holds a {value['side']}, but a {side} is needed", Exit.FAILURE)
-        return _body_of_record(value, {name: value.get(name) for name in _SAID}, value["body"], source, api, side)
-    return SourceBody(value, source)
+    if kind == "message" and "body" in document:
+        if document.get("side") not in {None, side}:
+            fail(f"{source}: it holds a {document['side']}, but a {side} is needed", Exit.FAILURE)
+        return _extract_body_of_record(
+            document, {name: document.get(name) for name in _SAID}, document["body"], source, api, side
+        )
+    return SourceBody(document, source)
 
 
-def _entry_of_side(record: Mapping[str, Any], name: str, side: Side) -> Any:
+def _find_entry_of_side(record: Mapping[str, Any], name: str, side: Side) -> Any:
     """The part of an exchange record's entry that is about one side."""
     said = record.get(name)
     return said.get(side) if isinstance(said, Mapping) else None
 
 
-def _body_of_record(
-    record: Mapping[str, Any], said: Mapping[str, Any], body: Any, source: str, api: Api, side: Side
+def _extract_body_of_record(
+    record: Mapping[str, Any], entries: Mapping[str, Any], body: Any, source: str, api: Api, side: Side
 ) -> SourceBody:
-    """The body of a record; `said` holds the record's entries about that body."""
-    key = _parse_number(record.get("api_key"))
+    """The body of a record; `entries` holds the record's entries about that body."""
+    key = _parse_record_number(record.get("api_key"))
     if key is None:
         fail(f"{source}: a record without an API (a bare SASL token, or a response alone)", Exit.FAILURE)
     if key != api.key:
         fail(f"{source}: it holds a record of {record.get('api') or key}, but {api.name} is needed", Exit.FAILURE)
-    if said["undecoded"] is not None:
+    if entries["undecoded"] is not None:
         fail(f"{source}: the {side} of this record could not be decoded to its end", Exit.FAILURE)
     if body is None:
         fail(f"{source}: a record without its {side}", Exit.FAILURE)
-    layout, version = said["layout"], _parse_number(record.get("api_version"))
-    return SourceBody(body, source, record, version, None if layout is None else str(layout), said["trailing"])
+    layout, version = entries["layout"], _parse_record_number(record.get("api_version"))
+    return SourceBody(body, source, record, version, None if layout is None else str(layout), entries["trailing"])
 
 
-def _parse_number(value: Any) -> int | None:
+def _parse_record_number(value: Any) -> int | None:
     """An int of a record; in YAML it is plain text."""
     text = str(value)
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None

@@ -12,7 +12,7 @@ from decoders.protocol_facts.names import find_field
 from decoders.schema.json_form import FLOAT_WORDS, STRUCTURE, leaf_from_json, quote_json, tags_from_json
 from decoders.schema.model import Api, Field, Side
 from decoders.wire.primitives import RANGES
-from kwcli.calling.words.paths import TAGS, is_record_struct, raise_unknown_field
+from kwcli.calling.words.body_paths import TAGS, is_record_struct, raise_unknown_field
 from kwcli.spelling import did_you_mean
 
 _LISTED = 8
@@ -37,8 +37,8 @@ def parse_named_number(field: Field, word: str, path: list[str]) -> int | None:
     known = ENUMS.get(field.means)
     if known is None:
         return None
-    words = {_fold_name(name): number for number, name in known.items()}
-    number = words.get(_fold_name(word))
+    words = {_fold_enum_name(name): number for number, name in known.items()}
+    number = words.get(_fold_enum_name(word))
     if number is None:
         listed = ", ".join(list(known.values())[:_LISTED]) + (", …" if len(known) > _LISTED else "")
         meant = did_you_mean(word, known.values())
@@ -46,7 +46,7 @@ def parse_named_number(field: Field, word: str, path: list[str]) -> int | None:
     return number
 
 
-def _fold_name(word: str) -> str:
+def _fold_enum_name(word: str) -> str:
     return word.replace("_", "").replace("-", "").lower()
 
 
@@ -68,7 +68,7 @@ class PlainWord(str):
     __slots__ = ()
 
 
-def parse_plain_text(kind: str, text: str) -> Any:
+def parse_text_as_kind(kind: str, text: str) -> Any:
     """Text as the JSON value of a primitive kind; text that does not fit stays text, for the check to report."""
     if kind in RANGES:
         if not re.fullmatch(_INTEGER, text):
@@ -107,7 +107,7 @@ class ValueChecker:
         for name, inner in value.items():
             if name == TAGS:
                 place = ".".join([*before, TAGS])
-                tags = infer_types(inner, place)
+                tags = infer_types_of_plain_words(inner, place)
                 tags_from_json(tags, place)
                 out[name] = tags
                 continue
@@ -124,7 +124,7 @@ class ValueChecker:
     def check_value(self, field: Field, value: object, path: list[str]) -> Any:
         """The checked value of a field, an array's elements included."""
         if value is None:
-            self._check_null(field, path)
+            self._check_null_allowed(field, path)
             return None
         if not field.array:
             return self.check_element(field, value, path)
@@ -135,32 +135,32 @@ class ValueChecker:
     def check_element(self, field: Field, value: object, path: list[str]) -> Any:
         """One checked value: a struct, or a leaf."""
         if is_record_struct(field):
-            return infer_types(value, ".".join(path))
+            return infer_types_of_plain_words(value, ".".join(path))
         if field.kind == "struct":
             return self.check_struct(field.fields, value, path)
         place = ".".join(path)
         if isinstance(value, PlainWord):
             number = parse_named_number(field, str(value), path)
-            value = parse_plain_text(field.kind, str(value)) if number is None else number
+            value = parse_text_as_kind(field.kind, str(value)) if number is None else number
         elif isinstance(value, list | Mapping):
-            value = infer_types(value, place)
+            value = infer_types_of_plain_words(value, place)
             if isinstance(value, list) and field.kind == "records":
-                check_records(value, place)
+                check_batches_encodable(value, place)
                 return value
             if isinstance(value, dict) and STRUCTURE in value and field.kind in {"bytes", "records"}:
-                check_structure(value, place)
+                check_structure_encodable(value, place)
                 return value
         leaf_from_json(field.kind, value, place)
         return value
 
-    def _check_null(self, field: Field, path: list[str]) -> None:
+    def _check_null_allowed(self, field: Field, path: list[str]) -> None:
         if field.nullable and (self.version is None or self.version in field.nullable):
             return
         where = f": only in versions {field.nullable}" if field.nullable else ""
         raise EncodeError(f"null is not allowed{where}", path=".".join(path))
 
 
-def check_records(batches: list[Any], path: str) -> None:
+def check_batches_encodable(batches: list[Any], path: str) -> None:
     """Check that a list of batches can be encoded. Raises EncodeError."""
     from decoders.records.write import batch_from_json
 
@@ -168,26 +168,26 @@ def check_records(batches: list[Any], path: str) -> None:
         batch_from_json(batch, f"{path}[{index}]")
 
 
-def check_structure(value: Mapping[str, Any], path: str) -> None:
+def check_structure_encodable(value: Mapping[str, Any], path: str) -> None:
     """Check that a structure with its `$type` can be encoded. Raises EncodeError."""
     from decoders.embedded import embedded_from_json
 
     embedded_from_json(value, path)
 
 
-def infer_types(value: Any, path: str, name: str = "", depth: int = 0) -> Any:
+def infer_types_of_plain_words(value: Any, path: str, name: str = "", depth: int = 0) -> Any:
     """A value in which plain YAML text gets the type that it looks like, where no declaration gives one."""
     if isinstance(value, PlainWord):
         text = str(value)
         if name in _TEXTS:
             return text
         return next(
-            (found for kind in ("int64", "bool", "float64") if (found := parse_plain_text(kind, text)) != text), text
+            (found for kind in ("int64", "bool", "float64") if (found := parse_text_as_kind(kind, text)) != text), text
         )
     if depth > DEEPEST:
         raise EncodeError("arrays and objects inside each other too deep", path=path)
     if isinstance(value, Mapping):
-        return {key: infer_types(inner, path, str(key), depth + 1) for key, inner in value.items()}
+        return {key: infer_types_of_plain_words(inner, path, str(key), depth + 1) for key, inner in value.items()}
     if isinstance(value, list):
-        return [infer_types(each, path, name, depth + 1) for each in value]
+        return [infer_types_of_plain_words(each, path, name, depth + 1) for each in value]
     return value
