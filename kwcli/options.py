@@ -210,7 +210,7 @@ class FilterOptions(NamedTuple):
         }
         errors = EVERY_ERROR if self.errors_all else WENT_WRONG if self.errors else None
         found = join_filters(also, build_filter(self.expression, words, slower_than=self.slower_than, errors=errors))
-        return None if found.everything else found
+        return None if found.passes_everything else found
 
     def filter_text(self) -> str:
         """The filter for these options as an expression, empty for no condition. Raises Failure (usage)."""

@@ -39,7 +39,7 @@ import orjson
 from decoders.analysis.client_uses import AuditedClient, ClientUses, Used, name_in_client_text
 from decoders.analysis.dimensions import host_of, library_in
 from decoders.analysis.fold import Row
-from decoders.analysis.heavy_keys import fits
+from decoders.analysis.heavy_keys import fits_into_rows
 from decoders.analysis.tally import Tally
 from decoders.apis import NAMES, api
 from decoders.exchanges.exchange import rfc3339
@@ -138,7 +138,7 @@ class _Client:
         self.uses: list[_Use] = []
         self.asks = False
 
-    def times(self) -> int:
+    def exchange_count(self) -> int:
         """How many exchanges it had."""
         return sum(use.times for use in self.uses)
 
@@ -171,16 +171,16 @@ class Audit:
         name, its = (software["name"], software["version"]) if software else (None, None)
         host, time_ns = host_of(exchange.connection_info.client), exchange.time_ns
         client = AuditedClient(exchange.client_id, host, name, its)
-        self.count(client, exchange.connection_info.broker, (key, version), time_ns)
+        self.count_use(client, exchange.connection_info.broker, (key, version), time_ns)
         library = library_in(exchange)
         if library is not None:
             use = (orjson.dumps(library).decode(),)
-            self._uses.count(AuditedClient(exchange.client_id, host), use, 1, time_ns, time_ns)
+            self._uses.count_use(AuditedClient(exchange.client_id, host), use, 1, time_ns, time_ns)
         self.learn(exchange)
 
-    def count(self, client: AuditedClient, broker: str, use: tuple[int, int], time_ns: int) -> None:
+    def count_use(self, client: AuditedClient, broker: str, use: tuple[int, int], time_ns: int) -> None:
         """Count a request of a client to a broker; `use` is its API key and version."""
-        self._uses.count(client, (broker, *use), 1, time_ns, time_ns)
+        self._uses.count_use(client, (broker, *use), 1, time_ns, time_ns)
 
     def learn(self, exchange: Exchange) -> None:
         """Learn what a broker offers from its answer to ApiVersions; other exchanges say nothing of it."""
@@ -207,13 +207,13 @@ class Audit:
 
         Of those that do not break, the rows that are too many are one row for each verdict, with `others`: how many.
         """
-        return list(self.verdicts(target))
+        return list(self.judge_clients(target))
 
-    def verdicts(self, target: AuditTarget | None = None) -> AuditVerdicts:
+    def judge_clients(self, target: AuditTarget | None = None) -> AuditVerdicts:
         """The verdicts of which `rows` makes rows, one by one where they are very many."""
         return AuditVerdicts(self, target or AuditTarget.of_release(RELEASES[-1]))
 
-    def brokers(self, release: str) -> list[Row]:
+    def judge_brokers(self, release: str) -> list[Row]:
         """A row for each broker that said what it serves: whether it serves what clients of a release need."""
         speaks = versions_by_api(release)
         rows = []
@@ -238,7 +238,7 @@ class Audit:
                 found[row["broker"]][row["api_key"]] = Versions(row["low"], row["high"])
         return found
 
-    def clients(self, wanted: Container[int] | None = None) -> Iterator[tuple[int, list[tuple[_Who, _Client]]]]:
+    def clients_by_name(self, wanted: Container[int] | None = None) -> Iterator[tuple[int, list[tuple[_Who, _Client]]]]:
         """The clients by client id (else address) and software, in order: those of one name together, with a number.
 
         Only those with numbers in `wanted` are made (None: all).
@@ -264,7 +264,7 @@ class AuditVerdicts:
 
     def _judge_all(self) -> None:
         """Judge all clients; of those that do not break, the heaviest are kept in heaps."""
-        for number, clients in self._audit.clients():
+        for number, clients in self._audit.clients_by_name():
             for at, (who, client) in enumerate(clients):
                 verdict = _judge_client(client, _software_of_client(who), self._offers, self._target)[0]
                 self.counts[verdict] += 1
@@ -272,8 +272,8 @@ class AuditVerdicts:
                 if heap is None:
                     self._shown[verdict].add(number)
                     continue
-                item = (client.times(), -number, -at)
-                if fits(len(heap) + 1):
+                item = (client.exchange_count(), -number, -at)
+                if fits_into_rows(len(heap) + 1):
                     heappush(heap, item)
                 else:
                     heappushpop(heap, item)
@@ -288,31 +288,31 @@ class AuditVerdicts:
         """The rows, those that break first."""
         for verdict in VERDICTS:
             heavy = None if verdict not in self._heavy else {(-number, -at) for _, number, at in self._heavy[verdict]}
-            for number, clients in self._audit.clients(self._shown[verdict]) if self._shown[verdict] else ():
+            for number, clients in self._audit.clients_by_name(self._shown[verdict]) if self._shown[verdict] else ():
                 some = []
                 for at, (who, client) in enumerate(clients):
                     judged = _judge_client(client, _software_of_client(who), self._offers, self._target)
                     if judged[0] == verdict and (heavy is None or (number, at) in heavy):
-                        some.append(self._row(who, client, judged))
+                        some.append(self._make_client_row(who, client, judged))
                 yield from sorted(some, key=str) if len(some) > 1 else some
             others = 0 if heavy is None else self.counts[verdict] - len(heavy)
             if others:
                 yield self._make_row_of_others(verdict, others)
 
-    def _row(self, who: _Who, client: _Client, judged: _Judged) -> Row:
+    def _make_client_row(self, who: _Who, client: _Client, judged: _Judged) -> Row:
         software = _software_of_client(who)
         return {
             "client_id": who[0],
             "client_software": software,
             "library": common_library(client.libraries) if software is None else None,
             "addresses": sorted(client.addresses),
-            **_row(*judged, self._target),
+            **_make_verdict_columns(*judged, self._target),
         }
 
     def _make_row_of_others(self, verdict: str, count: int) -> Row:
         nothing: Row = {"client_id": None, "client_software": None, "library": None, "addresses": []}
         why = f"{count:,} clients with fewer exchanges"
-        return nothing | _row(verdict, why, [], self._target) | {"others": count}
+        return nothing | _make_verdict_columns(verdict, why, [], self._target) | {"others": count}
 
 
 def _software_of_client(who: _Who) -> Row | None:
@@ -530,7 +530,7 @@ def _first_java_release_for(uses: Iterable[_Use], target: AuditTarget) -> str | 
     return max(known, key=RELEASES.index) if known and len(known) == len(since) else None
 
 
-def _row(verdict: str, why: str, uses: list[_Use], target: AuditTarget) -> Row:
+def _make_verdict_columns(verdict: str, why: str, uses: list[_Use], target: AuditTarget) -> Row:
     """The part of a row that is the verdict; uses of one version with several brokers are added up."""
     found: dict[tuple[int, int], list[int]] = {}
     for use in uses:

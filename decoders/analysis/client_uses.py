@@ -47,7 +47,7 @@ class ClientUses:
         self._listed: list[Use] = []  # the keys of `_uses`, by number
         self._rows: dict[int, dict[int, int]] = {}  # client → use → row, of clients with many uses
 
-    def count(self, client: AuditedClient, use: Use, times: int, first: int, last: int) -> None:
+    def count_use(self, client: AuditedClient, use: Use, times: int, first: int, last: int) -> None:
         """Count that a client used something so many times, from `first` to `last`."""
         text = _pack_client_into_text(client)
         number = self._clients.get(text)
@@ -119,7 +119,7 @@ class ClientUses:
     def merge(self, other: Self) -> None:
         """Add what `other` has counted."""
         for used in other:
-            self.count(*used)
+            self.count_use(*used)
 
     def export(self) -> bytes:
         """The state, for `resume`."""
@@ -133,7 +133,7 @@ class ClientUses:
             parts = fields(client, str | None, str, str | None, str | None)
             if not all(isinstance(part, str | int) and not isinstance(part, bool) for part in use):
                 raise Malformed("a use of a client that is not made of texts and numbers")
-            self.count(AuditedClient(*parts), use, times, first, last)
+            self.count_use(AuditedClient(*parts), use, times, first, last)
 
 
 def name_in_client_text(text: str) -> str:

@@ -16,18 +16,18 @@ from decoders.analysis.exchange_facts import (
     RECORDS,
     TOPIC_FIELDS,
     Partition,
-    throttle_needs,
     throttle_ns,
+    throttle_paths,
     topic_by_id,
-    topic_in,
-    topic_of,
+    topic_named_by,
+    topic_of_element,
 )
 from decoders.analysis.time_buckets import Join, add_amounts
 from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.learned_names import at_path
 from decoders.exchanges.libraries import library_text
 from decoders.exchanges.partitions import partition_paths, partitions_named
-from decoders.filters.fields import all_entity_names, entity_paths
+from decoders.filters.fields import entity_names_of_both_sides, entity_paths
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.schema.model import Side
@@ -97,7 +97,7 @@ def _error_names(exchange: Exchange) -> list[str]:
 
 
 def _make_entity_reader(entity: str) -> Callable[[Exchange], list[str]]:
-    return lambda exchange: [name for name in all_entity_names(exchange, entity) if name]
+    return lambda exchange: [name for name in entity_names_of_both_sides(exchange, entity) if name]
 
 
 def _topic_names(exchange: Exchange) -> Sequence[str | None]:
@@ -114,13 +114,13 @@ def _topic_names(exchange: Exchange) -> Sequence[str | None]:
             for array, field in arrays:
                 for element in view.get(array) or ():
                     name = element.get(field)
-                    found.append(name if name.__class__ is str and name else topic_of(exchange, element))
+                    found.append(name if name.__class__ is str and name else topic_of_element(exchange, element))
     return found if None not in found else [name for name in found if name]
 
 
 def _topic_names_anywhere(exchange: Exchange) -> list[str]:
     """The topics of an exchange, wherever its bodies name them."""
-    found: list[str] = all_entity_names(exchange, "topicName")
+    found: list[str] = entity_names_of_both_sides(exchange, "topicName")
     for side in SIDES:
         for path in exchange.api_reader.nameless(side):
             for identity in at_path(exchange.view(side), path):
@@ -133,7 +133,7 @@ def _topic_partitions(exchange: Exchange) -> Sequence[Partition]:
     """Each partition of an exchange with its topic; (topic, None) for topics of which no partition is named."""
     found: list[Partition] = []
     for owner, fields, number in partitions_named(exchange):
-        topic = next((name for field in fields if (name := topic_in(exchange, owner.get(field)))), None)
+        topic = next((name for field in fields if (name := topic_named_by(exchange, owner.get(field)))), None)
         if topic is not None:
             found.append((topic, number))
     named = {topic for topic, _ in found}
@@ -180,7 +180,7 @@ DIMENSIONS: Final[dict[str, Dimension]] = {
 }
 
 
-def keys_of(names: Sequence[str], bucket_ns: int) -> Keys:
+def make_key_reader(names: Sequence[str], bucket_ns: int) -> Keys:
     """A function that gives the keys of the groups that an exchange counts for; `partition` goes with `topic`."""
     if "partition" in names:
         return _make_partition_key_reader(names, bucket_ns)
@@ -218,7 +218,7 @@ def keys_of(names: Sequence[str], bucket_ns: int) -> Keys:
 
 def _make_partition_key_reader(names: Sequence[str], bucket_ns: int) -> Keys:
     """A function that gives the keys of the groups where `topic` and `partition` come in pairs."""
-    others = keys_of([name for name in names if name not in ("topic", "partition")], bucket_ns)
+    others = make_key_reader([name for name in names if name not in ("topic", "partition")], bucket_ns)
     place = [("topic", "partition").index(name) if name in ("topic", "partition") else None for name in names]
 
     def keys(exchange: Exchange) -> Sequence[Key]:
@@ -241,7 +241,7 @@ def _deduplicate(values: Sequence[Any]) -> Sequence[Any]:
     return values[:1] if len(values) == 2 and values[0] == values[1] else tuple(dict.fromkeys(values))
 
 
-def needs_of(names: Sequence[str], key: int, side: Side) -> frozenset[str]:
+def paths_of_dimensions(names: Sequence[str], key: int, side: Side) -> frozenset[str]:
     """The paths that these dimensions read of a side of an API."""
     entities = [DIMENSIONS[name].entity for name in names if DIMENSIONS[name].entity]
     found = frozenset(path for entity in entities for path in entity_paths(key, side, entity))
@@ -305,7 +305,7 @@ METRICS: Final[dict[str, Metric]] = {
     "errors": Metric("error codes in responses that have any", "codes", 1, _measure_nothing, _need_nothing),
     "records": Metric("records produced or fetched", "records", 1, _measure_nothing, RECORDS.needed_paths),
     "throttle": Metric(
-        "throttle time of responses that have one", "ms", 10**6, _throttle_ns_or_none, throttle_needs, max
+        "throttle time of responses that have one", "ms", 10**6, _throttle_ns_or_none, throttle_paths, max
     ),
     "total": _make_broker_time_metric("total_ms", "time in the broker, by its request log"),
     "queue": _make_broker_time_metric("request_queue_ms", "time in the broker's request queue"),

@@ -74,7 +74,7 @@ def records_of(exchange: Exchange, topic: str | None = None) -> RecordTotals | N
     """Totals of the records that an exchange carries, those of one topic if it is given; None without records."""
     batches = records = size = 0
     for element, _, its in _record_totals_by_partition(exchange):
-        if topic is None or topic_of(exchange, element) == topic:
+        if topic is None or topic_of_element(exchange, element) == topic:
             batches += its.batches
             records += its.records
             size += its.size
@@ -86,7 +86,7 @@ def records_by_partition(exchange: Exchange) -> dict[Partition, RecordTotals]:
     found: dict[Partition, RecordTotals] = {}
     for element, number, its in _record_totals_by_partition(exchange):
         if its.size:
-            where = topic_of(exchange, element), number
+            where = topic_of_element(exchange, element), number
             before = found.get(where)
             found[where] = RecordTotals(*map(add, before, its)) if before else its
     return found
@@ -128,7 +128,7 @@ def _has_fetched(exchange: Exchange) -> bool:
     )
 
 
-def codes(exchange: Exchange, topic: str | None) -> list[int]:
+def error_codes_about(exchange: Exchange, topic: str | None) -> list[int]:
     """The error codes of the response that count as errors; of a topic, those about it and those about no topic."""
     if topic is None:
         return [code for _, code in exchange.unexpected]
@@ -158,23 +158,23 @@ def throttle_ns(exchange: Exchange) -> int:
     return ms * NS_PER_MS if ms and isinstance(ms, int) and ms > 0 else 0
 
 
-def throttle_needs(key: int, side: Side) -> frozenset[str]:
+def throttle_paths(key: int, side: Side) -> frozenset[str]:
     """The path of the throttle time in responses of an API; empty for requests."""
     if side == "request" or key not in NAMES:
         return frozenset()
     return frozenset(field.name for field in api(key).response.fields if field.name == "throttle_time_ms")
 
 
-def topic_of(exchange: Exchange, element: Any) -> str | None:
+def topic_of_element(exchange: Exchange, element: Any) -> str | None:
     """The topic that an element of a body is about."""
     for name in TOPIC_FIELDS:
         value = element.get(name)
         if value:
-            return value if value.__class__ is str else topic_in(exchange, value)
+            return value if value.__class__ is str else topic_named_by(exchange, value)
     return None
 
 
-def topic_in(exchange: Exchange, value: Any) -> str | None:
+def topic_named_by(exchange: Exchange, value: Any) -> str | None:
     """The topic that a field names, by its name or its id."""
     if isinstance(value, UUID):
         return topic_by_id(exchange, value)
@@ -195,7 +195,7 @@ def _topic_on_path(exchange: Exchange, view: Any, path: str) -> str | None:
     if match is None or not isinstance(elements, list) or int(match[2]) >= len(elements):
         return None
     element = elements[int(match[2])]
-    return topic_of(exchange, element) if isinstance(element, dict) else None
+    return topic_of_element(exchange, element) if isinstance(element, dict) else None
 
 
 def _partition_on_path(view: Any, path: str) -> int | None:

@@ -14,7 +14,7 @@ Row = dict[str, Any]
 Value = TypeVar("Value")
 
 
-def in_order(found: Mapping[tuple[Any, ...], Value]) -> list[tuple[tuple[Any, ...], Value]]:
+def sort_by_key(found: Mapping[tuple[Any, ...], Value]) -> list[tuple[tuple[Any, ...], Value]]:
     """Keys and values, in the order of the keys; None comes before all else."""
     return sorted(found.items(), key=lambda item: [(part is not None, part) for part in item[0]])
 

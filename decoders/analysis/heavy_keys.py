@@ -32,14 +32,14 @@ from decoders.errors import Malformed
 from decoders.limits import KEYS_SHOWN_MAX
 from decoders.wire.state_serialization import fields
 
-__all__ = ["DistinctCount", "HeavyKeys", "fits", "heaviest", "is_full"]
+__all__ = ["DistinctCount", "HeavyKeys", "fits_into_rows", "is_full", "split_by_weight"]
 
 Key = tuple[Any, ...]
 # So many hashes of keys, 0.1 KiB each, are remembered twice.
 _ONCE_MAX: Final = 5 * 10**4
 
 
-def fits(keys: int) -> bool:
+def fits_into_rows(keys: int) -> bool:
     """Whether so many keys all have rows."""
     return keys <= KEYS_SHOWN_MAX
 
@@ -52,7 +52,7 @@ def is_full(keys: int, share: int = 4) -> bool:
     return keys > KEYS_SHOWN_MAX + KEYS_SHOWN_MAX // share
 
 
-def heaviest(weights: Iterable[tuple[Key, int]], most: int | None = None) -> tuple[list[Key], list[Key]]:
+def split_by_weight(weights: Iterable[tuple[Key, int]], most: int | None = None) -> tuple[list[Key], list[Key]]:
     """The keys of the `most` greatest weights (None: as many as have rows), and all other keys, heaviest first.
 
     Of equal weights those that come first are kept.
@@ -79,14 +79,14 @@ class HeavyKeys:
         """Whether the fold takes a key of this weight that it does not have; if not, it counts with the others."""
         if not self.left_out:
             return True
-        if weight < 2 and self._is_new(hash(key)):
+        if weight < 2 and self._is_new_hash(hash(key)):
             self.left_out.add(key)
             return False
         if self._floor:
             self._begun.setdefault(key, self._floor)
         return True
 
-    def _is_new(self, number: int) -> bool:
+    def _is_new_hash(self, number: int) -> bool:
         if number in self._once or number in self._once_before:
             return False
         if len(self._once) >= _ONCE_MAX:
@@ -94,14 +94,14 @@ class HeavyKeys:
         self._once.add(number)
         return True
 
-    def leave_out(self, weights: Iterable[tuple[Key, int]], most: int | None = None) -> list[Key]:
+    def leave_out_light_keys(self, weights: Iterable[tuple[Key, int]], most: int | None = None) -> list[Key]:
         """The keys that the fold must give up to have no more than the `most` heaviest, of all that it has.
 
         None: as many as have rows.
         """
         begun = self._begun
         ranks = {key: weight + begun.get(key, 0) for key, weight in weights}
-        _, light = heaviest(ranks.items(), most)
+        _, light = split_by_weight(ranks.items(), most)
         if light:
             self._floor = max(self._floor, ranks[light[0]])
         for key in light:
@@ -170,7 +170,7 @@ class DistinctCount:
             mine = self._registers or bytes(_SIZE)
             self._registers = bytearray(map(max, mine, other._registers))
 
-    def count(self) -> int:
+    def estimate_count(self) -> int:
         """About how many different keys were counted; exact for a few."""
         if not self._registers:
             return 0

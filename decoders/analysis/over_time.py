@@ -28,9 +28,9 @@ class OverTime:
     def __init__(self, by: Sequence[str] = ()) -> None:
         self.by = tuple(by)
         self._shift = SHIFT_MIN
-        self._found = self._empty(self.by)
+        self._found = self._make_empty_statistics(self.by)
 
-    def _empty(self, by: Sequence[str]) -> Statistics:
+    def _make_empty_statistics(self, by: Sequence[str]) -> Statistics:
         return Statistics(("time", *by), "latency", bucket_ns=1 << self._shift)
 
     @property
@@ -47,27 +47,27 @@ class OverTime:
         found = self._found
         found.add(exchange)
         if (found.last_ns >> self._shift) - (found.first_ns >> self._shift) >= SLICES_MAX:
-            self._fit()
+            self._widen_slices()
 
-    def _fit(self, shift: int = SHIFT_MIN) -> None:
+    def _widen_slices(self, shift: int = SHIFT_MIN) -> None:
         """Widen the slices to 2^shift ns at least, and until there are not too many of them."""
         before = self._found
         shift = shift_for(before.first_ns, before.last_ns, max(shift, self._shift))
         if shift > self._shift:
             self._shift = shift
-            self._found = self._empty(self.by)
-            self._add_groups(before)
+            self._found = self._make_empty_statistics(self.by)
+            self._add_narrower_groups(before)
 
-    def _add_groups(self, other: Statistics) -> None:
+    def _add_narrower_groups(self, other: Statistics) -> None:
         """Add groups whose slices are not wider."""
         width = self.bucket_ns
         self._found.add_regrouped(other, lambda key: (key[0] // width * width, *key[1:]))
 
     def merge(self, other: Self) -> None:
         """Add the counts of `other`, which stays unchanged. Raises LimitExceeded."""
-        self._fit(other._shift)
-        self._add_groups(other._found)
-        self._fit()
+        self._widen_slices(other._shift)
+        self._add_narrower_groups(other._found)
+        self._widen_slices()
 
     def export(self) -> bytes:
         """The state, for `resume`."""
@@ -76,7 +76,7 @@ class OverTime:
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
         self._shift, statistics = fields(unpack(state), int, bytes)
-        self._found = self._empty(self.by)
+        self._found = self._make_empty_statistics(self.by)
         self._found.resume(statistics)
 
     @property
@@ -86,7 +86,7 @@ class OverTime:
 
     def by_slice(self) -> Statistics:
         """The statistics by slice alone, with all values of the further dimensions together."""
-        return self._regroup_into(self._empty(()), lambda key: key[:1])
+        return self._regroup_into(self._make_empty_statistics(()), lambda key: key[:1])
 
     def by_dimensions(self, by: Sequence[str]) -> Statistics:
         """The statistics by some of the further dimensions, with all slices together."""

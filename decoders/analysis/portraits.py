@@ -16,10 +16,18 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import orjson
 
 from decoders.analysis.client_compatibility import OFFERED, read_offered_versions
-from decoders.analysis.dimensions import DIMENSIONS, METRICS, client_of, host_of, library_in, needs_of, software_of
+from decoders.analysis.dimensions import (
+    DIMENSIONS,
+    METRICS,
+    client_of,
+    host_of,
+    library_in,
+    paths_of_dimensions,
+    software_of,
+)
 from decoders.analysis.exchange_facts import WAITING, WAITS, waited_ns
-from decoders.analysis.fold import Row, in_order
-from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits, heaviest, is_full
+from decoders.analysis.fold import Row, sort_by_key
+from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits_into_rows, is_full, split_by_weight
 from decoders.analysis.statistics import GroupStatistics
 from decoders.analysis.tally import Tally
 from decoders.analysis.time_buckets import Join, add_amounts
@@ -28,7 +36,7 @@ from decoders.exchanges.body_reader import LOGGING_IN
 from decoders.exchanges.exchange import rfc3339
 from decoders.exchanges.learned_names import broker_addresses, listed_nodes
 from decoders.exchanges.libraries import common_library
-from decoders.filters.fields import all_entity_names, entity_paths
+from decoders.filters.fields import entity_names_of_both_sides, entity_paths
 from decoders.limits import NAMES_OF_PORTRAIT_MAX, NAMES_OF_PORTRAITS_MAX
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import (
@@ -55,8 +63,8 @@ __all__ = [
     "Portrait",
     "Portraits",
     "common_numbers",
-    "doing_of",
     "entities_of",
+    "facet_of_api",
     "topics_of",
     "versions_used",
 ]
@@ -104,11 +112,11 @@ class Portrait:
             return 1
         return 0
 
-    def size(self) -> int:
+    def count_names(self) -> int:
         """How many names it has."""
         return sum(map(len, self.facets.values()))
 
-    def span(self, first: int, last: int) -> None:
+    def extend_time(self, first: int, last: int) -> None:
         """Extend the time of the exchanges to cover an exchange, or several, from `first` to `last`, in ns."""
         self.first = min(self.first or first, first)
         self.last = max(self.last, last)
@@ -116,7 +124,7 @@ class Portrait:
     def merge(self, other: Portrait, room: int | None = None) -> None:
         """Add the counts and names of `other`; of new names only about as many as there is `room` for (None: all)."""
         self.statistics.merge(other.statistics, 0, add_amounts)
-        self.span(other.first, other.last)
+        self.extend_time(other.first, other.last)
         self.cut |= other.cut
         for facet, names in other.facets.items():
             for name, (count, first, last) in names.items():
@@ -143,7 +151,7 @@ class Portrait:
                 made.facets.setdefault(facet, {})[name] = list(fields(amounts, int, int, int))
         return made
 
-    def names(self, facet: str) -> list[str]:
+    def names_of_facet(self, facet: str) -> list[str]:
         """The names of a facet, in order."""
         return sorted(self.facets.get(facet, ()))
 
@@ -163,17 +171,17 @@ class Portraits(ABC):
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """The paths of names in bodies, and those that tell waiting from latency."""
         entities = frozenset(path for name in ("groupId", "transactionalId") for path in entity_paths(key, side, name))
-        return needs_of(("topic",), key, side) | entities | WAITS.needed_paths(key, side)
+        return paths_of_dimensions(("topic",), key, side) | entities | WAITS.needed_paths(key, side)
 
     def learn(self, exchange: Exchange) -> None:  # noqa: B027 - nothing for most
         """Learn facts that do not depend on filters, whether or not the exchange counts."""
 
     @abstractmethod
-    def keys(self, exchange: Exchange) -> Iterable[tuple[Any, ...]]:
+    def keys_of_exchange(self, exchange: Exchange) -> Iterable[tuple[Any, ...]]:
         """The keys that an exchange is about."""
 
     @abstractmethod
-    def names(self, exchange: Exchange) -> Names:
+    def names_of_exchange(self, exchange: Exchange) -> Names:
         """The names that an exchange says of each of its keys, by facet."""
 
     @abstractmethod
@@ -188,56 +196,56 @@ class Portraits(ABC):
         time_ns = exchange.time_ns
         names: Names | None = None
         self.counted_apart = False
-        for key in self.keys(exchange):
-            portrait = self._found.get(key) or self._new(key)
-            portrait.span(time_ns, time_ns)
-            self._count(portrait.statistics, exchange)
+        for key in self.keys_of_exchange(exchange):
+            portrait = self._found.get(key) or self._add_portrait(key)
+            portrait.extend_time(time_ns, time_ns)
+            self._count_exchange(portrait.statistics, exchange)
             if portrait is self._others:
-                portrait.count_name("apis", _api(exchange), 1, time_ns, time_ns)
+                portrait.count_name("apis", _api_and_version(exchange), 1, time_ns, time_ns)
                 continue
             if names is None:
-                names = self.names(exchange)
+                names = self.names_of_exchange(exchange)
                 self.counted_apart = True
             room = self._names < NAMES_OF_PORTRAITS_MAX
             for facet, name in names:
                 self._names += portrait.count_name(facet, name, 1, time_ns, time_ns, room=room)
 
-    def _new(self, key: tuple[Any, ...]) -> Portrait:
+    def _add_portrait(self, key: tuple[Any, ...]) -> Portrait:
         """The portrait to count a new key in, which may be that of the others."""
         if is_full(len(self._found)):
-            self._leave_out()
+            self._leave_out_light_portraits()
         if not self._heavy.admit_key(key):
             return self._others
         portrait = self._found[key] = Portrait()
         return portrait
 
-    def _weights(self) -> list[tuple[tuple[Any, ...], int]]:
+    def _exchanges_by_key(self) -> list[tuple[tuple[Any, ...], int]]:
         return [(key, portrait.statistics.count) for key, portrait in self._found.items()]
 
-    def _leave_out(self) -> None:
+    def _leave_out_light_portraits(self) -> None:
         """Keep the portraits with the most exchanges, and add up all others."""
-        for key in self._heavy.leave_out(self._weights()):
+        for key in self._heavy.leave_out_light_keys(self._exchanges_by_key()):
             portrait = self._found.pop(key)
-            self._names -= portrait.size()
-            _add_numbers(self._others, portrait)
-            self.drop(key)
+            self._names -= portrait.count_names()
+            _add_portrait_to_others(self._others, portrait)
+            self.drop_key(key)
 
-    def drop(self, key: tuple[Any, ...]) -> None:  # noqa: B027 - nothing for most
+    def drop_key(self, key: tuple[Any, ...]) -> None:  # noqa: B027 - nothing for most
         """Give up what the fold has of a key besides its portrait."""
 
     def choose_portraits(self) -> tuple[dict[tuple[Any, ...], Portrait], Portrait, int]:
         """The portraits that have rows, the numbers of all others, and about how many others there are."""
-        if fits(len(self._found)):
-            return self._found, self._others, self._heavy.left_out.count()
-        kept, light = heaviest(self._weights())
+        if fits_into_rows(len(self._found)):
+            return self._found, self._others, self._heavy.left_out.estimate_count()
+        kept, light = split_by_weight(self._exchanges_by_key())
         others, left_out = Portrait.make_resumed(self._others.state()), DistinctCount()
         left_out.merge(self._heavy.left_out)
         for key in light:
             left_out.add(key)
-            _add_numbers(others, self._found[key])
-        return {key: self._found[key] for key in kept}, others, left_out.count()
+            _add_portrait_to_others(others, self._found[key])
+        return {key: self._found[key] for key in kept}, others, left_out.estimate_count()
 
-    def _count(self, group: GroupStatistics, exchange: Exchange) -> None:
+    def _count_exchange(self, group: GroupStatistics, exchange: Exchange) -> None:
         group.count += 1
         if not exchange.envelope:
             group.request_bytes += exchange.request_size or 0
@@ -257,19 +265,19 @@ class Portraits(ABC):
             group.waited += 1
             group.waited_ns += waited
         elif value is not None:
-            group.measure(value)
+            group.add_value(value)
 
     def merge(self, other: Self) -> None:
         """Add the portraits of `other`, which stays unchanged."""
         self._heavy.merge(other._heavy, self._found, other._found)
         for key, portrait in other._found.items():
             mine = self._found.setdefault(key, Portrait())
-            self._names -= mine.size()
+            self._names -= mine.count_names()
             mine.merge(portrait, room=NAMES_OF_PORTRAITS_MAX - self._names)
-            self._names += mine.size()
-        _add_numbers(self._others, other._others)
+            self._names += mine.count_names()
+        _add_portrait_to_others(self._others, other._others)
         if is_full(len(self._found)):
-            self._leave_out()
+            self._leave_out_light_portraits()
 
     def export(self) -> bytes:
         """The state, for `resume`."""
@@ -282,21 +290,21 @@ class Portraits(ABC):
         for item in items:
             key, portrait = fields(item, tuple, list)
             self._found[key] = made = Portrait.make_resumed(portrait)
-            self._names += made.size()
+            self._names += made.count_names()
         self._heavy, self._others = HeavyKeys.make_resumed(heavy), Portrait.make_resumed(others)
 
 
-def _add_numbers(others: Portrait, portrait: Portrait) -> None:
+def _add_portrait_to_others(others: Portrait, portrait: Portrait) -> None:
     """Add the numbers of a portrait to those of the others, and its versions of APIs."""
     others.statistics.merge(portrait.statistics, 0, add_amounts)
     if portrait.last:
-        others.span(portrait.first, portrait.last)
+        others.extend_time(portrait.first, portrait.last)
     for name, amounts in portrait.facets.get("apis", {}).items():
         others.count_name("apis", name, *amounts)
     others.cut |= portrait.cut & {"apis"}
 
 
-def _api(exchange: Exchange) -> str:
+def _api_and_version(exchange: Exchange) -> str:
     """The name that an exchange has in the facet `apis`."""
     return f"{exchange.api_reader.name} {exchange.api_version}"
 
@@ -324,10 +332,12 @@ def topics_of(exchange: Exchange) -> list[str]:
 
 
 def entities_of(exchange: Exchange, entity: str) -> list[str]:
-    return [name for name in dict.fromkeys(all_entity_names(exchange, entity)) if isinstance(name, str) and name]
+    return [
+        name for name in dict.fromkeys(entity_names_of_both_sides(exchange, entity)) if isinstance(name, str) and name
+    ]
 
 
-def doing_of(key: int | None) -> str:
+def facet_of_api(key: int | None) -> str:
     """What an exchange of this API does with its topics: the name of a facet."""
     if key in _WRITING:
         return "writes"
@@ -342,27 +352,27 @@ class Clients(Portraits):
     noun = "clients"
     asks_history = True  # for libraries (exchanges/history.py)
 
-    def keys(self, exchange: Exchange) -> Iterable[tuple[Any, ...]]:
+    def keys_of_exchange(self, exchange: Exchange) -> Iterable[tuple[Any, ...]]:
         """The client."""
         software = exchange.client_software
         name, version = (software["name"], software["version"]) if software else (None, None)
         return ((client_of(exchange.client_id, exchange.connection_info.client), exchange.client_id, name, version),)
 
-    def names(self, exchange: Exchange) -> Names:
+    def names_of_exchange(self, exchange: Exchange) -> Names:
         """Addresses, connections, brokers, versions, topics, groups, transactional ids of the client."""
         info = exchange.connection_info
         names = [
             ("addresses", host_of(info.client)),
             ("connections", f"{info.client} {info.broker}"),
             ("brokers", info.broker),
-            ("apis", _api(exchange)),
+            ("apis", _api_and_version(exchange)),
         ]
         library = library_in(exchange)
         if library is not None:
             names.append(("libraries", orjson.dumps(library).decode()))
         if exchange.user and exchange.api_key not in LOGGING_IN:  # the login may be refused
             names.append(("users", exchange.user))
-        doing = doing_of(exchange.api_key)
+        doing = facet_of_api(exchange.api_key)
         names += [(doing, topic) for topic in topics_of(exchange)]
         names += [("groups", group) for group in entities_of(exchange, "groupId")]
         names += [("transactional_ids", identity) for identity in entities_of(exchange, "transactionalId")]
@@ -375,30 +385,34 @@ class Clients(Portraits):
         """
         found, others, count = self.choose_portraits()
         rows = [
-            self._row(client_id, None if name is None else {"name": name, "version": version}, portrait)
-            for (_, client_id, name, version), portrait in in_order(self._join_unnamed(found))
+            self._make_client_row(client_id, None if name is None else {"name": name, "version": version}, portrait)
+            for (_, client_id, name, version), portrait in sort_by_key(self._join_clients_without_software(found))
         ]
         rows.sort(key=lambda row: -row["count"])
-        return rows + ([self._row(None, None, others) | {"connections": None, "others": count}] if count else [])
+        return rows + (
+            [self._make_client_row(None, None, others) | {"connections": None, "others": count}] if count else []
+        )
 
-    def _row(self, client_id: str | None, software: Row | None, portrait: Portrait) -> Row:
+    def _make_client_row(self, client_id: str | None, software: Row | None, portrait: Portrait) -> Row:
         return {
             "client_id": client_id,
             "client_software": software,
-            "library": common_library(map(orjson.loads, portrait.names("libraries"))),
-            "addresses": portrait.names("addresses"),
+            "library": common_library(map(orjson.loads, portrait.names_of_facet("libraries"))),
+            "addresses": portrait.names_of_facet("addresses"),
             "connections": len(portrait.facets.get("connections", ())),
-            "brokers": portrait.names("brokers"),
+            "brokers": portrait.names_of_facet("brokers"),
             "apis": versions_used(portrait),
-            **{facet: portrait.names(facet) for facet in ("writes", "reads", "administers")},
-            **{facet: portrait.names(facet) for facet in ("groups", "transactional_ids", "users")},
+            **{facet: portrait.names_of_facet(facet) for facet in ("writes", "reads", "administers")},
+            **{facet: portrait.names_of_facet(facet) for facet in ("groups", "transactional_ids", "users")},
             **common_numbers(portrait.statistics),
             "first": rfc3339(portrait.first),
             "last": rfc3339(portrait.last),
             **({"cut": sorted(portrait.cut)} if portrait.cut else {}),
         }
 
-    def _join_unnamed(self, portraits: dict[tuple[Any, ...], Portrait]) -> dict[tuple[Any, ...], Portrait]:
+    def _join_clients_without_software(
+        self, portraits: dict[tuple[Any, ...], Portrait]
+    ) -> dict[tuple[Any, ...], Portrait]:
         known: dict[Any, list[tuple[Any, ...]]] = {}
         for key in portraits:
             if key[2] is not None:
@@ -468,14 +482,17 @@ class Brokers(Portraits):
         if isinstance(controller, int) and controller >= 0:
             self._controllers.join_amounts((controller,), (1, exchange.time_ns))
 
-    def keys(self, exchange: Exchange) -> Iterable[tuple[Any, ...]]:
+    def keys_of_exchange(self, exchange: Exchange) -> Iterable[tuple[Any, ...]]:
         """The broker."""
         return ((exchange.connection_info.broker,),)
 
-    def names(self, exchange: Exchange) -> Names:
+    def names_of_exchange(self, exchange: Exchange) -> Names:
         """The broker's clients, their software and the APIs."""
         software = exchange.client_software
-        names = [("clients", client_of(exchange.client_id, exchange.connection_info.client)), ("apis", _api(exchange))]
+        names = [
+            ("clients", client_of(exchange.client_id, exchange.connection_info.client)),
+            ("apis", _api_and_version(exchange)),
+        ]
         if software:
             names.append(("software", software_of(software["name"], software["version"]) or ""))
         return names
@@ -507,27 +524,32 @@ class Brokers(Portraits):
         for row in self._offers.rows():
             offers.setdefault(row["broker"], {})[row["api_key"]] = Versions(row["low"], row["high"])
         advertised = sorted(self._advertised.rows(), key=lambda row: row["last"])
-        nodes = {place: row for row in advertised for place in _places(row["address"])}
+        nodes = {place: row for row in advertised for place in _addresses_of_advertised(row["address"])}
         controllers = [row["node_id"] for row in sorted(self._controllers.rows(), key=lambda row: row["last"])]
         found = [
-            self._broker_row(address, nodes.get(address), controllers)
+            self._make_broker_row(address, nodes.get(address), controllers)
             | {"release": str(likeness(offers[address])) if address in offers else None}
-            | _numbers_of(portrait)
-            for (address,), portrait in in_order(portraits)
+            | _numbers_of_broker_portrait(portrait)
+            for (address,), portrait in sort_by_key(portraits)
         ]
         reached = {address for (address,) in self._found}
         nothing = common_numbers(GroupStatistics())
         for place, row in {row["address"]: row for row in advertised}.items():
-            if not reached & {*_places(place)}:
-                known = self._broker_row(place, row, controllers)
+            if not reached & {*_addresses_of_advertised(place)}:
+                known = self._make_broker_row(place, row, controllers)
                 more = {"release": None, "clients": [], "apis": {}, **nothing, "first": None, "last": None}
                 found.append({**known, **more})
         found.sort(key=lambda row: (row["node_id"] is None, row["node_id"] or 0, row["broker"]))
         if count:
-            found.append(self._broker_row(None, None, ()) | {"release": None} | _numbers_of(others) | {"others": count})
+            found.append(
+                self._make_broker_row(None, None, ())
+                | {"release": None}
+                | _numbers_of_broker_portrait(others)
+                | {"others": count}
+            )
         return found
 
-    def _broker_row(self, address: str | None, node: Row | None, controllers: Sequence[int]) -> Row:
+    def _make_broker_row(self, address: str | None, node: Row | None, controllers: Sequence[int]) -> Row:
         """What is known of an address from the answers of brokers; the latest answer holds."""
         number = None if node is None else node["node_id"]
         return {
@@ -539,10 +561,10 @@ class Brokers(Portraits):
         }
 
 
-def _numbers_of(portrait: Portrait) -> Row:
+def _numbers_of_broker_portrait(portrait: Portrait) -> Row:
     """The keys of a broker's row that come from its portrait."""
     return {
-        "clients": portrait.names("clients"),
+        "clients": portrait.names_of_facet("clients"),
         "apis": versions_used(portrait),
         **common_numbers(portrait.statistics),
         "first": rfc3339(portrait.first),
@@ -551,7 +573,7 @@ def _numbers_of(portrait: Portrait) -> Row:
     }
 
 
-def _places(advertised: str) -> list[str]:
+def _addresses_of_advertised(advertised: str) -> list[str]:
     """The addresses that an advertised address stands for, where that is certain."""
     host, _, port = advertised.rpartition(":")
     return broker_addresses(host, port)

@@ -173,33 +173,33 @@ _CROSSING: Final = {
 }
 
 
-def _body(exchange: Exchange, side: Side) -> dict[str, Any]:
+def _body_or_empty(exchange: Exchange, side: Side) -> dict[str, Any]:
     view = exchange.view(side)
     return view if isinstance(view, dict) else {}
 
 
-def _is_held_back(value: Any) -> bool:
+def _is_redacted_secret(value: Any) -> bool:
     """Whether a value of a body is a redacted secret that is not empty."""
     return isinstance(value, dict) and bool(value.get("redacted"))
 
 
-def _salted_passwords(exchange: Exchange) -> Iterator[str]:
+def _users_with_salted_passwords(exchange: Exchange) -> Iterator[str]:
     for each in structs(exchange.view("request"), "upsertions"):
-        if _is_held_back(each.get("salted_password")):
+        if _is_redacted_secret(each.get("salted_password")):
             yield str(each.get("name"))
 
 
-def _hmac(side: Side) -> Callable[[Exchange], Iterator[str]]:
-    def token_ids(exchange: Exchange) -> Iterator[str]:
-        body = _body(exchange, side)
+def _make_token_id_reader(side: Side) -> Callable[[Exchange], Iterator[str]]:
+    def read_token_ids(exchange: Exchange) -> Iterator[str]:
+        body = _body_or_empty(exchange, side)
         for each in (body, *structs(body, "tokens")):
-            if _is_held_back(each.get("hmac")):
+            if _is_redacted_secret(each.get("hmac")):
                 yield str(each.get("token_id") or "")
 
-    return token_ids
+    return read_token_ids
 
 
-def _values(exchange: Exchange) -> Iterator[str]:
+def _names_of_secret_configs(exchange: Exchange) -> Iterator[str]:
     for each in structs(exchange.view("request"), "resources"):
         for config in structs(each, "configs"):
             name = str(config.get("name"))
@@ -212,13 +212,13 @@ _HMAC: Final = "HMACs of delegation tokens"
 # Answers to DescribeConfigs are not in the table: brokers leave secret values out of them.
 # API key → what secrets it carries, the function that names them, and the paths it reads.
 _SECRETS: Final[dict[int, tuple[str, Callable[[Exchange], Iterator[str]], Side, tuple[str, ...]]]] = {
-    51: ("salted passwords of SCRAM users", _salted_passwords, "request", ("upsertions",)),
-    38: (_HMAC, _hmac("response"), "response", ("hmac", "token_id")),
-    39: (_HMAC, _hmac("request"), "request", ("hmac",)),
-    40: (_HMAC, _hmac("request"), "request", ("hmac",)),
-    41: (_HMAC, _hmac("response"), "response", ("tokens",)),
-    33: ("", _values, "request", tuple(f"resources[].configs[].{name}" for name in _CONFIGS)),
-    44: ("", _values, "request", tuple(f"resources[].configs[].{name}" for name in _CONFIGS)),
+    51: ("salted passwords of SCRAM users", _users_with_salted_passwords, "request", ("upsertions",)),
+    38: (_HMAC, _make_token_id_reader("response"), "response", ("hmac", "token_id")),
+    39: (_HMAC, _make_token_id_reader("request"), "request", ("hmac",)),
+    40: (_HMAC, _make_token_id_reader("request"), "request", ("hmac",)),
+    41: (_HMAC, _make_token_id_reader("response"), "response", ("tokens",)),
+    33: ("", _names_of_secret_configs, "request", tuple(f"resources[].configs[].{name}" for name in _CONFIGS)),
+    44: ("", _names_of_secret_configs, "request", tuple(f"resources[].configs[].{name}" for name in _CONFIGS)),
 }
 _MORE: Final[dict[tuple[int, Side], tuple[str, ...]]] = {
     (SASL_HANDSHAKE, "request"): ("mechanism",),
@@ -266,13 +266,13 @@ class Security:
             its.count_exchange(exchange)
             its.count_name("clients", host)
         if exchange.is_token or key in (SASL_HANDSHAKE, SASL_AUTHENTICATE):
-            listener.add("logins", 1)
+            listener.add_to_sum("logins", 1)
             self._observe_login(exchange, clear=clear)
         elif key == API_VERSIONS:
-            listener.add("begun", user is None)
+            listener.add_to_sum("begun", user is None)
         elif key is not None:
             if user is None:
-                listener.add("nameless", 1)
+                listener.add_to_sum("nameless", 1)
             else:
                 self._seen.get_or_make("in", user, host).count_exchange(exchange)
             self._observe_administration(exchange, key, clear=clear)
@@ -280,10 +280,10 @@ class Security:
     def _observe_login(self, exchange: Exchange, *, clear: bool) -> None:
         info, key = exchange.connection_info, exchange.api_key
         host, mechanism, user = host_of(info.client), exchange.mechanism or "", exchange.user
-        error = _body(exchange, "response").get("error_code", 0)
+        error = _body_or_empty(exchange, "response").get("error_code", 0)
         if key == SASL_HANDSHAKE:
             if error == _UNSUPPORTED_MECHANISM:
-                asked = str(_body(exchange, "request").get("mechanism") or "")
+                asked = str(_body_or_empty(exchange, "request").get("mechanism") or "")
                 self._count_client(self._seen.get_or_make("mechanism", info.broker, host, asked), exchange)
             return
         if clear and mechanism:
@@ -317,29 +317,29 @@ class Security:
                 for name in found:
                     its.count_name("names", name)
         if key in (30, 31):
-            self._observe_rights(exchange, key, by)
+            self._observe_access_rules(exchange, key, by)
         elif key == 51:
             refused = {
                 each.get("user") for each in structs(exchange.view("response"), "results") if each.get("error_code")
             }
             changes = (each for side in ("upsertions", "deletions") for each in structs(exchange.view("request"), side))
-            self._change(
+            self._observe_change_of_rights(
                 "users",
                 exchange,
                 by,
                 "",
                 [str(each.get("name")) for each in changes if each.get("name") not in refused],
             )
-        elif key in _TOKEN_DONE and not _body(exchange, "response").get("error_code"):
-            answer = _body(exchange, "response")
+        elif key in _TOKEN_DONE and not _body_or_empty(exchange, "response").get("error_code"):
+            answer = _body_or_empty(exchange, "response")
             rows = list(structs(answer, "tokens")) if key == 41 else [answer]
             owners = [
                 f"{each.get('principal_type')}:{each['principal_name']}" for each in rows if each.get("principal_name")
             ]
             if key != 41 or owners:
-                self._change("token", exchange, by, _TOKEN_DONE[key], owners or [""])
+                self._observe_change_of_rights("token", exchange, by, _TOKEN_DONE[key], owners or [""])
 
-    def _observe_rights(self, exchange: Exchange, key: int, by: str) -> None:
+    def _observe_access_rules(self, exchange: Exchange, key: int, by: str) -> None:
         if key == 30:
             results = [each.get("error_code") for each in structs(exchange.view("response"), "results")]
             rows = [
@@ -350,32 +350,36 @@ class Security:
         else:
             filters = structs(exchange.view("response"), "filter_results")
             rows = [each for row in filters for each in structs(row, "matching_acls") if not each.get("error_code")]
-        self._change("acl", exchange, by, "added" if key == 30 else "taken away", list(map(_rule, rows)))
+        self._observe_change_of_rights(
+            "acl", exchange, by, "added" if key == 30 else "taken away", list(map(_describe_access_rule, rows))
+        )
         if key == 30:
             wide = [
-                _rule(each)
+                _describe_access_rule(each)
                 for each in rows
                 if each.get("principal") in _ANYBODY and each.get("permission_type") == _ALLOW
             ]
-            self._change("open", exchange, by, "", wide)
+            self._observe_change_of_rights("open", exchange, by, "", wide)
 
-    def _change(self, kind: str, exchange: Exchange, by: str, how: str, names: list[str]) -> None:
+    def _observe_change_of_rights(self, kind: str, exchange: Exchange, by: str, how: str, names: list[str]) -> None:
         if names:
             its = self._count_client(self._seen.get_or_make(kind, by, how), exchange)
             for name in filter(None, names):
                 its.count_name("names", name)
 
-    def connect(self, skipped: Skipped) -> None:
+    def observe_tls_connection(self, skipped: Skipped) -> None:
         """Observe a TLS connection that was not decrypted; `skipped.detail` has what its handshake says."""
         found = _TLS.match(skipped.detail)
         if skipped.reason != "tls" or found is None:
             return
         info, time_ns = skipped.connection_info, skipped.time_ns
         its = self._seen.get_or_make("tls", info.broker, found["version"], found["cipher"])
-        _count(its, time_ns)
+        _count_observation_at(its, time_ns)
         its.count_name("clients", host_of(info.client))
         for whose, subject, issuer, expires in _CERTIFICATE.findall(skipped.detail):
-            _count(self._seen.get_or_make("certificate", info.broker, whose, subject, issuer, expires), time_ns)
+            _count_observation_at(
+                self._seen.get_or_make("certificate", info.broker, whose, subject, issuer, expires), time_ns
+            )
 
     def merge(self, other: Self) -> None:
         """Add what `other` has seen; `other` stays unchanged."""
@@ -393,11 +397,17 @@ class Security:
         """A row for each finding, worst first."""
         rows = [
             row
-            for look in (_crossed_rows, _listener_rows, _login_rows, _encryption_rows, _change_rows)
+            for look in (
+                _make_rows_of_logins_in_clear,
+                _make_rows_of_listeners,
+                _make_rows_of_refused_logins,
+                _make_rows_of_encryption,
+                _make_rows_of_changes,
+            )
             for row in look(self._seen)
         ]
         if self._seen.left_out:
-            rows.append(_row("left-out", Observation(), {}))
+            rows.append(_make_finding_row("left-out", Observation(), {}))
         return sorted(rows, key=lambda row: (SEVERITIES.index(row["severity"]), -row["count"], row["id"], row["title"]))
 
 
@@ -408,13 +418,13 @@ _CERTIFICATE: Final = re.compile(r"((?:client )?certificate) (\S.*?) by (\S.*?) 
 _WEAK: Final = re.compile(r"TLS_RSA_|_CBC|RC4|3DES|_DES|NULL|EXPORT|anon|_MD5")
 
 
-def _count(its: Observation, time_ns: int) -> None:
+def _count_observation_at(its: Observation, time_ns: int) -> None:
     its.first = min(its.first, time_ns) if its.count else time_ns
     its.last = max(its.last, time_ns)
     its.count += 1
 
 
-def _rule(each: Mapping[str, Any]) -> str:
+def _describe_access_rule(each: Mapping[str, Any]) -> str:
     """An ACL as text: `User:alice allow read on topic orders`."""
     words = [
         ENUMS[name].get(each.get(field, -1), str(each.get(field)))
@@ -427,7 +437,7 @@ def _rule(each: Mapping[str, Any]) -> str:
     return f"{each.get('principal')} {words[0]} {words[1]} on {words[2]} {each.get('resource_name')}"
 
 
-def _row(kind: str, seen: Observation, values: Mapping[str, Any], severity: Severity | None = None) -> Row:
+def _make_finding_row(kind: str, seen: Observation, values: Mapping[str, Any], severity: Severity | None = None) -> Row:
     """The row of a finding: `values` other than None fill its texts, and are keys of the row."""
     row = SECURITY_FINDINGS[kind]
     known = {name: value for name, value in values.items() if value is not None}
@@ -437,7 +447,7 @@ def _row(kind: str, seen: Observation, values: Mapping[str, Any], severity: Seve
         "id": kind,
         "severity": severity or row.severity,
         "title": row.title.format_map(words),
-        **seen.times(),
+        **seen.count_and_times(),
         **known,
         **({"clients": clients} if clients else {}),
         "evidence": seen.evidence_rows(),
@@ -446,31 +456,33 @@ def _row(kind: str, seen: Observation, values: Mapping[str, Any], severity: Seve
     }
 
 
-def _list_names(seen: Observation, facet: str) -> list[str]:
+def _names_by_count(seen: Observation, facet: str) -> list[str]:
     return sort_names_by_count(seen.names.get(facet, {}))[:_LISTED]
 
 
-def _crossed_rows(seen: Observations) -> Iterator[Row]:
+def _make_rows_of_logins_in_clear(seen: Observations) -> Iterator[Row]:
     """Rows for logins and secrets that crossed without TLS."""
     for (broker, mechanism), its in seen.items_of_kind("crossed"):
-        values = {"broker": broker, "mechanism": mechanism, "users": _list_names(its, "users") or None}
-        yield _row(_CROSSING.get(mechanism, "login-in-clear"), its, values)
+        values = {"broker": broker, "mechanism": mechanism, "users": _names_by_count(its, "users") or None}
+        yield _make_finding_row(_CROSSING.get(mechanism, "login-in-clear"), its, values)
     for (broker, what, name), its in seen.items_of_kind("secret"):
         if what:
-            yield _row("secret-in-clear", its, {"broker": broker, "secret": what, "api": name})
+            yield _make_finding_row("secret-in-clear", its, {"broker": broker, "secret": what, "api": name})
         else:
-            yield _row("config-in-clear", its, {"broker": broker, "api": name, "configs": _list_names(its, "names")})
+            yield _make_finding_row(
+                "config-in-clear", its, {"broker": broker, "api": name, "configs": _names_by_count(its, "names")}
+            )
 
 
-def _listener_rows(seen: Observations) -> Iterator[Row]:
+def _make_rows_of_listeners(seen: Observations) -> Iterator[Row]:
     for (broker, clear), its in seen.items_of_kind("listener"):
         local = all(map(_is_loopback, its.names.get("hosts", {})))
         if clear:
-            values = {"broker": broker, "users": _list_names(its, "users") or None}
-            yield _row("plaintext", its, values, "note" if local else None)
+            values = {"broker": broker, "users": _names_by_count(its, "users") or None}
+            yield _make_finding_row("plaintext", its, values, "note" if local else None)
         sums = its.sums
         if sums.get("begun") and sums.get("nameless") and not sums.get("logins") and not its.names.get("users"):
-            yield _row("anonymous", its, {"broker": broker}, "note" if local else None)
+            yield _make_finding_row("anonymous", its, {"broker": broker}, "note" if local else None)
 
 
 def _is_loopback(host: str) -> bool:
@@ -480,7 +492,7 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _login_rows(seen: Observations) -> Iterator[Row]:
+def _make_rows_of_refused_logins(seen: Observations) -> Iterator[Row]:
     for (user, host, mechanism), its in seen.items_of_kind("refused"):
         taken = user is not None and seen.get("in", user, host) is not None
         many = its.count >= FAILURES_MANY and not taken
@@ -489,31 +501,33 @@ def _login_rows(seen: Observations) -> Iterator[Row]:
             "address": host,
             "mechanism": mechanism or "an unknown mechanism",
         }
-        yield _row("login-failed", its, {**values, "brokers": _list_names(its, "brokers")}, "error" if many else None)
+        yield _make_finding_row(
+            "login-failed", its, {**values, "brokers": _names_by_count(its, "brokers")}, "error" if many else None
+        )
     for (broker, host, mechanism), its in seen.items_of_kind("mechanism"):
-        yield _row("mechanism-refused", its, {"broker": broker, "address": host, "mechanism": mechanism})
+        yield _make_finding_row("mechanism-refused", its, {"broker": broker, "address": host, "mechanism": mechanism})
 
 
-def _encryption_rows(seen: Observations) -> Iterator[Row]:
+def _make_rows_of_encryption(seen: Observations) -> Iterator[Row]:
     for (broker, version, cipher), its in seen.items_of_kind("tls"):
         values = {"broker": broker, "version": version, "cipher": cipher}
         old = version not in ("1.2", "1.3")
-        yield _row("tls-old" if old else "cipher-weak" if _WEAK.search(cipher) else "tls", its, values)
+        yield _make_finding_row("tls-old" if old else "cipher-weak" if _WEAK.search(cipher) else "tls", its, values)
     for (broker, whose, subject, issuer, expires), its in seen.items_of_kind("certificate"):
         values = {"broker": broker, "whose": whose, "subject": subject, "issuer": issuer, "expires": expires}
         left = datetime.fromisoformat(expires).replace(tzinfo=UTC).timestamp() - its.last / _NS
         soon = "certificate-expires" if left < EXPIRES_SOON_DAYS * 86_400 else "certificate"
-        yield _row("certificate-expired" if left < 0 else soon, its, values)
+        yield _make_finding_row("certificate-expired" if left < 0 else soon, its, values)
 
 
-def _change_rows(seen: Observations) -> Iterator[Row]:
+def _make_rows_of_changes(seen: Observations) -> Iterator[Row]:
     """Rows for changes of rights, users and tokens."""
     for (by, _), its in seen.items_of_kind("open"):
-        yield _row("acl-open", its, {"by": by, "acls": _list_names(its, "names")})
+        yield _make_finding_row("acl-open", its, {"by": by, "acls": _names_by_count(its, "names")})
     for (by, how), its in seen.items_of_kind("acl"):
-        yield _row("acl-changed", its, {"by": by, "how": how, "acls": _list_names(its, "names")})
+        yield _make_finding_row("acl-changed", its, {"by": by, "how": how, "acls": _names_by_count(its, "names")})
     for (by, _), its in seen.items_of_kind("users"):
-        yield _row("users-changed", its, {"by": by, "users": _list_names(its, "names")})
+        yield _make_finding_row("users-changed", its, {"by": by, "users": _names_by_count(its, "names")})
     for (by, how), its in seen.items_of_kind("token"):
-        owners = _list_names(its, "names")
-        yield _row("delegation-token", its, {"by": by, "how": how, "owners": owners or None})
+        owners = _names_by_count(its, "names")
+        yield _make_finding_row("delegation-token", its, {"by": by, "how": how, "owners": owners or None})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import insort
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from decoders.analysis.dimensions import DIMENSIONS, needs_of
+from decoders.analysis.dimensions import DIMENSIONS, paths_of_dimensions
 from decoders.exchanges.exchange import rfc3339
 from decoders.limits import LADDER_FAILED_MAX, LADDER_FIRST_MAX, LADDERS_MAX
 from decoders.protocol_facts.errors.error_codes import error_name
@@ -65,7 +65,7 @@ class Ladders:
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """The paths of the names of topics."""
-        return needs_of(("topic",), key, side)
+        return paths_of_dimensions(("topic",), key, side)
 
     def add(self, exchange: Exchange) -> None:
         """Count an exchange, and keep it as a step if it is among the first, or the first failed, of its connection."""
@@ -82,7 +82,7 @@ class Ladders:
         kept = ladder.trouble if failed else ladder.first
         if len(kept) < (LADDER_FAILED_MAX if failed else LADDER_FIRST_MAX) or order < kept[-1][:2]:
             names = [error_name(code) for _, code in errors]
-            ladder.keep_step((*order, pack(_step(exchange, names, status))), failed=failed)
+            ladder.keep_step((*order, pack(_pack_exchange_values(exchange, names, status))), failed=failed)
 
     def _find_ladder(self, identity: _Identity, number: int) -> _Ladder | None:
         """The ladder of a connection; None where LADDERS_MAX others began before it."""
@@ -145,7 +145,7 @@ class Ladders:
                 "broker": broker,
                 "count": its.count,
                 "failed": its.failed,
-                "steps": [_row(step) for step in sorted([*its.first, *its.trouble])],
+                "steps": [_make_step_row(step) for step in sorted([*its.first, *its.trouble])],
             }
             for (_, client, broker), its in sorted(self._found.items())
         ]
@@ -158,7 +158,7 @@ def _check_step(step: object) -> _Step:
     return time, place, values
 
 
-def _step(exchange: Exchange, errors: list[str], status: str) -> tuple[Any, ...]:
+def _pack_exchange_values(exchange: Exchange, errors: list[str], status: str) -> tuple[Any, ...]:
     answered, sent = exchange.response_ns, exchange.request_end_ns
     about = [str(name) for name in _TOPICS.get(exchange) if name is not None]
     packets = exchange.packets
@@ -173,7 +173,7 @@ def _step(exchange: Exchange, errors: list[str], status: str) -> tuple[Any, ...]
     )
 
 
-def _row(step: _Step) -> Row:
+def _make_step_row(step: _Step) -> Row:
     row = dict(zip(_STEP, fields(unpack(step[2]), *_KINDS), strict=True))
     took = row.pop("took_ns")
     return {"time": rfc3339(step[0]), "latency_ms": None if took is None else took / 1e6, **row}

@@ -119,8 +119,8 @@ class Slowest:
         ordered = sorted(self._heap, key=lambda item: (-item[0], item[1].place))
         names = (*NAMES, *self.more)
         if self._bodies is None:
-            return [_row(names, kept) for _, _, kept in ordered]
-        return [_row(names, kept[:-1]) | orjson.loads(kept[-1]) for _, _, kept in ordered]
+            return [_make_slow_row(names, kept) for _, _, kept in ordered]
+        return [_make_slow_row(names, kept[:-1]) | orjson.loads(kept[-1]) for _, _, kept in ordered]
 
 
 def _make_item(exchange: Exchange, took: int) -> tuple[Any, ...]:
@@ -139,7 +139,7 @@ def _make_item(exchange: Exchange, took: int) -> tuple[Any, ...]:
     )
 
 
-def _row(names: Sequence[str], kept: tuple[Any, ...]) -> Row:
+def _make_slow_row(names: Sequence[str], kept: tuple[Any, ...]) -> Row:
     row = dict(zip(names, kept, strict=True))
     row["time"] = rfc3339(row["time"])
     row["latency_ms"] /= 10**6

@@ -9,21 +9,21 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.dimensions import METRICS, Key, keys_of, needs_of
+from decoders.analysis.dimensions import METRICS, Key, make_key_reader, paths_of_dimensions
 from decoders.analysis.exchange_facts import (
     WAITING,
     WAITS,
     Partition,
     RecordTotals,
-    codes,
+    error_codes_about,
     error_codes_by_partition,
     records_by_partition,
     records_of,
     waited_ns,
 )
-from decoders.analysis.fold import Row, in_order
-from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits, heaviest, is_full
-from decoders.analysis.percentiles import bins_of, percentile
+from decoders.analysis.fold import Row, sort_by_key
+from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits_into_rows, is_full, split_by_weight
+from decoders.analysis.percentiles import count_by_bin, percentile
 from decoders.analysis.time_buckets import (
     SHIFT_MIN,
     SLICES_MAX,
@@ -92,7 +92,7 @@ class GroupStatistics:
         """How much it weighs: its exchanges, or where values are `amounts` their sum, and its exchanges a little."""
         return (self.total << 10) + self.count if amounts else self.count
 
-    def measure(self, value: int) -> None:
+    def add_value(self, value: int) -> None:
         """Take a value of the metric."""
         if not self.values:
             self.low = self.high = value
@@ -104,9 +104,9 @@ class GroupStatistics:
         self.total += value
         self._waiting.append(value)
         if len(self._waiting) >= WAITING_MAX:
-            self.bins()
+            self.value_bins()
 
-    def measure_all(self, values: Sequence[int]) -> None:
+    def add_values(self, values: Sequence[int]) -> None:
         """Take several values of the metric, one at least."""
         low, high = min(values), max(values)
         self.low, self.high = (min(low, self.low), max(high, self.high)) if self.values else (low, high)
@@ -114,33 +114,33 @@ class GroupStatistics:
         self.total += sum(values)
         self._waiting += values
         if len(self._waiting) >= WAITING_MAX:
-            self.bins()
+            self.value_bins()
 
-    def gather(self, bins: Mapping[int, int], total: int, low: int, high: int) -> None:
+    def add_binned_values(self, bins: Mapping[int, int], total: int, low: int, high: int) -> None:
         """Take values that are in bins already, with their sum, the least and the greatest of them."""
         self.low, self.high = (min(low, self.low), max(high, self.high)) if self.values else (low, high)
         self.values += sum(bins.values())
         self.total += total
         self._bins.update(bins)
 
-    def place(self, number: int, value: int, join: Join) -> None:
+    def add_to_slice(self, number: int, value: int, join: Join) -> None:
         """Take a value into a time slice."""
         slices = self.slices
         slices[number] = join(slices[number], value) if number in slices else value
 
-    def bins(self) -> Counter[int]:
+    def value_bins(self) -> Counter[int]:
         """The sketch of all values."""
         if self._waiting:
-            self._bins.update(bins_of(self._waiting))
+            self._bins.update(count_by_bin(self._waiting))
             self._waiting = []
         return self._bins
 
     def percentiles(self) -> dict[str, int]:
         """The percentiles that are shown, `p50` and so on, of at least one value."""
-        bins = self.bins()
+        bins = self.value_bins()
         return {f"p{percent}": percentile(bins, percent, self.low, self.high) for percent in PERCENTS}
 
-    def coarsen(self, by: int, join: Join) -> None:
+    def widen_slices(self, by: int, join: Join) -> None:
         """Make the time slices 2^by times as wide."""
         self.slices = join_slices(self.slices, by, join)
 
@@ -160,44 +160,44 @@ class GroupStatistics:
         if other._waiting:
             self._waiting += other._waiting
             if len(self._waiting) >= WAITING_MAX:
-                self.bins()
+                self.value_bins()
         if other.slices:
             merge_slices(self.slices, join_slices(other.slices, by, join), join)
 
     def state(self) -> list[object]:
         """The state as built-in values, for `make_resumed`."""
         sums = [getattr(self, name) for name in _SUMS]
-        return [sums, self.low, self.high, dict(self.codes), dict(self.bins()), dict(self.slices)]
+        return [sums, self.low, self.high, dict(self.codes), dict(self.value_bins()), dict(self.slices)]
 
     @classmethod
     def make_resumed(cls, state: object) -> GroupStatistics:
         """Statistics from their `state`. Raises DecodeError."""
         group = cls()
-        sums, group.low, group.high, codes, bins, slices = fields(state, list, int, int, dict, dict, dict)
+        sums, group.low, group.high, error_codes_about, bins, slices = fields(state, list, int, int, dict, dict, dict)
         for name, value in zip(_SUMS, fields(sums, *(int for _ in _SUMS)), strict=True):
             setattr(group, name, value)
-        for counts in (codes, bins, slices):
+        for counts in (error_codes_about, bins, slices):
             for item in counts.items():
                 fields(item, int, int)
-        group.codes, group._bins, group.slices = Counter(codes), Counter(bins), slices
+        group.codes, group._bins, group.slices = Counter(error_codes_about), Counter(bins), slices
         return group
 
 
 NS: Final = 10**9
 
 
-class _Parts(NamedTuple):
+class _CodesAndRecords(NamedTuple):
     """The error codes and records of an exchange, by topic and partition."""
 
-    codes: dict[Partition, list[int]]
+    error_codes_about: dict[Partition, list[int]]
     records: dict[Partition, RecordTotals]
 
     def codes_of(self, about: Partition) -> list[int]:
         """The error codes of a partition, of its topic alone, and of no topic; for (None, None) all error codes."""
         if about == (None, None):
-            return [code for found in self.codes.values() for code in found]
+            return [code for found in self.error_codes_about.values() for code in found]
         places = dict.fromkeys((about, (about[0], None), (None, about[1]), (None, None)))
-        return [code for place in places for code in self.codes.get(place, ())]
+        return [code for place in places for code in self.error_codes_about.get(place, ())]
 
 
 class Statistics:
@@ -226,7 +226,7 @@ class Statistics:
         self._others: dict[int | None, GroupStatistics] = {}  # by time, with the dimension `time`; else under None
         self._time = self.by.index("time") if "time" in self.by else None
         self._lines: Counter[Key] = Counter()  # with the dimension `time`: groups by their other dimensions
-        self._keys = keys_of(self.by, bucket_ns)
+        self._keys = make_key_reader(self.by, bucket_ns)
         self._topic = self.by.index("topic") if "topic" in self.by else None
         self._partition = self.by.index("partition") if "partition" in self.by else None
         if self._partition is not None and self._topic is None:
@@ -236,9 +236,9 @@ class Statistics:
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """The paths read of a side of an API."""
         waits = WAITS.needed_paths(key, side) if self.metric == "latency" else frozenset()
-        return needs_of(self.by, key, side) | self._row.needs(key, side) | waits
+        return paths_of_dimensions(self.by, key, side) | self._row.needs(key, side) | waits
 
-    def slices(self) -> tuple[int, int, int]:
+    def slice_span(self) -> tuple[int, int, int]:
         """The first and the last time slice, and the width of one in ns."""
         return self.first_ns >> self._shift, self.last_ns >> self._shift, 1 << self._shift
 
@@ -246,16 +246,16 @@ class Statistics:
         """Count an exchange. Raises LimitExceeded when there are too many groups."""
         time_ns = exchange.time_ns
         if not self._begun or time_ns < self.first_ns:
-            self._widen(time_ns, time_ns)
+            self._extend_time_and_slices(time_ns, time_ns)
         elif time_ns > self.last_ns:
             self.last_ns = time_ns
             if (time_ns >> self._shift) - (self.first_ns >> self._shift) >= SLICES_MAX and self.over_time:
-                self._widen(time_ns, time_ns)
+                self._extend_time_and_slices(time_ns, time_ns)
         exchange.read_sides()
         waited = waited_ns(exchange) if exchange.api_key in WAITING and self.metric == "latency" else None
-        parts = None if self._partition is None else self._parts(exchange)
+        parts = None if self._partition is None else self._find_codes_and_records(exchange)
         for key in self._keys(exchange):
-            group = self._groups.get(key) or self._new(key)
+            group = self._groups.get(key) or self._add_group(key)
             group.count += 1
             if exchange.outcome == "unanswered":
                 group.unanswered += 1
@@ -279,26 +279,28 @@ class Statistics:
             else:
                 value = self._row.measure(exchange)
             if value is not None:
-                group.measure(value)
+                group.add_value(value)
                 if self.over_time:
-                    group.place(time_ns >> self._shift, value, self._row.join)
+                    group.add_to_slice(time_ns >> self._shift, value, self._row.join)
 
     def extend_time(self, first_ns: int, last_ns: int) -> None:
         """Take time that was looked at, even if no exchange of it was added: rates are over all time looked at."""
-        self._widen(first_ns, last_ns)
+        self._extend_time_and_slices(first_ns, last_ns)
 
-    def _parts(self, exchange: Exchange) -> _Parts:
+    def _find_codes_and_records(self, exchange: Exchange) -> _CodesAndRecords:
         """Error codes and records of an exchange by partition: looked for once for all of its groups."""
         records = records_by_partition(exchange) if self.metric == "records" else {}
-        return _Parts(error_codes_by_partition(exchange) if exchange.error_codes else {}, records)
+        return _CodesAndRecords(error_codes_by_partition(exchange) if exchange.error_codes else {}, records)
 
     def _partition_of(self, key: Key) -> Partition:
         topic = None if self._topic is None else key[self._topic]
         return topic, None if self._partition is None else key[self._partition]
 
-    def _count_errors(self, group: GroupStatistics, exchange: Exchange, key: Key, parts: _Parts | None) -> int:
+    def _count_errors(
+        self, group: GroupStatistics, exchange: Exchange, key: Key, parts: _CodesAndRecords | None
+    ) -> int:
         about = self._partition_of(key)
-        found = codes(exchange, about[0]) if parts is None else parts.codes_of(about)
+        found = error_codes_about(exchange, about[0]) if parts is None else parts.codes_of(about)
         if self._error is not None:
             found = [code for code in found if error_name(code) == key[self._error]]
         if found:
@@ -306,7 +308,9 @@ class Statistics:
             group.codes.update(found)
         return len(found)
 
-    def _count_records(self, group: GroupStatistics, exchange: Exchange, key: Key, parts: _Parts | None) -> int | None:
+    def _count_records(
+        self, group: GroupStatistics, exchange: Exchange, key: Key, parts: _CodesAndRecords | None
+    ) -> int | None:
         about = self._partition_of(key)
         contents = records_of(exchange, about[0]) if parts is None else parts.records.get(about)
         if contents is None:
@@ -315,20 +319,20 @@ class Statistics:
         group.record_bytes += contents.size
         return contents.records
 
-    def _new(self, key: Key, weight: int = 1) -> GroupStatistics:
+    def _add_group(self, key: Key, weight: int = 1) -> GroupStatistics:
         """The group to count a new key in, which may be that of the others."""
         if self._time is None:
             if is_full(len(self._groups), 1):
-                self._leave_out()
+                self._leave_out_light_lines()
             if not self._heavy.admit_key(key, weight):
-                return self._others_of(self._others, key)
+                return self._group_of_others(self._others, key)
         else:
-            line = self._line(key)
+            line = self._key_without_time(key)
             if line not in self._lines:
                 if is_full(len(self._lines), 1):
-                    self._leave_out()
+                    self._leave_out_light_lines()
                 if not self._heavy.admit_key(line, weight):
-                    return self._others_of(self._others, key)
+                    return self._group_of_others(self._others, key)
             self._make_room(1)
             self._lines[line] += 1
         group = self._groups[key] = GroupStatistics()
@@ -339,37 +343,37 @@ class Statistics:
         while len(self._groups) + len(self._others) + more > TIMED_GROUPS_MAX:
             if len(self._lines) < 2:
                 raise LimitExceeded(f"more than {TIMED_GROUPS_MAX:,} groups by {', '.join(self.by)}")
-            self._leave_out(len(self._lines) // 2)
+            self._leave_out_light_lines(len(self._lines) // 2)
 
-    def _line(self, key: Key) -> Key:
+    def _key_without_time(self, key: Key) -> Key:
         """A key without its time."""
         at = self._time
         return key if at is None else key[:at] + key[at + 1 :]
 
-    def _weights(self) -> Mapping[Key, int]:
+    def _weights_of_lines(self) -> Mapping[Key, int]:
         """The weight of each line, which is a group, or with the dimension `time` its groups at all times."""
         amounts = self._row.join is add_amounts
         if self._time is None:
             return {key: group.weight(amounts) for key, group in self._groups.items()}
         weights: Counter[Key] = Counter()
         for key, group in self._groups.items():
-            weights[self._line(key)] += group.weight(amounts)
+            weights[self._key_without_time(key)] += group.weight(amounts)
         return weights
 
-    def _leave_out(self, most: int | None = None) -> None:
+    def _leave_out_light_lines(self, most: int | None = None) -> None:
         """Keep the `most` heaviest lines (None: as many as have rows), and add up the groups of all others."""
-        light = self._heavy.leave_out(self._weights().items(), most)
+        light = self._heavy.leave_out_light_keys(self._weights_of_lines().items(), most)
         if self._time is None:
             for key in light:
                 self._add_to_others(self._others, key, self._groups.pop(key))
             return
         left_out = set(light)
-        for key in [key for key in self._groups if self._line(key) in left_out]:
+        for key in [key for key in self._groups if self._key_without_time(key) in left_out]:
             self._add_to_others(self._others, key, self._groups.pop(key))
         for line in light:
             del self._lines[line]
 
-    def _others_of(self, others: dict[int | None, GroupStatistics], key: Key) -> GroupStatistics:
+    def _group_of_others(self, others: dict[int | None, GroupStatistics], key: Key) -> GroupStatistics:
         """The group among `others` for what is left out of a key."""
         time = None if self._time is None else key[self._time]
         group = others.get(time)
@@ -380,21 +384,21 @@ class Statistics:
         return group
 
     def _add_to_others(self, others: dict[int | None, GroupStatistics], key: Key, group: GroupStatistics) -> None:
-        self._others_of(others, key).merge(group, 0, self._row.join)
+        self._group_of_others(others, key).merge(group, 0, self._row.join)
 
-    def _widen(self, first_ns: int, last_ns: int) -> None:
+    def _extend_time_and_slices(self, first_ns: int, last_ns: int) -> None:
         """Extend the time looked at to these times; the slices of all groups become wider where they must."""
         self.first_ns = min(first_ns, self.first_ns) if self._begun else first_ns
         self.last_ns = max(last_ns, self.last_ns) if self._begun else last_ns
         self._begun = True
         if self.over_time:
-            self._coarsen(shift_for(self.first_ns, self.last_ns, self._shift))
+            self._widen_slices_of_groups(shift_for(self.first_ns, self.last_ns, self._shift))
 
-    def _coarsen(self, shift: int) -> None:
+    def _widen_slices_of_groups(self, shift: int) -> None:
         by, self._shift = shift - self._shift, shift
         if by:
             for group in (*self._groups.values(), *self._others.values()):
-                group.coarsen(by, self._row.join)
+                group.widen_slices(by, self._row.join)
 
     def merge(self, other: Statistics) -> None:
         """Add the counts of `other`, which stays unchanged. Raises LimitExceeded and ValueError."""
@@ -402,27 +406,29 @@ class Statistics:
             raise ValueError("statistics of different dimensions or metrics do not merge")
         if not other._begun:
             return
-        by = self._fit(other.first_ns, other.last_ns, other._shift)
-        self._heavy.merge(other._heavy, map(self._line, self._groups), map(self._line, other._groups))
+        by = self._fit_to_slices(other.first_ns, other.last_ns, other._shift)
+        self._heavy.merge(
+            other._heavy, map(self._key_without_time, self._groups), map(self._key_without_time, other._groups)
+        )
         join = self._row.join
         for key, group in other._groups.items():
             if key not in self._groups:
                 self._groups[key] = GroupStatistics()
                 if self._time is not None:
-                    self._lines[self._line(key)] += 1
+                    self._lines[self._key_without_time(key)] += 1
             self._groups[key].merge(group, by, join)
         for time, group in other._others.items():
             self._others.setdefault(time, GroupStatistics()).merge(group, by, join)
         if is_full(len(self._groups if self._time is None else self._lines), 1):
-            self._leave_out()
+            self._leave_out_light_lines()
         if self._time is not None:
             self._make_room(0)
 
-    def _fit(self, first_ns: int, last_ns: int, shift: int) -> int:
+    def _fit_to_slices(self, first_ns: int, last_ns: int, shift: int) -> int:
         """Extend the time by one with slices of 2^shift ns; the result says by how much these have to be widened."""
-        self._widen(first_ns, last_ns)
+        self._extend_time_and_slices(first_ns, last_ns)
         if shift > self._shift:
-            self._coarsen(shift)
+            self._widen_slices_of_groups(shift)
         return self._shift - shift
 
     def add_groups(
@@ -432,9 +438,9 @@ class Statistics:
 
         Raises LimitExceeded when there are too many groups over time.
         """
-        by = self._fit(first_ns, last_ns, shift)
+        by = self._fit_to_slices(first_ns, last_ns, shift)
         for key, group in groups:
-            (self._groups.get(key) or self._new(key, group.count)).merge(group, by, self._row.join)
+            (self._groups.get(key) or self._add_group(key, group.count)).merge(group, by, self._row.join)
 
     def add_regrouped(self, other: Statistics, key_of: Callable[[Key], Key]) -> None:
         """Add the groups of `other`, which are without slices, under other keys; its others stay others.
@@ -442,13 +448,15 @@ class Statistics:
         Statistics by no dimension but `time` have no others: all groups count.
         """
         if self.by == other.by:
-            self._heavy.merge(other._heavy, map(self._line, self._groups), map(self._line, other._groups))
+            self._heavy.merge(
+                other._heavy, map(self._key_without_time, self._groups), map(self._key_without_time, other._groups)
+            )
         else:
             self._heavy.left_out.merge(other._heavy.left_out)
-        groups = [(key_of(key), group) for key, group in in_order(other._groups)]
+        groups = [(key_of(key), group) for key, group in sort_by_key(other._groups)]
         for time, group in other._others.items():
             key = key_of(tuple([time if at == other._time else None for at in range(len(other.by))]))
-            if self._line(key):
+            if self._key_without_time(key):
                 self._add_to_others(self._others, key, group)
             else:
                 groups.append((key, group))
@@ -477,7 +485,7 @@ class Statistics:
             key = tuple(fields(parts, *(str | int | None for _ in self.by)))
             self._groups[key] = GroupStatistics.make_resumed(group)
             if self._time is not None:
-                self._lines[self._line(key)] += 1
+                self._lines[self._key_without_time(key)] += 1
         for item in others:
             time, group = fields(item, int | None, list)
             self._others[time] = GroupStatistics.make_resumed(group)
@@ -493,17 +501,17 @@ class Statistics:
     def rows_of_groups(self) -> list[tuple[Row, GroupStatistics]]:
         """The rows with their groups."""
         groups, others, left_out = self._choose_groups()
-        found = [(self._make_row(key, group), group) for key, group in in_order(groups)]
+        found = [(self._make_row(key, group), group) for key, group in sort_by_key(groups)]
         for time in sorted(others, key=lambda each: each or 0):
             key = tuple([time if at == self._time else None for at in range(len(self.by))])
-            found.append((self._make_row(key, others[time]) | {"others": left_out.count()}, others[time]))
+            found.append((self._make_row(key, others[time]) | {"others": left_out.estimate_count()}, others[time]))
         return found
 
     def _choose_groups(self) -> tuple[Mapping[Key, GroupStatistics], dict[int | None, GroupStatistics], DistinctCount]:
         """The groups that have rows, and the others."""
-        if fits(len(self._groups if self._time is None else self._lines)):
+        if fits_into_rows(len(self._groups if self._time is None else self._lines)):
             return self._groups, self._others, self._heavy.left_out
-        kept, light = heaviest(self._weights().items())
+        kept, light = split_by_weight(self._weights_of_lines().items())
         left_out, others = DistinctCount(), dict[int | None, GroupStatistics]()
         left_out.merge(self._heavy.left_out)
         for key in light:
@@ -512,7 +520,7 @@ class Statistics:
             others.setdefault(time, GroupStatistics()).merge(group, 0, self._row.join)
         shown, lines = {}, set(kept)
         for key, group in self._groups.items():
-            if self._line(key) in lines:
+            if self._key_without_time(key) in lines:
                 shown[key] = group
             else:
                 self._add_to_others(others, key, group)
@@ -528,7 +536,7 @@ class Statistics:
             "count": group.count,
             "rate": group.count * NS / span if span else None,
             "errors": group.failed,
-            "error_codes": count_by_name(group.codes),
+            "error_codes": count_errors_by_name(group.codes),
             "unanswered": group.unanswered,
             "undecoded": group.undecoded,
             "request_bytes": group.request_bytes if group.sized else None,
@@ -536,14 +544,14 @@ class Statistics:
             "metric": self.metric,
             "unit": self._row.unit,
         }
-        row |= self._distribution(group)
+        row |= self._distribution_columns(group)
         if self.metric == "latency":
             row |= {"waited": group.waited, "waited_ms": group.waited_ns / 10**6}
         if self.metric == "records":
             row |= {"batches": group.batches, "record_bytes": group.record_bytes}
         return row
 
-    def _distribution(self, group: GroupStatistics) -> dict[str, Any]:
+    def _distribution_columns(self, group: GroupStatistics) -> dict[str, Any]:
         per = self._row.per_unit
 
         def scale_value(value: int) -> int | float:
@@ -556,7 +564,7 @@ class Statistics:
         return out | {name: scale_value(value) for name, value in found.items()}
 
 
-def count_by_name(found: Counter[int]) -> dict[str, int]:
+def count_errors_by_name(found: Counter[int]) -> dict[str, int]:
     """Error codes by name, the most frequent first."""
     ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))
     return {error_name(code): count for code, count in ordered}

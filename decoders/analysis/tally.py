@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from decoders.analysis.dimensions import host_of
-from decoders.analysis.fold import Row, in_order
+from decoders.analysis.fold import Row, sort_by_key
 from decoders.analysis.statistics import GroupStatistics
 from decoders.analysis.time_buckets import Join, add_amounts
 from decoders.apis import NAMES, api
@@ -75,7 +75,7 @@ class Tally:
     def rows(self) -> list[Row]:
         """A row for each key, in their order: its parts and amounts."""
         names = (*self.by, *self.amounts)
-        return [dict(zip(names, (*key, *amounts), strict=True)) for key, amounts in in_order(self._found)]
+        return [dict(zip(names, (*key, *amounts), strict=True)) for key, amounts in sort_by_key(self._found)]
 
 
 def sums(*names: str) -> dict[str, Join]:
@@ -111,10 +111,10 @@ class ClientVersions(Tally):
 
     def rows(self) -> list[Row]:
         """A row for each client, API and version, in that order."""
-        return [_row(row) for row in super().rows()]
+        return [_make_client_version_row(row) for row in super().rows()]
 
 
-def _row(row: Row) -> Row:
+def _make_client_version_row(row: Row) -> Row:
     number = row["api_key"]
     return {
         **{name: row[name] for name in USE[:5]},
@@ -224,4 +224,4 @@ class BatchSizes:
 
     def rows(self) -> list[Row]:
         """A row for each API and topic, in that order."""
-        return [{"api": api, "topic": topic, **its.row()} for (api, topic), its in in_order(self._found)]
+        return [{"api": api, "topic": topic, **its.row()} for (api, topic), its in sort_by_key(self._found)]

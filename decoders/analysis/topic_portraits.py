@@ -9,15 +9,15 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from decoders.analysis.dimensions import client_of, software_of
-from decoders.analysis.exchange_facts import topic_of
-from decoders.analysis.groups.lag import NOTHING, GroupOffsets, offset_needs
+from decoders.analysis.exchange_facts import topic_of_element
+from decoders.analysis.groups.lag import NOTHING, GroupOffsets, offset_paths
 from decoders.analysis.portraits import (
     Names,
     Portrait,
     Portraits,
     common_numbers,
-    doing_of,
     entities_of,
+    facet_of_api,
     topics_of,
     versions_used,
 )
@@ -60,12 +60,12 @@ class Written:
         self.first = self.last = 0
         self.partitions: dict[int, list[int]] = {}
 
-    def span(self, first: int, last: int) -> None:
+    def extend_time(self, first: int, last: int) -> None:
         """Extend the time of the writes to cover a write, or several, from `first` to `last`, in ns."""
         self.first = min(self.first or first, first)
         self.last = max(self.last, last)
 
-    def count(self, number: int, batches: int, records: int, size: int) -> None:
+    def count_batches(self, number: int, batches: int, records: int, size: int) -> None:
         """Add to the amounts of a partition; partitions beyond PARTITIONS_KEPT_MAX are not kept."""
         if number not in self.partitions and len(self.partitions) >= PARTITIONS_KEPT_MAX:
             return
@@ -76,13 +76,13 @@ class Written:
         """Add the amounts of `other`, without its partitions."""
         self.batches.merge(other.batches)
         if other.last:
-            self.span(other.first, other.last)
+            self.extend_time(other.first, other.last)
 
     def merge(self, other: Written) -> None:
         """Add what `other` has of the same topic."""
         self.add_amounts(other)
         for number, amounts in other.partitions.items():
-            self.count(number, *amounts)
+            self.count_batches(number, *amounts)
 
     def state(self) -> list[object]:
         """The state as built-in values, for `make_resumed`."""
@@ -140,17 +140,17 @@ class TopicPortraits(Portraits):
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """The paths of names of topics and groups, of records, offsets and leaders."""
         leaders = frozenset(_METADATA) if key == METADATA and side == "response" else frozenset()
-        return super().needs(key, side) | offset_needs(key, side) | leaders
+        return super().needs(key, side) | offset_paths(key, side) | leaders
 
     def add(self, exchange: Exchange) -> None:
         """Count an exchange, and learn from it."""
         super().add(exchange)
         if exchange.api_key == PRODUCE:
-            self._write(exchange)
+            self._count_batches_written(exchange)
         if not self._learns and (self.counted_apart or exchange.api_key not in TOPIC_ARRAYS):
-            self._note(exchange)  # of the others no partitions are kept
+            self._learn_leaders_and_ids(exchange)  # of the others no partitions are kept
 
-    def drop(self, key: tuple[str, ...]) -> None:
+    def drop_key(self, key: tuple[str, ...]) -> None:
         """Add what was written to a topic to what was written to the others."""
         written = self._written.pop(key[0], None)
         if written is not None:
@@ -159,9 +159,9 @@ class TopicPortraits(Portraits):
     def learn(self, exchange: Exchange) -> None:
         """Learn what an exchange says of partitions, whether or not it counts."""
         self._learns = True
-        self._note(exchange)
+        self._learn_leaders_and_ids(exchange)
 
-    def _note(self, exchange: Exchange) -> None:
+    def _learn_leaders_and_ids(self, exchange: Exchange) -> None:
         if exchange.api_key is None:
             return
         exchange.read_sides()
@@ -171,7 +171,7 @@ class TopicPortraits(Portraits):
             return
         time_ns = exchange.response_ns or exchange.time_ns
         for element in structs(exchange.view("response"), "topics"):
-            topic = topic_of(exchange, element)
+            topic = topic_of_element(exchange, element)
             if topic is None or element.get("error_code"):
                 continue
             identity = element.get("topic_id")
@@ -186,16 +186,16 @@ class TopicPortraits(Portraits):
                 if place in self._leaders or len(self._leaders) < PARTITIONS_KEPT_MAX:
                     self._leaders[place] = max(self._leaders.get(place, leader), leader)
 
-    def _write(self, exchange: Exchange) -> None:
+    def _count_batches_written(self, exchange: Exchange) -> None:
         """Count the batches of a Produce that were not refused."""
         asked, answered = TOPIC_ARRAYS[PRODUCE]
         refused = {
-            (topic_of(exchange, element), part.get(answered.number))
+            (topic_of_element(exchange, element), part.get(answered.number))
             for element, part in partitions_in(exchange.view(answered.side), answered)
             if part.get(answered.error)
         }
         for element, part in partitions_in(exchange.view(asked.side), asked):
-            topic, number = topic_of(exchange, element), part.get(asked.number)
+            topic, number = topic_of_element(exchange, element), part.get(asked.number)
             if topic is None or number is None or (topic, number) in refused:
                 continue
             heads = list(read_batch_heads(part.get(asked.records), exchange.request_raw))
@@ -206,28 +206,31 @@ class TopicPortraits(Portraits):
                 its = self._written_to_others
             elif its is None:
                 its = self._written[topic] = Written()
-            its.span(exchange.time_ns, exchange.time_ns)
+            its.extend_time(exchange.time_ns, exchange.time_ns)
             records, size = sum(head.records for head in heads), sum(head.size for head in heads)
-            its.count(number, len(heads), records, size)
+            its.count_batches(number, len(heads), records, size)
             batches = its.batches
             batches.batches += len(heads)
             batches.records += records
             batches.size += size
             for head in heads:
                 batches.codecs[head.codec] += 1
-                batches.sizes.measure(head.size)
-                batches.counts.measure(head.records)
+                batches.sizes.add_value(head.size)
+                batches.counts.add_value(head.records)
 
-    def keys(self, exchange: Exchange) -> Iterable[tuple[str]]:
+    def keys_of_exchange(self, exchange: Exchange) -> Iterable[tuple[str]]:
         """Each topic."""
         return [(topic,) for topic in topics_of(exchange)]
 
-    def names(self, exchange: Exchange) -> Names:
+    def names_of_exchange(self, exchange: Exchange) -> Names:
         """The client (by what it does), the API, the software and the groups of the exchange."""
         software = exchange.client_software
         client = client_of(exchange.client_id, exchange.connection_info.client)
         name = software_of(software["name"], software["version"]) if software else None
-        names = [(doing_of(exchange.api_key), client), ("apis", f"{exchange.api_reader.name} {exchange.api_version}")]
+        names = [
+            (facet_of_api(exchange.api_key), client),
+            ("apis", f"{exchange.api_reader.name} {exchange.api_version}"),
+        ]
         names += [("software", name)] if name else []
         return names + [("groups", group) for group in entities_of(exchange, "groupId")]
 
@@ -279,9 +282,11 @@ class TopicPortraits(Portraits):
             partitions.setdefault(topic, set()).add(number)
         for topic, its in self._written.items():
             partitions.setdefault(topic, set()).update(its.partitions)
-        lags = self._lags()
+        lags = self._lag_by_topic_and_group()
         rows = [
-            self._row(topic, portrait, sorted(partitions.get(topic, ())), lags.get(topic, {}), self._written.get(topic))
+            self._make_topic_row(
+                topic, portrait, sorted(partitions.get(topic, ())), lags.get(topic, {}), self._written.get(topic)
+            )
             for (topic,), portrait in sorted(found.items())
         ]
         rows.sort(key=lambda row: -row["count"])
@@ -291,10 +296,10 @@ class TopicPortraits(Portraits):
             for topic, its in self._written.items():
                 if (topic,) not in found:
                     written.add_amounts(its)
-            rows.append(self._row(None, others, [], {}, written) | {"others": count})
+            rows.append(self._make_topic_row(None, others, [], {}, written) | {"others": count})
         return rows
 
-    def _lags(self) -> dict[str, dict[str, int]]:
+    def _lag_by_topic_and_group(self) -> dict[str, dict[str, int]]:
         """Topic → group → records from its commits to the ends, of the partitions where both are known."""
         found: dict[str, dict[str, int]] = {}
         for (group, topic, number), commit in sorted(self._offsets.commits.items()):
@@ -302,18 +307,18 @@ class TopicPortraits(Portraits):
             end = self._offsets.ends.get((topic, number))
             if committed != NOTHING and end is not None:
                 its = found.setdefault(topic, {})
-                its[group] = its.get(group, 0) + max(end.latest()[1] - committed, 0)
+                its[group] = its.get(group, 0) + max(end.latest_end()[1] - committed, 0)
         return found
 
-    def _row(
+    def _make_topic_row(
         self, topic: str | None, portrait: Portrait, numbers: list[int], lags: dict[str, int], written: Written | None
     ) -> Row:
         cut = {*portrait.cut, *(("partitions",) if self._offsets.left_out else ())}
         return {
             "topic": topic,
             "topic_id": None if topic is None or topic not in self._ids else self._ids[topic][1],
-            **{facet: portrait.names(facet) for facet in ("writes", "reads", "administers", "asks", "groups")},
-            "partitions": [self._partition(topic or "", number, written) for number in numbers],
+            **{facet: portrait.names_of_facet(facet) for facet in ("writes", "reads", "administers", "asks", "groups")},
+            "partitions": [self._make_partition_row(topic or "", number, written) for number in numbers],
             "written": written.row() if written is not None else None,
             "lag": lags,
             "apis": versions_used(portrait),
@@ -323,10 +328,10 @@ class TopicPortraits(Portraits):
             **({"cut": sorted(cut)} if cut else {}),
         }
 
-    def _partition(self, topic: str, number: int, written: Written | None) -> Row:
+    def _make_partition_row(self, topic: str, number: int, written: Written | None) -> Row:
         leader = self._leaders.get((topic, number))
         end = self._offsets.ends.get((topic, number))
-        last = end.latest()[1] if end is not None else NOTHING
+        last = end.latest_end()[1] if end is not None else NOTHING
         amounts: Any = written.partitions.get(number, (0, 0, 0)) if written is not None else (0, 0, 0)
         return {
             "partition": number,

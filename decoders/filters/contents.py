@@ -66,12 +66,12 @@ def record_count(exchange: Exchange) -> int | None:
 
 def record_keys(exchange: Exchange) -> Iterator[str | None]:
     """The key of each record as text; None for a record without one."""
-    return map(_text, _read_record_parts(exchange, _keys))
+    return map(_text_of_bytes, _read_record_parts(exchange, _keys_of_records))
 
 
 def record_values(exchange: Exchange) -> Iterator[str | None]:
     """The value of each record as text; None for a record without one (a tombstone)."""
-    return map(_text, _read_record_parts(exchange, _values))
+    return map(_text_of_bytes, _read_record_parts(exchange, _values_of_records))
 
 
 def header_values(name: str) -> Callable[[Exchange], Iterator[str | None]]:
@@ -80,18 +80,18 @@ def header_values(name: str) -> Callable[[Exchange], Iterator[str | None]]:
     def values_of_headers(rows: Iterator[Any]) -> list[Any]:
         return [held for row in rows for key, held in row[_HEADERS] if key == name]
 
-    return lambda exchange: map(_text, _read_record_parts(exchange, values_of_headers))
+    return lambda exchange: map(_text_of_bytes, _read_record_parts(exchange, values_of_headers))
 
 
-def _keys(rows: Iterator[Any]) -> list[Any]:
+def _keys_of_records(rows: Iterator[Any]) -> list[Any]:
     return [row[_KEY] for row in rows]
 
 
-def _values(rows: Iterator[Any]) -> list[Any]:
+def _values_of_records(rows: Iterator[Any]) -> list[Any]:
     return [row[_VALUE] for row in rows]
 
 
-def _text(data: Any) -> str | None:
+def _text_of_bytes(data: Any) -> str | None:
     """Bytes as the text that an expression compares; bytes that are no UTF-8 are replaced."""
     return data.decode("utf-8", "replace") if isinstance(data, bytes) else data
 
@@ -104,10 +104,10 @@ def _read_record_parts(exchange: Exchange, part: Callable[[Iterator[Any]], list[
 
 def records_by_topic(exchange: Exchange) -> Iterator[tuple[str | None, Any]]:
     """Each record of an exchange with its topic."""
-    from decoders.analysis.exchange_facts import topic_of  # as records_of
+    from decoders.analysis.exchange_facts import topic_of_element  # as records_of
 
     for element, found in _read_batch_parts(exchange, list):
-        topic = topic_of(exchange, element)
+        topic = topic_of_element(exchange, element)
         for row in found:
             yield topic, row
 

@@ -18,7 +18,13 @@ from decoders.errors import FilterError
 from decoders.exchanges import exchange_attributes
 from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange_attributes import SCALARS
-from decoders.filters.expression import all_paths, apis_with_path, find_field, paths_in, word_sets_in
+from decoders.filters.expression import (
+    all_body_paths,
+    apis_with_path,
+    find_field,
+    number_word_sets_at,
+    spellings_of_path,
+)
 from decoders.filters.fields import ALIASES, BODIES, FIELDS, entity_names, entity_paths
 from decoders.limits import CELL_MAX, MIB
 from decoders.protocol_facts.errors.error_codes import error_name
@@ -82,13 +88,17 @@ def record_path(text: str, *, names: bool = False) -> RecordPath:
     Raises FilterError that says which paths there are, or which one may have been meant.
     """
     if text in SCALARS:
-        return RecordPath(text, lambda row, _record: _as_list(_json_scalar(getattr(row, text, None))), attribute=text)
+        return RecordPath(
+            text, lambda row, _record: _list_unless_null(_scalar_in_json_form(getattr(row, text, None))), attribute=text
+        )
     name = ALIASES.get(text, text)
     head = name.partition(".")[0]
     if head in BODIES and name != head:
-        return _body_path(text, head, name.partition(".")[2], names=names)
+        return _path_in_body(text, head, name.partition(".")[2], names=names)
     if name in KEYS and name not in FIELDS:
-        return RecordPath(text, lambda _row, record: _as_list(record.get(name)), whole=True, history=name in HISTORY)
+        return RecordPath(
+            text, lambda _row, record: _list_unless_null(record.get(name)), whole=True, history=name in HISTORY
+        )
     try:
         steps = parse_path(name)
     except ValueError as problem:
@@ -104,7 +114,7 @@ def record_path(text: str, *, names: bool = False) -> RecordPath:
         return RecordPath(
             text, lambda _row, record: _flatten_lists(values_at(record, steps)), whole=True, history=history
         )
-    return _field_path(text)
+    return _path_of_filter_field(text)
 
 
 def first_words_of_paths() -> list[str]:
@@ -112,15 +122,15 @@ def first_words_of_paths() -> list[str]:
     return list(dict.fromkeys([*SCALARS, *KEYS, *FIELDS, *ALIASES]))
 
 
-def _field_path(text: str) -> RecordPath:
+def _path_of_filter_field(text: str) -> RecordPath:
     """The path that is a field of filters. Raises FilterError."""
     try:
         field = find_field(text)
     except FilterError as error:
         raise FilterError(error.text, 1, word=text, candidates=[*first_words_of_paths(), *error.candidates]) from None
-    get, shown = field.row.get, _SHOWN.get(field.row.kind, _json_value)
+    get, shown = field.row.get, _SHOWN.get(field.row.kind, _value_in_json_form)
     if field.row.entity:
-        return RecordPath(text, _names_of(field.row.entity), needs=field.make_question(None).needs)
+        return RecordPath(text, _make_entity_reader(field.row.entity), needs=field.make_question(None).needs)
     named = field.row.kind == "error"
 
     def values(row: Settled, _record: Record) -> list[Any]:
@@ -143,23 +153,23 @@ def _limit_to_cell(found: Iterable[Any]) -> list[Any]:
     values: list[Any] = []
     room = CELL_MAX
     for value in found:
-        room -= _room_of(value)
+        room -= _memory_size_of(value)
         if room < 0 and values:
             return [*values, f"… (more than {CELL_MAX // MIB} MiB: the rest is left out)"]
         values.append(value)
     return values
 
 
-def _room_of(value: Any) -> int:
+def _memory_size_of(value: Any) -> int:
     """About how many bytes of memory a value of JSON's form takes."""
     if value.__class__ is dict:  # bytes
-        return sum(map(_room_of, value.values()))
+        return sum(map(_memory_size_of, value.values()))
     if value.__class__ is str:
         return _OBJECT_COST + len(value) * (1 if value.isascii() else 4)
     return _OBJECT_COST
 
 
-def _names_of(entity: str) -> Callable[[Settled, Record], list[Any]]:
+def _make_entity_reader(entity: str) -> Callable[[Settled, Record], list[Any]]:
     """A function that gives the names of an entity (topics, groups …) in both sides, each once."""
 
     @cache
@@ -170,34 +180,34 @@ def _names_of(entity: str) -> Callable[[Settled, Record], list[Any]]:
         if row.kind != "exchange" or row.api_key is None:
             return []
         found = {name: None for side in sides(row.api_key) for name in entity_names(row, side, entity)}
-        return [_json_scalar(name) for name in found]
+        return [_scalar_in_json_form(name) for name in found]
 
     return values
 
 
-def _body_path(text: str, head: str, path: str, *, names: bool) -> RecordPath:
+def _path_in_body(text: str, head: str, path: str, *, names: bool) -> RecordPath:
     side, _ = BODIES[head]
-    if not apis_with_path(side, _declared_part(path)):
-        others = [f"{head}.{other}" for other in all_paths(side)]
+    if not apis_with_path(side, _part_declared_by_kafka(path)):
+        others = [f"{head}.{other}" for other in all_body_paths(side)]
         raise FilterError(f"no {head} has a field {path!r}", 1, word=text, candidates=others)
 
     @cache
     def steps_in(key: int) -> list[tuple[PathStep, ...]]:
-        spelt = paths_in(key, side, _declared_part(path))
-        rest = path[len(_declared_part(path)) :]
+        spelt = spellings_of_path(key, side, _part_declared_by_kafka(path))
+        rest = path[len(_part_declared_by_kafka(path)) :]
         return [parse_path(each.removesuffix("[]") + rest if rest else each.removesuffix("[]")) for each in spelt]
 
     def values(row: Settled, record: Record) -> list[Any]:
         if row.kind != "exchange" or row.api_key is None:
             return []
         found = _flatten_lists(value for steps in steps_in(row.api_key) for value in values_at(record[side], steps))
-        sets = set(word_sets_in(row.api_key, side, path).values()) if names else None
-        return [_with_words(value, *sets) for value in found] if sets and len(sets) == 1 else found
+        sets = set(number_word_sets_at(row.api_key, side, path).values()) if names else None
+        return [_add_number_word(value, *sets) for value in found] if sets and len(sets) == 1 else found
 
     return RecordPath(text, values, whole=True)
 
 
-def _with_words(value: Any, means: str) -> Any:
+def _add_number_word(value: Any, means: str) -> Any:
     if not isinstance(value, int):
         return value
     words = words_for(means, value)
@@ -205,7 +215,7 @@ def _with_words(value: Any, means: str) -> Any:
 
 
 @cache
-def _declared_part(path: str) -> str:
+def _part_declared_by_kafka(path: str) -> str:
     """The part of a path that Kafka declares: the keys below `records` are kw's own form of batches."""
     head, found, _ = path.partition("records")
     after = path[len(head + found) :]
@@ -221,20 +231,20 @@ def _drop_nulls(values: Iterable[Any]) -> list[Any]:
     return [value for value in values if value is not None]
 
 
-def _as_list(value: Any) -> list[Any]:
+def _list_unless_null(value: Any) -> list[Any]:
     return [] if value is None else _drop_nulls(value) if isinstance(value, list) else [value]
 
 
-def _json_scalar(value: Any) -> Any:
+def _scalar_in_json_form(value: Any) -> Any:
     return json_text(value) if isinstance(value, str) else value
 
 
-def _json_value(value: Any) -> Any:
+def _value_in_json_form(value: Any) -> Any:
     if isinstance(value, UUID):
         return uuid_text(value.bytes)
     if isinstance(value, bytes):
         return json_bytes(value)
-    return _json_scalar(value)
+    return _scalar_in_json_form(value)
 
 
 _SHOWN: Final[dict[str, Callable[[Any], Any]]] = {"api": lambda key: api(key).name, "error": error_name}

@@ -22,9 +22,9 @@ from decoders.filters.fields import (
     Phase,
     entity_names,
     entity_paths,
-    header_row,
+    header_field,
 )
-from decoders.filters.named_numbers import NamedNumber, fold_word, words_in
+from decoders.filters.named_numbers import NamedNumber, fold_word, words_of_set
 from decoders.filters.tokens import Scanner, Word
 from decoders.filters.values import read_value
 from decoders.protocol_facts.number_words import set_of
@@ -38,31 +38,31 @@ if TYPE_CHECKING:
 
 
 @cache
-def paths_in(key: int, side: Side, path: str) -> tuple[str, ...]:
+def spellings_of_path(key: int, side: Side, path: str) -> tuple[str, ...]:
     """The path as the declaration of this API spells it: one or, where fields took turns under a name, several."""
     if key not in NAMES:
         return ()
-    return tuple(dict.fromkeys(spelt for spelt, _ in fields_at(key, side, path)))
+    return tuple(dict.fromkeys(spelt for spelt, _ in declared_fields_at(key, side, path)))
 
 
 @cache
-def word_sets_in(key: int, side: Side, path: str) -> Mapping[str, str]:
+def number_word_sets_at(key: int, side: Side, path: str) -> Mapping[str, str]:
     """Spelling of a path → its set of words (`means`), for the spellings that are fields of numbers with words."""
-    found = ((spelt, set_of(field)) for spelt, field in fields_at(key, side, path)) if key in NAMES else ()
+    found = ((spelt, set_of(field)) for spelt, field in declared_fields_at(key, side, path)) if key in NAMES else ()
     return {spelt: words for spelt, words in found if words}
 
 
-def fields_at(key: int, side: Side, path: str) -> Iterator[tuple[str, Field]]:
+def declared_fields_at(key: int, side: Side, path: str) -> Iterator[tuple[str, Field]]:
     """The spellings of a path in the declaration of an API, each with its field."""
     return _spell_path(api(key).message(side).fields, parse_path(path))
 
 
 def apis_with_path(side: Side, path: str) -> frozenset[int]:
     """The keys of all APIs that have such a field."""
-    return frozenset(key for key in KEYS if paths_in(key, side, path))
+    return frozenset(key for key in KEYS if spellings_of_path(key, side, path))
 
 
-def all_paths(side: Side, keys: Iterable[int] = KEYS) -> list[str]:
+def all_body_paths(side: Side, keys: Iterable[int] = KEYS) -> list[str]:
     """Every path of these APIs, without brackets: the candidates for a misspelt path."""
     found: dict[str, None] = {}
     for key in keys:
@@ -213,7 +213,7 @@ class Atom:
             return ()
         if self.row.entity:
             return entity_paths(key, side, self.row.entity)
-        return tuple(_without_indices(path) for path in paths_in(key, side, self.path))
+        return tuple(_without_indices(path) for path in spellings_of_path(key, side, self.path))
 
 
 class Not:
@@ -292,7 +292,7 @@ def _is_null(value: Any) -> bool:
     return value is None
 
 
-def _is_value(value: Any) -> bool:  # noqa: ARG001 - a test as the others are, which only values come to
+def _is_any_value(value: Any) -> bool:  # noqa: ARG001 - a test as the others are, which only values come to
     return True
 
 
@@ -334,12 +334,12 @@ class Filter:
             return frozenset()
         return frozenset(path for atom in self.node.atoms() for path in atom.needs(key, side))
 
-    def parts(self) -> list[Filter]:
+    def split_at_and(self) -> list[Filter]:
         """The questions that must all pass, each as a filter of its own, with the text of the whole filter."""
         nodes = self.node.nodes if isinstance(self.node, All) else [self.node]
         return [Filter(self.text, node) for node in nodes]
 
-    def atoms(self) -> list[Atom]:
+    def list_atoms(self) -> list[Atom]:
         """The questions about single fields."""
         return list(self.node.atoms())
 
@@ -349,7 +349,7 @@ class Filter:
         return keys is None or key in keys
 
     @property
-    def names(self) -> frozenset[str]:
+    def field_names(self) -> frozenset[str]:
         """The fields that the filter asks about, those of bodies aside."""
         rows = {id(atom.row) for atom in self.node.atoms()}
         return frozenset(name for name, row in FIELDS.items() if id(row) in rows)
@@ -365,7 +365,7 @@ class Filter:
         return any(atom.reads_records for atom in self.node.atoms())
 
     @property
-    def everything(self) -> bool:
+    def passes_everything(self) -> bool:
         """Whether every exchange passes the filter."""
         return isinstance(self.node, Always)
 
@@ -429,7 +429,7 @@ class _Parser:
         negated = bool(self._scan.read_keyword("not"))
         listed = self._scan.read_keyword("in", "like")
         if listed:
-            return _negate_if(negated, self._parse_list(listed, field))
+            return _negate_node_if(negated, self._parse_list(listed, field))
         if negated:
             raise self._scan.make_error('after "not" comes "in" or "like" here')
         begun = self._scan.at
@@ -440,11 +440,13 @@ class _Parser:
             raise self._scan.make_error('write "==" for equal', begun)
         value = self._scan.read_value()
         if sign in ("~", "!~"):
-            _check_text(field, value, sign)
+            _check_field_is_text(field, value, sign)
             pattern = comparisons.make_regex_test(field.row.kind, value)
-            return _negate_if(sign == "!~", field.make_question(pattern, needle=comparisons.literal_of_regex(value)))
+            return _negate_node_if(
+                sign == "!~", field.make_question(pattern, needle=comparisons.literal_of_regex(value))
+            )
         if sign in ("==", "!="):
-            return _negate_if(sign == "!=", _make_equality_question(field, value))
+            return _negate_node_if(sign == "!=", _make_equality_question(field, value))
         if field.row.kind not in comparisons.ORDERED:
             raise FilterError(f"{field.name} has no order: {sign} is for numbers, sizes and times", begun + 1)
         return field.make_question(comparisons.make_order_test(field.row.kind, sign, value))
@@ -454,7 +456,7 @@ class _Parser:
         if how == "in":
             return Any_([_make_equality_question(field, word) for word in words])
         for word in words:
-            _check_text(field, word, how)
+            _check_field_is_text(field, word, how)
         return Any_(
             [
                 field.make_question(
@@ -502,16 +504,16 @@ def _find_field(word: Word) -> _FilterField:
         return _FilterField(name, row, ("request", "response") if row.entity else ())
     first, _, path = name.partition(".")
     if first == HEADER and path:
-        return _FilterField(name, header_row(path))
+        return _FilterField(name, header_field(path))
     if first in BODIES and path:
-        return _body_field(word, name, first, path)
+        return _find_body_field(word, name, first, path)
     if first == RECORD and path:
-        return _structure_field(word, name, path)
+        return _find_internal_topic_field(word, name, path)
     names = [*FIELDS, *ALIASES, f"{HEADER}.NAME", f"{RECORD}.", *(f"{side}." for side in BODIES)]
     raise FilterError(f"there is no field {word.text!r}", word.at + 1, word=word.text, candidates=names)
 
 
-def _structure_field(word: Word, name: str, path: str) -> _FilterField:
+def _find_internal_topic_field(word: Word, name: str, path: str) -> _FilterField:
     """A field of the records of internal topics."""
     from decoders.filters.internal_topic_fields import structure_paths, structure_values  # few expressions have one
 
@@ -527,10 +529,10 @@ def _structure_field(word: Word, name: str, path: str) -> _FilterField:
 _INDEX: Final = re.compile(r"\[\d*\]")
 
 
-def _body_field(word: Word, name: str, first: str, path: str) -> _FilterField:
+def _find_body_field(word: Word, name: str, first: str, path: str) -> _FilterField:
     side, phase = BODIES[first]
     if not apis_with_path(side, path):
-        others = [f"{first}.{other}" for other in all_paths(side)]
+        others = [f"{first}.{other}" for other in all_body_paths(side)]
         text = f"no {first} has a field {path!r}"
         raise FilterError(text, word.at + 1, word=name, candidates=others)
 
@@ -538,9 +540,9 @@ def _body_field(word: Word, name: str, first: str, path: str) -> _FilterField:
         view = exchange.view(side)
         if not isinstance(view, dict) or exchange.api_key is None:
             return None
-        sets = word_sets_in(exchange.api_key, side, path)
+        sets = number_word_sets_at(exchange.api_key, side, path)
         values: list[Any] = []
-        for spelt in paths_in(exchange.api_key, side, path):
+        for spelt in spellings_of_path(exchange.api_key, side, path):
             found = make_getter(spelt)(view)
             words = sets.get(spelt)
             for value in found if isinstance(found, list) else (found,):
@@ -560,7 +562,7 @@ def _conceal_secrets(exchange: Exchange, messages: list[Any]) -> list[Any]:
     return [conceal(each) if conceal and isinstance(each, str) else each for each in messages]
 
 
-def _list_words(field: _FilterField) -> frozenset[str] | None:
+def _words_of_body_field(field: _FilterField) -> frozenset[str] | None:
     """The words that values of a body's field may have; None where some of them are text or have no words."""
     first = field.name.partition(".")[0]
     if first not in BODIES:
@@ -569,10 +571,10 @@ def _list_words(field: _FilterField) -> frozenset[str] | None:
     found: set[str] = set()
     path = field.name.partition(".")[2]
     for key in apis_with_path(side, path):
-        sets = word_sets_in(key, side, path)
-        if len(sets) < len(paths_in(key, side, path)):
+        sets = number_word_sets_at(key, side, path)
+        if len(sets) < len(spellings_of_path(key, side, path)):
             return None
-        found.update(word for words in sets.values() for word in words_in(words))
+        found.update(word for words in sets.values() for word in words_of_set(words))
     return frozenset(found)
 
 
@@ -583,10 +585,10 @@ def _make_word_question(field: _FilterField, word: Word) -> Node | None:
     if word.quoted or first not in BODIES or not text[:1].isalpha():
         return None
     side, _ = BODIES[first]
-    sets = {words for key in apis_with_path(side, path) for words in word_sets_in(key, side, path).values()}
-    if any(text in words_in(words) for words in sets):
+    sets = {words for key in apis_with_path(side, path) for words in number_word_sets_at(key, side, path).values()}
+    if any(text in words_of_set(words) for words in sets):
         return field.make_question(lambda value: isinstance(value, NamedNumber) and text in value.words)
-    known = _list_words(field)
+    known = _words_of_body_field(field)
     if known and text not in _KEYWORDS:
         few = f" (there are {', '.join(sorted(known))})" if len(known) <= _FEW else ""
         told = f"no {field.name} is called {word.text!r}{few}"
@@ -603,24 +605,24 @@ _KEYWORDS: Final = frozenset({"null", "none", "true", "false", "yes", "no"})
 _NULLS: Final[dict[str, tuple[str, ...]]] = {"text": ("null",), "error": ("null", "none", "0")}
 
 
-def _means_null(field: _FilterField, word: Word) -> bool:
+def _is_word_for_null(field: _FilterField, word: Word) -> bool:
     return not word.quoted and word.text.lower() in _NULLS.get(field.row.kind, ("null", "none"))
 
 
 def _make_equality_question(field: _FilterField, word: Word) -> Node:
     if field.row.kind == "any" and (named := _make_word_question(field, word)) is not None:
         return named
-    if _means_null(field, word):
-        return field.make_question(_is_null) if field.row.kind == "held" else Not(field.make_question(_is_value))
+    if _is_word_for_null(field, word):
+        return field.make_question(_is_null) if field.row.kind == "held" else Not(field.make_question(_is_any_value))
     test = comparisons.make_equality_test(field.row.kind, word)
     keys = frozenset({read_value("api", word)}) if field.row.kind == "api" else None
     return field.make_question(test, keys, needle=word.text)
 
 
-def _check_text(field: _FilterField, word: Word, sign: str) -> None:
+def _check_field_is_text(field: _FilterField, word: Word, sign: str) -> None:
     if field.row.kind not in comparisons.TEXTUAL:
         raise FilterError(f"{field.name} is no text: {sign} is for text", word.at + 1)
 
 
-def _negate_if(negated: bool, node: Node) -> Node:
+def _negate_node_if(negated: bool, node: Node) -> Node:
     return Not(node) if negated else node

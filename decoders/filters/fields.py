@@ -50,7 +50,7 @@ def entity_names(exchange: Exchange, side: Side, entity: str) -> Iterator[str]:
     view = exchange.view(side) if key in NAMES else None
     if not view or key is None or not isinstance(view, dict):
         return
-    for get in _getters(key, side, entity):
+    for get in _entity_getters(key, side, entity):
         found = get(view)
         for name in found if isinstance(found, list) else (found,):
             text = exchange.topic_name(name) if isinstance(name, UUID) else name
@@ -63,7 +63,7 @@ def entity_names(exchange: Exchange, side: Side, entity: str) -> Iterator[str]:
                 yield name
 
 
-def all_entity_names(exchange: Exchange, entity: str) -> list[Any]:
+def entity_names_of_both_sides(exchange: Exchange, entity: str) -> list[Any]:
     """The names of this entity in both sides of an exchange."""
     return [name for side in SIDES for name in entity_names(exchange, side, entity)]
 
@@ -78,7 +78,7 @@ def _list_entity_paths(fields: Iterable[Field], prefix: str, entity: str) -> Ite
 
 
 @cache
-def _getters(key: int, side: Side, entity: str) -> tuple[Get, ...]:
+def _entity_getters(key: int, side: Side, entity: str) -> tuple[Get, ...]:
     return tuple(make_getter(path) for path in entity_paths(key, side, entity) if ".resource_" not in path)
 
 
@@ -114,11 +114,11 @@ class FieldRow(NamedTuple):
     history: bool = False
 
 
-def _entity_names_of(entity: str) -> Callable[[Exchange], Any]:
-    return lambda exchange: all_entity_names(exchange, entity)
+def _make_entity_field_reader(entity: str) -> Callable[[Exchange], Any]:
+    return lambda exchange: entity_names_of_both_sides(exchange, entity)
 
 
-def _software_part(exchange: Exchange, part: str) -> str | None:
+def _software_name_or_version(exchange: Exchange, part: str) -> str | None:
     software = exchange.client_software
     return software[part] if software else None  # type: ignore[literal-required]  # name or version
 
@@ -146,13 +146,13 @@ def _make_server_field(part: str, kind: Kind, text: str) -> FieldRow:
     return FieldRow(S, kind, get, text)
 
 
-def _fault_parts(exchange: Exchange, part: str) -> list[Any]:
+def _read_fault_parts(exchange: Exchange, part: str) -> list[Any]:
     """A part of what each rule of faults did to an exchange."""
     said = exchange.extra.get("fault") if exchange.extra else None
     return [each[part] for each in (said, *said.get("more", ()))] if isinstance(said, dict) else []
 
 
-def _refusal_part(exchange: Exchange, part: str) -> str | None:
+def _read_refusal_part(exchange: Exchange, part: str) -> str | None:
     """A part of the proxy's refusal of an exchange: which option refused it (`by`), and the `reason`."""
     said = exchange.extra.get("refused") if exchange.extra else None
     return said.get(part) if isinstance(said, dict) else None
@@ -162,16 +162,16 @@ def _session_topics(exchange: Exchange) -> list[str]:
     return list((exchange.extra or {}).get(SESSION_PARTITIONS) or ())
 
 
-def _tls_part(exchange: Exchange, part: str) -> str | None:
+def _read_tls_part(exchange: Exchange, part: str) -> str | None:
     info = exchange.connection_info.tls
     return info[part] if info else None  # type: ignore[literal-required]  # a key of TlsInfo
 
 
-def _sizes(exchange: Exchange) -> list[int]:
+def _sizes_of_both_sides(exchange: Exchange) -> list[int]:
     return [size for size in (exchange.request_size, exchange.response_size) if size is not None]
 
 
-def _sides(exchange: Exchange) -> list[str]:
+def _sides_captured(exchange: Exchange) -> list[str]:
     sizes = (exchange.request_size, exchange.response_size)
     return [side for side, size in zip(SIDES, sizes, strict=True) if size is not None]
 
@@ -199,26 +199,30 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "client_id": FieldRow(H, "text", lambda x: x.client_id, "client id"),
     "client": FieldRow(H, "address", lambda x: x.client, "address of the client"),
     "broker": FieldRow(H, "address", lambda x: x.broker, "address of the broker"),
-    "software": FieldRow(H, "text", lambda x: _software_part(x, "name"), "name of the client's library"),
-    "software_version": FieldRow(H, "text", lambda x: _software_part(x, "version"), "version of the client's library"),
+    "software": FieldRow(H, "text", lambda x: _software_name_or_version(x, "name"), "name of the client's library"),
+    "software_version": FieldRow(
+        H, "text", lambda x: _software_name_or_version(x, "version"), "version of the client's library"
+    ),
     "user": FieldRow(H, "text", lambda x: x.user, "user who had logged in, or the subject of the client's certificate"),
     "mechanism": FieldRow(H, "text", lambda x: x.mechanism, "SASL mechanism of the login"),
-    "tls": FieldRow(H, "text", lambda x: _tls_part(x, "version"), "version of TLS, where it was decrypted"),
-    "cipher": FieldRow(H, "text", lambda x: _tls_part(x, "cipher"), "cipher suite of TLS"),
-    "sni": FieldRow(H, "text", lambda x: _tls_part(x, "sni"), "server name that the client asked for in TLS"),
-    "subject": FieldRow(H, "text", lambda x: _tls_part(x, "client_subject"), "subject of the client's certificate"),
+    "tls": FieldRow(H, "text", lambda x: _read_tls_part(x, "version"), "version of TLS, where it was decrypted"),
+    "cipher": FieldRow(H, "text", lambda x: _read_tls_part(x, "cipher"), "cipher suite of TLS"),
+    "sni": FieldRow(H, "text", lambda x: _read_tls_part(x, "sni"), "server name that the client asked for in TLS"),
+    "subject": FieldRow(
+        H, "text", lambda x: _read_tls_part(x, "client_subject"), "subject of the client's certificate"
+    ),
     "connection": FieldRow(H, "number", lambda x: x.connection, "number of the connection"),
     "time": FieldRow(H, "time", lambda x: x.time_ns, "time of the request's first byte"),
     "request_size": FieldRow(H, "size", lambda x: x.request_size, "bytes of the request"),
-    "topic": FieldRow(R, "text", _entity_names_of("topicName"), "topics in request or response", "topicName"),
-    "group": FieldRow(R, "text", _entity_names_of("groupId"), "consumer groups", "groupId"),
-    "txn": FieldRow(R, "text", _entity_names_of("transactionalId"), "transactional ids", "transactionalId"),
+    "topic": FieldRow(R, "text", _make_entity_field_reader("topicName"), "topics in request or response", "topicName"),
+    "group": FieldRow(R, "text", _make_entity_field_reader("groupId"), "consumer groups", "groupId"),
+    "txn": FieldRow(R, "text", _make_entity_field_reader("transactionalId"), "transactional ids", "transactionalId"),
     "partition": FieldRow(R, "number", partition_numbers, "partitions in request or response", needs=partition_needs),
     "records": FieldRow(R, "number", record_count, "how many records are produced or fetched", needs=record_needs),
     "key": FieldRow(R, "held", record_keys, "keys of the records", needs=record_needs),
     "value": FieldRow(R, "held", record_values, "values of the records", needs=record_needs),
     "response_size": FieldRow(R, "size", lambda x: x.response_size, "bytes of the response"),
-    "size": FieldRow(R, "size", _sizes, "bytes of either side"),
+    "size": FieldRow(R, "size", _sizes_of_both_sides, "bytes of either side"),
     "latency": FieldRow(R, "duration", lambda x: x.latency_ms, "request's last byte to response's first"),
     "latency_ms": FieldRow(R, "number", lambda x: x.latency_ms, "the same as a number of milliseconds"),
     "error": FieldRow(R, "error", lambda x: [each.code for each in x.errors], "error codes in the response"),
@@ -231,21 +235,23 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "reason": FieldRow(S, "text", lambda x: x.reason, "why it could not be decoded or was not answered"),
     "undecoded": FieldRow(S, "text", lambda x: [f.reason for f in x.failures.values()], "why a side is undecoded"),
     "undecoded_side": FieldRow(S, "text", lambda x: list(x.failures), "the side that is undecoded: request, response"),
-    "side": FieldRow(S, "text", _sides, "sides that the capture has: request, response"),
+    "side": FieldRow(S, "text", _sides_captured, "sides that the capture has: request, response"),
     "closed": FieldRow(S, "text", lambda x: x.closed, "how the connection ended that left it unanswered"),
     "file": FieldRow(S, "text", lambda x: x.extra and x.extra.get("file"), "file that it was read from"),
     "guessed": FieldRow(
         S, "any", lambda x: bool(x.extra and x.extra.get("guessed")), "whether what a response answers is guessed"
     ),
-    "fault": FieldRow(S, "text", lambda x: _fault_parts(x, "action"), "what a fault of the proxy did to it on purpose"),
-    "fault.rule": FieldRow(S, "number", lambda x: _fault_parts(x, "rule"), "number of the rule that did it"),
+    "fault": FieldRow(
+        S, "text", lambda x: _read_fault_parts(x, "action"), "what a fault of the proxy did to it on purpose"
+    ),
+    "fault.rule": FieldRow(S, "number", lambda x: _read_fault_parts(x, "rule"), "number of the rule that did it"),
     "fault.hit": FieldRow(
-        S, "number", lambda x: _fault_parts(x, "hit"), "how many exchanges that rule had hit by then"
+        S, "number", lambda x: _read_fault_parts(x, "hit"), "how many exchanges that rule had hit by then"
     ),
     "refused": FieldRow(
-        S, "text", lambda x: _refusal_part(x, "by"), "option of the proxy that does not serve such requests"
+        S, "text", lambda x: _read_refusal_part(x, "by"), "option of the proxy that does not serve such requests"
     ),
-    "refused.reason": FieldRow(S, "text", lambda x: _refusal_part(x, "reason"), "what the proxy serves instead"),
+    "refused.reason": FieldRow(S, "text", lambda x: _read_refusal_part(x, "reason"), "what the proxy serves instead"),
     "retransmitted": FieldRow(S, "any", lambda x: x.retransmitted, "whether bytes of it were sent again"),
     "session_topic": FieldRow(S, "text", _session_topics, "topics that an incremental fetch asks for", history=True),
     **{f"{name}.{part}": _make_history_field(name, part) for name, part in _HISTORY},
@@ -275,7 +281,7 @@ ALIASES: Final = {
 HEADER: Final = "header"
 
 
-def header_row(name: str) -> FieldRow:
+def header_field(name: str) -> FieldRow:
     """The field for the headers of a name; case counts, as on the wire."""
     return FieldRow(R, "held", header_values(name), f"values of the headers {name}", needs=record_needs)
 

@@ -33,14 +33,14 @@ def structure_paths() -> tuple[str, ...]:
     found: dict[str, None] = {}
     for name, row in STRUCTURES.items():
         if row.module in modules:
-            found.update(dict.fromkeys(_paths(structure(name).fields, "")))
+            found.update(dict.fromkeys(_list_declared_paths(structure(name).fields, "")))
     return tuple(sorted(found))
 
 
-def _paths(fields: Iterable[Field], above: str) -> Iterator[str]:
+def _list_declared_paths(fields: Iterable[Field], above: str) -> Iterator[str]:
     for field in fields:
         yield above + field.name
-        yield from _paths(field.fields, f"{above}{field.name}.")
+        yield from _list_declared_paths(field.fields, f"{above}{field.name}.")
 
 
 def structure_values(path: str) -> Callable[[Exchange], list[Any]]:
@@ -51,14 +51,14 @@ def structure_values(path: str) -> Callable[[Exchange], list[Any]]:
         found: list[Any] = []
         for topic, row in records_by_topic(exchange):
             if topic in TOPICS and len(row) > _CONTROL and row[_CONTROL] is None:
-                for shown in _structures(topic, row[_KEY], row[_VALUE]):
-                    found += _values(shown, steps)
+                for shown in _decode_record_structures(topic, row[_KEY], row[_VALUE]):
+                    found += _values_on_path(shown, steps)
         return found
 
     return get
 
 
-def _structures(topic: str, key: Any, value: Any) -> Iterator[dict[str, Any]]:
+def _decode_record_structures(topic: str, key: Any, value: Any) -> Iterator[dict[str, Any]]:
     names = record_structures(topic, *(each if isinstance(each, bytes) else None for each in (key, value)))
     for name, held in zip(names, (key, value), strict=True):
         if name is not None and isinstance(held, bytes):
@@ -67,12 +67,12 @@ def _structures(topic: str, key: Any, value: Any) -> Iterator[dict[str, Any]]:
                 yield shown
 
 
-def _values(value: Any, steps: list[str]) -> Iterator[Any]:
+def _values_on_path(value: Any, steps: list[str]) -> Iterator[Any]:
     if isinstance(value, list):
         for each in value:
-            yield from _values(each, steps)
+            yield from _values_on_path(each, steps)
     elif isinstance(value, dict):
         if steps and steps[0] in value:
-            yield from _values(value[steps[0]], steps[1:])
+            yield from _values_on_path(value[steps[0]], steps[1:])
     elif not steps and value is not None:
         yield value

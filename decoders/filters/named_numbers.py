@@ -9,7 +9,7 @@ from decoders.protocol_facts.enums import BITS, ENUMS
 from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.protocol_facts.number_words import API, ERROR, words_for
 
-__all__ = ["NamedNumber", "fold_word", "words_in"]
+__all__ = ["NamedNumber", "fold_word", "words_of_set"]
 
 
 class NamedNumber(int):
@@ -31,7 +31,7 @@ class NamedNumber(int):
 
 
 @cache
-def words_in(words: str) -> frozenset[str]:
+def words_of_set(words: str) -> frozenset[str]:
     """All words of a set."""
     if words == ERROR:
         return frozenset(fold_word(row.name) for row in ERRORS.values())

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES
 from decoders.exchanges.learned_names import WELL_KNOWN, Topics
-from decoders.filters.expression import All, Always, Atom, Filter, Node, Not, fields_at
+from decoders.filters.expression import All, Always, Atom, Filter, Node, Not, declared_fields_at
 from decoders.filters.fields import BODIES, Phase, entity_paths
 
 if TYPE_CHECKING:
@@ -93,20 +93,20 @@ class Prefilter:
 
     def may_pass(self, selection: Filter, *, answered: bool) -> Possible:
         """Whether a request of this header may pass; `answered`: once its answer is there, which may say anything."""
-        return self._ask_node(selection.node, True, answered)
+        return self._ask_filter_node(selection.node, True, answered)
 
-    def _ask_node(self, node: Node, wanted: bool, answered: bool) -> Possible:
+    def _ask_filter_node(self, node: Node, wanted: bool, answered: bool) -> Possible:
         """Whether the answer of a part of the filter may be `wanted`."""
         if isinstance(node, Atom):
-            return self._ask_atom(node, wanted, answered)
+            return self._ask_filter_atom(node, wanted, answered)
         if isinstance(node, Not):
-            return self._ask_node(node.node, not wanted, answered)
+            return self._ask_filter_node(node.node, not wanted, answered)
         if isinstance(node, Always):
             return wanted
-        parts = [self._ask_node(each, wanted, answered) for each in node.nodes]
+        parts = [self._ask_filter_node(each, wanted, answered) for each in node.nodes]
         return join_by_and(parts) if isinstance(node, All) is wanted else join_by_or(parts)
 
-    def _ask_atom(self, atom: Atom, wanted: bool, answered: bool) -> Possible:
+    def _ask_filter_atom(self, atom: Atom, wanted: bool, answered: bool) -> Possible:
         varying = _VARYING.get(atom.name)
         if varying is not None:
             return lambda data, at, stop: atom.passes(varying(data, at, stop)) is wanted
@@ -114,7 +114,7 @@ class Prefilter:
             return True
         if atom.name in self._known or atom.row.phase is Phase.HEADER:
             return atom.test()(self._exchange) is wanted
-        needles = self._needles(atom, answered)
+        needles = self._needles_of_atom(atom, answered)
         if needles is None:
             return True
         if not needles:
@@ -127,7 +127,7 @@ class Prefilter:
         begin = self._begin
         return lambda data, at, stop: data.find(needle, at + begin, stop) >= 0
 
-    def _needles(self, atom: Atom, answered: bool) -> list[bytes] | None:
+    def _needles_of_atom(self, atom: Atom, answered: bool) -> list[bytes] | None:
         """Byte strings of which every request that passes has at least one; None where they are not known."""
         key = self._exchange.api_key
         assert key is not None
@@ -139,24 +139,24 @@ class Prefilter:
             paths = (atom.path,)
         else:
             return None
-        kinds = _kinds(key, paths)
+        kinds = _kinds_of_request_fields(key, paths)
         if not kinds:
             return []
-        needle = _bytes_of(atom.needle)
+        needle = _encode_needle(atom.needle)
         if needle is None or kinds - ({"string", "uuid"} if atom.row.entity == "topicName" else {"string"}):
             return None
         return [needle, *(self._ids.ids_passing(atom) if "uuid" in kinds else ())]
 
 
 @cache
-def _kinds(key: int, paths: tuple[str, ...]) -> frozenset[str]:
+def _kinds_of_request_fields(key: int, paths: tuple[str, ...]) -> frozenset[str]:
     """The types of the fields at these paths of a request."""
     if key not in NAMES:
         return frozenset()
-    return frozenset(field.kind for path in paths for _, field in fields_at(key, "request", path))
+    return frozenset(field.kind for path in paths for _, field in declared_fields_at(key, "request", path))
 
 
-def _bytes_of(text: str | None) -> bytes | None:
+def _encode_needle(text: str | None) -> bytes | None:
     try:
         return None if text is None else text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -70,7 +70,9 @@ class Scanner:
         match = _PATH.match(self.text, self.at)
         if match is None:
             raise self.make_error(
-                "the name of a field is missing" if self.ended else f"no field begins with {self._quote_next()}"
+                "the name of a field is missing"
+                if self.ended
+                else f"no field begins with {self._describe_next_character()}"
             )
         word = Word(match[0], self.at)
         self._advance(len(match[0]))
@@ -91,7 +93,7 @@ class Scanner:
         match = _BARE.match(self.text, self.at)
         if match is None:
             raise self.make_error(
-                "a value is missing" if self.ended else f"a value is missing before {self._quote_next()}"
+                "a value is missing" if self.ended else f"a value is missing before {self._describe_next_character()}"
             )
         word = Word(match[0], self.at)
         self._advance(len(match[0]))
@@ -124,5 +126,5 @@ class Scanner:
         assert match is not None
         self.at = match.end()
 
-    def _quote_next(self) -> str:
+    def _describe_next_character(self) -> str:
         return repr(self.text[self.at : self.at + 12])

@@ -126,7 +126,7 @@ def _read_error(word: Word) -> int:
     return code
 
 
-def _read_any(word: Word) -> Any:
+def _read_any_kind(word: Word) -> Any:
     """The value of a word beside a body's field: a number with or without a unit, true, false, null, else text."""
     if word.quoted:
         return word.text
@@ -153,5 +153,5 @@ READERS: Final[dict[Kind, Callable[[Word], Any]]] = {
     "address": _read_address,
     "api": _read_api,
     "error": _read_error,
-    "any": _read_any,
+    "any": _read_any_kind,
 }

@@ -62,13 +62,13 @@ class AuditRenderer(AnswerRenderer):
         self.clients = clients
         self._counts: Counter[str] = Counter()
         if clients is None:
-            super().__init__(fold, "audit", self._verdicts, self._clients_text, settings)
+            super().__init__(fold, "audit", self._judge_clients, self._format_clients, settings)
             self.keys = ("others",)
         else:
-            super().__init__(fold, "audit_broker", lambda: fold.brokers(clients), self._brokers_text, settings)
+            super().__init__(fold, "audit_broker", lambda: fold.judge_brokers(clients), self._format_brokers, settings)
 
-    def _verdicts(self) -> AuditVerdicts:
-        verdicts = self._audit.verdicts(self.target)
+    def _judge_clients(self) -> AuditVerdicts:
+        verdicts = self._audit.judge_clients(self.target)
         self._counts = verdicts.counts
         return verdicts
 
@@ -97,7 +97,7 @@ class AuditRenderer(AnswerRenderer):
     def _counts_by_verdict(self) -> Counter[str]:
         return Counter(row["verdict"] for row in self.found) if self.clients is not None else self._counts
 
-    def _clients_text(self, rows: Sequence[Row], settings: Settings) -> str:
+    def _format_clients(self, rows: Sequence[Row], settings: Settings) -> str:
         software = [clean(format_software(row)) for row in rows]
         addresses = [clean(_first_name_and_count(row["addresses"])) for row in rows]
         return _draw_rows_with_reasons(
@@ -113,7 +113,7 @@ class AuditRenderer(AnswerRenderer):
             settings,
         )
 
-    def _brokers_text(self, rows: Sequence[Row], settings: Settings) -> str:
+    def _format_brokers(self, rows: Sequence[Row], settings: Settings) -> str:
         return _draw_rows_with_reasons(
             [
                 Column("", [SIGNS[row["verdict"]] for row in rows]),
@@ -180,7 +180,7 @@ class SecurityRenderer(AnswerRenderer):
         super().write(rows)
         for row in rows:
             if isinstance(row, Skipped):
-                self._security.connect(row)
+                self._security.observe_tls_connection(row)
 
     def exit_code(self, code: Exit) -> Exit:
         """The run's exit code `code`, or Exit.FINDINGS where a finding is an error."""

@@ -57,7 +57,7 @@ def read_thresholds(words: Iterable[str]) -> Thresholds:
 
 def check_source(capture: CaptureOptions, connection: ConnectionOptions) -> bool:
     """Whether the options name a cluster, not captures. Raises Failure or UsageError for both, and for neither."""
-    live = _names_cluster(connection)
+    live = _is_cluster_named(connection)
     if live and (capture.files or capture.interface):
         text = "-b, a profile and properties examine a cluster, FILE and -i examine traffic: give one of them"
         raise Failure(text, Exit.USAGE)
@@ -71,7 +71,7 @@ def check_source(capture: CaptureOptions, connection: ConnectionOptions) -> bool
     return live
 
 
-def _names_cluster(connection: ConnectionOptions) -> bool:
+def _is_cluster_named(connection: ConnectionOptions) -> bool:
     """Whether the command line names brokers or controllers: by an option, a property, or a file of properties."""
     if connection.servers or connection.controllers or connection.profile or connection.config_files:
         return True
@@ -90,7 +90,7 @@ class DoctorRenderer(AnswerRenderer):
         fold = self.doctor = Doctor(thresholds)
         super().__init__(fold, "finding", fold.rows, format_findings, settings)
         self.hear = fold.set_capture_faults
-        self.ended = fold.end
+        self.ended = fold.observe_connection_end
         self.keys = sorted(ABOUT)
 
     def exit_code(self, code: Exit, fail_on: str) -> Exit:
@@ -113,7 +113,7 @@ def count_findings(rows: Iterable[Row]) -> str:
 def format_findings(rows: Sequence[Row], settings: Settings) -> str:
     """A paragraph for each finding; one line for all notes of the same error, unless more is asked for (`-v`)."""
     colors, lines = palette(settings.color), []
-    for row in rows if settings.verbose else _fold_notes(rows):
+    for row in rows if settings.verbose else _join_similar_notes(rows):
         sign, paint = SIGNS[row["severity"]], colors.bad if row["severity"] == "error" else colors.name
         head = clean(row["title"]) + (f" ×{row['count']:,}" if row["count"] > 1 else "")
         first, *rest = _wrap_text(head, settings)
@@ -121,12 +121,12 @@ def format_findings(rows: Sequence[Row], settings: Settings) -> str:
         lines.append(f"{paint}{sign}{colors.off}  {first}")
         lines += [_MARGIN + each for each in rest]
         if not brief:
-            for text in _details_of(row, settings):
+            for text in _finding_details(row, settings):
                 lines += [f"{_MARGIN}{colors.dim}{each}{colors.off}" for each in _wrap_text(text, settings)]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _fold_notes(rows: Iterable[Row]) -> list[Row]:
+def _join_similar_notes(rows: Iterable[Row]) -> list[Row]:
     """The rows, with notes that differ by subject alone as one: `topic a, topic b and 3 more: ERROR (Fetch)`."""
     found: dict[object, tuple[Row, list[str], str]] = {}
     for number, row in enumerate(rows):
@@ -154,7 +154,7 @@ def _wrap_text(text: str, settings: Settings) -> list[str]:
     return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=True) or [""]
 
 
-def _details_of(row: Row, settings: Settings) -> list[str]:
+def _finding_details(row: Row, settings: Settings) -> list[str]:
     """The texts below a finding's title: clients, reasons and times, meaning, remedy, evidence."""
     found = []
     who = [clean(name) for name in row.get("clients", ())]

@@ -51,7 +51,7 @@ def probe_cluster(env: Environment, config: ClientConfig, doctor: Doctor) -> Non
             ClusterProbe(doctor, one, deadline).run()
         except Failure as failure:
             failures.append(without_frames(failure))
-            doctor.observe("unreachable", env.now_ns(), format_address(server), None, failure.text)
+            doctor.observe_cluster_fact("unreachable", env.now_ns(), format_address(server), None, failure.text)
     if len(failures) == len(config.servers):
         raise failures[0]
 
@@ -81,7 +81,9 @@ class ClusterProbe:
                     self._observe_clock(cluster, first)
                 except Failure as failure:
                     why = without_frames(failure).text
-                    self._doctor.observe("controller-silent", time.time_ns(), format_address(first.address), why)
+                    self._doctor.observe_cluster_fact(
+                        "controller-silent", time.time_ns(), format_address(first.address), why
+                    )
 
     def _observe_reply(self, connection: BrokerConnection, reply: Reply) -> None:
         self._doctor.add(self._builder.build_exchange(connection.local, connection.peer, reply))
@@ -89,24 +91,24 @@ class ClusterProbe:
     def _probe_server(self, cluster: ClusterClient, node: ClusterNode, spare_s: float) -> None:
         now_ns = time.time_ns()
         if not self._deadline.left():
-            self._doctor.observe("not-looked-at", now_ns, format_address(node.address), node.id)
+            self._doctor.observe_cluster_fact("not-looked-at", now_ns, format_address(node.address), node.id)
             return
         try:
             connection = cluster.connect_to_node(node.id, spare_s=spare_s)
         except Failure as failure:
             if failure.code == Exit.REFUSED:
                 raise
-            self._doctor.observe(
+            self._doctor.observe_cluster_fact(
                 "unreachable", now_ns, format_address(node.address), node.id, without_frames(failure).text
             )
             return
         looks = likeness(connection.versions)
-        self._doctor.observe("release", now_ns, str(looks) if looks.is_release else "none known", node.id)
+        self._doctor.observe_cluster_fact("release", now_ns, str(looks) if looks.is_release else "none known", node.id)
         levels = {row["name"]: row["max_version_level"] for row in _ask_for_rows(connection, "finalized_features")}
         for row in _ask_for_rows(connection, "supported_features"):
             if row["name"] == _FEATURE and row["name"] in levels:
                 level, most = levels[row["name"]], row["max_version"]
-                self._doctor.observe("feature", now_ns, row["name"], node.id, level=level, most=most)
+                self._doctor.observe_cluster_fact("feature", now_ns, row["name"], node.id, level=level, most=most)
 
     def _observe_clock(self, cluster: ClusterClient, connection: BrokerConnection) -> None:
         """Compare clocks: the active controller says when it last caught up with itself, its own now (KIP-836)."""
@@ -121,7 +123,9 @@ class ClusterProbe:
                     if voter["replica_id"] == part["leader_id"] and voter["last_caught_up_timestamp"] > 0:
                         between = (reply.sent_ns + reply.first_ns) // 2
                         apart = voter["last_caught_up_timestamp"] * _NS_PER_MS - between
-                        self._doctor.observe("controller-clock", between, part["leader_id"], apart=abs(apart))
+                        self._doctor.observe_cluster_fact(
+                            "controller-clock", between, part["leader_id"], apart=abs(apart)
+                        )
 
 
 def _ask_for_rows(connection: BrokerConnection, name: str) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from decoders.analysis.fold import Row
     from kwcli.output.settings import Settings
 
-__all__ = ["GROUP_LINES", "MemberNames", "format_assignment", "format_cause", "format_share", "group_details"]
+__all__ = ["GROUP_LINES", "MemberNames", "draw_group_details", "format_assignment", "format_cause", "format_share"]
 
 _NOTHING: Final = "–"
 _MARGIN: Final = 4
@@ -83,21 +83,21 @@ GROUP_LINES: Final[tuple[tuple[str, Callable[[Row], str]], ...]] = (
 )
 
 
-def group_details(row: Row, settings: Settings) -> list[str]:
+def draw_group_details(row: Row, settings: Settings) -> list[str]:
     """The lines below the list of a group's page: its timeline, refusals, members, partitions."""
     names = MemberNames([*row["members"], *(member for each in row["timeline"] for member in each["members"])])
     several_days = row["first"][:10] != row["last"][:10]
     lines: list[str] = []
     if row["timeline"]:
-        lines += ["  generations", *_generation_lines(row["timeline"], names, settings, days=several_days)]
+        lines += ["  generations", *_draw_generations(row["timeline"], names, settings, days=several_days)]
     if row["refused"]:
         lines.append("  refused")
         for each in row["refused"]:
             lines.append(f"{' ' * _MARGIN}{each['api']} {each['error']} ×{each['count']:,}, last {each['last'][:23]}")
     if row["members"]:
-        lines += ["  members", *_member_lines(row["members"], names, settings)]
+        lines += ["  members", *_draw_members(row["members"], names, settings)]
     if row["partitions"]:
-        lines += ["  partitions", *_partition_lines(row["partitions"], names, settings)]
+        lines += ["  partitions", *_draw_partitions(row["partitions"], names, settings)]
     return lines
 
 
@@ -132,7 +132,7 @@ def format_assignment(assignment: Mapping[str, Sequence[int]] | None) -> str:
     )
 
 
-def _generation_lines(timeline: Sequence[Row], names: MemberNames, settings: Settings, *, days: bool) -> list[str]:
+def _draw_generations(timeline: Sequence[Row], names: MemberNames, settings: Settings, *, days: bool) -> list[str]:
     lines = []
     for its in timeline:
         time = its["began"][:23].replace("T", " ") if days else its["began"][11:23]
@@ -142,7 +142,7 @@ def _generation_lines(timeline: Sequence[Row], names: MemberNames, settings: Set
         )
         new = {member["member_id"] for member in its["joined"]}
         rows = [(member, "+" if member["member_id"] in new else " ") for member in its["members"][:_LISTED]]
-        lines += _draw_indented(
+        lines += _draw_indented_table(
             [
                 Column("", [sign for _, sign in rows]),
                 Column("", [names.name_of(member) for member, _ in rows], paint="client", cut=_NAME_LEAST),
@@ -174,9 +174,9 @@ def format_cause(cause: Row | None, names: MemberNames) -> str:
     return f": {_CAUSES[cause['what']].format(names.name_of(cause))}{reason}"
 
 
-def _member_lines(members: Sequence[Row], names: MemberNames, settings: Settings) -> list[str]:
+def _draw_members(members: Sequence[Row], names: MemberNames, settings: Settings) -> list[str]:
     rows = members[:_LISTED]
-    lines = _draw_indented(
+    lines = _draw_indented_table(
         [
             Column("member", [names.name_of(each) for each in rows], paint="client", cut=_NAME_LEAST),
             Column("", ["" if each["present"] else "no more" for each in rows]),
@@ -188,50 +188,50 @@ def _member_lines(members: Sequence[Row], names: MemberNames, settings: Settings
         settings,
         _MARGIN,
     )
-    return lines + _count_more(members)
+    return lines + _note_rows_not_listed(members)
 
 
-def _partition_lines(partitions: Sequence[Row], names: MemberNames, settings: Settings) -> list[str]:
+def _draw_partitions(partitions: Sequence[Row], names: MemberNames, settings: Settings) -> list[str]:
     """The table of a group's partitions; where not all are listed, the partitions farthest behind come first."""
     rows = partitions
     if len(rows) > _LISTED:
         rows = sorted(rows, key=lambda row: -max(row["commit_lag"] or 0, row["position_lag"] or 0))[:_LISTED]
-    lines = _draw_indented(
+    lines = _draw_indented_table(
         [
             Column("topic", [clean(each["topic"]) for each in rows], cut=_NAME_LEAST),
             Column("", [str(each["partition"]) for each in rows], right=True),
-            _number_column("end", rows, "high_watermark", 3),
-            _number_column("committed", rows, "committed"),
-            _number_column("lag", rows, "commit_lag"),
-            _time_column("for", rows, "commit_lag_ms", 4),
-            _number_column("position", rows, "position", 2),
-            _number_column("lag", rows, "position_lag"),
-            _time_column("for", rows, "position_lag_ms", 5),
+            _make_number_column("end", rows, "high_watermark", 3),
+            _make_number_column("committed", rows, "committed"),
+            _make_number_column("lag", rows, "commit_lag"),
+            _make_time_column("for", rows, "commit_lag_ms", 4),
+            _make_number_column("position", rows, "position", 2),
+            _make_number_column("lag", rows, "position_lag"),
+            _make_time_column("for", rows, "position_lag_ms", 5),
             Column("read again", [format_share(each["refetched"]) for each in rows], drop=6, right=True),
             Column("member", [names.name_by_id(each["member_id"]) for each in rows], drop=1, cut=_NAME_LEAST),
         ],
         settings,
         _MARGIN,
     )
-    return lines + _count_more(partitions)
+    return lines + _note_rows_not_listed(partitions)
 
 
-def _number_column(title: str, rows: Sequence[Row], key: str, drop: int | None = None) -> Column:
+def _make_number_column(title: str, rows: Sequence[Row], key: str, drop: int | None = None) -> Column:
     cells = [_NOTHING if row[key] is None else f"{row[key]:,}" for row in rows]
     return Column(title, cells, drop=drop, right=True)
 
 
-def _time_column(title: str, rows: Sequence[Row], key: str, drop: int) -> Column:
+def _make_time_column(title: str, rows: Sequence[Row], key: str, drop: int) -> Column:
     cells = [format_latency(row[key]) if row[key] else _NOTHING for row in rows]
     return Column(title, cells, drop=drop, right=True)
 
 
-def _count_more(rows: Sequence[Any]) -> list[str]:
+def _note_rows_not_listed(rows: Sequence[Any]) -> list[str]:
     more = len(rows) - _LISTED
     return [f"{' ' * _MARGIN}and {more:,} more: -o ndjson has all"] if more > 0 else []
 
 
-def _draw_indented(columns: list[Column], settings: Settings, margin: int, *, heading: bool = True) -> list[str]:
+def _draw_indented_table(columns: list[Column], settings: Settings, margin: int, *, heading: bool = True) -> list[str]:
     width = None if settings.width is None else max(settings.width - margin, 20)
     head, *lines = draw_table(columns, width, palette(settings.color), dense=True) if columns[0].cells else ("",)
     return [f"{' ' * margin}{line}" for line in ([head, *lines] if heading and lines else lines)]

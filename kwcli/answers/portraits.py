@@ -12,7 +12,7 @@ from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.libraries import library_text
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import clean, format_latency, format_size
-from kwcli.answers.groups import GROUP_LINES, format_lag, format_share, group_details
+from kwcli.answers.groups import GROUP_LINES, draw_group_details, format_lag, format_share
 from kwcli.answers.view import AnswerRenderer, flatten_value, format_software
 from kwcli.output.short_texts import count_of, palette
 from kwcli.output.table import Column, draw_table
@@ -101,7 +101,7 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
         "client",
         "client_id",
         (
-            PortraitColumn("client", lambda row: _title_of(row, "client_id", "addresses"), paint="client"),
+            PortraitColumn("client", lambda row: _name_of_row(row, "client_id", "addresses"), paint="client"),
             PortraitColumn("software", lambda row: clean(format_software(row)) or _NOTHING, 5),
             PortraitColumn("user", _names_cell("users"), 6, says="users"),
             PortraitColumn("address", _names_cell("addresses"), 8),
@@ -117,7 +117,7 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
         "group",
         "group",
         (
-            PortraitColumn("group", lambda row: _title_of(row, "group"), paint="client"),
+            PortraitColumn("group", lambda row: _name_of_row(row, "group"), paint="client"),
             PortraitColumn("type", lambda row: row["type"] or _NOTHING, 6),
             PortraitColumn("state", lambda row: clean(row["state"] or _NOTHING), 1),
             PortraitColumn(
@@ -138,7 +138,7 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
         "topic",
         "topic",
         (
-            PortraitColumn("topic", lambda row: _title_of(row, "topic"), paint="client"),
+            PortraitColumn("topic", lambda row: _name_of_row(row, "topic"), paint="client"),
             *_NUMBERS,
             PortraitColumn(
                 "parts", lambda row: f"{len(row['partitions']):,}" if row["partitions"] else _NOTHING, 8, right=True
@@ -149,7 +149,9 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
             PortraitColumn("groups", _names_cell("groups"), 4),
             PortraitColumn("administered by", _names_cell("administers"), 5),
             PortraitColumn(
-                "only asked for by", lambda row: _names_cell("asks")(row) if _asks_only(row) else _NOTHING, 6
+                "only asked for by",
+                lambda row: _names_cell("asks")(row) if _only_asks_for_topic(row) else _NOTHING,
+                6,
             ),
         ),
         in_time=True,
@@ -174,7 +176,7 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
 }
 
 
-def _title_of(row: Row, *keys: str) -> str:
+def _name_of_row(row: Row, *keys: str) -> str:
     """The name of a row for people."""
     if "others" in row:
         return OTHERS
@@ -186,7 +188,7 @@ def _format_written(row: Row, key: str) -> str:
     return f"{row['written'][key]:,}" if row["written"] else _NOTHING
 
 
-def _asks_only(row: Row) -> bool:
+def _only_asks_for_topic(row: Row) -> bool:
     return not (row["writes"] or row["reads"] or row["administers"])
 
 
@@ -216,7 +218,7 @@ class PortraitRenderer(AnswerRenderer):
         self._within = within
         self._portrayed = kind
         self._name = name
-        super().__init__(self.fold, kind.kind, self._rows_asked_for, self._format_text, settings)
+        super().__init__(self.fold, kind.kind, self._find_rows_asked_for, self._format_text, settings)
 
     def learn_from(self, rows: list[Settled]) -> None:
         """Learn also from exchanges that the filters leave out."""
@@ -224,7 +226,7 @@ class PortraitRenderer(AnswerRenderer):
             if isinstance(row, Exchange) and (not self._portrayed.in_time or self._within(row)):
                 self.fold.learn(row)
 
-    def _rows_asked_for(self) -> list[Row]:
+    def _find_rows_asked_for(self) -> list[Row]:
         rows = self.fold.rows()
         if self._name is None:
             return rows
@@ -245,7 +247,7 @@ class PortraitRenderer(AnswerRenderer):
 
     def _format_text(self, rows: Sequence[Row], settings: Settings) -> str:
         if self._name is not None:
-            return "".join(f"{line}\n" for row in rows for line in _page_lines(row, settings))
+            return "".join(f"{line}\n" for row in rows for line in _draw_page(row, settings))
         columns = [
             Column(
                 column.title,
@@ -320,20 +322,20 @@ def _describe_writing(written: Row) -> str:
     return "; ".join(parts)
 
 
-def _partition_lines(row: Row, settings: Settings) -> list[str]:
+def _draw_partitions(row: Row, settings: Settings) -> list[str]:
     """The lines of the table of a topic's partitions."""
     rows = row["partitions"][:_PARTITIONS_LISTED]
 
-    def numbers(title: str, key: str, drop: int | None = None) -> Column:
+    def make_number_column(title: str, key: str, drop: int | None = None) -> Column:
         cells = [_NOTHING if each[key] is None else f"{each[key]:,}" for each in rows]
         return Column(title, cells, drop=drop, right=True)
 
     columns = [
         Column("partition", [str(each["partition"]) for each in rows], right=True),
         Column("leader", [_NOTHING if each["leader"] is None else str(each["leader"]) for each in rows], right=True),
-        numbers("end", "high_watermark"),
-        numbers("records written", "records"),
-        numbers("batches", "batches", 1),
+        make_number_column("end", "high_watermark"),
+        make_number_column("records written", "records"),
+        make_number_column("batches", "batches", 1),
         Column("bytes", [format_size(each["bytes"]) for each in rows], drop=2, right=True),
     ]
     lines = draw_table(columns, settings.width, palette(settings.color), dense=True)
@@ -346,7 +348,7 @@ def _format_errors(row: Row) -> str:
     return f"{row['errors']:,}: " + ", ".join(f"{name} ×{count:,}" for name, count in codes.items()) if codes else ""
 
 
-def _page_lines(row: Row, settings: Settings) -> list[str]:
+def _draw_page(row: Row, settings: Settings) -> list[str]:
     """The lines of a row's page: all that is known of one client, group, topic or broker."""
     names = (row[key] for key in ("topic", "broker", "group", "client_id") if row.get(key))
     head = clean(next(names, None) or flatten_value(row.get("addresses")))
@@ -356,7 +358,7 @@ def _page_lines(row: Row, settings: Settings) -> list[str]:
         if text:
             lines.append(f"  {title:<{_MARGIN}}{text}")
     if "topic" in row and row["partitions"]:
-        lines += _partition_lines(row, settings)
+        lines += _draw_partitions(row, settings)
     if "timeline" in row:
-        lines += group_details(row, settings)
+        lines += draw_group_details(row, settings)
     return [*lines, ""]

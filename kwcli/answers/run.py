@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from decoders.filters import parse
 from kwcli.answers.portraits import PORTRAITS, PortraitRenderer
-from kwcli.answers.view import sniff_view_of
+from kwcli.answers.view import make_sniff_view
 from kwcli.reading.input_files import has_capture_name, has_records_name
 from kwcli.sniff.run import Sniffing
 
@@ -30,7 +30,7 @@ def run_answer(
     renderer: AnswerRenderer,
 ) -> Exit:
     """Feed the renderer's fold with the exchanges that the options select, write its answer, return the exit code."""
-    return Sniffing(env, settings, capture, filters, view=sniff_view_of(renderer)).run().exit_code()
+    return Sniffing(env, settings, capture, filters, view=make_sniff_view(renderer)).run().exit_code()
 
 
 def diagnose_cluster(env: Environment, config: ClientConfig, doctor: Doctor, renderer: AnswerRenderer) -> Exit:
@@ -51,7 +51,7 @@ def diagnose_cluster(env: Environment, config: ClientConfig, doctor: Doctor, ren
     return code
 
 
-def _take_name(capture: CaptureOptions, name: str | None) -> tuple[CaptureOptions, str | None]:
+def _split_off_name(capture: CaptureOptions, name: str | None) -> tuple[CaptureOptions, str | None]:
     """`kw topics FILE orders`: the last word is the name that is asked for, where it is no file and reads like none."""
     *files, last = capture.files or ("",)
     other = bool(files or capture.interface)
@@ -71,7 +71,7 @@ def show_portraits(
     shown: OutputOptions,
 ) -> Exit:
     """Run `kw clients`, `kw groups`, `kw topics` or `kw brokers`, as `word` says; returns the exit code."""
-    capture, name = _take_name(capture, name)
+    capture, name = _split_off_name(capture, name)
     capture.check_usage()
     settings = shown.make_settings(env)
     within = parse(capture.time_filter_text(env, settings.zone)).matches

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kwcli.output.renderers import Write
     from kwcli.output.settings import Settings
 
-__all__ = ["AnswerRenderer", "answer_record", "flatten_value", "format_software", "sniff_view_of"]
+__all__ = ["AnswerRenderer", "answer_record", "flatten_value", "format_software", "make_sniff_view"]
 
 # Rows that are aligned together, where they are too many to be held.
 _PAGE: Final = 10_000
@@ -64,7 +64,7 @@ class AnswerRenderer(FoldRenderer):
         self.found = self._rows()
         settings = self._settings
         if settings.format in ("text", "table", "csv"):
-            for some in self._pages():
+            for some in self._rows_by_page():
                 shown = {"text": self._text, "table": _format_table, "csv": _format_csv}[settings.format](
                     some, settings
                 )
@@ -76,7 +76,7 @@ class AnswerRenderer(FoldRenderer):
             writer.add(answer_record(self._kind, row))
         writer.close()
 
-    def _pages(self) -> Iterator[list[Row]]:
+    def _rows_by_page(self) -> Iterator[list[Row]]:
         """The rows that are aligned together: all where they are a list, else some thousand."""
         if isinstance(self.found, list) or self._settings.format == "csv":
             yield list(self.found)
@@ -88,7 +88,7 @@ class AnswerRenderer(FoldRenderer):
             yield some
 
 
-def sniff_view_of(renderer: AnswerRenderer) -> SniffView:
+def make_sniff_view(renderer: AnswerRenderer) -> SniffView:
     """The SniffView by which `Sniffing` feeds the renderer's fold instead of showing exchanges."""
     return SniffView(
         renderer.needs, renderer.open, renderer.hear, libraries=renderer.asks_libraries, ended=renderer.ended

@@ -285,7 +285,7 @@ def _complete_fields(typed: Typed) -> Iterator[Candidate]:
 def _body_paths(begun: str) -> Iterator[Candidate]:
     """The next step of a path into the body of a request or a response."""
     from decoders.apis import KEYS
-    from decoders.filters.expression import all_paths
+    from decoders.filters.expression import all_body_paths
     from decoders.filters.fields import BODIES
     from kwcli.reference.abouts import read_api_abouts
 
@@ -295,7 +295,7 @@ def _body_paths(begun: str) -> Iterator[Candidate]:
             continue
         head, dot, _ = begun.rpartition(".")
         start = _BRACKETS.sub("", f"{head}{dot}".removeprefix(f"{side}."))
-        known = {_first_step(path, start) for path in all_paths(BODIES[side][0]) if path.startswith(start)}
+        known = {_first_step(path, start) for path in all_body_paths(BODIES[side][0]) if path.startswith(start)}
         abouts = _meanings_shared_by_all(map(read_api_abouts, KEYS), BODIES[side][0])
         for path in sorted(known):
             yield f"{head}{dot}{path.removeprefix(start)}", abouts.get(path, "")
@@ -357,18 +357,18 @@ def _filter_literal(name: str) -> str:
 
 def _words_of_numbers(field: str) -> Iterator[Candidate]:
     """Candidates for a body's field with numbers: the words that these numbers have in any API."""
-    from decoders.filters.expression import apis_with_path, word_sets_in
+    from decoders.filters.expression import apis_with_path, number_word_sets_at
     from decoders.filters.fields import BODIES
-    from decoders.filters.named_numbers import words_in
+    from decoders.filters.named_numbers import words_of_set
     from decoders.protocol_facts.errors.error_codes import ERRORS
     from decoders.protocol_facts.number_words import ERROR
 
     first, _, path = field.partition(".")
     side = BODIES[first][0]
-    sets = {words for key in apis_with_path(side, path) for words in word_sets_in(key, side, path).values()}
+    sets = {words for key in apis_with_path(side, path) for words in number_word_sets_at(key, side, path).values()}
     if ERROR in sets:
         yield from ((error.name, f"{code}: {error.meaning}") for code, error in ERRORS.items())
-    yield from ((word, "") for word in sorted({word for words in sets - {ERROR} for word in words_in(words)}))
+    yield from ((word, "") for word in sorted({word for words in sets - {ERROR} for word in words_of_set(words)}))
 
 
 # -e, --columns: paths of the record of an exchange, with commas between them

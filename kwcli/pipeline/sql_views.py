@@ -12,7 +12,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final
 
-from decoders.analysis.percentiles import BINS_PER_E, VALUE_MAX, edges, value_of
+from decoders.analysis.percentiles import BINS_PER_E, VALUE_MAX, bin_edges, value_of_bin
 from decoders.analysis.statistics import PERCENTS
 from decoders.apis import KEYS
 from decoders.named_tuple import NamedTuple
@@ -319,8 +319,8 @@ def _build_partition_errors_sql() -> str:
 def _build_bins_sql() -> str:
     """The SQL of a row for each bin of positive values; the bins of negative values mirror them."""
     rows = (
-        f"({number}, {least}, {above}, {min(value_of(number), VALUE_MAX)})"
-        for number, (least, above) in enumerate(pairwise((*edges(), "null")), 1)
+        f"({number}, {least}, {above}, {min(value_of_bin(number), VALUE_MAX)})"
+        for number, (least, above) in enumerate(pairwise((*bin_edges(), "null")), 1)
     )
     return f"select * from (values {', '.join(rows)}) as t(number, least, above, value)"
 

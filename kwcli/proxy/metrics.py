@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from decoders.apis import NAMES, api
-from kwcli.telemetry.prometheus import Histogram, family_header, format_row, histogram_lines
+from kwcli.telemetry.prometheus import Histogram, format_family_header, format_histogram_lines, format_sample_line
 
 if TYPE_CHECKING:
     from kwcli.proxy.listeners import Listener
@@ -80,11 +80,11 @@ class Metrics:
     def _format_lines(self) -> Iterator[str]:
         dropped = self.dropped()
         yield from self._format_exchanges()
-        yield from family_header(
+        yield from format_family_header(
             "kw_proxy_errors_total", "counter", "Errors in answers, as far as they were decoded for the log."
         )
         for (name, error), count in sorted(self._errors.items()):
-            yield format_row("kw_proxy_errors_total", {"api": name, "error": error}, count)
+            yield format_sample_line("kw_proxy_errors_total", {"api": name, "error": error}, count)
         yield from self._format_counts_by_node()
         for name, what, value in (
             ("kw_proxy_handshakes_failed_total", "TLS handshakes with clients that failed.", self.refused),
@@ -94,8 +94,8 @@ class Metrics:
             ("kw_proxy_log_dropped_exchanges_total", "Exchanges that the log had no room for.", dropped[1]),
             ("kw_proxy_log_dropped_connections_total", "Connections the log had no room for.", dropped[2]),
         ):
-            yield from family_header(name, "counter", what)
-            yield format_row(name, {}, value)
+            yield from format_family_header(name, "counter", what)
+            yield format_sample_line(name, {}, value)
 
     def _format_exchanges(self) -> Iterator[str]:
         rows = [
@@ -104,20 +104,20 @@ class Metrics:
             for key, histogram in meter.apis.items()
         ]
         name = "kw_proxy_exchange_seconds"
-        yield from family_header(name, "histogram", "From a request's last byte to the first of its answer.")
+        yield from format_family_header(name, "histogram", "From a request's last byte to the first of its answer.")
         for labels, histogram in rows:
-            yield from histogram_lines(name, labels, histogram)
+            yield from format_histogram_lines(name, labels, histogram)
         name = "kw_proxy_exchanges_total"
-        yield from family_header(name, "counter", "Requests that were answered.")
+        yield from format_family_header(name, "counter", "Requests that were answered.")
         for labels, histogram in rows:
-            yield format_row(name, labels, sum(histogram.counts))
+            yield format_sample_line(name, labels, sum(histogram.counts))
 
     def _format_counts_by_node(self) -> Iterator[str]:
         for name, kind, about, values in _BY_NODE:
-            yield from family_header(name, kind, about)
+            yield from format_family_header(name, kind, about)
             for node, meter in self._meters.items():
                 for labels, value in values(meter):
-                    yield format_row(name, {"node": node, **labels}, value)
+                    yield format_sample_line(name, {"node": node, **labels}, value)
 
 
 # Name of a family of counts by node, its kind and help text, and its rows of a node: more labels, and the value.

@@ -120,7 +120,7 @@ class ReportFolds:
         """Count a run of bytes that is no exchange."""
         self.skipped.join_amounts((run.reason, run.direction), (1, run.size))
         if "security" in self.found:
-            self.found["security"].connect(run)
+            self.found["security"].observe_tls_connection(run)
 
     def learn(self, rows: Sequence[Settled], within: Callable[[Exchange], bool]) -> None:
         """Let folds learn from all exchanges, also those the filters left out; `within`: in the time asked for."""

@@ -64,7 +64,7 @@ class ReportRenderer(AnswerRenderer):
 
     def _add_connection_end(self, ended: Ended) -> None:
         if "findings" in self.folds.found:
-            self.folds.found["findings"].end(ended)
+            self.folds.found["findings"].observe_connection_end(ended)
 
     def write(self, rows: list[Settled]) -> None:
         """Give exchanges and skipped runs to the folds."""

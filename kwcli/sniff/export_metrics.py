@@ -12,7 +12,7 @@ from kwcli.run_environment import Failure
 from kwcli.sniff.fold_renderer import FoldRenderer
 from kwcli.telemetry.exchange_metrics import TrafficMetrics
 from kwcli.telemetry.http_server import MetricsServer
-from kwcli.telemetry.prometheus import family_lines
+from kwcli.telemetry.prometheus import format_family_lines
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -81,7 +81,7 @@ class _ExportingRenderer:
     def _metrics_text(self) -> str:
         with self._lock:
             families = self._traffic.families()
-            return "".join(f"{line}\n" for line in family_lines(families))
+            return "".join(f"{line}\n" for line in format_family_lines(families))
 
     @property
     def shows_skipped(self) -> bool:

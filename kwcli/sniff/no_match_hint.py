@@ -62,9 +62,9 @@ class NoMatchHint:
 
     def __init__(self, selection: Filter, wrong: Filter) -> None:
         self._selection = selection
-        self._parts = [(part, part.atoms(), Counter[Any]()) for part in selection.parts()]
+        self._parts = [(part, part.list_atoms(), Counter[Any]()) for part in selection.split_at_and()]
         self._matched = [False] * len(self._parts)
-        self._wrong = [atom.name for atom in wrong.atoms()]
+        self._wrong = [atom.name for atom in wrong.list_atoms()]
         self._looked = 0
 
     def examine_rows(self, rows: Iterable[Settled]) -> None:

@@ -165,7 +165,7 @@ class TableSink(Protocol):
 
 def needs_file_names(settings: Settings, selection: Filter | None) -> bool:
     """Whether a column or the filter asks for the file of a row."""
-    if selection is not None and "file" in selection.text and "file" in selection.names:
+    if selection is not None and "file" in selection.text and "file" in selection.field_names:
         return True
     if not has_columns(settings):
         return False

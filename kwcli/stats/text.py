@@ -150,8 +150,15 @@ COLUMNS: Final[dict[str, tuple[StatsColumn, ...]]] = {
         *(StatsColumn("unanswered", _count_cell("unanswered"), 5), UNDECODED),
     ),
     "records": (
-        *(COUNT, StatsColumn("records", _metric_cell("sum"), 1), StatsColumn("per second", _format_metric_rate, 5)),
-        *(StatsColumn("bytes", _bytes_cell("record_bytes"), 2), StatsColumn("batches", _count_cell("batches"), 4)),
+        *(
+            COUNT,
+            StatsColumn("records", _metric_cell("sum"), 1),
+            StatsColumn("per second", _format_metric_rate, 5),
+        ),
+        *(
+            StatsColumn("bytes", _bytes_cell("record_bytes"), 2),
+            StatsColumn("batches", _count_cell("batches"), 4),
+        ),
         *(StatsColumn("rec/batch", _average_cell("sum", "batches", lambda each: f"{each:,}"), 5),),
         *(
             StatsColumn("B/rec", _average_cell("record_bytes", "sum", format_size), 6),
@@ -193,10 +200,10 @@ def format_text(result: StatsResult, settings: Settings) -> str:
     result, silent = _drop_empty_groups(result, settings)
     paint = palette(settings.color)
     width = None if settings.verbose else settings.width
-    out = [*draw_table(_columns_of(result), width, paint, dense=True)] if result.rows else []
-    notes = [*_notes_on(result), *silent]
+    out = [*draw_table(_make_columns(result), width, paint, dense=True)] if result.rows else []
+    notes = [*_explain_numbers(result), *silent]
     if result.slowest:
-        out += [*[""] * bool(out), *draw_table(_slowest_columns(result.slowest), width, paint, dense=True)]
+        out += [*[""] * bool(out), *draw_table(_make_slowest_columns(result.slowest), width, paint, dense=True)]
     if notes:
         out += [
             *[""] * bool(out),
@@ -220,7 +227,7 @@ def _drop_empty_groups(result: StatsResult, settings: Settings) -> tuple[StatsRe
     ]
 
 
-def _columns_of(result: StatsResult) -> list[Column]:
+def _make_columns(result: StatsResult) -> list[Column]:
     rows, asked = result.rows, result.asked
     first_name = next((name for name in asked.by if name != "time"), None)
     found = []
@@ -294,21 +301,21 @@ def draw_sparkline(slices: dict[int, int], first: int, last: int, width: int, jo
     ).rstrip()
 
 
-def _slowest_columns(rows: list[Row]) -> list[Column]:
-    def column(title: str, cell: Cell, drop: int, *, right: bool = False, paint: str = "", cut: int = 0) -> Column:
+def _make_slowest_columns(rows: list[Row]) -> list[Column]:
+    def make_column(title: str, cell: Cell, drop: int, *, right: bool = False, paint: str = "", cut: int = 0) -> Column:
         return Column(title, [cell(row) for row in rows], drop, right, paint, cut=cut)
 
     return [
-        column("slowest", lambda row: format_latency(row["latency_ms"]), 0, right=True, paint="bad"),
-        column("request", _format_request, 0, paint="api", cut=16),
-        column("packets", lambda row: format_packets(row["packets"]), 1),
-        column(time_title("time", rows[0]["time"]), lambda row: _time_of_day(row["time"]), 2, paint="dim"),
-        column("client", _format_client, 3, paint="client", cut=12),
-        column("broker", lambda row: row["broker"], 4),
-        column("sent", lambda row: format_size(row["request_size"] or 0), 6, right=True),
-        column("got", lambda row: format_size(row["response_size"] or 0), 6, right=True),
-        column("address", lambda row: row["client"], 5),
-        column("corr", lambda row: str(row["correlation_id"]), 7, right=True),
+        make_column("slowest", lambda row: format_latency(row["latency_ms"]), 0, right=True, paint="bad"),
+        make_column("request", _format_request, 0, paint="api", cut=16),
+        make_column("packets", lambda row: format_packets(row["packets"]), 1),
+        make_column(time_title("time", rows[0]["time"]), lambda row: _time_of_day(row["time"]), 2, paint="dim"),
+        make_column("client", _format_client, 3, paint="client", cut=12),
+        make_column("broker", lambda row: row["broker"], 4),
+        make_column("sent", lambda row: format_size(row["request_size"] or 0), 6, right=True),
+        make_column("got", lambda row: format_size(row["response_size"] or 0), 6, right=True),
+        make_column("address", lambda row: row["client"], 5),
+        make_column("corr", lambda row: str(row["correlation_id"]), 7, right=True),
     ]
 
 
@@ -333,7 +340,7 @@ def format_packets(found: dict[str, list[int] | None]) -> str:
     )
 
 
-def _notes_on(result: StatsResult) -> list[str]:
+def _explain_numbers(result: StatsResult) -> list[str]:
     """Notes that explain the numbers."""
     notes = []
     waited = sum(row.get("waited", 0) for row in result.rows)

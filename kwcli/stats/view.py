@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _NOTHING: Final = ("count", "rate", "errors")
 
 
-def to_records(result: StatsResult) -> list[Row]:
+def list_records(result: StatsResult) -> list[Row]:
     """The result as JSON objects: the kind `statistics`, then the kind `slowest`."""
     found = [{"kind": "statistics", "schema": SCHEMA, **row} for row in result.rows]
     found += [{"kind": "slowest", "schema": SCHEMA, **row} for row in result.slowest]
@@ -42,7 +42,7 @@ def render_records(result: StatsResult, settings: Settings) -> str:
     """The result as records, one after the other: JSON, YAML, or the fields that were asked for."""
     parts: list[bytes] = []
     writer = open_value_writer(settings, parts.append)
-    for row in to_records(result):
+    for row in list_records(result):
         writer.add(row)
     writer.close()
     return b"".join(parts).decode()
@@ -52,20 +52,20 @@ def format_csv(result: StatsResult, settings: Settings) -> str:
     """The result as CSV: a line for each group, a header line first."""
     head = list(result.rows[-1]) if result.rows else [*result.asked.by, *_NOTHING]  # the last may be of others
     return format_csv_lines(
-        [head, *([_csv_value(row.get(name)) for name in head] for row in result.rows)], safe=settings.csv_safe
+        [head, *([_format_csv_value(row.get(name)) for name in head] for row in result.rows)], safe=settings.csv_safe
     )
 
 
 def format_table(result: StatsResult, settings: Settings) -> str:
     """The result as a table of all columns; the last columns are left out where the terminal has no room."""
-    shown = _table_lines(result.rows, set(result.asked.by), settings)
+    shown = _draw_table_lines(result.rows, set(result.asked.by), settings)
     flat = [{**row, "packets": _format_packets(row["packets"])} for row in result.slowest]
     if flat:
-        shown += ["", *_table_lines(flat, {"time", "client", "broker", "api", "client_id"}, settings)]
+        shown += ["", *_draw_table_lines(flat, {"time", "client", "broker", "api", "client_id"}, settings)]
     return "".join(f"{line}\n" for line in shown)
 
 
-def _table_lines(rows: list[Row], left: set[str], settings: Settings) -> list[str]:
+def _draw_table_lines(rows: list[Row], left: set[str], settings: Settings) -> list[str]:
     columns = [
         Column(name, [_format_value(row.get(name)) for row in rows], drop=order, right=name not in left)
         for order, name in enumerate(rows[-1] if rows else ())  # the last may be of others
@@ -80,7 +80,7 @@ def _format_packets(packets: dict[str, list[int] | None]) -> str:
     return f"{request} → {response}"
 
 
-def _csv_value(value: Any) -> Any:
+def _format_csv_value(value: Any) -> Any:
     if isinstance(value, str):
         return cell_text(value)
     return _format_codes(value, " ") if isinstance(value, dict) else value
@@ -144,7 +144,7 @@ class Stats(FoldRenderer):
         if times:
             self._statistics.extend_time(min(times), max(times))
 
-    def _in_zone(self, row: Row) -> Row:
+    def _move_time_to_zone(self, row: Row) -> Row:
         """The row with its time in the zone that was asked for."""
         zone = find_zone(self._settings.zone)
         return (
@@ -164,10 +164,10 @@ class Stats(FoldRenderer):
         show = getattr(import_module(f"kwcli.stats.{module}"), name)
         result = StatsResult(
             self._asked,
-            [self._in_zone(row) for row, _ in found],
+            [self._move_time_to_zone(row) for row, _ in found],
             [group.slices for _, group in found],
-            self._statistics.slices(),
-            [self._in_zone(row) for row in self._slowest.rows()],
+            self._statistics.slice_span(),
+            [self._move_time_to_zone(row) for row in self._slowest.rows()],
             more,
         )
         self._write(show(result, self._settings).encode("utf-8", "backslashreplace"))

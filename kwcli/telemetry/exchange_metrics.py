@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from decoders.analysis.exchange_facts import RECORDS, WAITS, records_by_partition, waited_ns
-from decoders.analysis.groups.lag import NOTHING, GroupOffsets, offset_needs
+from decoders.analysis.groups.lag import NOTHING, GroupOffsets, offset_paths
 from decoders.exchanges.topic_arrays import batch_array
 from decoders.limits import SERIES_MAX
 from decoders.protocol_facts.errors.error_codes import error_name
@@ -42,7 +42,7 @@ class TrafficMetrics:
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """The paths that `add` and `learn` read of a side of an API."""
-        return RECORDS.needed_paths(key, side) | WAITS.needed_paths(key, side) | offset_needs(key, side)
+        return RECORDS.needed_paths(key, side) | WAITS.needed_paths(key, side) | offset_paths(key, side)
 
     def learn(self, exchange: Exchange) -> None:
         """Learn the offsets that an exchange states, whether or not it counts; from then on `add` learns none."""
@@ -59,24 +59,24 @@ class TrafficMetrics:
         if not self._learns:
             self._learn_offsets(exchange)
         api, broker = exchange.api or "none", exchange.connection_info.broker
-        _add_to_count(self._statuses, (api, broker, exchange.status))
+        _add_to_series(self._statuses, (api, broker, exchange.status))
         waited = waited_ns(exchange)
         if waited is not None:
-            _add_to_count(self._waited, (api, broker))
+            _add_to_series(self._waited, (api, broker))
         elif exchange.response_ns is not None and exchange.request_end_ns is not None and not exchange.envelope:
             took_ns = exchange.response_ns - exchange.request_end_ns
-            _value_for(self._latencies, (api, broker), Histogram).add(took_ns)
+            _get_or_make_series(self._latencies, (api, broker), Histogram).add(took_ns)
         for _, code in exchange.unexpected:
-            _add_to_count(self._errors, (api, error_name(code)))
+            _add_to_series(self._errors, (api, error_name(code)))
         if not exchange.envelope:  # the Envelope around it has counted its bytes
-            _add_to_count(self._bytes, (broker, "client"), exchange.request_size or 0)
-            _add_to_count(self._bytes, (broker, "broker"), exchange.response_size or 0)
+            _add_to_series(self._bytes, (broker, "client"), exchange.request_size or 0)
+            _add_to_series(self._bytes, (broker, "broker"), exchange.response_size or 0)
         array = batch_array(exchange.api_key)
         if array is not None:
             side = "produced" if array.side == "request" else "fetched"
             for (topic, _), held in records_by_partition(exchange).items():
-                _add_to_count(self._records, (topic or "unknown", side), held.records)
-                _add_to_count(self._record_bytes, (topic or "unknown", side), held.size)
+                _add_to_series(self._records, (topic or "unknown", side), held.records)
+                _add_to_series(self._record_bytes, (topic or "unknown", side), held.size)
 
     def families(self) -> list[Family]:
         """All families of numbers, with names from the wire made fit to be labels."""
@@ -97,21 +97,21 @@ class TrafficMetrics:
             _family("kw_record_bytes_total", "counter", "Their bytes on the wire.",
                     ("topic", "direction"), self._record_bytes),
             _family("kw_group_lag_records", "gauge", "Records behind what a group has committed, of partitions seen.",
-                    ("group", "topic"), self._lags_by_labels()),
+                    ("group", "topic"), self._lag_by_group_and_topic()),
         ]  # fmt: skip
 
-    def _lags_by_labels(self) -> dict[Labels, int]:
+    def _lag_by_group_and_topic(self) -> dict[Labels, int]:
         found: Counter[Labels] = Counter()
         for (group, topic, number), commit in self._offsets.commits.items():
             committed = self._offsets.latest_commit(commit)[1]
             end = self._offsets.ends.get((topic, number))
-            last = end.latest()[1] if end is not None else NOTHING
+            last = end.latest_end()[1] if end is not None else NOTHING
             if committed != NOTHING and last != NOTHING:
-                _add_to_count(found, (group, topic), max(last - committed, 0))
+                _add_to_series(found, (group, topic), max(last - committed, 0))
         return found
 
 
-def _value_for(found: dict[Labels, Kept], labels: Labels, make: Callable[[], Kept]) -> Kept:
+def _get_or_make_series(found: dict[Labels, Kept], labels: Labels, make: Callable[[], Kept]) -> Kept:
     """The value kept under these labels, made where missing; beyond SERIES_MAX, the value of all other labels."""
     kept = found.get(labels)
     if kept is None:
@@ -121,12 +121,14 @@ def _value_for(found: dict[Labels, Kept], labels: Labels, make: Callable[[], Kep
     return kept
 
 
-def _add_to_count(found: Counter[Labels], labels: Labels, more: int = 1) -> None:
+def _add_to_series(found: Counter[Labels], labels: Labels, more: int = 1) -> None:
     if labels not in found and len(found) >= SERIES_MAX:
         labels = (_OTHER,) * len(labels)
     found[labels] += more
 
 
-def _family(name: str, kind: str, text: str, labels: Labels, found: Mapping[Labels, Any]) -> Family:
-    samples = [(dict(zip(labels, map(clean_label, values), strict=True)), value) for values, value in found.items()]
+def _family(name: str, kind: str, text: str, labels: Labels, values_by_label: Mapping[Labels, Any]) -> Family:
+    samples = [
+        (dict(zip(labels, map(clean_label, values), strict=True)), value) for values, value in values_by_label.items()
+    ]
     return Family(name, kind, text, samples)

@@ -32,22 +32,22 @@ class MetricsConnection(OneRequest):
             return
         self._head += data
         if b"\r\n\r\n" in self._head or b"\n\n" in self._head:
-            self._answer(self._head.split(b"\n", 1)[0].split())
+            self._answer_request(self._head.split(b"\n", 1)[0].split())
             self._head = b" " * (_HEAD_MAX + 1)
         elif len(self._head) > _HEAD_MAX:
-            self._send(431, "Request Header Fields Too Large", "too long a request\n")
+            self._send_answer(431, "Request Header Fields Too Large", "too long a request\n")
 
-    def _answer(self, words: list[bytes]) -> None:
+    def _answer_request(self, words: list[bytes]) -> None:
         method = words[0] if words else b""
         path = words[1].partition(b"?")[0] if len(words) > 1 else b""
         if method not in (b"GET", b"HEAD"):
-            self._send(405, "Method Not Allowed", "only GET\n")
+            self._send_answer(405, "Method Not Allowed", "only GET\n")
         elif path != b"/metrics":
-            self._send(404, "Not Found", "see /metrics\n")
+            self._send_answer(404, "Not Found", "see /metrics\n")
         else:
-            self._send(200, "OK", self._text(), head=method == b"HEAD")
+            self._send_answer(200, "OK", self._text(), head=method == b"HEAD")
 
-    def _send(self, status: int, reason: str, text: str, *, head: bool = False) -> None:
+    def _send_answer(self, status: int, reason: str, text: str, *, head: bool = False) -> None:
         body = text.encode()
         lines = f"HTTP/1.1 {status} {reason}\r\nContent-Type: {_CONTENT}\r\nContent-Length: {len(body)}\r\n"
         self.transport.write(f"{lines}Connection: close\r\n\r\n".encode() + (b"" if head else body))
@@ -62,10 +62,10 @@ class MetricsServer:
         self._socket = listen_for_metrics(where)
         self.address: Address = self._socket.getsockname()[:2]
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, name="metrics", daemon=True)
+        self._thread = threading.Thread(target=self._serve_until_closed, name="metrics", daemon=True)
         self._thread.start()
 
-    def _run(self) -> None:
+    def _serve_until_closed(self) -> None:
         self._loop.run_until_complete(
             self._loop.create_server(lambda: MetricsConnection(self._text), sock=self._socket)
         )

@@ -44,7 +44,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
-from decoders.analysis.dimensions import DIMENSIONS, needs_of
+from decoders.analysis.dimensions import DIMENSIONS, paths_of_dimensions
 from decoders.analysis.exchange_facts import RECORDS, records_by_partition
 from decoders.filters.contents import header_values
 from decoders.limits import SPANS_HELD_MAX
@@ -127,7 +127,7 @@ class Exporter:
 
     def __init__(self, collector: Collector, say: Callable[[str], None], *, waits: bool) -> None:
         self._collector = collector
-        self._resource = _service_resource()
+        self._resource = _make_service_resource()
         self._say = say
         self._waits = waits
         self._queue: Queue[ReadableSpan | MetricsData | None] = Queue(SPANS_HELD_MAX)
@@ -143,33 +143,33 @@ class Exporter:
         self._settled: Counter[str] = Counter()  # what arrived, or is counted below
         self._lost: Counter[str] = Counter()
         self._reasons: Counter[str] = Counter()
-        self._thread = Thread(target=self._run, name="otlp", daemon=True)
+        self._thread = Thread(target=self._send_until_closed, name="otlp", daemon=True)
         self._thread.start()
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """The paths that `add` reads of a side of an API."""
-        return needs_of(("topic", "partition", "group"), key, side) | RECORDS.needed_paths(key, side)
+        return paths_of_dimensions(("topic", "partition", "group"), key, side) | RECORDS.needed_paths(key, side)
 
     def add(self, exchange: Exchange) -> None:
         """Send an exchange as a span."""
         self._first_ns = min(self._first_ns or exchange.time_ns, exchange.time_ns)
-        span = _span_of(exchange, self._resource)
+        span = _make_span(exchange, self._resource)
         self._last_ns = max(self._last_ns, span.end_time or 0)
-        self._enqueue(span)
+        self._put_in_queue(span)
 
     def send_metrics_if_due(self, families: Callable[[], list[Family]]) -> None:
         """Send metrics, if it is time to."""
         now = time.monotonic()
         if now >= self._next_s:
             if self._next_s:
-                self._enqueue(self._metrics_data(families()))
+                self._put_in_queue(self._make_metrics_data(families()))
             self._next_s = now + _METRICS_S
 
     def close(self, families: list[Family]) -> None:
         """Send what is left, and the last metrics, in a bounded time; say what did not arrive, and why."""
         until = time.monotonic() + _END_S
         try:
-            last = [self._metrics_data(families)] if self._last_ns else []
+            last = [self._make_metrics_data(families)] if self._last_ns else []
             self._given[_METRICS_NOUN] += len(last)
             for item in (*last, None):
                 with suppress(Full):
@@ -193,7 +193,7 @@ class Exporter:
         why = most[0][0] if len(self._reasons) == 1 else "; ".join(f"{reason} ({count:,})" for reason, count in most)
         return f"{what} did not arrive: {why}"
 
-    def _enqueue(self, item: ReadableSpan | MetricsData) -> None:
+    def _put_in_queue(self, item: ReadableSpan | MetricsData) -> None:
         noun = _SPAN_NOUN if isinstance(item, ReadableSpan) else _METRICS_NOUN
         self._given[noun] += 1
         waits = self._waits and self._had_room
@@ -214,7 +214,7 @@ class Exporter:
 
     # -- in the thread -------------------------------------------------------------------------------------------------
 
-    def _run(self) -> None:
+    def _send_until_closed(self) -> None:
         for spans, metrics in self._take_batches():
             if spans:
                 self._send_request("traces", encode_spans, spans, _SPAN_NOUN, len(spans))
@@ -283,13 +283,13 @@ class Exporter:
                 return
             spans = []
 
-    def _metrics_data(self, families: Sequence[Family]) -> MetricsData:
-        scope = ScopeMetrics(_SCOPE, [self._metric_of(each) for each in families if each.samples], "")
+    def _make_metrics_data(self, families: Sequence[Family]) -> MetricsData:
+        scope = ScopeMetrics(_SCOPE, [self._make_metric(each) for each in families if each.samples], "")
         return MetricsData([ResourceMetrics(self._resource, [scope], "")])
 
-    def _metric_of(self, family: Family) -> Metric:
+    def _make_metric(self, family: Family) -> Metric:
         name, unit = _METRICS[family.name]
-        points: list[Any] = [self._data_point(labels, value) for labels, value in family.samples]
+        points: list[Any] = [self._make_data_point(labels, value) for labels, value in family.samples]
         data: HistogramData | Sum | Gauge
         if family.kind == "histogram":
             data = HistogramData(points, AggregationTemporality.CUMULATIVE)
@@ -299,7 +299,9 @@ class Exporter:
             data = Gauge(points)
         return Metric(name, family.text, unit, data)
 
-    def _data_point(self, labels: Mapping[str, str], value: float | Histogram) -> NumberDataPoint | HistogramDataPoint:
+    def _make_data_point(
+        self, labels: Mapping[str, str], value: float | Histogram
+    ) -> NumberDataPoint | HistogramDataPoint:
         attributes = {"messaging.system": "kafka"} | {_ATTRIBUTES[name]: text for name, text in labels.items()}
         begun_ns = max(self._first_ns, 0)  # the protocol has no times before 1970
         if not isinstance(value, Histogram):
@@ -317,7 +319,7 @@ class Exporter:
         )
 
 
-def _service_resource() -> Resource:
+def _make_service_resource() -> Resource:
     """The service that sends: kw, or as OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say."""
     found = Resource.create()
     named = str(found.attributes.get("service.name", "unknown_service"))
@@ -327,14 +329,16 @@ def _service_resource() -> Resource:
 # -- spans -------------------------------------------------------------------------------------------------------------
 
 
-def _span_of(exchange: Exchange, resource: Resource) -> ReadableSpan:
+def _make_span(exchange: Exchange, resource: Resource) -> ReadableSpan:
     """The span of an exchange."""
     key = exchange.api_key
     operation, kind = _OPERATIONS.get(-1 if key is None else key, (exchange.api or "token", ""))
-    attributes = _span_attributes(exchange, operation, kind)
+    attributes = _make_span_attributes(exchange, operation, kind)
     destination = attributes.get("messaging.destination.name")
-    trace, parent, links = _trace_of(exchange)
-    context = SpanContext(trace, _derive_id(exchange, 8), is_remote=False, trace_flags=TraceFlags(TraceFlags.SAMPLED))
+    trace, parent, links = _find_trace_context(exchange)
+    context = SpanContext(
+        trace, _derive_span_id(exchange, 8), is_remote=False, trace_flags=TraceFlags(TraceFlags.SAMPLED)
+    )
     ended_ns = exchange.response_end_ns or exchange.response_ns or exchange.request_end_ns or exchange.time_ns
     return ReadableSpan(
         name=f"{operation} {destination}" if destination else operation,
@@ -344,14 +348,14 @@ def _span_of(exchange: Exchange, resource: Resource) -> ReadableSpan:
         attributes=attributes,
         links=links,
         kind=SpanKind.CLIENT,
-        status=_span_status(attributes),
+        status=_make_span_status(attributes),
         start_time=exchange.time_ns,
         end_time=max(ended_ns, exchange.time_ns),
         instrumentation_scope=_SCOPE,
     )
 
 
-def _span_attributes(exchange: Exchange, operation: str, kind: str) -> dict[str, str | int | float]:
+def _make_span_attributes(exchange: Exchange, operation: str, kind: str) -> dict[str, str | int | float]:
     """The attributes of an exchange's span; unknown ones are left out."""
     info = exchange.connection_info
     (client, client_port), (broker, broker_port) = (each.rpartition(":")[::2] for each in (info.client, info.broker))
@@ -392,12 +396,12 @@ def _span_attributes(exchange: Exchange, operation: str, kind: str) -> dict[str,
     }
 
 
-def _span_status(attributes: Mapping[str, Any]) -> Status:
+def _make_span_status(attributes: Mapping[str, Any]) -> Status:
     failed = attributes.get("error.type")
     return Status(StatusCode.ERROR, str(failed)) if failed else Status(StatusCode.UNSET)
 
 
-def _trace_of(exchange: Exchange) -> tuple[int, SpanContext | None, list[Link]]:
+def _find_trace_context(exchange: Exchange) -> tuple[int, SpanContext | None, list[Link]]:
     """The trace id of an exchange, the span that it is a part of, and the spans that it is linked to."""
     found: dict[str, SpanContext] = {}
     for value in _traceparents(exchange):
@@ -411,10 +415,10 @@ def _trace_of(exchange: Exchange) -> tuple[int, SpanContext | None, list[Link]]:
     if len(found) == 1:
         (parent,) = found.values()
         return parent.trace_id, parent, []
-    return _derive_id(exchange, 16), None, [Link(each) for each in islice(found.values(), _LINKS_MAX)]
+    return _derive_span_id(exchange, 16), None, [Link(each) for each in islice(found.values(), _LINKS_MAX)]
 
 
-def _derive_id(exchange: Exchange, size: int) -> int:
+def _derive_span_id(exchange: Exchange, size: int) -> int:
     """An id of `size` bytes derived from an exchange: the same each time, and never 0."""
     info = exchange.connection_info
     where = (info.client, info.broker, exchange.time_ns, exchange.place, exchange.correlation_id, exchange.api_key)

@@ -64,7 +64,7 @@ class Collector:
     """A collector at a URL; `where` is its name in messages, without a password. Raises Failure for a bad URL."""
 
     def __init__(self, url: str, variables: Mapping[str, str]) -> None:
-        self._url = _collector_url(url)
+        self._url = _parse_collector_url(url)
         port = self._url.port
         self.where = f"{self._url.hostname}{f':{port}' if port else ''}"
         self._variables = variables
@@ -74,7 +74,7 @@ class Collector:
         for name in ("", "TRACES_", "METRICS_"):
             _check_headers(f"OTEL_EXPORTER_OTLP_{name}HEADERS", variables.get(f"OTEL_EXPORTER_OTLP_{name}HEADERS", ""))
         self._packer = {signal: self._find_variable(signal, "COMPRESSION").strip().lower() for signal in _RESPONSES}
-        self._proxy = _proxy_of(self._url, variables)
+        self._proxy = _find_http_proxy(self._url, variables)
         self._stopped = Event()
 
     def stop(self) -> None:
@@ -89,28 +89,28 @@ class Collector:
         pause_s = _FIRST_RETRY_S
         while True:
             try:
-                answer = self._post(signal, body, deadline)
+                answer = self._post_once(signal, body, deadline)
             except _NoConnection as problem:
                 reason, wait_s = str(problem), pause_s
             else:
                 if 200 <= answer.status < 300:
                     _check_accepted(signal, answer)
                     return
-                reason, wait_s = _status_text(answer), max(_retry_after_s(answer, pause_s), pause_s)
+                reason, wait_s = _describe_http_status(answer), max(_retry_after_s(answer, pause_s), pause_s)
                 if answer.status not in _RETRIED:
                     raise NotDelivered(reason)
             if wait_s >= deadline.left() or self._stopped.wait(wait_s):
                 raise NotDelivered(reason)
             pause_s *= 2
 
-    def _post(self, signal: Signal, body: bytes, deadline: Deadline) -> HttpAnswer:
+    def _post_once(self, signal: Signal, body: bytes, deadline: Deadline) -> HttpAnswer:
         parts = self._url
         context = self._contexts.get(signal)
         port = parts.port or (443 if parts.scheme == "https" else 80)
         path = parts.path.rstrip("/").removesuffix("/v1/traces")
         server = HttpServer(parts.hostname or "", port, self.where, context, self._proxy)
         try:
-            return ask_http(server, "POST", f"{path}/v1/{signal}", self._headers_for(signal), body, deadline)
+            return ask_http(server, "POST", f"{path}/v1/{signal}", self._make_http_headers(signal), body, deadline)
         except NoAnswer as problem:
             raise _NoConnection(str(problem)) from None
         except HttpProblem as problem:
@@ -122,9 +122,9 @@ class Collector:
         except OSError as error:
             if isinstance(error, ConnectionError):
                 raise _NoConnection(f"it cannot be reached: {(error.strerror or str(error)).lower()}") from None
-            raise NotDelivered(self._reason_of(error)) from None
+            raise NotDelivered(self._describe_connection_error(error)) from None
 
-    def _reason_of(self, error: OSError) -> str:
+    def _describe_connection_error(self, error: OSError) -> str:
         """The reason why a connection failed: that of TLS, or of the network."""
         import ssl
 
@@ -134,12 +134,12 @@ class Collector:
             return f"TLS failed: {(error.reason or str(error)).replace('_', ' ').lower()}"
         return f"it cannot be reached: {(error.strerror or str(error)).lower()}"
 
-    def _headers_for(self, signal: Signal) -> dict[str, str]:
+    def _make_http_headers(self, signal: Signal) -> dict[str, str]:
         headers = {"content-type": "application/x-protobuf"}
         if self._packer[signal] in _PACKERS:
             headers["content-encoding"] = self._packer[signal]
         if self._url.username is not None:
-            headers["authorization"] = _basic_header(self._url)
+            headers["authorization"] = _make_basic_auth_header(self._url)
         headers.update(parse_env_headers(self._find_variable(signal, "HEADERS"), liberal=True))
         return headers
 
@@ -164,7 +164,7 @@ class _NoConnection(Exception):
     """No connection came about, or it broke off; it may be tried again."""
 
 
-def _collector_url(url: str) -> SplitResult:
+def _parse_collector_url(url: str) -> SplitResult:
     problem = Failure("--otlp is no URL of a collector: write http://localhost:4318", Exit.USAGE)
     try:
         parts = urlsplit(url)
@@ -182,13 +182,13 @@ def _check_headers(name: str, text: str) -> None:
         raise Failure(f"{name}: a part of it is no NAME=VALUE", Exit.USAGE)
 
 
-def _basic_header(parts: SplitResult) -> str:
+def _make_basic_auth_header(parts: SplitResult) -> str:
     """The header that presents the user and password of a URL."""
     pair = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
     return f"Basic {b64encode(pair.encode('utf-8', 'surrogateescape')).decode()}"
 
 
-def _proxy_of(url: SplitResult, variables: Mapping[str, str]) -> HttpProxy | None:
+def _find_http_proxy(url: SplitResult, variables: Mapping[str, str]) -> HttpProxy | None:
     """The proxy that the usual variables name for a URL (`https_proxy`, `no_proxy` …). Raises Failure."""
     names = [name for each in (url.scheme, "all") for name in (f"{each}_proxy", f"{each}_proxy".upper())]
     found = next((name for name in names if variables.get(name)), None)
@@ -202,14 +202,14 @@ def _proxy_of(url: SplitResult, variables: Mapping[str, str]) -> HttpProxy | Non
         parts = urlsplit(text if "://" in text else f"http://{text}")
         if parts.scheme == "http" and parts.hostname:
             return HttpProxy(
-                parts.hostname, parts.port or 80, _basic_header(parts) if parts.username is not None else None
+                parts.hostname, parts.port or 80, _make_basic_auth_header(parts) if parts.username is not None else None
             )
     except ValueError:
         pass  # no address, or no port; the error may repeat a password
     raise Failure(f"{found} names no HTTP proxy (http://HOST:PORT) that --otlp could use", Exit.USAGE)
 
 
-def _status_text(answer: HttpAnswer) -> str:
+def _describe_http_status(answer: HttpAnswer) -> str:
     try:
         phrase = HTTPStatus(answer.status).phrase
     except ValueError:

@@ -44,34 +44,34 @@ class Family(NamedTuple):
     samples: Sequence[tuple[Mapping[str, str], float | Histogram]]
 
 
-def family_lines(families: Iterable[Family]) -> Iterator[str]:
+def format_family_lines(families: Iterable[Family]) -> Iterator[str]:
     """The lines of all families."""
     for each in families:
-        yield from family_header(each.name, each.kind, each.text)
+        yield from format_family_header(each.name, each.kind, each.text)
         for labels, value in each.samples:
             if isinstance(value, Histogram):
-                yield from histogram_lines(each.name, labels, value)
+                yield from format_histogram_lines(each.name, labels, value)
             else:
-                yield format_row(each.name, labels, value)
+                yield format_sample_line(each.name, labels, value)
 
 
-def family_header(name: str, kind: str, text: str) -> Iterator[str]:
+def format_family_header(name: str, kind: str, text: str) -> Iterator[str]:
     """The HELP and TYPE lines of a family, which stand above its numbers."""
     yield f"# HELP {name} {text}"
     yield f"# TYPE {name} {kind}"
 
 
-def histogram_lines(name: str, labels: Mapping[str, str], value: Histogram) -> Iterator[str]:
+def format_histogram_lines(name: str, labels: Mapping[str, str], value: Histogram) -> Iterator[str]:
     """The lines of one histogram."""
     so_far = 0
     for bound, count in zip((*BOUNDS_S, "+Inf"), value.counts, strict=True):
         so_far += count
-        yield format_row(f"{name}_bucket", {**labels, "le": str(bound)}, so_far)
-    yield format_row(f"{name}_sum", labels, value.total_ns / 1e9)
-    yield format_row(f"{name}_count", labels, so_far)
+        yield format_sample_line(f"{name}_bucket", {**labels, "le": str(bound)}, so_far)
+    yield format_sample_line(f"{name}_sum", labels, value.total_ns / 1e9)
+    yield format_sample_line(f"{name}_count", labels, so_far)
 
 
-def format_row(name: str, labels: Mapping[str, str], value: float) -> str:
+def format_sample_line(name: str, labels: Mapping[str, str], value: float) -> str:
     """The line of one number with its labels."""
     shown = ",".join(f'{key}="{_escape_label(text)}"' for key, text in labels.items())
     return f"{name}{{{shown}}} {value}" if shown else f"{name} {value}"

@@ -58,7 +58,7 @@ def test_any_split_gives_the_same_rows(name: str) -> None:
         handed.resume(folded(part).export())
         merged.merge(handed)
     assert merged.rows(NEW) == whole.rows(NEW)
-    assert merged.brokers("4.4") == whole.brokers("4.4")
+    assert merged.judge_brokers("4.4") == whole.judge_brokers("4.4")
 
 
 @pytest.mark.one_in(3)
@@ -200,7 +200,7 @@ def test_what_brokers_name_and_do_not_serve() -> None:
 def test_brokers_that_new_clients_cannot_use() -> None:
     told = Told().ask("0.10.0").use((METADATA, 1))
     some = run(segments(told.turns, Random(1)), ports={9092}, needs=NEEDS)
-    (row,) = folded([each for each in some if isinstance(each, Exchange)]).brokers("4.4")
+    (row,) = folded([each for each in some if isinstance(each, Exchange)]).judge_brokers("4.4")
     assert row["verdict"] == "breaks"
     lacking = {each["api"]: (each["offers"], each["speaks"]) for each in row["apis"]}
     assert lacking["Fetch"] == ([0, 2], [4, 18])

@@ -58,7 +58,7 @@ def folded(some: list[Exchange | Ended]) -> Doctor:
     fold = Doctor()
     for each in some:
         if isinstance(each, Ended):
-            fold.end(each)
+            fold.observe_connection_end(each)
         else:
             fold.add(each)
     return fold

@@ -18,7 +18,7 @@ from decoders.analysis.dimensions import DIMENSIONS, METRICS
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.exchange_facts import WAITING
 from decoders.analysis.fold import Fold
-from decoders.analysis.percentiles import ACCURACY, bin_of, bins_of, percentile
+from decoders.analysis.percentiles import ACCURACY, bin_number_of, count_by_bin, percentile
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.analysis.tally import BatchSizes, ClientVersions, Tally, TopicBatches
@@ -127,7 +127,7 @@ def test_any_split_merged_in_any_order_gives_the_same_rows(name: str, data: st.D
     assert handed_over(make, folds[0]).rows() == folds[0].rows() == rows_of(kind, name)
     if isinstance(folds[0], Statistics):
         whole = folded(make, exchanges(name))
-        assert folds[0].slices() == whole.slices()
+        assert folds[0].slice_span() == whole.slice_span()
         assert [group.slices for _, group in folds[0].rows_of_groups()] == [
             group.slices for _, group in whole.rows_of_groups()
         ]
@@ -289,19 +289,19 @@ def test_the_slowest_are_the_slowest(name: str) -> None:
 @given(values=st.lists(st.integers(-(10**6), 10**13), min_size=1), percent=st.sampled_from((1, 50, 90, 99, 100)))
 def test_percentiles_are_within_one_percent(values: list[int], percent: int) -> None:
     exact = sorted(values)[(len(values) * percent + 99) // 100 - 1]
-    found = percentile(bins_of(values), percent, min(values), max(values))
+    found = percentile(count_by_bin(values), percent, min(values), max(values))
     assert abs(found - exact) <= abs(exact) * ACCURACY + 0.5
 
 
 @given(st.lists(st.lists(st.integers(0, 10**12)), min_size=2, max_size=4))
 def test_sketches_of_parts_add_up_to_that_of_the_whole(parts: list[list[int]]) -> None:
-    whole = bins_of(value for part in parts for value in part)
-    assert sum((bins_of(part) for part in parts), Counter()) == whole
+    whole = count_by_bin(value for part in parts for value in part)
+    assert sum((count_by_bin(part) for part in parts), Counter()) == whole
 
 
 @given(st.lists(st.integers(-(10**6), (1 << 63) - 1)))
 def test_many_values_get_the_bin_that_each_of_them_gets(values: list[int]) -> None:
-    assert bins_of(values) == Counter(bin_of(value) for value in values)
+    assert count_by_bin(values) == Counter(bin_number_of(value) for value in values)
 
 
 @given(st.randoms(use_true_random=False), st.integers(1, 60))
@@ -310,11 +310,11 @@ def test_latencies_counted_together_are_those_counted_in_parts(random: Random, p
     measured = [("b:1", 0, random.choice("xy"), at, random.randrange(-1, 10**9)) for at in times]
     whole, merged = BrokerLatencies(), BrokerLatencies()
     for each in measured:
-        whole.measure(*each)
+        whole.add_latency(*each)
     for number in range(parts):
         part = BrokerLatencies()
         for each in measured[number::parts]:
-            part.measure(*each)
+            part.add_latency(*each)
         merged.merge(part)
     assert _in_order(merged.state()) == _in_order(whole.state())
 
@@ -430,8 +430,8 @@ def test_states_of_other_tallies_are_refused(monkeypatch: pytest.MonkeyPatch) ->
 def batches(records: int, size: int, codec: str) -> TopicBatches:
     made = TopicBatches(1, records, size)
     made.codecs[codec] = 1
-    made.sizes.measure(size)
-    made.counts.measure(records)
+    made.sizes.add_value(size)
+    made.counts.add_value(records)
     return made
 
 
@@ -449,7 +449,7 @@ def test_batches_merge_as_if_one_had_counted_all(taken: list[tuple[str, int, str
         counts = sorted(records for records, _ in its)
         assert (row["batches"], row["records"]) == (len(its), sum(counts))
         assert row["codecs"] == Counter(codec for _, codec in its)
-        assert row["records_p50"] == percentile(bins_of(counts), 50, counts[0], counts[-1])
+        assert row["records_p50"] == percentile(count_by_bin(counts), 50, counts[0], counts[-1])
         assert row["records_max"] == counts[-1]
         assert row["bytes_per_record"] == 10
 

@@ -433,9 +433,9 @@ def test_what_is_beyond_the_limits_is_said_to_be_cut(monkeypatch: pytest.MonkeyP
 def test_moments_do_not_depend_on_the_order(points: list[tuple[int, int]], draw: Any) -> None:
     whole, parts = Moments(), [Moments(), Moments()]
     for point in points:
-        whole.add(point)
+        whole.add_moment(point)
     for point in draw.sample(points, len(points)):
-        draw.choice(parts).add(point)
+        draw.choice(parts).add_moment(point)
     parts[0].merge(parts[1])
     assert (parts[0].points, parts[0].shift) == (whole.points, whole.shift)
     assert len(whole.points) <= MOMENTS_MAX
@@ -454,8 +454,8 @@ def test_ranges_hold_the_same_offsets(spans: list[tuple[int, int]]) -> None:
 def test_time_that_is_between_moments() -> None:
     moments = Moments()
     for at, end in ((0, 10), (10, 20), (20, 20), (30, 40)):
-        moments.add((BEGUN + at * NS, end))
-    assert moments.time_of(9) is None
-    assert moments.time_of(14) == BEGUN + 5 * NS
-    assert moments.time_of(20) == BEGUN + 20 * NS + NS // 2
-    assert moments.time_of(40) is None
+        moments.add_moment((BEGUN + at * NS, end))
+    assert moments.time_of_offset(9) is None
+    assert moments.time_of_offset(14) == BEGUN + 5 * NS
+    assert moments.time_of_offset(20) == BEGUN + 20 * NS + NS // 2
+    assert moments.time_of_offset(40) is None

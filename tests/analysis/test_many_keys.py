@@ -212,7 +212,7 @@ def test_the_group_that_a_client_of_many_reads_for_is_looked_up() -> None:
         portrait.statistics.count = 1
         portrait.count_name("readers", "app\0" + "10.0.0.1", 1, 1, 1)
         groups._offsets.readers["app", "10.0.0.1", f"topic-{number}", 0] = ReaderPosition()
-        groups._offsets.commit(name, f"topic-{number}", 0).add((1, 5), None)
+        groups._offsets.commit_of_group(name, f"topic-{number}", 0).add_commit((1, 5), None)
     rows = groups.rows()
     assert len(rows) == count
     assert [len(row["partitions"]) for row in rows] == [1] * count
@@ -229,8 +229,8 @@ def test_how_many_different_keys_there_were() -> None:
             for _ in range(2 if count < 10_000 else 1):
                 found[number % 2].add((f"client-{number}", None))
         found[0].merge(found[1])
-        assert abs(found[0].count() - count) <= within
-        assert DistinctCount.make_resumed(found[0].state()).count() == found[0].count()
+        assert abs(found[0].estimate_count() - count) <= within
+        assert DistinctCount.make_resumed(found[0].state()).estimate_count() == found[0].estimate_count()
     with pytest.raises(DecodeError):
         DistinctCount.make_resumed(b"abc")
 
@@ -248,7 +248,7 @@ def test_how_many_different_keys_there_were() -> None:
 def test_clients_and_uses_come_back(client: AuditedClient) -> None:
     uses = ClientUses()
     for number in [*range(40), *range(40)]:
-        uses.count(client, ("b:1", 3, number), 1, 10 + number, 20 - number)
+        uses.count_use(client, ("b:1", 3, number), 1, 10 + number, 20 - number)
     again = ClientUses()
     again.resume(uses.export())
     again.merge(uses)

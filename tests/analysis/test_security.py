@@ -292,7 +292,7 @@ def test_what_a_handshake_says(detail: str, expected: set[str]) -> None:
         )
     fold = Security()
     info = ConnectionInfo(1, "10.0.0.1:5000", "10.0.0.9:9093", BEGUN, Topics())
-    fold.connect(Skipped(info, None, 100, "tls", detail, BEGUN))
+    fold.observe_tls_connection(Skipped(info, None, 100, "tls", detail, BEGUN))
     rows = fold.rows()
     assert {row["id"] for row in rows} == expected
     for row in rows:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pytest
 
-from decoders.analysis.percentiles import bins_of, percentile
+from decoders.analysis.percentiles import count_by_bin, percentile
 from decoders.limits import SQL_MEMORY_MAX
 from kwcli.extras import pip_command_for_extra
 from kwcli.pipeline.duckdb_sql import TablesDatabase
@@ -203,7 +203,7 @@ def test_latencies_at_the_edges_of_bins_get_the_bin_of_the_sketch() -> None:
           1 as request_size, 1 as response_size from (values {pairs}) as t(about, took)""")
         database.execute(f"create view bins as {build_view_sql('bins')}")
         found = dict(database.execute(f"select api, p50_ms from ({build_view_sql('latency_by_api')})").fetchall())
-    assert found == {value: percentile(bins_of([value, most]), 50, value, most) / 1e6 for value in signed}
+    assert found == {value: percentile(count_by_bin([value, most]), 50, value, most) / 1e6 for value in signed}
 
 
 # -- how it is shown ---------------------------------------------------------------------------------------------------

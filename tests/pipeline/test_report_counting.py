@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoders.analysis.percentiles import bin_of, bins_of, edges
+from decoders.analysis.percentiles import bin_edges, bin_number_of, count_by_bin
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import GroupStatistics, Statistics
 from decoders.analysis.tally import ClientVersions
@@ -82,7 +82,7 @@ def test_columns_count_as_exchanges_do(name: str, by: tuple[str, ...], metric: s
         again.resume(fold.export())
         whole.merge(again)
     assert whole.rows() == expected.rows()
-    assert whole.slices() == expected.slices()
+    assert whole.slice_span() == expected.slice_span()
     assert [group.slices for _, group in whole.rows_of_groups()] == [
         group.slices for _, group in expected.rows_of_groups()
     ]
@@ -121,7 +121,7 @@ def test_versions_are_those_of_the_exchanges(name: str) -> None:
 
 
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
-NEAR_EDGES = st.sampled_from(edges()).flatmap(
+NEAR_EDGES = st.sampled_from(bin_edges()).flatmap(
     lambda edge: st.sampled_from([edge - 1, edge, min(edge + 1, (1 << 63) - 1)])
 )
 
@@ -130,7 +130,7 @@ NEAR_EDGES = st.sampled_from(edges()).flatmap(
 @given(st.lists(st.one_of(INT64, NEAR_EDGES, st.integers(-300, 300)), max_size=50))
 def test_values_get_the_bins_of_the_sketch(values: list[int]) -> None:
     found = sort_into_bins(np.array(values, np.int64))
-    assert [found.values[number] for number in found.numbers] == [bin_of(value) for value in values]
+    assert [found.values[number] for number in found.numbers] == [bin_number_of(value) for value in values]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), INT64, st.integers(1, 1000)), max_size=40))
@@ -141,7 +141,7 @@ def test_values_are_measured_exactly(rows: list[tuple[int, int, int]]) -> None:
     for at, group in enumerate(made):
         its = [value for number, value, _ in rows if number == at]
         assert (group.values, group.total) == (len(its), sum(its))
-        assert group.bins() == bins_of(its)
+        assert group.value_bins() == count_by_bin(its)
         assert (group.low, group.high) == ((min(its), max(its)) if its else (0, 0))
 
 

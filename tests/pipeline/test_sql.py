@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from decoders.analysis.percentiles import bins_of, edges, percentile
+from decoders.analysis.percentiles import bin_edges, count_by_bin, percentile
 from kwcli.help.pages import read_page
 from kwcli.pipeline.sql_views import VIEWS, build_view_sql
 from kwcli.pipeline.tables.columns import ALL_TABLES
@@ -98,7 +98,9 @@ def test_other_views_say_what_the_report_says(folder: Path, report: dict[str, An
     }
 
 
-EDGES = sorted({value + by for value in (*edges()[::97], *edges()[-3:-1], 10**9) for by in (-1, 0, 1)} | {0, 1, 2, 3})
+EDGES = sorted(
+    {value + by for value in (*bin_edges()[::97], *bin_edges()[-3:-1], 10**9) for by in (-1, 0, 1)} | {0, 1, 2, 3}
+)
 
 
 def test_latencies_at_the_edges_of_bins_get_the_bin_of_the_sketch(spark: SparkSession) -> None:
@@ -117,7 +119,7 @@ def test_latencies_at_the_edges_of_bins_get_the_bin_of_the_sketch(spark: SparkSe
         for name in ("exchanges", "bins"):
             spark.catalog.dropTempView(name)
     most = (1 << 63) - 1
-    expected = {value: percentile(bins_of([value, most]), 50, value, most) / 1e6 for value in signed}
+    expected = {value: percentile(count_by_bin([value, most]), 50, value, most) / 1e6 for value in signed}
     assert found == expected
 
 

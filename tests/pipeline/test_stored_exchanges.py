@@ -63,7 +63,7 @@ FOLDS: dict[str, tuple[Callable[[], Any], Callable[[Any], list[dict[str, Any]]]]
     },
     "slowest": (lambda: Slowest(7), lambda fold: fold.rows()),
     "audit": (Audit, lambda fold: fold.rows(TARGET)),
-    "audit of brokers": (Audit, lambda fold: fold.brokers("4.4")),
+    "audit of brokers": (Audit, lambda fold: fold.judge_brokers("4.4")),
 }
 
 
@@ -86,7 +86,7 @@ def added(fold: Any, rows: list[Settled]) -> Any:
         if isinstance(row, Exchange):
             fold.add(row)
         elif isinstance(fold, Security):
-            fold.connect(row)
+            fold.observe_tls_connection(row)
     return fold
 
 

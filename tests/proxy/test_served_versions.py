@@ -231,8 +231,8 @@ def test_the_end_says_what_audit_says() -> None:
     _, version_decider = play(served("4.0"), request(METADATA, 1, {}, id=1), request(PRODUCE, 2, {"acks": 1}, id=2))
     audit = Audit()
     client = AuditedClient("c", "10.0.0.7")
-    audit.count(client, "node 1", (METADATA, 1), 1)
-    audit.count(client, "node 1", (PRODUCE, 2), 2)
+    audit.count_use(client, "node 1", (METADATA, 1), 1)
+    audit.count_use(client, "node 1", (PRODUCE, 2), 2)
     (row,) = audit.rows(AuditTarget.of_release("4.0"))
     assert version_decider.lines() == [f"client c (10.0.0.7) could not work: {row['why']}"]
 

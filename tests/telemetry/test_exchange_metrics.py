@@ -19,7 +19,7 @@ from kwcli.output.renderers import WantedPaths
 from kwcli.playground.ports import find_free_ports
 from kwcli.run_environment import Exit
 from kwcli.telemetry.exchange_metrics import TrafficMetrics
-from kwcli.telemetry.prometheus import LABEL_MAX, family_lines
+from kwcli.telemetry.prometheus import LABEL_MAX, format_family_lines
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw, world
 from tests.proxy.test_metrics import Sample, samples
@@ -28,7 +28,7 @@ FIRST = str(FOLDER / "first-steps.pcapng")
 
 
 def told(traffic: TrafficMetrics) -> Sample:
-    return samples("".join(f"{line}\n" for line in family_lines(traffic.families())))
+    return samples("".join(f"{line}\n" for line in format_family_lines(traffic.families())))
 
 
 def counted(name: str) -> TrafficMetrics:
@@ -114,7 +114,7 @@ def test_names_of_the_wire_are_labels_and_nothing_else() -> None:
     traffic = TrafficMetrics()
     for name in HOSTILE:
         traffic._records[name, "produced"] += 1  # as a capture would
-    text = "".join(f"{line}\n" for line in family_lines(traffic.families()))
+    text = "".join(f"{line}\n" for line in format_family_lines(traffic.families()))
     found = samples(text.encode().decode())
     topics = [dict(labels)["topic"] for name, labels in found if name == "kw_records_total"]
     assert len(topics) == len(HOSTILE)

@@ -6,7 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.dimensions import host_of
-from decoders.analysis.exchange_facts import GATHERINGS, NS_PER_MS, WAIT_MIN_MS, error_codes_by_partition, topic_of
+from decoders.analysis.exchange_facts import (
+    GATHERINGS,
+    NS_PER_MS,
+    WAIT_MIN_MS,
+    error_codes_by_partition,
+    topic_of_element,
+)
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, paths, structs
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import (
@@ -81,11 +87,11 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
                 "in-flight", client, exchange.connection_info.client, exchange.connection_info.broker
             )
             its.count_exchange(exchange)
-            its.add("took", took)
+            its.add_to_sum("took", took)
             its.keep_greatest("ended", exchange.response_ns)
     topics = []
     for element in structs(exchange.request_view, _PRODUCED.topics):
-        topic = topic_of(exchange, element)
+        topic = topic_of_element(exchange, element)
         topics.append(topic)
         its = seen.get_or_make("produce", client, topic)
         its.count_exchange(exchange)
@@ -112,11 +118,11 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
                         clock.keep_greatest("ahead", ahead)
                         clock.count_exchange(exchange)
             if batches:
-                its.add_all((("batches", batches), ("records", records), ("bytes", size)))
+                its.add_to_sums((("batches", batches), ("records", records), ("bytes", size)))
                 if plain:
-                    its.add("plain", plain)
+                    its.add_to_sum("plain", plain)
             else:
-                its.add("bytes", 0)
+                its.add_to_sum("bytes", 0)
             if size and number is not None:
                 seen.get_or_make("skew", topic).count_name("partitions", str(number), size)
     return topics
@@ -126,7 +132,7 @@ def observe_unanswered_produce(seen: Observations, exchange: Exchange, client: s
     """Count the batches of a Produce without an answer: they may come again."""
     for element, part in partitions_in(exchange.view(_PRODUCED.side), _PRODUCED):
         for head in read_batch_heads(part.get(_PRODUCED.records), exchange.request_raw):
-            topic, number = topic_of(exchange, element), part.get(_PRODUCED.number)
+            topic, number = topic_of_element(exchange, element), part.get(_PRODUCED.number)
             seen.sent.add_try(head, exchange, client, topic, number, None)
 
 
@@ -141,7 +147,7 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
     positions: dict[tuple[str | None, Any], int] = {}
     topics = []
     for element in structs(request, _WANTED.topics):
-        topic = topic_of(exchange, element)
+        topic = topic_of_element(exchange, element)
         topics.append(topic)
         for part in structs(element, _WANTED.partitions):
             offset = part.get(_WANTED.offset)
@@ -153,7 +159,7 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
     raw = exchange.response_raw
     found = False
     for element in structs(answer, _FETCHED.topics):
-        topic = topic_of(exchange, element)
+        topic = topic_of_element(exchange, element)
         topics.append(topic)
         for part in structs(element, _FETCHED.partitions):
             number, newest = part.get(_FETCHED.number), part.get(_FETCHED.watermark)
@@ -168,7 +174,7 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
             if position is not None and asked is not None and position > asked:
                 its = seen.get_or_make("read", client, exchange.connection_info.client, topic, number)
                 its.count_exchange(exchange)
-                its.add("offsets", position - asked)
+                its.add_to_sum("offsets", position - asked)
                 its.keep_greatest("end", position)
                 its.keep_greatest("start", -asked)
             if position is not None and newest is not None and newest >= 0 and not part.get(_FETCHED.error):
@@ -189,7 +195,7 @@ def _observe_follower_lag(
 ) -> None:
     """Observe a follower that asks for offsets below the high watermark: it is not in sync."""
     for element in structs(answer, _FETCHED.topics):
-        topic = topic_of(exchange, element)
+        topic = topic_of_element(exchange, element)
         if topic == _METADATA_LOG:
             continue  # its high watermark moves with a majority of the replicas
         for part in structs(element, _FETCHED.partitions):
@@ -209,12 +215,12 @@ def _observe_held_back_fetch(seen: Observations, exchange: Exchange, client: str
     if 10 * took >= 9 * most_ms * NS_PER_MS:
         its = seen.get_or_make("fetch-waits", client)
         its.count_exchange(exchange)
-        its.add("waited", took)
+        its.add_to_sum("waited", took)
 
 
 def _observe_replicas_in_sync(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     for element in structs(exchange.view("request"), "topics"):
-        topic = topic_of(exchange, element)
+        topic = topic_of_element(exchange, element)
         for part in structs(element, "partitions"):
             its = seen.get_or_make("isr", topic, part.get("partition_index"))
             its.count_exchange(exchange)
@@ -237,7 +243,7 @@ def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> No
         _observe_advertised_address(seen, exchange, node, node.get("node_id"))
     seen.get_or_make("metadata", client).count_exchange(exchange)
     for element in structs(answer, "topics"):
-        topic = topic_of(exchange, element)
+        topic = topic_of_element(exchange, element)
         if topic is None or element.get("error_code"):
             continue
         its = seen.get_or_make("topic", topic)
@@ -278,7 +284,7 @@ def _observe_leader_epochs(seen: Observations, exchange: Exchange, client: str) 
     for element, part in flat + grouped:
         epoch = part.get("leader_epoch")
         if isinstance(epoch, int):
-            its = seen.get_or_make("led", topic_of(exchange, element), part.get("partition_index"))
+            its = seen.get_or_make("led", topic_of_element(exchange, element), part.get("partition_index"))
             its.count_exchange(exchange)
             its.keep_first_and_last("epoch", exchange.time_ns, epoch)
             its.count_name("leaders", str(part.get("leader")))
@@ -304,7 +310,7 @@ def _observe_group_join(seen: Observations, exchange: Exchange, client: str) -> 
     if not answer.get("error_code") and isinstance(generation, int) and generation >= 0:
         _observe_group_generation(seen, exchange, group, generation, client)
         if exchange.response_ns is not None and exchange.request_end_ns is not None:
-            seen.get_or_make("group", group).add("waited", exchange.response_ns - exchange.request_end_ns)
+            seen.get_or_make("group", group).add_to_sum("waited", exchange.response_ns - exchange.request_end_ns)
             seen.get_or_make("group", group).keep_greatest("waited", exchange.response_ns - exchange.request_end_ns)
     _mark_member_alive(seen, exchange, client)
     its = seen.get_or_make("group", group)
@@ -372,7 +378,7 @@ def _observe_transaction_end(seen: Observations, exchange: Exchange, client: str
         its = seen.get_or_make("transaction", name)
         its.count_exchange(exchange)
         its.count_name("clients", client)
-        its.add("commits" if request.get("committed") else "aborts", 1)
+        its.add_to_sum("commits" if request.get("committed") else "aborts", 1)
         its.keep_greatest("ended", exchange.time_ns)
 
 

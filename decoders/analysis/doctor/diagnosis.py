@@ -70,7 +70,7 @@ def _make_finding_row(found: Found) -> Row:
         "id": found.id,
         "severity": found.severity,
         "title": kind.title.format_map(words),
-        **seen.times(),
+        **seen.count_and_times(),
         **{name: value for name, value in values.items() if name in ABOUT},
         "evidence": seen.evidence_rows(),
         "meaning": meaning,

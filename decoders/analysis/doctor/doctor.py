@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Self
 
 from decoders.analysis.client_compatibility import OFFERED, read_offered_versions
-from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, needs_of
+from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, paths_of_dimensions
 from decoders.analysis.doctor.body_observers import BODY_OBSERVERS, observe_unanswered_produce
 from decoders.analysis.doctor.diagnosis import diagnose
 from decoders.analysis.doctor.observations import Observation, Observations
@@ -29,13 +29,13 @@ from decoders.analysis.exchange_facts import (
     WAITING,
     WAITS,
     error_codes_by_partition,
-    throttle_needs,
     throttle_ns,
+    throttle_paths,
     waited_ns,
 )
 from decoders.apis import NAMES
 from decoders.exchanges.partitions import partition_paths
-from decoders.filters.fields import all_entity_names, entity_paths
+from decoders.filters.fields import entity_names_of_both_sides, entity_paths
 from decoders.limits import GROUPS_MAX
 from decoders.protocol_facts.keys import API_VERSIONS, HEARTBEAT, METADATA, OFFSET_COMMIT, PRODUCE
 from decoders.schema.model import Versions
@@ -80,14 +80,19 @@ class Doctor:
         # An error code is about the partition that its own struct names.
         partitions = partition_paths(key, side, topics=True) if side == "response" else frozenset()
         offered = OFFERED if key == API_VERSIONS and side == "response" else frozenset()
-        found = needs_of(("topic",), key, side) | entities | WAITS.needed_paths(key, side) | throttle_needs(key, side)
+        found = (
+            paths_of_dimensions(("topic",), key, side)
+            | entities
+            | WAITS.needed_paths(key, side)
+            | throttle_paths(key, side)
+        )
         return found | observed | partitions | offered
 
     def set_capture_faults(self, faults: list[str]) -> None:
         """Set the faults of the captures themselves, a sentence each."""
         self._faults = faults
 
-    def observe(self, kind: str, time_ns: int, *subject: str | int | None, **most: int) -> None:
+    def observe_cluster_fact(self, kind: str, time_ns: int, *subject: str | int | None, **most: int) -> None:
         """Count an observation from a look at the cluster itself; of the values in `most` the greatest are kept."""
         its = self._seen.get_or_make(kind, *subject)
         its.count_at(time_ns)
@@ -107,9 +112,9 @@ class Doctor:
             _, client, link = self._find_client_link(exchange)
         link.count_exchange(exchange)
         if not exchange.place and exchange.request_packet:
-            link.add("connections", 1)
+            link.add_to_sum("connections", 1)
         if exchange.extra is not None and exchange.extra.get("retransmitted"):
-            link.add("retransmitted", 1)
+            link.add_to_sum("retransmitted", 1)
         if (exchange.request_size or 0) >= _LARGE or (exchange.response_size or 0) >= _LARGE:
             self._observe_large_sizes(exchange, key, client)
         if exchange.outcome == "unanswered":
@@ -125,7 +130,7 @@ class Doctor:
         if throttled:
             its = seen.get_or_make("throttle", client, info.broker)
             its.count_exchange(exchange)
-            its.add("ms", throttled // NS_PER_MS)
+            its.add_to_sum("ms", throttled // NS_PER_MS)
             its.keep_greatest("ms", throttled // NS_PER_MS)
         if exchange.error_codes and exchange.unexpected:
             self._observe_error_codes(exchange, key, client)
@@ -144,7 +149,7 @@ class Doctor:
             self._links[info] = found
         return found
 
-    def end(self, ended: Ended) -> None:
+    def observe_connection_end(self, ended: Ended) -> None:
         """Observe the end of a connection: resets after silence, TCP windows of 0, connections not accepted."""
         info, seen = ended.connection_info, self._seen
         host = host_of(info.client)
@@ -166,7 +171,7 @@ class Doctor:
             if shut_ns:
                 its = seen.get_or_make("shut", client, host, info.broker, side)
                 its.count_end(ended)
-                its.add("ns", shut_ns)
+                its.add_to_sum("ns", shut_ns)
                 its.keep_greatest("ns", shut_ns)
 
     def _observe_large_sizes(self, exchange: Exchange, key: int, client: str) -> None:
@@ -226,13 +231,13 @@ class Doctor:
             if key in WAITING and waited_ns(exchange) is not None:
                 return
             took = exchange.response_ns - exchange.request_end_ns
-            self._latencies.measure(exchange.connection_info.broker, key, client, time_ns, took)
+            self._latencies.add_latency(exchange.connection_info.broker, key, client, time_ns, took)
 
     @staticmethod
     def _find_subjects(exchange: Exchange) -> tuple[str, list[str]]:
         """The kind and the names of what an exchange without topics is about."""
         for kind, entity in _ENTITIES:
-            names = [name for name in all_entity_names(exchange, entity) if isinstance(name, str) and name]
+            names = [name for name in entity_names_of_both_sides(exchange, entity) if isinstance(name, str) and name]
             if names:
                 return kind, names
         return "client_id", []

@@ -78,11 +78,11 @@ class Observation:
             self.first = time_ns
         self.count += 1
 
-    def add(self, name: str, amount: int) -> None:
+    def add_to_sum(self, name: str, amount: int) -> None:
         """Add to a sum."""
         self.sums[name] = self.sums.get(name, 0) + amount
 
-    def add_all(self, amounts: Iterable[tuple[str, int]]) -> None:
+    def add_to_sums(self, amounts: Iterable[tuple[str, int]]) -> None:
         """Add to several sums."""
         sums = self.sums
         for name, amount in amounts:
@@ -147,7 +147,7 @@ class Observation:
         self.last = max(self.last, other.last)
         self.count += other.count
         for name, amount in other.sums.items():
-            self.add(name, amount)
+            self.add_to_sum(name, amount)
         for name, value in other.most.items():
             self.keep_greatest(name, value)
         for facet, names in other.names.items():
@@ -164,7 +164,7 @@ class Observation:
         order = sorted({*self.evidence, *more}, key=lambda each: (each[0], each[2], each[3], each[4] or 0, each[1]))
         self.evidence = order[:EVIDENCE_MAX]
 
-    def times(self) -> dict[str, Any]:
+    def count_and_times(self) -> dict[str, Any]:
         """Count, first and last time, as rows of findings have them."""
         first, last = (rfc3339(at) if self.count else None for at in (self.first, self.last))
         return {"count": self.count, "first": first, "last": last}

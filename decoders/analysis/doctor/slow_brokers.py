@@ -80,7 +80,7 @@ class BrokerLatencies:
         self._waiting: dict[tuple[str, int, str], list[tuple[int, int]]] = {}
         self._held = 0
 
-    def measure(self, broker: str, key: int, client: str, time_ns: int, took_ns: int) -> None:
+    def add_latency(self, broker: str, key: int, client: str, time_ns: int, took_ns: int) -> None:
         """Take one latency: when the exchange began, and how long its answer took, in ns."""
         asked = broker, key, client
         waiting = self._waiting.get(asked)
@@ -100,7 +100,7 @@ class BrokerLatencies:
             group = self._groups.get(where)
             if group is None:
                 group = self._groups[where] = GroupStatistics()
-            group.measure_all(took)
+            group.add_values(took)
             logs = [round(log2(value) * _STEPS) if value > 1 else 0 for value in took]
             whole = len(logs), sum(logs)
             if asked in self._clients or len(self._clients) < GROUPS_MAX:
@@ -184,7 +184,7 @@ class BrokerLatencies:
         medians: dict[int, dict[str, float]] = defaultdict(dict)
         for (broker, key), group in self._groups.items():
             if group.values >= limits["slow.exchanges"]:
-                medians[key][broker] = percentile(group.bins(), 50, group.low, group.high) / _MS
+                medians[key][broker] = percentile(group.value_bins(), 50, group.low, group.high) / _MS
         for key, some in medians.items():
             for broker, ms in some.items():
                 peers = [other for name, other in some.items() if name != broker]

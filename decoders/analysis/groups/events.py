@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.dimensions import client_of, host_of
-from decoders.analysis.exchange_facts import topic_of
+from decoders.analysis.exchange_facts import topic_of_element
 from decoders.embedded import decode_embedded
 from decoders.errors import DecodeError
 from decoders.exchanges.topic_arrays import structs
@@ -358,7 +358,9 @@ def _read_assignment_of_heartbeat(exchange: Exchange, answer: Mapping[str, Any])
         return None
     # Releases before 3.7 called it `assigned_topic_partitions`.
     rows = assignment.get("topic_partitions", assignment.get("assigned_topic_partitions"))
-    return _limit_assignment((topic_of(exchange, each) or "", each.get("partitions") or ()) for each in rows or ())
+    return _limit_assignment(
+        (topic_of_element(exchange, each) or "", each.get("partitions") or ()) for each in rows or ()
+    )
 
 
 def _events_of_group_descriptions(group_exchange: _GroupExchange) -> Found:

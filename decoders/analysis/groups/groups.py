@@ -27,13 +27,13 @@ from decoders.analysis.groups.lag import (
     ShareCounts,
     TopicPartition,
     merge_ranges,
-    offset_needs,
+    offset_paths,
 )
-from decoders.analysis.groups.timeline import Timeline, shown_assignment
+from decoders.analysis.groups.timeline import Timeline, assignment_by_topic
 from decoders.analysis.portraits import Names, Portrait, Portraits, common_numbers, versions_used
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import rfc3339
-from decoders.filters.fields import all_entity_names
+from decoders.filters.fields import entity_names_of_both_sides
 from decoders.limits import GROUP_EVENTS_ALL_MAX, GROUP_EVENTS_MAX, GROUP_MEMBERS_MAX
 from decoders.protocol_facts.keys import LIST_GROUPS, OFFSET_FETCH
 from decoders.wire.state_serialization import fields, pack, unpack
@@ -91,7 +91,7 @@ class GroupHistory:
         self.described: tuple[Described | None, Described | None] = (None, None)  # with members, and without
         self.cut: set[str] = set()
 
-    def trim(self) -> int:
+    def drop_events_over_limit(self) -> int:
         """Keep only the latest GROUP_EVENTS_MAX events; returns how many were dropped."""
         if len(self.events) <= GROUP_EVENTS_MAX:
             return 0
@@ -111,14 +111,14 @@ class GroupHistory:
         else:
             self.cut.add("members")
 
-    def describe(self, said: Described) -> None:
+    def keep_description(self, said: Described) -> None:
         """Take a description of the group; the latest with members and the latest without are kept."""
         whole = said.members is not None
         before = self.described[0 if whole else 1]
         latest = said if before is None or (said.time_ns, repr(said)) > (before.time_ns, repr(before)) else before
         self.described = (latest, self.described[1]) if whole else (self.described[0], latest)
 
-    def latest(self) -> Described | None:
+    def latest_description(self) -> Described | None:
         """The latest description, with what only an earlier one with members says."""
         whole, listed = self.described
         if whole is None or listed is None or listed.time_ns <= whole.time_ns:
@@ -145,7 +145,7 @@ class GroupHistory:
             made.members[name] = GroupMember(*fields(its, int, int, str, str, str | None, int))
         for each in fields(described, tuple | None, tuple | None):
             if each is not None:
-                made.describe(Described(*fields(each, int, str, str, str, str, int, tuple | None)))
+                made.keep_description(Described(*fields(each, int, str, str, str, str, int, tuple | None)))
         if not all(isinstance(name, str) for name in cut):
             raise Malformed("keys that are no names")
         made.cut = set(cut)
@@ -175,23 +175,23 @@ class Groups(Portraits):
         """The paths of names of groups and topics, of events and offsets."""
         row = EVENT_APIS.get(key)
         mine = frozenset() if row is None else frozenset(row.request if side == "request" else row.response)
-        return super().needs(key, side) | mine | offset_needs(key, side)
+        return super().needs(key, side) | mine | offset_paths(key, side)
 
     def add(self, exchange: Exchange) -> None:
         """Count an exchange, and learn from it."""
         super().add(exchange)
         for group, said in group_events_of(exchange):
             if (group,) in self._found:
-                self._add_to_history(group, said, exchange)
+                self._keep_in_history(group, said, exchange)
         if not self._learns and (self.counted_apart or exchange.api_key not in COMMITTING):
             self._offsets.learn(exchange)  # of the others no commits are kept
 
-    def _leave_out(self) -> None:
+    def _leave_out_light_portraits(self) -> None:
         """Keep the groups with the most exchanges, and add up all others."""
-        super()._leave_out()
-        self._offsets.keep_commits({group for (group,) in self._found})
+        super()._leave_out_light_portraits()
+        self._offsets.drop_commits_of_other_groups({group for (group,) in self._found})
 
-    def drop(self, key: tuple[str, ...]) -> None:
+    def drop_key(self, key: tuple[str, ...]) -> None:
         """Give up the history of a group."""
         history = self._histories.pop(key[0], None)
         if history is not None:
@@ -209,12 +209,12 @@ class Groups(Portraits):
             exchange.read_sides()
             self._offsets.learn(exchange)
 
-    def keys(self, exchange: Exchange) -> Iterable[tuple[str]]:
+    def keys_of_exchange(self, exchange: Exchange) -> Iterable[tuple[str]]:
         """Each group."""
-        names = all_entity_names(exchange, "groupId")
+        names = entity_names_of_both_sides(exchange, "groupId")
         return [(name,) for name in dict.fromkeys(names) if isinstance(name, str) and name]
 
-    def names(self, exchange: Exchange) -> Names:
+    def names_of_exchange(self, exchange: Exchange) -> Names:
         """The clients, coordinators and APIs of the groups."""
         key, info = exchange.api_key, exchange.connection_info
         client = client_of(exchange.client_id, info.client)
@@ -227,20 +227,20 @@ class Groups(Portraits):
             names.append(("coordinators", info.broker))
         return names
 
-    def _add_to_history(self, group: str, said: GroupEvent | Heard | Described, exchange: Exchange) -> None:
+    def _keep_in_history(self, group: str, said: GroupEvent | Heard | Described, exchange: Exchange) -> None:
         history = self._histories.get(group)
         if history is None:
             history = self._histories[group] = GroupHistory()
         if isinstance(said, Described):
-            history.describe(said)
+            history.keep_description(said)
         elif isinstance(said, Heard):
             info, time_ns = exchange.connection_info, exchange.time_ns
             who = client_of(exchange.client_id, info.client), host_of(info.client)
             history.add_member(said.member, GroupMember(time_ns, time_ns, *who, said.instance, int(said.beat)))
         else:
-            self._keep_events(history, [said])
+            self._append_events(history, [said])
 
-    def _keep_events(self, history: GroupHistory, events: list[GroupEvent]) -> None:
+    def _append_events(self, history: GroupHistory, events: list[GroupEvent]) -> None:
         history.total += len(events)
         if self._events + len(events) > GROUP_EVENTS_ALL_MAX:
             history.cut.add("timeline")
@@ -248,7 +248,7 @@ class Groups(Portraits):
         history.events += events
         self._events += len(events)
         if len(history.events) >= 2 * GROUP_EVENTS_MAX:
-            self._events -= history.trim()
+            self._events -= history.drop_events_over_limit()
 
     def merge(self, other: Self) -> None:
         """Add the counts of `other`."""
@@ -258,14 +258,14 @@ class Groups(Portraits):
             if (group,) not in self._found:
                 continue
             mine = self._histories.setdefault(group, GroupHistory())
-            self._keep_events(mine, list(its.events))
+            self._append_events(mine, list(its.events))
             mine.total += its.total - len(its.events)
             mine.cut |= its.cut
             for name, member in GroupHistory.make_resumed(its.state()).members.items():
                 mine.add_member(name, member)
             for described in its.described:
                 if described is not None:
-                    mine.describe(described)
+                    mine.keep_description(described)
 
     def export(self) -> bytes:
         """The state, for `resume`."""
@@ -293,23 +293,23 @@ class Groups(Portraits):
             if history is None:
                 timelines[group] = Timeline([], {}, None)
                 continue
-            self._events -= history.trim()
+            self._events -= history.drop_events_over_limit()
             clients = {name: (each.client, each.host) for name, each in history.members.items()}
-            timelines[group] = Timeline(history.events, clients, history.latest())
+            timelines[group] = Timeline(history.events, clients, history.latest_description())
         commits: Commits = defaultdict(dict)
         for (group, topic, number), commit in self._offsets.commits.items():
             if group in timelines:
                 commits[group][topic, number] = commit
-        readers = self._readers(timelines, commits)
+        readers = self._positions_by_group(timelines, commits)
         rows = [
-            self._row(group, portrait, timelines[group], readers.get(group, {}), commits.get(group, {}))
+            self._make_group_row(group, portrait, timelines[group], readers.get(group, {}), commits.get(group, {}))
             for (group,), portrait in sorted(found.items())
         ]
         if count:
-            rows.append(self._row(None, others, Timeline([], {}, None), {}, {}) | {"others": count})
+            rows.append(self._make_group_row(None, others, Timeline([], {}, None), {}, {}) | {"others": count})
         return rows
 
-    def _readers(self, timelines: dict[str, Timeline], commits: Commits) -> dict[str, Readers]:
+    def _positions_by_group(self, timelines: dict[str, Timeline], commits: Commits) -> dict[str, Readers]:
         """Group → partition → positions of the clients that read it for this group.
 
         A client in several groups reads a partition for the group that has it, else for the group that has its topic,
@@ -322,7 +322,7 @@ class Groups(Portraits):
             for name in self._found[group,].facets.get("readers", ()):
                 client, _, host = name.partition("\0")
                 groups[client, host].add(group)
-            partitions, topics = _partitions_and_topics(timeline, commits.get(group, {}))
+            partitions, topics = _partitions_and_topics_of_group(timeline, commits.get(group, {}))
             for place in partitions:
                 by_partition[place].add(group)
             for topic in topics:
@@ -338,7 +338,7 @@ class Groups(Portraits):
                 found[group].setdefault((topic, number), []).append(position)
         return found
 
-    def _row(
+    def _make_group_row(
         self,
         group: str | None,
         portrait: Portrait,
@@ -349,7 +349,7 @@ class Groups(Portraits):
         history = self._histories.get(group or "") or GroupHistory()
         described = timeline.described
         generations = timeline.rows()
-        partitions = self._partitions(timeline, readers, commits)
+        partitions = self._make_partition_rows(timeline, readers, commits)
         latest = next((row for row in reversed(generations) if row["protocol"]), None)
         group_type = timeline.group_type
         cut = {*portrait.cut, *history.cut, *(("partitions",) if self._offsets.left_out else ())} - {"readers"}
@@ -361,18 +361,18 @@ class Groups(Portraits):
             "state": timeline.state(),
             "protocol": latest["protocol"] if latest else (described.protocol if described else "") or None,
             "coordinator": max(coordinators, key=lambda name: (coordinators[name][2], name), default=None),
-            "members": self._members(history, timeline),
+            "members": self._make_member_rows(history, timeline),
             "generation": generations[-1]["generation"] if generations else None,
             "rebalances": len(generations),
             "timeline": generations,
-            "refused": _refusals(timeline.events),
+            "refused": _make_refusal_rows(timeline.events),
             "partitions": partitions,
-            "commit_lag": _sum(partitions, "commit_lag"),
-            "position_lag": _sum(partitions, "position_lag"),
+            "commit_lag": _sum_known_values(partitions, "commit_lag"),
+            "position_lag": _sum_known_values(partitions, "position_lag"),
             "refetched": _refetched_share(readers.values(), shares),
-            "shared": _share_row(shares),
-            "clients": portrait.names("clients"),
-            "asked_by": portrait.names("asked_by"),
+            "shared": _make_share_row(shares),
+            "clients": portrait.names_of_facet("clients"),
+            "asked_by": portrait.names_of_facet("asked_by"),
             "apis": versions_used(portrait),
             **common_numbers(portrait.statistics),
             "first": rfc3339(portrait.first),
@@ -380,9 +380,9 @@ class Groups(Portraits):
             **({"cut": sorted(cut)} if cut else {}),
         }
 
-    def _members(self, history: GroupHistory, timeline: Timeline) -> list[Row]:
+    def _make_member_rows(self, history: GroupHistory, timeline: Timeline) -> list[Row]:
         """A row for each member: first the members that are present, then the others."""
-        present, has = {*timeline.present()}, timeline.present_assignments()
+        present, has = {*timeline.present()}, timeline.assignments_of_present_members()
         described = timeline.described.members if timeline.described is not None else None
         if described is not None and timeline.described is not None:
             since = timeline.described.time_ns
@@ -403,7 +403,7 @@ class Groups(Portraits):
                     "client_id": known.client if known else client,
                     "address": known.host if known else host,
                     "present": name in present,
-                    "assignment": shown_assignment(has[name]) if name in has else None,
+                    "assignment": assignment_by_topic(has[name]) if name in has else None,
                     "heartbeats": known.beats if known else 0,
                     "first": rfc3339(known.first) if known else None,
                     "last": rfc3339(known.last) if known else None,
@@ -411,29 +411,29 @@ class Groups(Portraits):
             )
         return sorted(rows, key=lambda row: not row["present"])
 
-    def _partitions(
+    def _make_partition_rows(
         self, timeline: Timeline, readers: Readers, commits: dict[TopicPartition, GroupCommit]
     ) -> list[Row]:
         """A row for each partition that the group has, reads or commits."""
         owners = {
             (topic, number): name
-            for name, has in timeline.present_assignments().items()
+            for name, has in timeline.assignments_of_present_members().items()
             for topic, its in has
             for number in its
         }
         tasks = timeline.group_type == "streams"  # assignments name subtopologies
         places = {*commits, *readers, *(() if tasks else owners)}
         return [
-            self._partition(place, owners.get(place), commits.get(place), readers.get(place, ()))
+            self._make_partition_row(place, owners.get(place), commits.get(place), readers.get(place, ()))
             for place in sorted(places)
             if place in owners or place in readers or self._offsets.latest_commit(commits[place])[1] != NOTHING
         ]
 
-    def _partition(
+    def _make_partition_row(
         self, place: TopicPartition, owner: str | None, commit: GroupCommit | None, readers: Iterable[ReaderPosition]
     ) -> Row:
         end = self._offsets.ends.get(place)
-        end_ns, last = end.latest() if end is not None else (0, NOTHING)
+        end_ns, last = end.latest_end() if end is not None else (0, NOTHING)
         committed_ns, committed = self._offsets.latest_commit(commit) if commit is not None else (0, NOTHING)
         position_ns, position = max((each.latest for each in readers), default=(0, NOTHING))
         most = max((each.lag for each in readers), default=(NOTHING, 0))
@@ -443,7 +443,7 @@ class Groups(Portraits):
                 return None, None
             if at >= last:
                 return 0, 0.0
-            passed = end.moments.time_of(at)
+            passed = end.moments.time_of_offset(at)
             return last - at, None if passed is None else (end_ns - passed) / _MS
 
         (commit_lag, commit_ms), (position_lag, position_ms) = lag(committed), lag(position)
@@ -467,7 +467,7 @@ class Groups(Portraits):
         }
 
 
-def _partitions_and_topics(
+def _partitions_and_topics_of_group(
     timeline: Timeline, commits: Iterable[TopicPartition]
 ) -> tuple[set[TopicPartition], set[str]]:
     """The partitions that a group has had or committed, and all topics that it has had, committed or asked for."""
@@ -482,7 +482,7 @@ def _partitions_and_topics(
     return had, timeline.topics() | {topic for topic, _ in had}
 
 
-def _sum(partitions: Iterable[Row], key: str) -> int | None:
+def _sum_known_values(partitions: Iterable[Row], key: str) -> int | None:
     values = [row[key] for row in partitions if row[key] is not None]
     return sum(values) if values else None
 
@@ -499,11 +499,11 @@ def _refetched_share(several: Iterable[Iterable[ReaderPosition]], shared: ShareC
     return max(read - once, 0) / read if read else None
 
 
-def _share_row(counts: ShareCounts | None) -> Row | None:
+def _make_share_row(counts: ShareCounts | None) -> Row | None:
     return None if counts is None else counts._asdict()
 
 
-def _refusals(events: Iterable[GroupEvent]) -> list[Row]:
+def _make_refusal_rows(events: Iterable[GroupEvent]) -> list[Row]:
     """A row for each kind, API and error with which members were refused, most often first."""
     from decoders.protocol_facts.errors.error_codes import error_name
 

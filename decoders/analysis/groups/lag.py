@@ -26,7 +26,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from decoders.analysis.dimensions import client_of, host_of
-from decoders.analysis.exchange_facts import topic_in, topic_of
+from decoders.analysis.exchange_facts import topic_named_by, topic_of_element
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, paths, structs
 from decoders.limits import MOMENTS_MAX, PARTITIONS_KEPT_MAX, RANGES_MAX
 from decoders.named_tuple import NamedTuple
@@ -80,16 +80,16 @@ class Moments:
         self.shift = _SHIFT
         self.points: dict[int, Point] = {}
 
-    def add(self, point: Point) -> None:
+    def add_moment(self, point: Point) -> None:
         """Add the value of a time."""
         span = point[0] >> self.shift
         before = self.points.get(span)
         if before is None or point > before:
             self.points[span] = point
         while len(self.points) > MOMENTS_MAX:
-            self.widen(self.shift + 1)
+            self.widen_spans(self.shift + 1)
 
-    def widen(self, shift: int) -> None:
+    def widen_spans(self, shift: int) -> None:
         """Make spans `1 << shift` ns long."""
         points, self.points, self.shift = self.points, {}, shift
         for point in points.values():
@@ -99,11 +99,11 @@ class Moments:
     def merge(self, other: Moments) -> None:
         """Add the moments of `other`."""
         if other.shift > self.shift:
-            self.widen(other.shift)
+            self.widen_spans(other.shift)
         for point in other.points.values():
-            self.add(point)
+            self.add_moment(point)
 
-    def time_of(self, offset: int) -> int | None:
+    def time_of_offset(self, offset: int) -> int | None:
         """When the end went past an offset, in ns, interpolated between two moments; None where no moments show it."""
         ordered = sorted(self.points.values())
         for (before_ns, before), (after_ns, after) in pairwise(ordered):
@@ -125,18 +125,18 @@ class PartitionEnd:
     def add_reported(self, point: Point) -> None:
         """Take the end that a broker tells, as (ns, offset)."""
         self.seen = max(self.seen, point)
-        self.moments.add(point)
+        self.moments.add_moment(point)
 
     def add_appended(self, point: Point) -> None:
         """Take the end up to which a broker has appended records, as (ns, offset)."""
         self.proved = max(self.proved, point, key=lambda each: (each[1], each[0]))
-        self.moments.add(point)
+        self.moments.add_moment(point)
 
     def last_told_ns(self) -> int:
         """When it was told last, in ns."""
         return max(self.seen[0], self.proved[0])
 
-    def latest(self) -> Point:
+    def latest_end(self) -> Point:
         """The latest end: its time, and the offset behind the last record; NOTHING: not known."""
         return self.proved if self.proved[0] > self.seen[0] and self.proved[1] > self.seen[1] else self.seen
 
@@ -155,9 +155,9 @@ class PartitionEnd:
         """An end from its `state`. Raises DecodeError."""
         made = cls()
         seen, proved, made.moments.shift, points = fields(state, tuple, tuple, int, list)
-        made.seen, made.proved = _point(seen), _point(proved)
+        made.seen, made.proved = _check_point(seen), _check_point(proved)
         for point in points:
-            made.moments.add(_point(point))
+            made.moments.add_moment(_check_point(point))
         return made
 
 
@@ -180,7 +180,7 @@ class ReaderPosition:
         """When it was told last, in ns."""
         return self.latest[0]
 
-    def fetch(self, start: int, end: int) -> None:
+    def count_read_range(self, start: int, end: int) -> None:
         """Count the offsets from `start` to below `end` as read."""
         self.read += end - start
         self.ranges = merge_ranges([*self.ranges, (start, end)])
@@ -200,7 +200,11 @@ class ReaderPosition:
         """A position from its `state`. Raises DecodeError."""
         made = cls()
         latest, lag, made.read, ranges = fields(state, tuple, tuple, int, list)
-        made.latest, made.lag, made.ranges = _point(latest), _point(lag), [_point(each) for each in ranges]
+        made.latest, made.lag, made.ranges = (
+            _check_point(latest),
+            _check_point(lag),
+            [_check_point(each) for each in ranges],
+        )
         return made
 
 
@@ -218,7 +222,7 @@ def merge_ranges(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return made
 
 
-def _point(value: object) -> tuple[int, int]:
+def _check_point(value: object) -> tuple[int, int]:
     first, second = fields(value, int, int)
     return first, second
 
@@ -240,7 +244,7 @@ class GroupCommit:
         """When it was told last, in ns."""
         return max([self.latest[0], *(pending[0] for pending in self.pending)])
 
-    def add(self, point: Point, transaction: str | None) -> None:
+    def add_commit(self, point: Point, transaction: str | None) -> None:
         """Take a commit, as (ns, offset); `transaction` is its transactional id, None without one."""
         if transaction is None:
             self.latest = max(self.latest, point)
@@ -262,7 +266,7 @@ class GroupCommit:
         """A commit from its `state`. Raises DecodeError."""
         made = cls()
         made.count, latest, pending = fields(state, int, tuple, list)
-        made.latest = _point(latest)
+        made.latest = _check_point(latest)
         for each in pending:
             time_ns, offset, transaction = fields(each, int, int, str)
             made.pending.append((time_ns, offset, transaction))
@@ -300,17 +304,17 @@ class GroupOffsets:
         if row is not None:
             row(self, exchange)
 
-    def end(self, topic: str | None, number: Any) -> PartitionEnd:
+    def end_of_partition(self, topic: str | None, number: Any) -> PartitionEnd:
         """The end of a partition."""
         return self._get_or_make(self.ends, (topic, number), PartitionEnd)
 
-    def reader(self, exchange: Exchange, topic: str | None, number: Any) -> ReaderPosition:
+    def position_of_reader(self, exchange: Exchange, topic: str | None, number: Any) -> ReaderPosition:
         """The position of the exchange's client in a partition."""
         info = exchange.connection_info
         where = (client_of(exchange.client_id, info.client), host_of(info.client), topic, number)
         return self._get_or_make(self.readers, where, ReaderPosition)
 
-    def commit(self, group: str, topic: str | None, number: Any) -> GroupCommit:
+    def commit_of_group(self, group: str, topic: str | None, number: Any) -> GroupCommit:
         """The commit of a group for a partition."""
         return self._get_or_make(self.commits, (group, topic, number), GroupCommit)
 
@@ -322,11 +326,11 @@ class GroupOffsets:
         if None in key:
             return make()
         if len(found) >= PARTITIONS_KEPT_MAX:
-            self._give_up_half(found)
+            self._drop_oldest_half(found)
         made = found[key] = make()
         return made
 
-    def _give_up_half(self, found: dict[Any, Any]) -> None:
+    def _drop_oldest_half(self, found: dict[Any, Any]) -> None:
         """Give up the half whose latest value was told first; of equal times those that came first."""
         ranked = sorted(found, key=lambda key: found[key].last_told_ns())
         gone = ranked[: (len(ranked) + 1) // 2]
@@ -334,7 +338,7 @@ class GroupOffsets:
             del found[key]
         self.left_out += len(gone)
 
-    def keep_commits(self, groups: Container[str]) -> None:
+    def drop_commits_of_other_groups(self, groups: Container[str]) -> None:
         """Give up the commits and records of all but these groups."""
         for key in [key for key in self.commits if key[0] not in groups]:
             del self.commits[key]
@@ -353,15 +357,15 @@ class GroupOffsets:
     def merge(self, other: Self) -> None:
         """Add what `other` has seen; `other` stays unchanged."""
         self.left_out += other.left_out
-        for mine, its in zip(self._kept_tables(), other._kept_tables(), strict=True):
+        for mine, its in zip(self._tables_of_partitions(), other._tables_of_partitions(), strict=True):
             for key, each in its.items():
                 self._get_or_make(mine, key, type(each)).merge(each)
         for name, (committed, aborted) in other.transactions.items():
             self._end_transaction(name, committed, aborted)
         for group, counts in other.shares.items():
-            self._share(group, counts)
+            self._add_share_counts(group, counts)
 
-    def _kept_tables(self) -> tuple[dict[Any, Any], ...]:
+    def _tables_of_partitions(self) -> tuple[dict[Any, Any], ...]:
         return self.ends, self.readers, self.commits
 
     def _end_transaction(self, name: str, committed_ns: int, aborted_ns: int) -> None:
@@ -369,14 +373,14 @@ class GroupOffsets:
         if name in self.transactions or len(self.transactions) < PARTITIONS_KEPT_MAX:
             self.transactions[name] = max(before[0], committed_ns), max(before[1], aborted_ns)
 
-    def _share(self, group: str, counts: ShareCounts) -> None:
+    def _add_share_counts(self, group: str, counts: ShareCounts) -> None:
         before = self.shares.get(group, ShareCounts())
         if group in self.shares or len(self.shares) < PARTITIONS_KEPT_MAX:
             self.shares[group] = ShareCounts(*(one + other for one, other in zip(before, counts, strict=True)))
 
     def export(self) -> bytes:
         """The state, for `resume`."""
-        kept = [[[key, each.state()] for key, each in found.items()] for found in self._kept_tables()]
+        kept = [[[key, each.state()] for key, each in found.items()] for found in self._tables_of_partitions()]
         shares = [[group, tuple(counts)] for group, counts in self.shares.items()]
         return pack([self.left_out, *kept, list(self.transactions.items()), shares])
 
@@ -397,7 +401,7 @@ class GroupOffsets:
             self.commits[group, topic, number] = GroupCommit.make_resumed(its)
         for item in transactions:
             name, times = fields(item, str, tuple)
-            self.transactions[name] = _point(times)
+            self.transactions[name] = _check_point(times)
         for item in shares:
             group, counts = fields(item, str, tuple)
             self.shares[group] = ShareCounts(*fields(counts, *[int] * len(ShareCounts._fields)))
@@ -410,47 +414,47 @@ class GroupOffsets:
         asked, answered = TOPIC_ARRAYS[PRODUCE]
         for element, part in partitions_in(exchange.view(asked.side), asked):
             heads = read_batch_heads(part.get(asked.records), exchange.request_raw)
-            place = topic_of(exchange, element), part.get(asked.number)
+            place = topic_of_element(exchange, element), part.get(asked.number)
             counts[place] = sum(head.last_offset - head.base_offset + 1 for head in heads)
         time_ns = exchange.response_ns or exchange.time_ns
         for element, part in partitions_in(exchange.view(answered.side), answered):
             base = part.get(answered.offset)
-            place = topic_of(exchange, element), part.get(answered.number)
+            place = topic_of_element(exchange, element), part.get(answered.number)
             count = counts.get(place)
             if count and base is not None and base >= 0 and not part.get(answered.error):
-                self.end(*place).add_appended((time_ns, base + count))
+                self.end_of_partition(*place).add_appended((time_ns, base + count))
 
     def learn_positions_from_fetch(self, exchange: Exchange) -> None:
         """Learn ends of partitions, and positions of a consumer, from a Fetch."""
         request = exchange.view("request")
         asked_ns = exchange.time_ns
         time_ns = exchange.response_ns or asked_ns
-        follows = not isinstance(request, dict) or _replica(request) != _CONSUMER
+        follows = not isinstance(request, dict) or _replica_id_of(request) != _CONSUMER
         asked: dict[tuple[str | None, Any], int] = {}
         wanted, given = TOPIC_ARRAYS[FETCH]
         for element in () if follows else structs(request, wanted.topics):
-            topic = topic_of(exchange, element)
+            topic = topic_of_element(exchange, element)
             for part in structs(element, wanted.partitions):
                 number, offset = part.get(wanted.number), part.get(wanted.offset)
                 if offset is not None and offset >= 0:
                     asked[topic, number] = offset
-                    reader = self.reader(exchange, topic, number)
+                    reader = self.position_of_reader(exchange, topic, number)
                     reader.latest = max(reader.latest, (asked_ns, offset))
         raw = exchange.response_raw
         for element in structs(exchange.view("response"), given.topics):
-            topic = topic_of(exchange, element)
+            topic = topic_of_element(exchange, element)
             for part in structs(element, given.partitions):
                 newest, number = part.get(given.watermark), part.get(given.number)
                 if part.get(given.error) or newest is None or newest < 0:
                     continue
-                self.end(topic, number).add_reported((time_ns, newest))
+                self.end_of_partition(topic, number).add_reported((time_ns, newest))
                 if not follows:
                     position = asked.get((topic, number))
-                    self._read(
+                    self._learn_read_offsets(
                         exchange, (topic, number), position, read_batch_heads(part.get(given.records), raw), newest
                     )
 
-    def _read(
+    def _learn_read_offsets(
         self,
         exchange: Exchange,
         where: tuple[str | None, Any],
@@ -459,7 +463,7 @@ class GroupOffsets:
         newest: int,
     ) -> None:
         """Learn from batches, or none, that a consumer got of a partition from which it wanted `position` next."""
-        reader, time_ns = self.reader(exchange, *where), exchange.response_ns or exchange.time_ns
+        reader, time_ns = self.position_of_reader(exchange, *where), exchange.response_ns or exchange.time_ns
         start = end = None
         for head in heads:
             start = head.base_offset if start is None else start
@@ -467,7 +471,7 @@ class GroupOffsets:
         if start is not None and end is not None:
             start = max(start, position or 0)
             if end > start:
-                reader.fetch(start, end)
+                reader.count_read_range(start, end)
                 reader.latest = max(reader.latest, (time_ns, end))
                 position = end
         if position is not None:
@@ -490,7 +494,7 @@ class GroupOffsets:
             if offset is None:
                 offset = next(iter(part.get("old_style_offsets") or ()), None)
             if (topic, number) in wanted and offset is not None and offset >= 0 and not part.get(answered.error):
-                self.end(topic, number).add_reported((time_ns, offset))
+                self.end_of_partition(topic, number).add_reported((time_ns, offset))
 
     def learn_commits_from_request(self, exchange: Exchange) -> None:
         """Learn commits of OffsetCommit and TxnOffsetCommit, and deletions, that were not refused."""
@@ -501,16 +505,16 @@ class GroupOffsets:
         transaction = str(request.get("transactional_id") or "") if exchange.api_key == TXN_OFFSET_COMMIT else None
         asked, answered = TOPIC_ARRAYS[exchange.api_key]
         wanted = {
-            (topic_of(exchange, element), part.get(asked.number)): part.get(asked.offset, NOTHING)
+            (topic_of_element(exchange, element), part.get(asked.number)): part.get(asked.offset, NOTHING)
             for element, part in partitions_in(request, asked)
         }
         time_ns = exchange.response_ns or exchange.time_ns
         for element, part in partitions_in(exchange.view(answered.side), answered):
-            where = topic_of(exchange, element), part.get(answered.number)
+            where = topic_of_element(exchange, element), part.get(answered.number)
             if where in wanted and not part.get(answered.error):
-                commit = self.commit(group, *where)
+                commit = self.commit_of_group(group, *where)
                 commit.count += exchange.api_key != _OFFSET_DELETE
-                commit.add((time_ns, wanted[where]), transaction)
+                commit.add_commit((time_ns, wanted[where]), transaction)
 
     def learn_commits_from_offset_fetch(self, exchange: Exchange) -> None:
         """Learn the commits of groups that an answer to OffsetFetch tells."""
@@ -525,8 +529,8 @@ class GroupOffsets:
             for element, part in partitions_in(row, answered):
                 offset = part.get(answered.offset, NOTHING)
                 if group and not part.get(answered.error) and not row.get("error_code"):
-                    commit = self.commit(group, topic_of(exchange, element), part.get(answered.number))
-                    commit.add((time_ns, max(offset, NOTHING)), None)
+                    commit = self.commit_of_group(group, topic_of_element(exchange, element), part.get(answered.number))
+                    commit.add_commit((time_ns, max(offset, NOTHING)), None)
 
     def learn_transaction_end(self, exchange: Exchange) -> None:
         """Learn that a transaction has committed or aborted."""
@@ -547,16 +551,16 @@ class GroupOffsets:
         for _, part in partitions_in(request, asked):
             for batch in structs(part, "acknowledgement_batches"):
                 kinds = batch.get("acknowledge_types") or []
-                count = _length(batch)
+                count = _count_offsets(batch)
                 for kind in kinds:
                     counts[kind] = counts.get(kind, 0) + (count if len(kinds) == 1 else 1)
         acquired = again = 0
         for _, part in partitions_in(exchange.view(answered.side), answered):
             for row in structs(part, "acquired_records"):
-                count = _length(row)
+                count = _count_offsets(row)
                 acquired += count
                 again += count if row.get("delivery_count", 0) > 1 else 0
-        self._share(group, ShareCounts(acquired, again, counts[1], counts[2], counts[3]))
+        self._add_share_counts(group, ShareCounts(acquired, again, counts[1], counts[2], counts[3]))
 
     def learn_share_group_offsets(self, exchange: Exchange) -> None:
         """Learn the start offsets of share groups as commits: all records before them are done with."""
@@ -566,18 +570,20 @@ class GroupOffsets:
                 for part in structs(element, "partitions"):
                     offset = part.get("start_offset", NOTHING)
                     if offset >= 0 and not part.get("error_code") and not row.get("error_code"):
-                        topic = topic_in(exchange, element.get("topic_name"))
-                        commit = self.commit(str(row.get("group_id") or ""), topic, part.get("partition_index"))
-                        commit.add((time_ns, offset), None)
+                        topic = topic_named_by(exchange, element.get("topic_name"))
+                        commit = self.commit_of_group(
+                            str(row.get("group_id") or ""), topic, part.get("partition_index")
+                        )
+                        commit.add_commit((time_ns, offset), None)
 
 
-def _length(row: dict[str, Any]) -> int:
+def _count_offsets(row: dict[str, Any]) -> int:
     """How many offsets a row has; none where the side ends in the middle of it."""
     first, last = row.get("first_offset"), row.get("last_offset")
     return 0 if first is None or last is None else int(last - first + 1)
 
 
-def _replica(request: dict[str, Any]) -> int:
+def _replica_id_of(request: dict[str, Any]) -> int:
     """The node id of the broker that fetches; -1: a consumer fetches."""
     state = request.get("replica_state")
     found = state.get("replica_id", _CONSUMER) if isinstance(state, dict) else request.get("replica_id", _CONSUMER)
@@ -620,7 +626,7 @@ _MORE: Final[dict[tuple[int, str], tuple[str, ...]]] = {
 }
 
 
-def offset_needs(key: int, side: Side) -> frozenset[str]:
+def offset_paths(key: int, side: Side) -> frozenset[str]:
     """The paths that `GroupOffsets` reads of a side of an API."""
     if key not in _APIS:
         return frozenset()

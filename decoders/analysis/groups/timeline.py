@@ -70,7 +70,7 @@ class Timeline:
         for event in self.events:
             if event.member and event.kind != "left" and event.member not in self.clients:
                 self.clients[event.member] = event.client, event.host
-        self.generations = list(self._read())
+        self.generations = list(self._build_generations())
 
     @property
     def group_type(self) -> str | None:
@@ -82,18 +82,18 @@ class Timeline:
 
     # Events to generations.
 
-    def _read(self) -> Iterator[Generation]:
+    def _build_generations(self) -> Iterator[Generation]:
         found: list[Generation] = []
         for event in self.events:
             if event.kind == "deleted":
                 yield from found
                 found = []
             elif event.kind in ("joined", "moved", "assigned") and event.generation > 0:
-                self._place(found, event)
+                self._add_event_to_generations(found, event)
         yield from found
 
     @staticmethod
-    def _place(found: list[Generation], event: GroupEvent) -> None:
+    def _add_event_to_generations(found: list[Generation], event: GroupEvent) -> None:
         its = next((each for each in reversed(found) if each.number == event.generation), None)
         classic = event.group_type == CLASSIC
         begun_anew = classic and event.kind == "joined" and its is not None and its is not found[-1]
@@ -121,30 +121,30 @@ class Timeline:
         for its in self.generations:
             since = before.ready if before is not None else 0
             if its.group_type == CLASSIC:
-                rows.append(self._classic(its, before, since))
+                rows.append(self._make_classic_row(its, before, since))
             else:
-                rows.append(self._epoch(its, before.began if before is not None else 0, here))
+                rows.append(self._make_epoch_row(its, before.began if before is not None else 0, here))
             before = its
         return rows
 
-    def _classic(self, its: Generation, before: Generation | None, since: int) -> Row:
+    def _make_classic_row(self, its: Generation, before: Generation | None, since: int) -> Row:
         members = its.members()
-        new = self._new_members(its, before, members)
+        new = self._find_new_members(its, before, members)
         gone = [] if before is None else [name for name in before.members() if name not in members]
         between = [event for event in self.events if since <= event.time_ns <= its.ready]
-        left = [self._parting(before, name, its, between) for name in gone] if before is not None else []
+        left = [self._make_leaver_row(before, name, its, between) for name in gone] if before is not None else []
         joins = [event for event in its.joined.values() if event.text]
         reasons = sorted({str(event.text) for event in joins} | {row["reason"] for row in left if row["reason"]})
         return {
-            **self._head(its, members),
-            "joined": [self._name(name, its) for name in members if name in new],
+            **self._common_columns(its, members),
+            "joined": [self._member_ids(name, its) for name in members if name in new],
             "left": left,
-            "cause": self._cause(its, before, new, left, between),
+            "cause": self._find_rebalance_cause(its, before, new, left, between),
             "reasons": reasons,
         }
 
     @staticmethod
-    def _new_members(its: Generation, before: Generation | None, members: Sequence[str]) -> set[str]:
+    def _find_new_members(its: Generation, before: Generation | None, members: Sequence[str]) -> set[str]:
         """Members that were not in the generation before; where that is not known, members that join without an id."""
         if before is not None and before.number + 1 == its.number:
             return {*members} - {*before.members()}
@@ -152,9 +152,9 @@ class Timeline:
             return {*members}
         return {name for name, event in its.joined.items() if Joining(*event.detail).fresh}
 
-    def _parting(self, before: Generation, name: str, its: Generation, between: Sequence[GroupEvent]) -> Row:
+    def _make_leaver_row(self, before: Generation, name: str, its: Generation, between: Sequence[GroupEvent]) -> Row:
         """The row of a member that went: how, when, and the reason."""
-        events = [event for event in between if event.member == name or self._is_static(event, before, name)]
+        events = [event for event in between if event.member == name or self._is_about_instance_of(event, before, name)]
         how, reason, time_ns = "gone", None, None
         for event in events:
             if event.kind == "left":
@@ -166,14 +166,14 @@ class Timeline:
         if how == "gone" and instance and any(its.instance(other) == instance for other in its.members()):
             how = "replaced"
         time = rfc3339(time_ns) if time_ns is not None else None
-        return {**self._name(name, before), "how": how, "reason": reason, "time": time}
+        return {**self._member_ids(name, before), "how": how, "reason": reason, "time": time}
 
     @staticmethod
-    def _is_static(event: GroupEvent, before: Generation, name: str) -> bool:
+    def _is_about_instance_of(event: GroupEvent, before: Generation, name: str) -> bool:
         """Whether an event without a member id is about a member with this instance id (KIP-345)."""
         return not event.member and event.instance is not None and event.instance == before.instance(name)
 
-    def _cause(
+    def _find_rebalance_cause(
         self,
         its: Generation,
         before: Generation | None,
@@ -199,13 +199,13 @@ class Timeline:
         silent = [row["member_id"] for row in left if row["how"] in ("gone", "fenced", "replaced")]
         first = min(found, default=None)
         if silent and (first is None or first[1] == "rejoined" or (told is not None and first[0] > told)):
-            return {"what": "gone", **self._name(silent[0], before or its), "reason": None}
+            return {"what": "gone", **self._member_ids(silent[0], before or its), "reason": None}
         if first is None:
             return None
         _, what, name, reason = first
-        return {"what": what, **self._name(name, before if what == "left" and before else its), "reason": reason}
+        return {"what": what, **self._member_ids(name, before if what == "left" and before else its), "reason": reason}
 
-    def _epoch(self, its: Generation, since: int, here: dict[str, str | None]) -> Row:
+    def _make_epoch_row(self, its: Generation, since: int, here: dict[str, str | None]) -> Row:
         """The row of an epoch of a consumer, share or streams group; `here` has the members so far, and is updated."""
         joined = [name for name, event in sorted(its.joined.items()) if event.time_ns > since]
         goers = [
@@ -217,7 +217,7 @@ class Timeline:
         for event in goers:
             if event.member in here:
                 reason, time = (event.text if event.kind == "left" else None), rfc3339(event.time_ns)
-                name = {**self._name(event.member, its), "instance_id": here.pop(event.member)}
+                name = {**self._member_ids(event.member, its), "instance_id": here.pop(event.member)}
                 left.append({**name, "how": event.kind, "reason": reason, "time": time})
         here |= {name: its.instance(name) for name in its.members()}
         first = its.joined[joined[0]] if joined else None
@@ -225,16 +225,16 @@ class Timeline:
         if left and (first is None or left[0]["time"] < rfc3339(first.asked_ns)):
             cause = {"what": left[0]["how"], **{key: left[0][key] for key in _NAME}, "reason": left[0]["reason"]}
         elif first is not None:
-            cause = {"what": "joined", **self._name(first.member, its), "reason": None}
+            cause = {"what": "joined", **self._member_ids(first.member, its), "reason": None}
         return {
-            **self._head(its, its.members()),
-            "joined": [self._name(name, its) for name in joined],
+            **self._common_columns(its, its.members()),
+            "joined": [self._member_ids(name, its) for name in joined],
             "left": left,
             "cause": cause,
             "reasons": [],
         }
 
-    def _head(self, its: Generation, members: Sequence[str]) -> Row:
+    def _common_columns(self, its: Generation, members: Sequence[str]) -> Row:
         joins = [Joining(*event.detail) for event in its.joined.values()]
         return {
             "generation": its.number,
@@ -243,10 +243,10 @@ class Timeline:
             "took_ms": (its.ready - its.began) / _MS if its.synced else None,
             "protocol": next((each.protocol for each in joins if each.protocol), None),
             "leader": next((each.leader for each in joins if each.leader), None),
-            "members": [self._member(its, name) for name in members],
+            "members": [self._make_member_row(its, name) for name in members],
         }
 
-    def _member(self, its: Generation, name: str) -> Row:
+    def _make_member_row(self, its: Generation, name: str) -> Row:
         """The row of a member; `waited_ms`: for JoinGroup and SyncGroup, or its first assignment, null if not seen."""
         joined, synced = its.joined.get(name), its.synced.get(name)
         if its.group_type == CLASSIC:
@@ -254,12 +254,12 @@ class Timeline:
         else:
             waits = [synced.time_ns - (joined or synced).asked_ns] if synced is not None else []
         return {
-            **self._name(name, its),
+            **self._member_ids(name, its),
             "waited_ms": sum(waits) / _MS if waits else None,
-            "assignment": shown_assignment(its.assigned[name]) if name in its.assigned else None,
+            "assignment": assignment_by_topic(its.assigned[name]) if name in its.assigned else None,
         }
 
-    def _name(self, member: str, its: Generation) -> Row:
+    def _member_ids(self, member: str, its: Generation) -> Row:
         client, host = self.clients.get(member, (None, None))
         return {"member_id": member, "instance_id": its.instance(member), "client_id": client, "address": host}
 
@@ -281,14 +281,14 @@ class Timeline:
         if not present:
             return "Empty"
         if its.group_type != CLASSIC:
-            behind = any(self._epoch_of(name) < its.number for name in present)
+            behind = any(self._latest_epoch_of(name) < its.number for name in present)
             return "Reconciling" if behind else "Stable"
         later = [event for event in self.events if event.time_ns > its.ready]
         if any(event.kind in ("told", "left", "unanswered", "named") for event in later):
             return "PreparingRebalance"
         return "Stable" if its.synced else "CompletingRebalance"
 
-    def _epoch_of(self, member: str) -> int:
+    def _latest_epoch_of(self, member: str) -> int:
         return max((each.number for each in self.generations if member in each.seen), default=0)
 
     def present(self) -> list[str]:
@@ -300,18 +300,18 @@ class Timeline:
             begun, members = its.began, its.members()
         else:
             begun, members = 0, sorted({name for each in self.generations for name in each.seen})
-        return [name for name in members if not self._is_out(name, begun, its)]
+        return [name for name in members if not self._has_left(name, begun, its)]
 
-    def _is_out(self, member: str, since: int, its: Generation) -> bool:
+    def _has_left(self, member: str, since: int, its: Generation) -> bool:
         last = max((event.time_ns for event in self.events if event.member == member and event.kind in _IN), default=0)
         return any(
             event.kind in ("left", "fenced")
             and event.time_ns > max(since, last)
-            and (event.member == member or self._is_static(event, its, member))
+            and (event.member == member or self._is_about_instance_of(event, its, member))
             for event in self.events
         )
 
-    def present_assignments(self) -> dict[str, Assigned]:
+    def assignments_of_present_members(self) -> dict[str, Assigned]:
         """The assignment that each present member has now."""
         found: dict[str, Assigned] = {}
         present = {*self.present()}
@@ -335,6 +335,6 @@ _IN: Final = ("joined", "assigned", "moved")
 _NAME: Final = ("member_id", "instance_id", "client_id", "address")
 
 
-def shown_assignment(assigned: Assigned) -> dict[str, list[int]]:
+def assignment_by_topic(assigned: Assigned) -> dict[str, list[int]]:
     """An assignment as topic → partitions."""
     return {topic: list(numbers) for topic, numbers in assigned}

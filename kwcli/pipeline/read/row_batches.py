@@ -34,9 +34,9 @@ class RowFilter:
         self._filter = build_filter(spec.filter, {})
         self._since_ns = spec.since_ns
         self._until_ns = spec.until_ns
-        self._files = spec.files if "file" in self._filter.names else ()
-        self.everything = self._filter.everything and spec.since_ns is None and spec.until_ns is None
-        more = [] if self._filter.everything else [self._filter.needs]
+        self._files = spec.files if "file" in self._filter.field_names else ()
+        self.passes_everything = self._filter.passes_everything and spec.since_ns is None and spec.until_ns is None
+        more = [] if self._filter.passes_everything else [self._filter.needs]
         if spec.doctor:
             from decoders.analysis.doctor.doctor import Doctor  # Spark's workers and all other runs start without it
 
@@ -52,8 +52,8 @@ class RowFilter:
             return False
         if self._until_ns is not None and row.time_ns >= self._until_ns:
             return False
-        if self._filter.everything or row.kind != "exchange":
-            return self._filter.everything
+        if self._filter.passes_everything or row.kind != "exchange":
+            return self._filter.passes_everything
         if self._files and row.record is None:  # a row of records has its file's name already
             packet = row.request_packet or row.response_packet or 0
             row.extra = {**(row.extra or {}), "file": escape_non_utf8(self._files[file_of(packet)])}
@@ -101,7 +101,7 @@ class RowBatcher:
     def add_rows(self, rows: Iterable[Row]) -> None:
         """Add rows in the order settled; full batches are written."""
         columns, row_filter, observe = self._columns, self._row_filter, self._observe
-        everything, add = row_filter.everything, columns.add
+        everything, add = row_filter.passes_everything, columns.add
         for row in rows:
             if row.kind == "connection":
                 if row_filter.is_connection_wanted(row):

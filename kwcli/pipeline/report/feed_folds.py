@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from decoders.analysis.dimensions import METRICS
-from decoders.analysis.percentiles import bin_of, edges
+from decoders.analysis.percentiles import bin_edges, bin_number_of
 from decoders.analysis.statistics import GroupStatistics
 from decoders.analysis.tally import TopicBatches
 from decoders.analysis.time_buckets import add_amounts
@@ -73,7 +73,7 @@ def feed_statistics(statistics: Statistics, rows: BatchColumns, only: frozenset[
     if statistics.metric == "latency":
         _count_waits(rows, picked, groups, made)
     _add_measured_rows(groups, made, measured)
-    shift = statistics.slices()[2].bit_length() - 1
+    shift = statistics.slice_span()[2].bit_length() - 1
     if statistics.over_time:
         _set_slices(groups, made, measured, times[picked] >> shift, METRICS[statistics.metric].join)
     statistics.add_groups(zip(groups.values, made, strict=True), first, last, shift)
@@ -204,13 +204,13 @@ def _count_waits(rows: BatchColumns, picked: Numbers, groups: CodedColumn, made:
 
 
 def sort_into_bins(values: Numbers) -> CodedColumn:
-    """The bin of each value, numbered as by `bin_of`."""
-    table = np.array(edges(), np.int64)
+    """The bin of each value, numbered as by `bin_number_of`."""
+    table = np.array(bin_edges(), np.int64)
     size = np.abs(values)
     number = np.searchsorted(table, size, "right") * np.sign(values)
     least_of_all = values == np.iinfo(np.int64).min  # has no absolute value
     if least_of_all.any():
-        number[least_of_all] = bin_of(int(np.iinfo(np.int64).min))
+        number[least_of_all] = bin_number_of(int(np.iinfo(np.int64).min))
     low = int(number.min()) if len(number) else 0
     different, places = number_densely(number - low, int(number.max()) - low + 1 if len(number) else 1)
     return CodedColumn(places, [each + low for each in different.tolist()])
@@ -233,7 +233,7 @@ def add_to_measures(
     lows, highs = least_by_group(groups.numbers, values, size), greatest_by_group(groups.numbers, values, size)
     for group, its, total, low, high in zip(made, found, totals, lows, highs, strict=True):
         if its:
-            group.gather(its, total, low, high)
+            group.add_binned_values(its, total, low, high)
 
 
 def _add_measured_rows(groups: CodedColumn, made: list[GroupStatistics], measured: MeasuredRows) -> None:

@@ -85,7 +85,7 @@ def fold_exchanges_by_spark(spark: SparkSession, tables: Tables) -> ReportFolds:
 def _add_connection_ends(folds: ReportFolds, tables: Tables, numbers: Mapping[ConnectionKey, int]) -> None:
     """Add how connections ended: it is one row for each, so they are always read on this machine."""
     for ended in read_connection_ends(tables, numbers):
-        folds.found["findings"].end(ended)
+        folds.found["findings"].observe_connection_end(ended)
 
 
 def _make_report_folds(tables: Tables) -> ReportFolds:

@@ -116,7 +116,7 @@ class ShuffleWriter:
     def add_row(self, row: Settled) -> int | None:
         """Collect a row that may still be dropped; its place among the rows that wait, None where it is not wanted."""
         place = None
-        if self._row_filter.everything or self._row_filter.wants(row):
+        if self._row_filter.passes_everything or self._row_filter.wants(row):
             self._columns.add(row)
             place = len(self._owners)
             self._owners.append(None)

@@ -14,7 +14,7 @@ from decoders.analysis.exchange_facts import (
     NS_PER_MS,
     WAITING,
     records_of,
-    throttle_needs,
+    throttle_paths,
     topics_of_error_codes,
     waited_ns,
 )
@@ -257,7 +257,7 @@ class ApiContents:
     def __init__(self, key: int) -> None:
         self.topics = bool(entity_paths(key, "request", "topicName") or entity_paths(key, "response", "topicName"))
         self.groups = bool(entity_paths(key, "request", "groupId") or entity_paths(key, "response", "groupId"))
-        self.throttles = bool(throttle_needs(key, "response"))
+        self.throttles = bool(throttle_paths(key, "response"))
         self.waits = key in WAITING
         self.holds = key in BATCH_ARRAYS
         self.places = key in TOPIC_ARRAYS

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from decoders.analysis.dimensions import needs_of
-from decoders.analysis.exchange_facts import FETCHES, RECORDS, WAITS, throttle_needs
+from decoders.analysis.dimensions import paths_of_dimensions
+from decoders.analysis.exchange_facts import FETCHES, RECORDS, WAITS, throttle_paths
 from decoders.exchanges import topic_arrays
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.exchange import SESSION_PATHS
@@ -38,7 +38,11 @@ class TableNeeds(Needs):
         more = _NONE.union(*(needs(key, side) for needs in self._more))
         if not self._rows:
             return more
-        wanted = needs_of(("topic", "group"), key, side) | throttle_needs(key, side) | WAITS.needed_paths(key, side)
+        wanted = (
+            paths_of_dimensions(("topic", "group"), key, side)
+            | throttle_paths(key, side)
+            | WAITS.needed_paths(key, side)
+        )
         wanted |= frozenset(SESSION_PATHS.get((key, side), ()))
         if key in FETCHES and side == "request":
             wanted |= {"min_bytes"}

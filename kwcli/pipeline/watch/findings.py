@@ -73,7 +73,7 @@ class DailyDoctors:
         if row.kind == "exchange":
             self._doctor_of_day(row.time_ns).add(row)
         elif row.kind == "connection":
-            self._doctor_of_day(row.last_ns).end(row)
+            self._doctor_of_day(row.last_ns).observe_connection_end(row)
 
     def _doctor_of_day(self, time_ns: int) -> Doctor:
         day = time_ns // DAY_NS

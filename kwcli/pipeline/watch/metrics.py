@@ -28,9 +28,11 @@ class WatchProgress(NamedTuple):
 
 def format_metrics(progress: WatchProgress, exchanges: int, packets: int, last_ns: Mapping[str, int]) -> str:
     """The metrics in the text format of Prometheus; `last_ns` is the time of the packet read last, by capture point."""
-    from kwcli.telemetry.prometheus import family_lines
+    from kwcli.telemetry.prometheus import format_family_lines
 
-    return "".join(f"{line}\n" for line in family_lines(_build_metric_families(progress, exchanges, packets, last_ns)))
+    return "".join(
+        f"{line}\n" for line in format_family_lines(_build_metric_families(progress, exchanges, packets, last_ns))
+    )
 
 
 def _build_metric_families(

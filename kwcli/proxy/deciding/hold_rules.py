@@ -54,7 +54,7 @@ class HoldRules:
     def add(self, when: str, side: Side, first: int | None) -> HoldRule:
         """Add a rule that holds matching requests or answers from now on. Raises FilterError."""
         found = parse(when)
-        for atom in found.atoms():
+        for atom in found.list_atoms():
             if not is_known_at(atom, "request" if side == "request" else "answer"):
                 raise FilterError(f"{atom.name} is not known when a {side} is held", 1)
         self._count += 1

@@ -86,8 +86,8 @@ class FilterContext:
         self.api_readers = ApiReaders(FilterNeeds(filters))
         self.topics = Topics() if topics is None else topics
         self._ids = TopicIds(self.topics)
-        self._learns = any(atom.row.entity == "topicName" for each in filters for atom in each.atoms())
-        self._software = any(atom.name in _SOFTWARE for each in filters for atom in each.atoms())
+        self._learns = any(atom.row.entity == "topicName" for each in filters for atom in each.list_atoms())
+        self._software = any(atom.name in _SOFTWARE for each in filters for atom in each.list_atoms())
 
     def is_needed_by_filters(self, api_key: int, version: int) -> bool:
         """Whether such exchanges tell topic names or client software that filters need."""

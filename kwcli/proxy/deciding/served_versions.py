@@ -181,7 +181,7 @@ class VersionDecider:
         if client not in self._asked and len(self._asked) >= HISTORY_MAX:
             return
         self._asked[client] = None
-        self._audit.count(client, broker, use, now_ns)
+        self._audit.count_use(client, broker, use, now_ns)
         if use[0] != API_VERSIONS:
             self._further.add(client[:2])
         if not served:

@@ -159,7 +159,7 @@ class LogRows:
         if not rows or not self.listening:
             return
         selection = self._selection
-        if not selection.everything:
+        if not selection.passes_everything:
             self._renderer.learn_from(rows)
             rows = [row for row in rows if row.kind == "exchange" and selection.matches(row)]
         self._shown += len(rows) - sum(map(isinstance, rows, repeat(Skipped)))

@@ -432,7 +432,7 @@ def _choose_moment(action: Action, asked: When | None, rule_filter: Filter) -> W
         return asked
     if action.side != "either":
         return action.side
-    return "request" if all(is_known_at(atom, "request") for atom in rule_filter.atoms()) else "answer"
+    return "request" if all(is_known_at(atom, "request") for atom in rule_filter.list_atoms()) else "answer"
 
 
 def is_known_at(atom: Atom, side: When) -> bool:
@@ -451,7 +451,7 @@ def is_known_at(atom: Atom, side: When) -> bool:
 
 
 def _refuse_unknown_fields(rule_filter: Filter, side: When, begun: int) -> None:
-    for atom in rule_filter.atoms():
+    for atom in rule_filter.list_atoms():
         if not is_known_at(atom, side):
             names = [atom.name, *(word for word, name in ALIASES.items() if name == atom.name)]
             place = re.search(rf"(?<![\w.])({'|'.join(map(re.escape, names))})(?![\w.])", rule_filter.text)

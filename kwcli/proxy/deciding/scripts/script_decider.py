@@ -251,7 +251,7 @@ class ScriptDecider:
                 found = parse(when)
             except FilterError as error:
                 return f"{self.path}:{line}: when: {error}"
-            for atom in found.atoms():
+            for atom in found.list_atoms():
                 if not is_known_at(atom, "request" if side == "request" else "answer"):
                     return f"{self.path}:{line}: when: {atom.name} is not known when a {side} is held"
             functions.append(ScriptRule(number, side, None if apis is None else frozenset(apis), found))
