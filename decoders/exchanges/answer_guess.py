@@ -52,7 +52,7 @@ class _Candidate(NamedTuple):
 
 
 @cache
-def _candidates() -> tuple[_Candidate, ...]:
+def _list_request_candidates() -> tuple[_Candidate, ...]:
     """All response layouts of all API versions; reads every declaration."""
     found: list[_Candidate] = []
     for key in NAMES:
@@ -78,7 +78,7 @@ def guess_request(frame: bytes) -> tuple[int, int] | None:
         behind_tags = end
     found: _Candidate | None = None
     root: dict[str, Any] = {}
-    for candidate in _candidates():
+    for candidate in _list_request_candidates():
         at = behind_tags if candidate.tagged else _HEADER
         walker = Walker(frame)
         try:
@@ -89,14 +89,14 @@ def guess_request(frame: bytes) -> tuple[int, int] | None:
         if found is not None:
             return None
         found, root = candidate, walker.root
-    if found is None or not found.stable or not _makes_sense(root):
+    if found is None or not found.stable or not _is_plausible_request_body(root):
         return None
     if found.key == API_VERSIONS and frame[_HEADER : _HEADER + 2] == UNSUPPORTED_VERSION:
         return None  # the response to a version that the broker does not have, laid out as version 0
     return found.key, found.version
 
 
-def _makes_sense(root: dict[str, Any]) -> bool:
+def _is_plausible_request_body(root: dict[str, Any]) -> bool:
     """Whether every value of a body is one that brokers send."""
     waiting: list[Any] = [root]
     while waiting:

@@ -163,7 +163,7 @@ class ApiReader:
         self.name = None if key is None else api(key).name if key in NAMES else f"UNKNOWN({key})"
         self.flexible = key is not None and version is not None and is_flexible(key, version)
         # Produce without a transactional id: how a body with acks=0 begins, and what stands before the acks.
-        self.no_acks, self.null_id = _acks(key, version or 0)
+        self.no_acks, self.null_id = _find_acks_bytes(key, version or 0)
         # Whether a request has a client id and both sides only a stable layout; where the body of a response begins.
         self.quick = self.known and (key, version) != (CONTROLLED_SHUTDOWN, 0) and (key != API_VERSIONS or not version)
         self.response_at = 9 if self.flexible and key != API_VERSIONS else 8
@@ -223,10 +223,10 @@ class ApiReader:
                 tolerated = found[0], layout
         return tolerated
 
-    def _projector(self, layout: Layout, side: Side) -> Projector:
-        return projector(layout.plan, _known_paths(layout, self._wanted_paths(side)), side == "response")
+    def _get_projector(self, layout: Layout, side: Side) -> Projector:
+        return projector(layout.plan, _keep_known_paths(layout, self._list_wanted_paths(side)), side == "response")
 
-    def _wanted_paths(self, side: Side) -> frozenset[str]:
+    def _list_wanted_paths(self, side: Side) -> frozenset[str]:
         return self._needs.needed_paths(self.key, side) if self.key is not None else frozenset()
 
     def read_views(self, exchange: Sides) -> None:
@@ -237,9 +237,9 @@ class ApiReader:
             or request is None
             or (exchange.extra is not None and ("request" in exchange.extra or "response" in exchange.extra))
         ):
-            self._look_closely(exchange)
+            self._read_views_with_failures(exchange)
             return
-        quick = self._quick or self._find_quick()
+        quick = self._quick or self._find_projectors_of_both_sides()
         try:
             length = request[12] << 8 | request[13]
             at = 14 + length if length < 0x8000 else 14
@@ -261,16 +261,16 @@ class ApiReader:
                     raise Unusual
             exchange.failed = exchange.early = None
         except FAILURES:
-            self._look_closely(exchange)
+            self._read_views_with_failures(exchange)
 
-    def _find_quick(self) -> tuple[Projector, Projector]:
+    def _find_projectors_of_both_sides(self) -> tuple[Projector, Projector]:
         request, response = self.layouts("request")[0], self.layouts("response")[0]
-        self._quick = found = (self._projector(request, "request"), self._projector(response, "response"))
+        self._quick = found = (self._get_projector(request, "request"), self._get_projector(response, "response"))
         return found
 
-    def _look_closely(self, exchange: Sides) -> None:
+    def _read_views_with_failures(self, exchange: Sides) -> None:
         if self.key is None:
-            exchange.note(None, None, None, _unread(exchange), None)
+            exchange.note(None, None, None, _describe_unread_sides(exchange), None)
             return
         failures: dict[Side, DecodeFailure] = {}
         layout: dict[Side, str] = {}
@@ -285,7 +285,7 @@ class ApiReader:
             if found is None:
                 views[number], failures[side] = self.fields(side, data, missing)
                 for plan in self.layouts(side)[:1]:
-                    hide_secrets(plan.plan, views[number], self._wanted_paths(side))
+                    hide_secrets(plan.plan, views[number], self._list_wanted_paths(side))
                 continue
             views[number], codes, release = found
             error_codes = codes or error_codes
@@ -302,7 +302,7 @@ class ApiReader:
 
         def read(layout: Layout) -> tuple[tuple[Any, list[tuple[str, int]] | None], int] | None:
             try:
-                view, codes, after = self._projector(layout, side)(data, at, len(data))
+                view, codes, after = self._get_projector(layout, side)(data, at, len(data))
             except (*CRUDE, DecodeError):  # generated code fails crudely; fields() says how
                 return None
             return (view, codes), after
@@ -406,22 +406,24 @@ def names_topic_ids(key: int | None, version: int | None) -> bool:
     if key not in TOPIC_ID_SOURCES or version is None:
         return False
     return any(
-        _has_path(layouts(key, version, source.side)[0].plan, f"{source.path}.{source.id}".replace("[]", "").split("."))
+        _plan_has_path(
+            layouts(key, version, source.side)[0].plan, f"{source.path}.{source.id}".replace("[]", "").split(".")
+        )
         for source in TOPIC_ID_SOURCES[key]
         if layouts(key, version, source.side)
     )
 
 
-def _known_paths(layout: Layout, paths: frozenset[str]) -> frozenset[str]:
+def _keep_known_paths(layout: Layout, paths: frozenset[str]) -> frozenset[str]:
     """The paths that a layout has: an early one is a declaration of its own and may lack fields of the stable one."""
     if layout.release is None:
         return paths
     return frozenset(
-        path for path in paths if _has_path(layout.plan, path.partition(":")[0].replace("[]", "").split("."))
+        path for path in paths if _plan_has_path(layout.plan, path.partition(":")[0].replace("[]", "").split("."))
     )
 
 
-def _has_path(plan: Plan, names: list[str]) -> bool:
+def _plan_has_path(plan: Plan, names: list[str]) -> bool:
     for name in names:
         field = next((field for field in (*plan.fields, *plan.tagged) if field.name == name), None)
         if field is None:
@@ -430,7 +432,7 @@ def _has_path(plan: Plan, names: list[str]) -> bool:
     return True
 
 
-def _acks(key: int | None, version: int) -> tuple[bytes | None, bytes]:
+def _find_acks_bytes(key: int | None, version: int) -> tuple[bytes | None, bytes]:
     """For Produce without a transactional id: how a body with acks=0 begins, and what stands before the acks."""
     if key != PRODUCE:
         return None, b""
@@ -438,7 +440,7 @@ def _acks(key: int | None, version: int) -> tuple[bytes | None, bytes]:
     return null_id + b"\0\0", null_id
 
 
-def _unread(exchange: Sides) -> dict[Side, DecodeFailure] | None:
+def _describe_unread_sides(exchange: Sides) -> dict[Side, DecodeFailure] | None:
     """The failure of a response without its request."""
     if not exchange.is_orphan:
         return None

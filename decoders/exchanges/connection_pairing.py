@@ -116,7 +116,7 @@ def put_request(exchange: Exchange, frame: Frame) -> None:
     exchange.request_raw = frame.data
     exchange.place = frame.place
     if frame.missing or frame.again:
-        _put_damage(exchange, frame, "request")
+        _set_frame_failure(exchange, frame, "request")
 
 
 def put_response(exchange: Exchange, frame: Frame) -> None:
@@ -129,10 +129,10 @@ def put_response(exchange: Exchange, frame: Frame) -> None:
     exchange.response_raw = frame.data
     exchange.response_place = frame.place
     if frame.missing or frame.again:
-        _put_damage(exchange, frame, "response")
+        _set_frame_failure(exchange, frame, "response")
 
 
-def _put_damage(exchange: Exchange, frame: Frame, side: Side) -> None:
+def _set_frame_failure(exchange: Exchange, frame: Frame, side: Side) -> None:
     """Note in `extra` why a part of a frame is missing, and that bytes of it were retransmitted."""
     said: dict[str, Any] = {side: frame.missing} if frame.missing else {}
     if frame.again:
@@ -258,9 +258,9 @@ class Pairing:
         self.closing: How | None = None
         self.resting = False
         self.client_place = self.server_place = 0  # places of the directions that `rest` dropped
-        self._equip()
+        self._make_in_flight_state()
 
-    def _equip(self) -> None:
+    def _make_in_flight_state(self) -> None:
         if not hasattr(self, "sasl"):
             self.sasl: Sasl[Exchange] = Sasl()
         self.in_flight: InFlight[Exchange] = InFlight()
@@ -288,16 +288,16 @@ class Pairing:
         """Make the attributes again that `rest` dropped."""
         if self.resting:
             self.resting = False
-            self._equip()
+            self._make_in_flight_state()
 
     # Called by framing.
 
     def find_objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
         """Why the bytes at `at`, of a direction in step, cannot be the head of such a frame; None where they can."""
         if not direction.request:
-            return self._response_objection(direction, data, at, size)
+            return self._find_response_objection(direction, data, at, size)
         if self.opening:
-            self._note_first(size, data[at + 4 : at + 5])
+            self._note_first_frame(size, data[at + 4 : at + 5])
         if self.sasl.phase != SaslPhase.KAFKA and 0 <= size <= TOKEN_MAX:
             return None
         if size < REQUEST_LEAST:
@@ -313,7 +313,7 @@ class Pairing:
             return "oversized"
         return None
 
-    def _response_objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
+    def _find_response_objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
         if self.sasl.tokens and 0 <= size <= TOKEN_MAX:
             return None
         if size < RESPONSE_LEAST:
@@ -345,36 +345,36 @@ class Pairing:
             return request_places(data, at, self.client_raw)
         return response_places(data, at, self.in_flight)
 
-    def _note_first(self, size: int, tag: bytes) -> None:
+    def _note_first_frame(self, size: int, tag: bytes) -> None:
         """Note the first frame of a stream: with this tag it is a token, of a client of 0.9 with GSSAPI."""
         self.opening = False
         if size > 0 and tag == GSSAPI_TAG:
             self.sasl.opened_with_token()
-            self._follow_phase()
+            self._set_framing_of_sasl_phase()
 
     # Frames: called by framing, and by code that has whole frames.
 
     def take_frame(self, direction: FrameDirection, frame: Frame) -> None:
         """Take a frame that has come to its end."""
         if direction.request:
-            self._request(frame)
+            self._take_request_frame(frame)
         else:
-            self._response(frame)
+            self._take_response_frame(frame)
 
-    def _request(self, frame: Frame) -> None:
+    def _take_request_frame(self, frame: Frame) -> None:
         data = frame.data
         if self.opening:
-            self._note_first(frame.size, data[4:5])
+            self._note_first_frame(frame.size, data[4:5])
         if self.sasl.phase != SaslPhase.KAFKA:
             verdict = request_verdict(data, 0)
             if verdict != YES and not (verdict and frame.missing):
-                self._token(frame)
+                self._take_token_frame(frame)
                 return
-            self._leave_tokens()
+            self._end_token_phase()
         if len(data) < REQUEST_LEAST + 4:
-            self._headless(self.requests, frame)
+            self._take_frame_without_head(self.requests, frame)
             return
-        exchange = self._make_exchange(frame)
+        exchange = self._make_exchange_of_request(frame)
         api_reader = exchange.api_reader
         if api_reader.key == PRODUCE:
             self.produce(exchange)
@@ -383,10 +383,10 @@ class Pairing:
             exchange.client_software = self.software = client_software(exchange) or self.software
             self.context.summary.client(self.connection_info.client, exchange.client_id or "", self.software)
         elif api_reader.key in LOGGING_IN:
-            self._log_in(exchange)
-        self._wait(exchange)
+            self._follow_login_exchange(exchange)
+        self._await_response(exchange)
 
-    def _make_exchange(self, frame: Frame) -> Exchange:
+    def _make_exchange_of_request(self, frame: Frame) -> Exchange:
         """A new exchange from a request's frame."""
         data = frame.data
         key, version, correlation_id = HEAD.unpack_from(data, 4)
@@ -421,46 +421,46 @@ class Pairing:
         assert self.client_id is not None
         return self.client_id
 
-    def _wait(self, exchange: Exchange) -> None:
+    def _await_response(self, exchange: Exchange) -> None:
         """Put a request into the table of requests in flight."""
         correlation_id = exchange.correlation_id
         assert correlation_id is not None
         if self.in_flight.count() >= IN_FLIGHT_MAX:
             oldest = self.in_flight.oldest()
             self.requests.lossy = True
-            self._give_up(oldest, "limit")
+            self._settle_unanswered(oldest, "limit")
         earlier = self.in_flight.first(correlation_id)
         if earlier is not None and self.responses.lost_packet > (earlier.request_packet_end or 0):
             # Its response was among the lost bytes; if it still came, nobody could tell which request it answers.
             self.in_flight.take_request(correlation_id)
-            self._give_up(earlier, "lost")
+            self._settle_unanswered(earlier, "lost")
         self.in_flight.add(correlation_id, exchange)
         self.budget.held += len(exchange.request_raw or b"")
         early = self.early.pop(correlation_id, None)
         if early is not None:
-            self._response(early)
+            self._take_response_frame(early)
 
-    def _give_up(self, exchange: Exchange, reason: str) -> None:
+    def _settle_unanswered(self, exchange: Exchange, reason: str) -> None:
         """Settle a request, taken out of the table, that nothing can answer any more."""
         self.budget.held -= len(exchange.request_raw or b"")
         exchange.extra = {**(exchange.extra or {}), "reason": reason}
         self._settle_alone(exchange, "unanswered")
 
-    def _response(self, frame: Frame) -> None:
+    def _take_response_frame(self, frame: Frame) -> None:
         data = frame.data
-        while self.sasl.tokens and not self._answers_handshake(data):
-            if self._answer_token(frame):
+        while self.sasl.tokens and not self._is_handshake_response(data):
+            if self._take_token_answer(frame):
                 return
         if len(data) < RESPONSE_HEAD:
-            self._headless(self.responses, frame)
+            self._take_frame_without_head(self.responses, frame)
             return
         correlation_id = CORRELATION.unpack_from(data, 4)[0]
         exchange = self.in_flight.take_request(correlation_id)
         if exchange is None:
-            if self._under_way() == correlation_id and correlation_id not in self.early:
+            if self._find_id_of_request_under_way() == correlation_id and correlation_id not in self.early:
                 self.early[correlation_id] = frame
             else:
-                self._orphan(frame, correlation_id)
+                self._settle_orphan_response(frame, correlation_id)
             return
         self.budget.held -= len(exchange.request_raw or b"")
         put_response(exchange, frame)
@@ -470,20 +470,20 @@ class Pairing:
             self.context.summary.unanswered += 1
         self.settle(exchange)
 
-    def _under_way(self) -> int | None:
+    def _find_id_of_request_under_way(self) -> int | None:
         """The correlation id of the request whose frame is under way; None where none is."""
         direction = self.requests
         if not direction.need or direction.doubt or not direction.parts or len(direction.parts[0]) < REQUEST_LEAST + 4:
             return None
         return int(CORRELATION.unpack_from(direction.parts[0], 8)[0])
 
-    def _orphan(self, frame: Frame, correlation_id: int) -> None:
+    def _settle_orphan_response(self, frame: Frame, correlation_id: int) -> None:
         exchange = orphan(self.connection_info, self.context.api_readers.unknown, frame, correlation_id)
         if self.context.guesses and not frame.missing:
-            self._guess(exchange)
+            self._guess_request_of_orphan(exchange)
         self.settle(exchange)
 
-    def _guess(self, exchange: Exchange) -> None:
+    def _guess_request_of_orphan(self, exchange: Exchange) -> None:
         """Set the only API version that a response without its request fits, and mark it as guessed."""
         from decoders.exchanges.answer_guess import guess_request
 
@@ -493,7 +493,7 @@ class Pairing:
             exchange.api_reader = self.context.api_readers.get(*found)
             exchange.extra = {**(exchange.extra or {}), "guessed": True}
 
-    def _headless(self, direction: FrameDirection, frame: Frame) -> None:
+    def _take_frame_without_head(self, direction: FrameDirection, frame: Frame) -> None:
         """Skip a frame of known size, of which not even the header is there."""
         detail = {"snaplen": "cut by the snap length", "incomplete": "cut off by the end of the connection"}
         size = min(frame.size + 4, direction.place - frame.place)  # it may be shorter than its size field says
@@ -503,21 +503,21 @@ class Pairing:
 
     # SASL.
 
-    def _log_in(self, exchange: Exchange) -> None:
+    def _follow_login_exchange(self, exchange: Exchange) -> None:
         """Follow a SaslHandshake or SaslAuthenticate request."""
         request = exchange.request
         if exchange.api_key == SASL_AUTHENTICATE:
             data = request.get("auth_bytes")
-            self._attempt().add_step(exchange, data if isinstance(data, bytes) else None, self.context.owners)
+            self._get_login_attempt().add_step(exchange, data if isinstance(data, bytes) else None, self.context.owners)
             return
         mechanism = str(request.get("mechanism", ""))
         self.sasl.attempt = None
-        exchange.login = self._attempt(mechanism).login
+        exchange.login = self._get_login_attempt(mechanism).login
         if exchange.api_version == 0:
             self.sasl.follow_handshake_request(mechanism)
-            self._follow_phase()
+            self._set_framing_of_sasl_phase()
 
-    def _attempt(self, mechanism: str = "") -> LoginAttempt:
+    def _get_login_attempt(self, mechanism: str = "") -> LoginAttempt:
         """The login under way, or a new one."""
         if self.sasl.attempt is None:
             from decoders.exchanges.logins import LoginAttempt  # few captures have any
@@ -527,24 +527,24 @@ class Pairing:
             self.sasl.attempt = LoginAttempt(before, self.login)
         return self.sasl.attempt
 
-    def _logged_in(self, exchange: Exchange, data: bytes | None) -> None:
+    def _follow_login_answer(self, exchange: Exchange, data: bytes | None) -> None:
         """Follow an answer without an error to a step of a login; `data`: None where the capture lacks the answer."""
-        attempt = self._attempt()
+        attempt = self._get_login_attempt()
         self.login = attempt.answer(exchange, data)
         if attempt.over:
             self.sasl.attempt = None
 
-    def _restore_login(self) -> None:
+    def _restore_login_before_attempt(self) -> None:
         """Follow an error in answer to a step of a login: the login from before the attempt counts again."""
         if self.sasl.attempt is not None:
             self.login, self.sasl.attempt = self.sasl.attempt.before, None
 
-    def _follow_phase(self) -> None:
+    def _set_framing_of_sasl_phase(self) -> None:
         kafka = self.sasl.phase == SaslPhase.KAFKA
         self.requests.set_ready(REQUEST if kafka else ASK)
         self.responses.set_ready(RESPONSE if kafka and not self.sasl.tokens else ASK)
 
-    def _leave_tokens(self) -> None:
+    def _end_token_phase(self) -> None:
         """End the tokens, because a request has come: no token is answered any more."""
         while self.sasl.tokens:
             self._settle_alone(self.sasl.take_token(), "token")
@@ -552,9 +552,9 @@ class Pairing:
             self.login, self.sasl.attempt = self.sasl.attempt.login, None
         if self.sasl.phase == SaslPhase.TOKENS or self.responses.lossy:
             self.sasl.phase = SaslPhase.KAFKA
-            self._follow_phase()
+            self._set_framing_of_sasl_phase()
 
-    def _token(self, frame: Frame) -> None:
+    def _take_token_frame(self, frame: Frame) -> None:
         exchange = Exchange()
         set_initial_values(exchange, self.connection_info, self.context.api_readers.unknown)
         exchange.outcome = "token"
@@ -562,19 +562,19 @@ class Pairing:
         exchange.client_software = self.software
         put_request(exchange, frame)
         if frame.missing:
-            self._attempt().add_step(exchange, None, self.context.owners)
+            self._get_login_attempt().add_step(exchange, None, self.context.owners)
         else:
-            self._attempt().add_step(exchange, frame.data[4:], self.context.owners)
+            self._get_login_attempt().add_step(exchange, frame.data[4:], self.context.owners)
         self.sasl.wait(exchange)
-        self._follow_phase()
+        self._set_framing_of_sasl_phase()
 
-    def _answers_handshake(self, data: bytes) -> bool:
+    def _is_handshake_response(self, data: bytes) -> bool:
         """Whether a response answers the SaslHandshake after which a token has come already."""
         if self.sasl.phase != SaslPhase.HANDSHAKE or len(data) < RESPONSE_HEAD:
             return False
         return self.in_flight.first(CORRELATION.unpack_from(data, 4)[0]) is not None
 
-    def _answer_token(self, frame: Frame) -> bool:
+    def _take_token_answer(self, frame: Frame) -> bool:
         exchange = self.sasl.take_token()
         if self.requests.lost_packet > (exchange.request_packet_end or 0):
             # Some tokens have no answer: this frame may answer a request among the lost bytes.
@@ -583,9 +583,9 @@ class Pairing:
         put_response(exchange, frame)
         if frame.missing == "incomplete":
             exchange.extra = {**(exchange.extra or {}), "closed": self.closing}
-        self._logged_in(exchange, None if frame.missing else frame.data[4:])
+        self._follow_login_answer(exchange, None if frame.missing else frame.data[4:])
         self.sasl.follow_token_answer()
-        self._follow_phase()
+        self._set_framing_of_sasl_phase()
         self.settle(exchange)
         return True
 
@@ -594,13 +594,13 @@ class Pairing:
     def settle(self, exchange: Exchange) -> None:
         """Settle an exchange whose two sides are there, as far as they ever will be."""
         if exchange.api_reader.read_when_settled:
-            self._read_settled(exchange)
+            self._read_settled_views(exchange)
         exchange.known = len(self.context.topics.names)
         self.context.out.append(exchange)
         if exchange.api_key == ENVELOPE:
-            self._open(exchange)
+            self._open_envelope(exchange)
 
-    def _open(self, envelope: Exchange) -> None:
+    def _open_envelope(self, envelope: Exchange) -> None:
         """Settle the exchange inside an Envelope, after the Envelope."""
         from decoders.exchanges.envelope import open_envelope  # few captures have any
 
@@ -622,7 +622,7 @@ class Pairing:
         if silent:
             self._settle_alone(exchange, "no_response_expected")
         else:
-            self._wait(exchange)
+            self._await_response(exchange)
 
     def _settle_alone(self, exchange: Exchange, outcome: Status) -> None:
         exchange.outcome = outcome
@@ -631,7 +631,7 @@ class Pairing:
             self.context.summary.unanswered += 1
         self.settle(exchange)
 
-    def _read_settled(self, exchange: Exchange) -> None:
+    def _read_settled_views(self, exchange: Exchange) -> None:
         """Take topic names, owners of delegation tokens and the state of a login from an exchange."""
         if exchange.api_key in TELLING_OWNERS:
             if not self.context.connections:
@@ -647,13 +647,13 @@ class Pairing:
         if error_code is None:
             return
         if error_code:
-            self._restore_login()
+            self._restore_login_before_attempt()
         elif exchange.api_key == SASL_AUTHENTICATE:
             data = response.get("auth_bytes")
-            self._logged_in(exchange, data if isinstance(data, bytes) else None)
+            self._follow_login_answer(exchange, data if isinstance(data, bytes) else None)
         if exchange.api_version == 0 and self.sasl.phase == SaslPhase.HANDSHAKE:
             self.sasl.follow_handshake_response(error_code)
-            self._follow_phase()
+            self._set_framing_of_sasl_phase()
 
     def mark_retransmitted(self, direction: FrameDirection, at: int, size: int) -> None:
         """Mark the frames and requests, not settled yet, of which bytes were retransmitted."""
@@ -683,7 +683,7 @@ class Pairing:
         close_direction(self.responses)
         close_direction(self.requests)
         for correlation_id, frame in self.early.items():
-            self._orphan(frame, correlation_id)
+            self._settle_orphan_response(frame, correlation_id)
         self.early = {}
         for exchange in self.in_flight.drain():
             self.budget.held -= len(exchange.request_raw or b"")

@@ -79,9 +79,9 @@ class Engine:
         """The exchanges and skipped runs that settle with these segments."""
         if self._names:
             return self._feed_by_names(segments, now_ns)
-        return self._feed(segments, now_ns)
+        return self._feed_segments(segments, now_ns)
 
-    def _feed(self, segments: list[Segment], now_ns: int) -> list[Settled]:
+    def _feed_segments(self, segments: list[Segment], now_ns: int) -> list[Settled]:
         settled = self.pairer.feed(self._decrypt_chunks(self.reassembly.feed(segments, now_ns), now_ns), now_ns)
         self.pairer.context.rest()
         return self._keep_chosen(settled) if self._chosen else settled
@@ -102,16 +102,16 @@ class Engine:
             if self._names and segment[1] >= self._names[0].since_ns:
                 break
         else:
-            return self._feed(segments, now_ns)
+            return self._feed_segments(segments, now_ns)
         at = 0
         for place, segment in enumerate(segments):
             while self._names and segment[1] >= self._names[0].since_ns:
-                settled += self._feed(segments[at:place], now_ns)
+                settled += self._feed_segments(segments[at:place], now_ns)
                 at = place
                 topic = self._names.pop(0)
                 if topic.identity not in topics.names and len(topics.names) < TOPICS_MAX:
                     topics.add(topic.identity, topic.name)
-        return settled + self._feed(segments[at:], now_ns)
+        return settled + self._feed_segments(segments[at:], now_ns)
 
     def choose(self, key: bytes, places: Iterable[int]) -> None:
         """Give only those exchanges of a connection whose request begins at one of `places` of the client's stream.
@@ -135,7 +135,7 @@ class Engine:
         """The chunks, with TLS decrypted."""
         if chunks:
             self.pairer.note_times(chunks)
-        if self._decryption is None and _mark_plain(chunks):
+        if self._decryption is None and _has_plain_bytes(chunks):
             return chunks
         return self.decryption.feed(chunks, now_ns)
 
@@ -157,9 +157,9 @@ class Engine:
         self.decryption.resume(decryption, self.reassembly.connections())
         resume_context(self.pairer.context, pairer, self.reassembly.connections())
         if names or chosen:
-            self._resume_notes(names, chosen)
+            self._resume_names_and_chosen(names, chosen)
 
-    def _resume_notes(self, names: list[Any], chosen: list[Any]) -> None:
+    def _resume_names_and_chosen(self, names: list[Any], chosen: list[Any]) -> None:
         """Restore the topic names and chosen exchanges that notes in a cut-out capture had given."""
         from decoders.capture.excerpt_comments import TopicName
 
@@ -183,7 +183,7 @@ class Engine:
         return self._keep_chosen(settled) if self._chosen else settled
 
 
-def _mark_plain(chunks: Iterable[Chunk]) -> bool:
+def _has_plain_bytes(chunks: Iterable[Chunk]) -> bool:
     """Mark connections that begin as Kafka's do as not TLS; False once one of these chunks may be of TLS."""
     for half, _, _, data in chunks:
         connection = half.connection
@@ -240,7 +240,7 @@ def read_settled(
     keys = KeyLog() if keys is None else keys
     engine = Engine(ports, needs, keys=keys)
     problems: list[DecodeError] = []
-    streams = [_segments(source, problems, engine, keys) for source in sources]
+    streams = [_read_segments(source, problems, engine, keys) for source in sources]
     for segments in merge_segments(streams):
         yield from engine.feed(segments)
     yield from engine.finish()
@@ -248,7 +248,9 @@ def read_settled(
         raise problems[0]
 
 
-def _segments(source: Source, problems: list[DecodeError], engine: Engine, keys: KeyLog) -> Iterator[list[Segment]]:
+def _read_segments(
+    source: Source, problems: list[DecodeError], engine: Engine, keys: KeyLog
+) -> Iterator[list[Segment]]:
     reader = CaptureReader()
     reader.on_secrets = keys.add_text
     reader.cut_receiver = engine

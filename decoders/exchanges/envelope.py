@@ -33,7 +33,7 @@ _OF_ENVELOPE: Final = ("known", *(name for name in SLOTS if name.endswith(("_ns"
 
 def open_envelope(outer: Exchange, api_readers: ApiReaders) -> Exchange | None:
     """The exchange inside a settled Envelope; None where its request cannot be read."""
-    frame = _frame(outer, "request")
+    frame = _find_forwarded_frame(outer, "request")
     if frame is None:
         return None
     try:
@@ -49,7 +49,7 @@ def open_envelope(outer: Exchange, api_readers: ApiReaders) -> Exchange | None:
     inner.correlation_id = head.correlation_id
     inner.client_id = None if head.client_id is None else head.client_id.decode("utf-8", "surrogateescape")
     inner.client_software = None
-    inner.login = _principal(outer)
+    inner.login = _read_forwarded_principal(outer)
     inner.looked = False
     for name in _OF_ENVELOPE:
         setattr(inner, name, getattr(outer, name))
@@ -59,7 +59,7 @@ def open_envelope(outer: Exchange, api_readers: ApiReaders) -> Exchange | None:
     inner.request_raw, inner.request_size = frame, len(frame) - 4
     inner.extra = {"envelope": {"correlation_id": outer.correlation_id}}
     inner.outcome = "complete"
-    inner.response_raw = answer = _frame(outer, "response") if outer.status == "complete" else None
+    inner.response_raw = answer = _find_forwarded_frame(outer, "response") if outer.status == "complete" else None
     inner.response_size = None if answer is None else len(answer) - 4
     if answer is None:
         inner.outcome = "unanswered"
@@ -70,7 +70,7 @@ def open_envelope(outer: Exchange, api_readers: ApiReaders) -> Exchange | None:
     return inner
 
 
-def _principal(outer: Exchange) -> Login | None:
+def _read_forwarded_principal(outer: Exchange) -> Login | None:
     """The principal that the broker took the client for; an Envelope does not name the mechanism."""
     data = outer.values("request").get("request_principal")
     try:
@@ -81,7 +81,7 @@ def _principal(outer: Exchange) -> Login | None:
     return known_login(name[:USER_MAX], None) if isinstance(name, str) and name else None
 
 
-def _frame(outer: Exchange, side: Side) -> bytes | None:
+def _find_forwarded_frame(outer: Exchange, side: Side) -> bytes | None:
     """The message that a side of an Envelope carries, as a frame of its own; None where it carries none."""
     body: Any = outer.values(side)
     data = body.get(f"{side}_data") if isinstance(body, dict) else None

@@ -60,7 +60,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @lru_cache(maxsize=64)
-def _second(second: int) -> str:
+def _format_second(second: int) -> str:
     try:
         return (_EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S")
     except OverflowError:  # a time stamp beyond year 9999, which a corrupt capture may have
@@ -71,7 +71,7 @@ def rfc3339(time_ns: int) -> str:
     """`2026-11-21T03:04:05.123456Z`, with nine digits where the capture has nanoseconds."""
     second, fraction = divmod(time_ns, 1_000_000_000)
     digits = str(1_000_000_000 + fraction)  # faster than a format with leading zeros
-    return f"{_second(second)}.{digits[1:] if fraction % 1000 else digits[1:7]}Z"
+    return f"{_format_second(second)}.{digits[1:] if fraction % 1000 else digits[1:7]}Z"
 
 
 # Counts
@@ -543,11 +543,11 @@ def client_software(exchange: Exchange) -> ClientSoftware | None:
     version = body.get("client_software_version") if isinstance(body, dict) else None
     if not name and not version:
         return None
-    return _known_software(str(name or ""), str(version or ""))
+    return _make_client_software(str(name or ""), str(version or ""))
 
 
 @lru_cache(1024)  # the same few on thousands of connections
-def _known_software(name: str, version: str) -> ClientSoftware:
+def _make_client_software(name: str, version: str) -> ClientSoftware:
     return {"name": name, "version": version}
 
 
@@ -624,10 +624,10 @@ class Ended(Seen):
         ended = cls(info, how)
         ended.opened = connection.opened
         ended.last_ns = max(client.last_ns, client.peer.last_ns)
-        ended._count(client, client.peer)
+        ended._count_segments_of_halves(client, client.peer)
         return ended
 
-    def _count(self, client: Half, server: Half) -> None:
+    def _count_segments_of_halves(self, client: Half, server: Half) -> None:
         self.client_packets, self.client_bytes, self.client_gaps = client.packets, client.size, client.gaps
         self.client_missing, self.client_again, self.client_quiet_ns = client.missing, client.again, client.quiet_ns
         self.server_packets, self.server_bytes, self.server_gaps = server.packets, server.size, server.gaps

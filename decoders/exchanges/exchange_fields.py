@@ -35,102 +35,104 @@ class ExchangeField(NamedTuple):
 # Shapes of values. Those with `$ref` are defined in record.schema.json.
 
 
-def _ref(name: str) -> Shape:
+def _ref_to_definition(name: str) -> Shape:
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _integer(low: int, high: int) -> Shape:
+def _integer_schema(low: int, high: int) -> Shape:
     return {"type": "integer", "minimum": low, "maximum": high}
 
 
-def _or_null(shape: Shape) -> Shape:
+def _nullable_schema(shape: Shape) -> Shape:
     return {**shape, "type": [shape["type"], "null"]} if "type" in shape else {"anyOf": [shape, {"type": "null"}]}
 
 
-def _describe(text: str, shape: Shape) -> Shape:
+def _add_description(text: str, shape: Shape) -> Shape:
     return {"description": text, **shape}
 
 
-def _object(properties: Mapping[str, Shape], *optional: str) -> Shape:
+def _object_schema(properties: Mapping[str, Shape], *optional: str) -> Shape:
     """An object with these keys and no others."""
     required = [name for name in properties if name not in optional]
     return {"type": "object", "additionalProperties": False, "required": required, "properties": properties}
 
 
-def _some_of(properties: Mapping[str, Shape]) -> Shape:
+def _optional_keys_schema(properties: Mapping[str, Shape]) -> Shape:
     """An object with one or more of these keys."""
     return {"type": "object", "minProperties": 1, "additionalProperties": False, "properties": properties}
 
 
-def _map(values: Shape) -> Shape:
+def _any_keys_schema(values: Shape) -> Shape:
     """An object with any keys."""
     return {"type": "object", "minProperties": 1, "additionalProperties": values}
 
 
-_INT16, _INT32, _INT64 = (_integer(*RANGES[kind]) for kind in ("int16", "int32", "int64"))
+_INT16, _INT32, _INT64 = (_integer_schema(*RANGES[kind]) for kind in ("int16", "int32", "int64"))
 _MOST: Final = RANGES["int64"][1]
-_SIZE: Final = _or_null(_integer(0, RANGES["int32"][1]))
-_COUNT: Final = _integer(1, _MOST)
+_SIZE: Final = _nullable_schema(_integer_schema(0, RANGES["int32"][1]))
+_COUNT: Final = _integer_schema(1, _MOST)
 _MS: Final = {"type": ["number", "null"], "minimum": -(_MOST // 10**6), "maximum": _MOST // 10**6}
 _FLAG: Final = {"const": True}
 _BOOL: Final = {"type": "boolean"}
 _TEXT: Final = {"type": "string"}
-_TEXT_OR_NULL: Final = _or_null(_TEXT)
+_TEXT_OR_NULL: Final = _nullable_schema(_TEXT)
 # Text of the wire, which is no UTF-8 at times.
-_NAME: Final = {"anyOf": [_TEXT, _ref("base64")]}
-_NAME_OR_NULL: Final = {"anyOf": [_TEXT_OR_NULL, _ref("base64")]}
-_TIME: Final = _ref("time")
-_BODY: Final = _ref("body")
-_ADDRESS: Final = _describe("null only of a request that was not sent (kw call --dry-run)", _or_null(_ref("address")))
+_NAME: Final = {"anyOf": [_TEXT, _ref_to_definition("base64")]}
+_NAME_OR_NULL: Final = {"anyOf": [_TEXT_OR_NULL, _ref_to_definition("base64")]}
+_TIME: Final = _ref_to_definition("time")
+_BODY: Final = _ref_to_definition("body")
+_ADDRESS: Final = _add_description(
+    "null only of a request that was not sent (kw call --dry-run)", _nullable_schema(_ref_to_definition("address"))
+)
 _RELEASE: Final = {"type": ["string", "null"], "pattern": r"^\d{1,9}(\.\d{1,9}){0,3}$"}
 _STATUS: Final = {
     "enum": ["complete", "not_sent", "no_response_expected", "unanswered", "orphan_response", "token", "undecoded"]
 }
 _ERRORS: Final = {
     "type": "array",
-    "items": _object({"path": _TEXT, "code": _INT16, "name": _TEXT, "expected": _FLAG}, "expected"),
+    "items": _object_schema({"path": _TEXT, "code": _INT16, "name": _TEXT, "expected": _FLAG}, "expected"),
 }
 _SPAN: Final = {"anyOf": [{"type": "null"}, {"type": "array", "items": _COUNT, "minItems": 2, "maxItems": 2}]}
-_PACKETS: Final = _object({"request": _SPAN, "response": _SPAN})
-_HIT: Final = {"rule": _integer(0, _MOST), "action": _TEXT, "hit": _COUNT}
+_PACKETS: Final = _object_schema({"request": _SPAN, "response": _SPAN})
+_HIT: Final = {"rule": _integer_schema(0, _MOST), "action": _TEXT, "hit": _COUNT}
 _HITS: Final = {"type": "array", "minItems": 1, "items": {"type": "object", "required": [*_HIT], "properties": _HIT}}
-_RULE: Final = _describe("number of the rule; 0: a script, or a person at the control interface", _HIT["rule"])
+_RULE: Final = _add_description("number of the rule; 0: a script, or a person at the control interface", _HIT["rule"])
 _SHOWN: Final = {"description": "a value of the field; a short form of what is missing or more"}
-_DIFFERENCE: Final = _object(
+_DIFFERENCE: Final = _object_schema(
     {
         **dict.fromkeys(("path", "about"), _TEXT),
         "kind": {"enum": ["ids", "error", "value", "missing", "extra"]},
         **dict.fromkeys(("recorded", "new"), _SHOWN),
     }
 )
-_RECORDED: Final = _object(
+_RECORDED: Final = _object_schema(
     {
         "time": _TIME,
         "client": _ADDRESS,
         "broker": _ADDRESS,
         "connection": _COUNT,
-        "api_version": _or_null(_INT16),
-        "correlation_id": _or_null(_INT32),
+        "api_version": _nullable_schema(_INT16),
+        "correlation_id": _nullable_schema(_INT32),
         "latency_ms": _MS,
         "status": _STATUS,
         "errors": _ERRORS,
         "packets": _PACKETS,
     }
 )
-_COMPARISON: Final = _object(
+_COMPARISON: Final = _object_schema(
     {
         "verdict": {"enum": ["same", "other_ids", "different", "refused", "uncompared", None]},
         "class": {"enum": ["read", "data", "admin", "never"]},
-        "reason": _describe("why it was not asked, in a word", _TEXT_OR_NULL),
-        "text": _describe("the same in a sentence, or why there is no answer", _TEXT_OR_NULL),
-        "recorded": _describe("of the recorded exchange, under the names that it has in its record", _RECORDED),
+        "reason": _add_description("why it was not asked, in a word", _TEXT_OR_NULL),
+        "text": _add_description("the same in a sentence, or why there is no answer", _TEXT_OR_NULL),
+        "recorded": _add_description("of the recorded exchange, under the names that it has in its record", _RECORDED),
         "differences": {"type": "array", "items": _DIFFERENCE},
-        "differences_cut": _describe("how many more there are", _COUNT),
-        "shares": _describe("nodes that got a share of it, where these were several", _integer(2, _MOST)),
+        "differences_cut": _add_description("how many more there are", _COUNT),
+        "shares": _add_description("nodes that got a share of it, where these were several", _integer_schema(2, _MOST)),
     },
     *("differences_cut", "shares"),
 )
-_PARTITIONS: Final = _describe(
+_PARTITIONS: Final = _add_description(
     "of an incremental fetch: all partitions that it asks for, by topic (its id while its name is not known; a name"
     " that is no readable text as the text of its base64 form)",
     {"type": "object", "additionalProperties": {"type": "array", "items": _INT32}},
@@ -138,11 +140,11 @@ _PARTITIONS: Final = _describe(
 _SASL: Final[Shape] = {
     **dict.fromkeys(("step", "answer"), _TEXT),
     **dict.fromkeys(("acting_as", "token_id", "realm", "service"), _NAME),
-    "iterations": _integer(0, RANGES["int32"][1]),
+    "iterations": _integer_schema(0, RANGES["int32"][1]),
     "refusal": _NAME,
     "expires": _TIME,
 }
-_WORDS: Final = _map({"type": ["string", "array"], "items": _TEXT_OR_NULL})
+_WORDS: Final = _any_keys_schema({"type": ["string", "array"], "items": _TEXT_OR_NULL})
 # Times in a request log: how long a request was in each part of the broker. The columns are named `server_…`.
 SERVER_TIMES: Final = {
     "total_ms": "of a request log: from the request's arrival to the end of its answer; else null",
@@ -167,13 +169,16 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
         _COUNT,
         "int64? number of the connection for people, in order of appearance; null where the capture was read in parts",
     ),
-    "api_key": (_or_null(_INT16), "int32? number of the API; null for a SASL token and a response without its request"),
+    "api_key": (
+        _nullable_schema(_INT16),
+        "int32? number of the API; null for a SASL token and a response without its request",
+    ),
     "api": (_TEXT_OR_NULL, "string? name of the API"),
-    "api_version": (_or_null(_INT16), "int32? version of the request", "version"),
-    "correlation_id": (_or_null(_INT32), "int32? correlation id"),
+    "api_version": (_nullable_schema(_INT16), "int32? version of the request", "version"),
+    "correlation_id": (_nullable_schema(_INT32), "int32? correlation id"),
     "client_id": (_NAME_OR_NULL, "string? client id"),
     "client_software": (
-        _object({"name": _NAME, "version": _NAME}),
+        _object_schema({"name": _NAME, "version": _NAME}),
         {
             "client_software_name": "string? library of the client, as it says itself",
             "client_software_version": "string? its version",
@@ -181,14 +186,14 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
         "software",
     ),
     "user": (
-        _describe(
+        _add_description(
             "who asked: the user who had logged in by SASL; of a step of a login whoever it is about; without SASL the"
             " subject of the client's certificate, where TLS was decrypted",
             _NAME,
         ),
         "string? user who had logged in by SASL, else the subject of the client's certificate",
     ),
-    "mechanism": (_describe("the SASL mechanism of that login", _NAME), "string? SASL mechanism of the login"),
+    "mechanism": (_add_description("the SASL mechanism of that login", _NAME), "string? SASL mechanism of the login"),
     "place": (None, "int64 place of the request's first byte in what its client sent: with the connection, the row"),
     "time_ns": (None, "int64 the same in nanoseconds since 1970"),
     "request_end_ns": (None, "int64? last byte of the request"),
@@ -220,14 +225,14 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
     "response": (_BODY, {"response_body": "string? the response as JSON, secrets redacted; only with `--bodies`"}),
     "packets": (_PACKETS,),
     "topic_names": (
-        {**_map(_NAME), "propertyNames": {"pattern": "^[A-Za-z0-9_-]{22}$"}},
+        {**_any_keys_schema(_NAME), "propertyNames": {"pattern": "^[A-Za-z0-9_-]{22}$"}},
         {
             "topic_ids": "list<string> topic ids in it, each once",
             "topic_names": "list<string> the names of `topic_ids`, in their order; null where not known",
         },
     ),
     "fetch_session": (
-        _object({"id": _INT32, "epoch": _INT32, "incremental": _BOOL, "partitions": _PARTITIONS}, "partitions"),
+        _object_schema({"id": _INT32, "epoch": _INT32, "incremental": _BOOL, "partitions": _PARTITIONS}, "partitions"),
         {
             "fetch_session_id": "int64? fetch session",
             "fetch_session_epoch": "int64? its epoch in the request",
@@ -235,7 +240,7 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
         },
     ),
     "messages_hidden": (
-        _describe(
+        _add_description(
             "all error messages of the response are hidden whole: the exchange has so many secrets, or a request that"
             " is not there to its end",
             _FLAG,
@@ -250,10 +255,10 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
             "patternProperties": {"^(request|response)$": _WORDS},
         },
     ),
-    "names_cut": (_describe("how many words for numbers more there are than are listed", _COUNT),),
-    "errors_cut": (_describe("how many error codes more there are than are listed", _COUNT),),
+    "names_cut": (_add_description("how many words for numbers more there are than are listed", _COUNT),),
+    "errors_cut": (_add_description("how many error codes more there are than are listed", _COUNT),),
     "tls": (
-        _object(
+        _object_schema(
             {
                 "version": {"enum": ["1.2", "1.3"]},
                 "cipher": _TEXT,
@@ -262,42 +267,42 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
         ),
     ),
     "sasl": (
-        _describe(
+        _add_description(
             "a step of a login: what the client sends, what the broker answers, and what they say beside the user",
-            _some_of(_SASL),
+            _optional_keys_schema(_SASL),
         ),
     ),
     "group": (
-        _describe(
+        _add_description(
             "the member that asks, also behind fetches, which do not name it; null where several may be meant",
-            _object({"id": _NAME_OR_NULL, "generation": _or_null(_INT32), "member": _NAME_OR_NULL}),
+            _object_schema({"id": _NAME_OR_NULL, "generation": _nullable_schema(_INT32), "member": _NAME_OR_NULL}),
         ),
     ),
     "transaction": (
-        _describe(
+        _add_description(
             "the transactional id of the producer, with the producer id and epoch that it had",
-            _object({"id": _NAME_OR_NULL, "producer_id": _INT64, "epoch": _INT32}),
+            _object_schema({"id": _NAME_OR_NULL, "producer_id": _INT64, "epoch": _INT32}),
         ),
     ),
     "library": (
-        _describe(
+        _add_description(
             "the library or program that the client shows to be by what it does; releases are minor ones",
-            _object({"name": _TEXT, "from": _RELEASE, "to": _RELEASE, "sure": _BOOL, "why": _TEXT}),
+            _object_schema({"name": _TEXT, "from": _RELEASE, "to": _RELEASE, "sure": _BOOL, "why": _TEXT}),
         ),
     ),
     "node": (
-        _describe(
+        _add_description(
             "the node that the connection leads to",
-            _object({"id": _or_null(_INT32), "rack": _NAME_OR_NULL, "cluster": _NAME_OR_NULL}),
+            _object_schema({"id": _nullable_schema(_INT32), "rack": _NAME_OR_NULL, "cluster": _NAME_OR_NULL}),
         ),
     ),
     "envelope": (
-        _describe(
+        _add_description(
             "the Envelope that it travelled in, which has its bytes and its latency too",
-            _object(
+            _object_schema(
                 {
-                    "correlation_id": _describe(
-                        "null where a broker's request log is read, which does not have it", _or_null(_INT32)
+                    "correlation_id": _add_description(
+                        "null where a broker's request log is read, which does not have it", _nullable_schema(_INT32)
                     )
                 }
             ),
@@ -306,9 +311,9 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
     ),
     "retransmitted": (_FLAG, "bool whether bytes of it were sent again"),
     "server": (
-        _describe(
+        _add_description(
             "what the broker's own request log says: who asked where, and what took how many milliseconds",
-            _object(
+            _object_schema(
                 {
                     **dict.fromkeys(("listener", "security_protocol", "principal"), _TEXT_OR_NULL),
                     **dict.fromkeys(SERVER_TIMES, _MS),
@@ -318,27 +323,31 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
         {f"server_{name}": f"double?@2 {text}" for name, text in SERVER_TIMES.items()},
     ),
     "guessed": (
-        _describe("api and api_version are those of which alone the response can be; its request is not there", _FLAG),
+        _add_description(
+            "api and api_version are those of which alone the response can be; its request is not there", _FLAG
+        ),
     ),
     "closed": (
         {"enum": ["fin", "rst", "idle", "capture_end"]},
         "string? how the connection ended, where that settled it: `fin`, `rst`, `idle`, `capture_end`",
     ),
     "layout": (
-        _some_of({"request": _TEXT, "response": _TEXT}),
+        _optional_keys_schema({"request": _TEXT, "response": _TEXT}),
         {
             "request_layout": "string? release whose early layout the request has",
             "response_layout": "string? release whose early layout the response has",
         },
     ),
     "trailing": (
-        _describe(
+        _add_description(
             "bytes behind a request that its broker did not look at",
-            _object({"request": {"anyOf": [*_NAME["anyOf"], _ref("redacted")]}}),
+            _object_schema({"request": {"anyOf": [*_NAME["anyOf"], _ref_to_definition("redacted")]}}),
         ),
     ),
     "undecoded": (
-        _some_of({"request": _ref("undecoded"), "response": _ref("undecoded")}),
+        _optional_keys_schema(
+            {"request": _ref_to_definition("undecoded"), "response": _ref_to_definition("undecoded")}
+        ),
         {
             "undecoded_side": "string? what could not be decoded: `request`, `response` or `both`",
             "undecoded_reason": "string? why (of both: the request)",
@@ -348,22 +357,22 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
     ),
     "raw": ({"type": "object"},),  # nothing writes it any more
     "via": (_TEXT,),
-    "file": (_describe("the input that it was read from, where there are several", _TEXT),),
+    "file": (_add_description("the input that it was read from, where there are several", _TEXT),),
     "upstream_latency_ms": (_MS,),
-    "fault": (_object({**_HIT, "rule": _RULE, "more": _HITS}, "more"),),
+    "fault": (_object_schema({**_HIT, "rule": _RULE, "more": _HITS}, "more"),),
     "refused": (
-        _describe(
+        _add_description(
             "who refused the request instead of a broker, in the proxy",
-            _object(
+            _object_schema(
                 {
-                    "by": _describe("the option: --as-kafka 2.8, --max Fetch=11, --hide Fetch", _TEXT),
-                    "reason": _describe("what is served instead", _TEXT),
+                    "by": _add_description("the option: --as-kafka 2.8, --max Fetch=11, --hide Fetch", _TEXT),
+                    "reason": _add_description("what is served instead", _TEXT),
                 }
             ),
         ),
     ),
     "comparison": (
-        _describe(
+        _add_description(
             "of kw replay: how the answer compares with the recorded one; status not_sent: the request was not asked",
             _COMPARISON,
         ),
@@ -371,7 +380,7 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
 }
 
 
-def _field(
+def _make_exchange_field(
     name: str, shape: Shape | None = None, columns: str | Mapping[str, str] = "", word: str = ""
 ) -> ExchangeField:
     its = columns if not isinstance(columns, str) else {name: columns} if columns else {}
@@ -379,7 +388,7 @@ def _field(
 
 
 # Attribute → what it looks like, in the order of the record.
-EXCHANGE_FIELDS: Final = {name: _field(name, *_ROWS.get(name, ())) for name in EXCHANGE_ATTRIBUTES}
+EXCHANGE_FIELDS: Final = {name: _make_exchange_field(name, *_ROWS.get(name, ())) for name in EXCHANGE_ATTRIBUTES}
 # The keys of the record, with their shapes.
 SHAPES: Final = {name: field.shape for name, field in EXCHANGE_FIELDS.items() if field.shape is not None}
 

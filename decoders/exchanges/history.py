@@ -81,13 +81,13 @@ class FetchSessionState:
         """Add and remove the partitions that a request names; most requests name partitions again for a new offset."""
         topics, before = self.topics, self.count
         for topic in view.get("topics") or ():
-            its = topics.setdefault(topic.get("topic") or self._name(topic), set())
+            its = topics.setdefault(topic.get("topic") or self._find_topic_name(topic), set())
             size = len(its)
             its.update([part.get("partition") for part in topic.get("partitions") or ()])
             self.count += len(its) - size
         forgotten = view.get("forgotten_topics_data") or ()
         for topic in forgotten:
-            name = self._name(topic)
+            name = self._find_topic_name(topic)
             its = topics.pop(name, set())
             left = its - set(topic.get("partitions") or ())
             self.count += len(left) - len(its)
@@ -96,7 +96,7 @@ class FetchSessionState:
         if forgotten or self.count != before:
             self.shown = None
 
-    def _name(self, topic: Any) -> str:
+    def _find_topic_name(self, topic: Any) -> str:
         name, identity = topic.get("topic"), topic.get("topic_id")
         if name or not isinstance(identity, UUID):
             return str(name or "")
@@ -258,16 +258,16 @@ class History:
         self._traits: dict[int, Traits] = {}
         self._programs: dict[str | None, dict[str, Any] | None] = {None: None}  # by client id
         self._readers: dict[int, Callable[[Exchange], None]] = {
-            METADATA: self._learn_nodes,
-            DESCRIBE_CLUSTER: self._learn_nodes,
-            **dict.fromkeys(_MEMBERS, self._follow_member),
-            **dict.fromkeys(_PRODUCERS, self._follow_producer),
-            **dict.fromkeys(_BEHIND, self._say_group),
-            FETCH: self._follow_fetch,
-            PRODUCE: self._follow_produce,
-            _LEAVE: self._follow_leave,
-            _OFFSET_FETCH: self._say_own_group,
-            _MARKERS: self._name_producer,
+            METADATA: self._learn_broker_nodes,
+            DESCRIBE_CLUSTER: self._learn_broker_nodes,
+            **dict.fromkeys(_MEMBERS, self._follow_group_member),
+            **dict.fromkeys(_PRODUCERS, self._follow_producer_id),
+            **dict.fromkeys(_BEHIND, self._add_group_of_connection),
+            FETCH: self._follow_fetch_session,
+            PRODUCE: self._follow_produce_request,
+            _LEAVE: self._follow_leave_group,
+            _OFFSET_FETCH: self._add_group_of_request,
+            _MARKERS: self._add_transaction_of_producer,
         }
 
     def note_libraries_only(self) -> None:
@@ -294,21 +294,21 @@ class History:
                 or known.client_id != row.client_id
                 or known.software is not row.client_software
             ):
-                known = self._gather(row, known)
+                known = self._gather_connection_facts(row, known)
             if known.noted:
                 row.extra = known.noted.copy() if row.extra is None else {**row.extra, **known.noted}
 
     def forget(self, number: int) -> None:
         """Drop the state of a connection that is over."""
-        self._end_session(number)
-        self._end_member(number)
+        self._forget_fetch_session(number)
+        self._forget_group_member(number)
         self._clusters.pop(number, None)
         self._facts.pop(number, None)
         self._traits.pop(number, None)
 
     # Of a connection.
 
-    def _gather(self, exchange: Exchange, known: ConnectionFacts | None) -> ConnectionFacts:
+    def _gather_connection_facts(self, exchange: Exchange, known: ConnectionFacts | None) -> ConnectionFacts:
         """Gather what is noted in exchanges of a connection, after `exchange` has been read."""
         info, client_id, software = exchange.connection_info, exchange.client_id, exchange.client_software
         if known is None or known.client_id != client_id or known.software is not software:
@@ -316,14 +316,16 @@ class History:
             if len(self._facts) < HISTORY_MAX:
                 self._facts[info.number] = known
         noted: dict[str, Any] = {}
-        library = self._programs[client_id] if client_id in self._programs else self._program(client_id)
+        library = (
+            self._programs[client_id] if client_id in self._programs else self._find_program_of_client_id(client_id)
+        )
         learns = library is None and software is None
-        traits = self._learn_traits(exchange) if learns else None
+        traits = self._learn_client_traits(exchange) if learns else None
         if traits is not None:
             library = traits.library
         if library is not None:
             noted["library"] = library
-        node = self._node(info)
+        node = self._find_node_of_broker(info)
         if node is not None:
             noted["node"] = node
         known.noted, known.news = noted, self._news
@@ -333,7 +335,7 @@ class History:
 
     # Fetch sessions.
 
-    def _follow_fetch(self, exchange: Exchange) -> None:
+    def _follow_fetch_session(self, exchange: Exchange) -> None:
         number, api_reader, request, extra = (
             exchange.connection_info.number,
             exchange.api_reader,
@@ -341,31 +343,31 @@ class History:
             exchange.extra,
         )
         if self._members:
-            self._say_group(exchange)
+            self._add_group_of_connection(exchange)
         version = api_reader.version or 0
         if version < _SESSION_SINCE or not api_reader.quick:
             return
         if request is None or len(request) < 14 or (extra is not None and "request" in extra):
-            self._end_session(number)
+            self._forget_fetch_session(number)
             return
         length = request[12] << 8 | request[13]
         at = (14 + length if length < 0x8000 else 14) + api_reader.flexible
         at += 13 if version >= _NO_REPLICA_SINCE else 17
         if at + 8 > len(request):
-            self._end_session(number)
+            self._forget_fetch_session(number)
             return
         identity, epoch = _SESSION.unpack_from(request, at)
         if epoch > 0:
-            self._go_on(
+            self._continue_fetch_session(
                 exchange, identity, epoch, unchanged=request.startswith(_NO_CHANGES[api_reader.flexible], at + 8)
             )
         else:
             if number in self._sessions:
-                self._end_session(number)
+                self._forget_fetch_session(number)
             if not epoch:
-                self._open_session(exchange)
+                self._open_fetch_session(exchange)
 
-    def _open_session(self, exchange: Exchange) -> None:
+    def _open_fetch_session(self, exchange: Exchange) -> None:
         answer = exchange.api_reader.read(exchange, "response", _OPENED)
         if answer is None or answer.get(_ERROR) or not answer.get("session_id"):
             return
@@ -373,32 +375,32 @@ class History:
         if asked is not None:
             session = FetchSessionState(answer["session_id"])
             session.change(asked)
-            self._keep_session(exchange.connection_info.number, session)
+            self._keep_fetch_session(exchange.connection_info.number, session)
 
-    def _go_on(self, exchange: Exchange, identity: int, epoch: int, *, unchanged: bool) -> None:
+    def _continue_fetch_session(self, exchange: Exchange, identity: int, epoch: int, *, unchanged: bool) -> None:
         number = exchange.connection_info.number
         session = self._sessions.get(number)
         if session is None or (session.identity, session.epoch) != (identity, epoch):
-            self._end_session(number)
+            self._forget_fetch_session(number)
             return
         session.epoch = epoch + 1 if epoch < _LAST_EPOCH else 1
         if not unchanged:
             changes = exchange.api_reader.read(exchange, "request", _CHANGED)
             if changes is None:
-                self._end_session(number)
+                self._forget_fetch_session(number)
                 return
             before = session.count
             session.change(changes)
             self._followed += session.count - before
             if session.count > SESSION_PARTITIONS_MAX or self._followed > SESSION_PARTITIONS_ALL_MAX:
-                self._end_session(number)
+                self._forget_fetch_session(number)
                 return
-        _note(exchange, SESSION_PARTITIONS, session.partitions(exchange))
+        _add_extra_key(exchange, SESSION_PARTITIONS, session.partitions(exchange))
         answer, at = exchange.response_raw, exchange.api_reader.response_at + 4
         if answer is not None and answer[at : at + 2] != b"\0\0":
-            self._end_session(number)
+            self._forget_fetch_session(number)
 
-    def _keep_session(self, number: int, session: FetchSessionState) -> bool:
+    def _keep_fetch_session(self, number: int, session: FetchSessionState) -> bool:
         """Follow a session, unless it is too large."""
         if session.count > SESSION_PARTITIONS_MAX or self._followed + session.count > SESSION_PARTITIONS_ALL_MAX:
             return False
@@ -406,16 +408,16 @@ class History:
         self._followed += session.count
         return True
 
-    def _end_session(self, number: int) -> None:
+    def _forget_fetch_session(self, number: int) -> None:
         session = self._sessions.pop(number, None)
         if session is not None:
             self._followed -= session.count
 
     # Groups.
 
-    def _follow_member(self, exchange: Exchange) -> None:
-        if self._says_the_same(exchange):
-            _note(exchange, "group", self._members[exchange.connection_info.number])
+    def _follow_group_member(self, exchange: Exchange) -> None:
+        if self._repeats_member_fields(exchange):
+            _add_extra_key(exchange, "group", self._members[exchange.connection_info.number])
             return
         where = _MEMBERS[exchange.api_key]  # type: ignore[index]  # it has one
         request = exchange.api_reader.read(exchange, "request", where.asked)
@@ -427,21 +429,21 @@ class History:
         error_code = answer.get(_ERROR) if answer is not None else None
         number = exchange.connection_info.number
         if error_code in _NO_MEMBER:
-            self._end_member(number)
+            self._forget_group_member(number)
         if error_code == 0 and where.new_generation and answer is not None:
             generation, member = answer.get(where.new_generation), answer.get(where.new_member) or member
         if generation is None or generation < 0 or not member or not group:
             if where.new_generation and generation is not None and generation < 0:  # it leaves
-                self._end_member(number)
+                self._forget_group_member(number)
             return
         said = {"id": json_text(group), "generation": generation, "member": json_text(member)}
         if error_code not in _NO_MEMBER:
             if self._members.get(number) != said:
-                self._take_member(exchange, said, _heads(group, generation, member))
+                self._keep_group_member(exchange, said, _make_member_heads(group, generation, member))
             said = self._members.get(number, said)
-        _note(exchange, "group", said)
+        _add_extra_key(exchange, "group", said)
 
-    def _says_the_same(self, exchange: Exchange) -> bool:
+    def _repeats_member_fields(self, exchange: Exchange) -> bool:
         """Whether an exchange is a heartbeat or commit of the member already known, without an error, as most are."""
         heads, request = self._heads.get(exchange.connection_info.number), exchange.request_raw
         if heads is None or exchange.api_key not in _ALIKE or not exchange.api_version or not exchange.api_reader.quick:
@@ -457,17 +459,17 @@ class History:
         answer, at = exchange.response_raw, exchange.api_reader.response_at + 4
         return answer is not None and answer[at : at + 2] == b"\0\0"
 
-    def _take_member(self, exchange: Exchange, said: dict[str, Any], head: tuple[bytes, bytes]) -> None:
+    def _keep_group_member(self, exchange: Exchange, said: dict[str, Any], head: tuple[bytes, bytes]) -> None:
         number = exchange.connection_info.number
-        self._end_member(number)
+        self._forget_group_member(number)
         if len(self._members) < HISTORY_MAX:
-            client = _client(exchange)
+            client = _identify_client(exchange)
             self._members[number] = said
             self._heads[number] = head
             self._owners[number] = client
             self._clients.setdefault(client, {})[number] = said
 
-    def _end_member(self, number: int) -> None:
+    def _forget_group_member(self, number: int) -> None:
         if self._members.pop(number, None) is not None:
             client = self._owners.pop(number)
             self._heads.pop(number, None)
@@ -476,25 +478,25 @@ class History:
             if not its:
                 del self._clients[client]
 
-    def _say_group(self, exchange: Exchange) -> None:
+    def _add_group_of_connection(self, exchange: Exchange) -> None:
         """Note the group of a consumer's request: the one of its connection, else the only one of its client."""
         said = self._members.get(exchange.connection_info.number)
         if said is None and self._clients:
-            its = self._clients.get(_client(exchange))
-            said = None if its is None else _common_group(list(its.values()))
+            its = self._clients.get(_identify_client(exchange))
+            said = None if its is None else _merge_member_groups(list(its.values()))
         if said is not None:
-            _note(exchange, "group", said)
+            _add_extra_key(exchange, "group", said)
 
-    def _say_own_group(self, exchange: Exchange) -> None:
+    def _add_group_of_request(self, exchange: Exchange) -> None:
         """Note the group in an OffsetFetch of a member that asks for the offsets of its own group."""
         said = self._members.get(exchange.connection_info.number)
         request = None if said is None else exchange.api_reader.read(exchange, "request", _GROUPS)
         if said is not None and request is not None:
             asked = [request.get("group_id"), *(group.get("group_id") for group in request.get("groups") or ())]
             if [json_text(name) for name in asked if name is not None] == [said["id"]]:
-                _note(exchange, "group", said)
+                _add_extra_key(exchange, "group", said)
 
-    def _follow_leave(self, exchange: Exchange) -> None:
+    def _follow_leave_group(self, exchange: Exchange) -> None:
         request = exchange.api_reader.read(
             exchange, "request", frozenset({"group_id", "member_id", "members[].member_id"})
         )
@@ -503,41 +505,41 @@ class History:
             return
         gone = [request.get("member_id"), *(member.get("member_id") for member in request.get("members") or ())]
         if said["member"] in [json_text(name) for name in gone if name is not None]:
-            _note(exchange, "group", said)
-            self._end_member(exchange.connection_info.number)
+            _add_extra_key(exchange, "group", said)
+            self._forget_group_member(exchange.connection_info.number)
 
     # Transactions.
 
-    def _follow_produce(self, exchange: Exchange) -> None:
+    def _follow_produce_request(self, exchange: Exchange) -> None:
         request, null = exchange.request_raw, exchange.api_reader.null_id
         if not null or request is None or len(request) < 14:
             return
         length = request[12] << 8 | request[13]
         if not request.startswith(null, 14 + length if length < 0x8000 else 14):
-            self._follow_producer(exchange)
+            self._follow_producer_id(exchange)
 
-    def _follow_producer(self, exchange: Exchange) -> None:
+    def _follow_producer_id(self, exchange: Exchange) -> None:
         where = _PRODUCERS[exchange.api_key]  # type: ignore[index]  # it has one
         paths = frozenset(filter(None, (where.identity, where.producer, where.epoch)))
         request = exchange.api_reader.read(exchange, "request", paths)
         identity = None if request is None else request.get(where.identity)
         if request is None or not identity:
             return
-        key = (_host(exchange.connection_info), identity)
+        key = (_host_of_client(exchange.connection_info), identity)
         if where.producer:
-            self._take_producer(key, request.get(where.producer), request.get(where.epoch))
+            self._keep_producer_id(key, request.get(where.producer), request.get(where.epoch))
         # A new producer id or epoch holds for later exchanges: EndTxn belongs to the transaction that it ends.
         answer = exchange.api_reader.read(exchange, "response", _NEW_PRODUCER) if where.new else None
         news = answer is not None and not answer.get(_ERROR)
         if news and answer is not None and not where.producer:
-            self._take_producer(key, answer.get("producer_id"), answer.get("producer_epoch"))
+            self._keep_producer_id(key, answer.get("producer_id"), answer.get("producer_epoch"))
         known = self._producers.get(key)
         if known is not None:
-            _note(exchange, "transaction", _transaction(identity, known))
+            _add_extra_key(exchange, "transaction", _make_transaction_json(identity, known))
         if news and answer is not None and where.producer:
-            self._take_producer(key, answer.get("producer_id"), answer.get("producer_epoch"))
+            self._keep_producer_id(key, answer.get("producer_id"), answer.get("producer_epoch"))
 
-    def _take_producer(self, key: tuple[str, str], producer: object, epoch: object) -> None:
+    def _keep_producer_id(self, key: tuple[str, str], producer: object, epoch: object) -> None:
         if not isinstance(producer, int) or not isinstance(epoch, int) or producer < 0:
             return
         if key in self._producers or len(self._producers) < HISTORY_MAX:
@@ -546,7 +548,7 @@ class History:
             if self._ids.setdefault(producer, identity) != identity:
                 self._ids[producer] = None
 
-    def _name_producer(self, exchange: Exchange) -> None:
+    def _add_transaction_of_producer(self, exchange: Exchange) -> None:
         """Note the transaction that a marker ends."""
         request = exchange.api_reader.read(exchange, "request", _MARKED)
         markers = [] if request is None else request.get("markers") or []
@@ -554,11 +556,11 @@ class History:
             producer, epoch = markers[0].get("producer_id"), markers[0].get("producer_epoch")
             identity = self._ids.get(producer)
             if identity is not None:
-                _note(exchange, "transaction", _transaction(identity, (producer, epoch)))
+                _add_extra_key(exchange, "transaction", _make_transaction_json(identity, (producer, epoch)))
 
     # Nodes.
 
-    def _learn_nodes(self, exchange: Exchange) -> None:
+    def _learn_broker_nodes(self, exchange: Exchange) -> None:
         answer = exchange.api_reader.read(exchange, "response", _NODES[exchange.api_key])  # type: ignore[index]  # it has one
         if answer is None:
             return
@@ -577,7 +579,7 @@ class History:
                     self._nodes[address] = node.id, rack, its
                     self._news += 1
 
-    def _node(self, info: ConnectionInfo) -> dict[str, Any] | None:
+    def _find_node_of_broker(self, info: ConnectionInfo) -> dict[str, Any] | None:
         """The `node` key of the record for a connection; by the TLS server name where no response has its address."""
         cluster = self._clusters.get(info.number)
         found = self._nodes.get(info.broker)
@@ -595,7 +597,7 @@ class History:
 
     # Libraries.
 
-    def _learn_traits(self, exchange: Exchange) -> Traits | None:
+    def _learn_client_traits(self, exchange: Exchange) -> Traits | None:
         """The traits, with its library, of a connection that does not name its software; None beyond the limit."""
         number = exchange.connection_info.number
         traits = self._traits.get(number)
@@ -608,7 +610,7 @@ class History:
             traits.library = library_of(traits, LIBRARIES)
         return traits
 
-    def _program(self, client_id: str | None) -> dict[str, Any] | None:
+    def _find_program_of_client_id(self, client_id: str | None) -> dict[str, Any] | None:
         if len(self._programs) >= HISTORY_MAX:
             self._programs.clear()
         found = None if client_id is None else program_of(client_id)
@@ -635,7 +637,7 @@ class History:
             state, *[dict] * 2, list, *[dict] * 4
         )
         for number, row in sessions.items():
-            self._keep_session(number, FetchSessionState.make_resumed(row))
+            self._keep_fetch_session(number, FetchSessionState.make_resumed(row))
         for number, row in members.items():
             (host, client_id), said = fields(row, list, dict)
             self._members[number] = said
@@ -653,7 +655,7 @@ class History:
         self._news += 1
 
 
-def _note(exchange: Exchange, name: str, value: Any) -> None:
+def _add_extra_key(exchange: Exchange, name: str, value: Any) -> None:
     exchange.extra = {name: value} if exchange.extra is None else {**exchange.extra, name: value}
 
 
@@ -661,7 +663,7 @@ def _note(exchange: Exchange, name: str, value: Any) -> None:
 _LONGEST: Final = 0x7FFF
 
 
-def _heads(group: str, generation: int, member: str) -> tuple[bytes, bytes]:
+def _make_member_heads(group: str, generation: int, member: str) -> tuple[bytes, bytes]:
     """Group, generation and member as requests begin with them: with two-byte lengths, and with compact lengths."""
     plain = compact = b""
     for text, after in ((group, generation.to_bytes(4, "big", signed=True)), (member, b"")):
@@ -671,15 +673,15 @@ def _heads(group: str, generation: int, member: str) -> tuple[bytes, bytes]:
     return plain, compact
 
 
-def _host(info: ConnectionInfo) -> str:
+def _host_of_client(info: ConnectionInfo) -> str:
     return info.client.rpartition(":")[0]
 
 
-def _client(exchange: Exchange) -> Client:
-    return _host(exchange.connection_info), exchange.client_id
+def _identify_client(exchange: Exchange) -> Client:
+    return _host_of_client(exchange.connection_info), exchange.client_id
 
 
-def _common_group(members: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _merge_member_groups(members: list[dict[str, Any]]) -> dict[str, Any] | None:
     """The group, and where equal the generation, of several members; None where their groups differ."""
     first = members[0]
     if len(members) == 1:
@@ -690,5 +692,5 @@ def _common_group(members: list[dict[str, Any]]) -> dict[str, Any] | None:
     return {"id": first["id"], "generation": generation, "member": None}
 
 
-def _transaction(identity: str, known: tuple[int, int]) -> dict[str, Any]:
+def _make_transaction_json(identity: str, known: tuple[int, int]) -> dict[str, Any]:
     return {"id": json_text(identity), "producer_id": known[0], "epoch": known[1]}

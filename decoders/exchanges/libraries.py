@@ -74,14 +74,14 @@ _MANY: Final = 3
 
 def program_of(client_id: str) -> dict[str, Any] | None:
     """The program that makes client ids like this one, as the `library` key of the record; None for other ids."""
-    if len(client_id) > _LONGEST or _any_program().fullmatch(client_id) is None:
+    if len(client_id) > _LONGEST or _compile_program_names().fullmatch(client_id) is None:
         return None
     name = next(name for name, pattern in PROGRAMS.items() if re.fullmatch(pattern, client_id))
     return _make_library_row(name, None, None, why=["client id"])
 
 
 @cache
-def _any_program() -> re.Pattern[str]:
+def _compile_program_names() -> re.Pattern[str]:
     """One pattern for the ids of all programs: most ids are of none."""
     return re.compile("|".join(f"(?:{pattern})" for pattern in PROGRAMS.values()))
 
@@ -92,18 +92,18 @@ def library_of(traits: Traits, table: Iterable[Fingerprint]) -> dict[str, Any] |
         return _make_library_row(BROKER, None, None, why=["Fetch of a replica"])
     if not traits.opened:
         return None
-    fitting = [row for row in table if _fits(row, traits)]
+    fitting = [row for row in table if _fits_fingerprint(row, traits)]
     names = {row.name for row in fitting}
     if len(names) != 1:
         return None
     (name,) = names
-    versions = {key: row.versions[key] for row in fitting for key in _chosen_by_library(row, traits)}
+    versions = {key: row.versions[key] for row in fitting for key in _list_apis_with_library_version(row, traits)}
     made = re.fullmatch(OWN_IDS[name], traits.client_id or "")
     told = [key for key in _TELLING if key in traits.values]
     if len(versions) < (1 if made else _LEAST) or not (told or made):
         return None
-    why = [f"{_name(key)} {version}" for key, version in sorted(versions.items())]
-    why += [f"defaults of {_name(key)}" for key in told]
+    why = [f"{_format_api_name(key)} {version}" for key, version in sorted(versions.items())]
+    why += [f"defaults of {_format_api_name(key)}" for key in told]
     if made is None:
         since, until = fitting[0].since, fitting[-1].until
     else:
@@ -121,14 +121,14 @@ def common_library(found: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
     every = sorted(found, key=lambda each: (each["sure"], len(each["why"]), str(each)))
     if len({each["name"] for each in every}) != 1:
         return None
-    since = max((each["from"] for each in every if each["from"] is not None), key=_numbers, default=None)
-    until = min((each["to"] for each in every if each["to"] is not None), key=_numbers, default=None)
-    if since is not None and until is not None and _numbers(since) > _numbers(until):
+    since = max((each["from"] for each in every if each["from"] is not None), key=_split_release_numbers, default=None)
+    until = min((each["to"] for each in every if each["to"] is not None), key=_split_release_numbers, default=None)
+    if since is not None and until is not None and _split_release_numbers(since) > _split_release_numbers(until):
         since = until = None
     return {**every[-1], "from": since, "to": until}
 
 
-def _numbers(release: str) -> list[int]:
+def _split_release_numbers(release: str) -> list[int]:
     return [int(part) for part in release.split(".") if part]
 
 
@@ -142,7 +142,7 @@ def library_text(library: Mapping[str, Any]) -> str:
     return f"{name} ≥ {since}" if until is None else f"{name} {since}–{until}"
 
 
-def _fits(row: Fingerprint, traits: Traits) -> bool:
+def _fits_fingerprint(row: Fingerprint, traits: Traits) -> bool:
     offered = traits.offered
     if (API_VERSIONS in row.versions) != (API_VERSIONS in traits.versions) or bool(offered) != (
         API_VERSIONS in traits.versions
@@ -155,7 +155,7 @@ def _fits(row: Fingerprint, traits: Traits) -> bool:
     return all(value in row.values[key] for key, value in traits.values.items() if key in row.values)
 
 
-def _chosen_by_library(row: Fingerprint, traits: Traits) -> list[int]:
+def _list_apis_with_library_version(row: Fingerprint, traits: Traits) -> list[int]:
     """The APIs whose version is the library's choice: the broker offers more, or was not asked."""
     offered = traits.offered
     return [
@@ -165,7 +165,7 @@ def _chosen_by_library(row: Fingerprint, traits: Traits) -> list[int]:
     ]
 
 
-def _name(key: int) -> str:
+def _format_api_name(key: int) -> str:
     return api(key).name if key in NAMES else str(key)
 
 

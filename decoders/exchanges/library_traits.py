@@ -63,11 +63,11 @@ class Traits:
         if self.versions.get(key, -1) < version:
             self.versions[key] = version
             if key == API_VERSIONS:
-                self._take_offers(exchange)
+                self._add_version_offers(exchange)
         if key in TRAITS and key not in self.values:
-            self._take_values(exchange, key)
+            self._add_request_values(exchange, key)
 
-    def _take_values(self, exchange: Exchange, key: int) -> None:
+    def _add_request_values(self, exchange: Exchange, key: int) -> None:
         view: Any = exchange.api_reader.read(
             exchange, "request", _ASKED[key] | (_REPLICA if key == FETCH else frozenset())
         )
@@ -76,9 +76,9 @@ class Traits:
         if key == FETCH:
             replica = view.get("replica_id", (view.get("replica_state") or {}).get("replica_id"))
             self.replica = isinstance(replica, int) and replica >= 0
-        self.values[key] = " ".join(_flat(view, path) for path in TRAITS[key])
+        self.values[key] = " ".join(_flatten_value(view, path) for path in TRAITS[key])
 
-    def _take_offers(self, exchange: Exchange) -> None:
+    def _add_version_offers(self, exchange: Exchange) -> None:
         answer: Any = exchange.api_reader.read(exchange, "response", _OFFERED)
         if answer is not None and not answer.get("error_code"):
             for row in answer.get("api_keys") or ():
@@ -99,7 +99,7 @@ class Traits:
         return traits
 
 
-def _flat(view: Any, path: str) -> str:
+def _flatten_value(view: Any, path: str) -> str:
     """The value at a path as text, in the first element of each list, but of all protocols; `-` where it is missing."""
     at = view
     names = path.split(".")

@@ -79,13 +79,13 @@ class LoginAttempt:
         self.step = step.name if step is not None else ""
         if step is not None and step.user is not None:
             self.user = owners.get(step.user, step.user) if "token_id" in step.said else step.user
-        _note(exchange, "request", step)
+        _add_sasl_step(exchange, "request", step)
         exchange.login = self.login
 
     def answer(self, exchange: Exchange, data: bytes | None) -> Login | None:
         """Take the broker's answer, without an error code, to the latest step; returns who is logged in then."""
         step = None if data is None else read_step(self.mechanism or "", data, "response")
-        _note(exchange, "response", step)
+        _add_sasl_step(exchange, "response", step)
         last = FINAL_ANSWERS.get(mechanism_family(self.mechanism or ""))
         self.over = last is None or step is None or (self.step, step.name) in last
         refused = step is not None and (step.name == REFUSAL or "refusal" in step.said)
@@ -129,17 +129,17 @@ def read_login(state: object) -> Login | None:
     return known_login(*fields(list(state.values()), str | None, str | None))
 
 
-def _note(exchange: Exchange, side: Side, step: SaslStep | None) -> None:
+def _add_sasl_step(exchange: Exchange, side: Side, step: SaslStep | None) -> None:
     """Add what a step says to `sasl` in the exchange's `extra`."""
     if step is None:
         return
     before: dict[str, Any] = (exchange.extra or {}).get("sasl") or {}
-    said: dict[str, Any] = {name: _json_value(step.said[name]) for name in _SAID if name in step.said}
+    said: dict[str, Any] = {name: _to_json_value(step.said[name]) for name in _SAID if name in step.said}
     if "expires_s" in step.said:
         said["expires"] = rfc3339(step.said["expires_s"] * 10**9)
     name = "step" if side == "request" else "answer"
     exchange.extra = {**(exchange.extra or {}), "sasl": {**before, name: step.name, **said}}
 
 
-def _json_value(value: Any) -> Any:
+def _to_json_value(value: Any) -> Any:
     return json_text(value) if isinstance(value, str) else value

@@ -123,28 +123,28 @@ class Context(PairingContext):
         """
         budget = self.budget
         aim = HELD_MAX // 2
-        waiting = [exchange for pairing in self._at_work() for exchange in pairing.in_flight.waiting()]
+        waiting = [exchange for pairing in self._list_working_pairings() for exchange in pairing.in_flight.waiting()]
         waiting.sort(key=packet_sent)
         for exchange in waiting:
             if budget.held <= aim:
                 break
-            self._cut(exchange)
+            self._shorten_held_request(exchange)
         for undecided in self.undecided.values():
             if budget.held <= aim:
                 break
             before = undecided.held
             undecided.drop_oldest(0)
             budget.held -= before - undecided.held
-        for pairing in self._at_work():
+        for pairing in self._list_working_pairings():
             for direction in (pairing.requests, pairing.responses):
                 if budget.held > aim and direction is not current:
                     give_up_frame(direction, RAW_KEPT_MAX)
         budget.most = max(HELD_MAX, budget.held + STEP)
 
-    def _at_work(self) -> list[Pairing]:
+    def _list_working_pairings(self) -> list[Pairing]:
         return [pairing for pairing in self.pairings.values() if not pairing.resting]
 
-    def _cut(self, exchange: Exchange) -> None:
+    def _shorten_held_request(self, exchange: Exchange) -> None:
         data = exchange.request_raw
         if data is not None and len(data) > HEAD_KEPT:
             exchange.request_raw = data[:HEAD_KEPT]
@@ -292,7 +292,7 @@ class Pairer:
         """The rows that settle with these chunks."""
         if chunks:
             self.note_times(chunks)
-            take_chunks(self.context, chunks, self._take_unusual)
+            take_chunks(self.context, chunks, self._take_unusual_chunk)
         return self._take_settled()
 
     def note_times(self, chunks: list[Chunk]) -> None:
@@ -307,9 +307,9 @@ class Pairer:
         for number in sorted({*context.pairings, *context.undecided}):
             undecided = context.undecided.get(number)
             if undecided is not None:
-                self._end_undecided(undecided, "capture_end", FOREVER)
+                self._end_undecided_connection(undecided, "capture_end", FOREVER)
             else:
-                self._end(context.pairings[number], "capture_end")
+                self._end_pairing(context.pairings[number], "capture_end")
         return self._take_settled()
 
     def _take_settled(self) -> list[Settled]:
@@ -324,7 +324,9 @@ class Pairer:
         self.context.other_rows = 0
         return out
 
-    def _take_unusual(self, half: Half, time_ns: int, packet: int, data: bytes | Gap | Retransmission | Close) -> None:
+    def _take_unusual_chunk(
+        self, half: Half, time_ns: int, packet: int, data: bytes | Gap | Retransmission | Close
+    ) -> None:
         """Take events, and bytes of connections that are not, or not yet, Kafka."""
         number = half.connection.number
         if isinstance(data, Close):
@@ -332,27 +334,27 @@ class Pairer:
             return
         pairing = self.context.pairings.get(number)
         if pairing is not None:
-            self._event(pairing, half, time_ns, packet, data)
+            self._take_event_of_half(pairing, half, time_ns, packet, data)
             return
         undecided = self.context.undecided.get(number)
         if isinstance(data, Retransmission):
             return
         if undecided is None:
-            undecided = self._meet(half.connection, time_ns, data)
+            undecided = self._begin_undecided_connection(half.connection, time_ns, data)
         if not undecided.foreign:
-            client = self._known_client(half.connection, time_ns)
+            client = self._find_client_of_known_broker(half.connection, time_ns)
             if client is not None:
-                self._adopt(undecided, client, time_ns)
-                self._take_unusual(half, time_ns, packet, data)
+                self._begin_pairing(undecided, client, time_ns)
+                self._take_unusual_chunk(half, time_ns, packet, data)
                 return
         before = undecided.held
         found = undecided.feed((half, time_ns, packet, data))
         self.context.budget.held += undecided.held - before
         if self.context.guesses and not found and before <= GUESSED_AFTER < undecided.held:
-            undecided.client = self._client_by_responses(undecided)
+            undecided.client = self._find_client_by_responses(undecided)
             found = undecided.client is not None
         if found and undecided.client is not None:
-            self._adopt(undecided, undecided.client, time_ns)
+            self._begin_pairing(undecided, undecided.client, time_ns)
         elif self.context.budget.held > self.context.budget.most:
             self.context.shed(None)
 
@@ -361,14 +363,14 @@ class Pairer:
         pairing = self.context.pairings.get(connection.number)
         undecided = self.context.undecided.get(connection.number)
         if pairing is not None:
-            self._end(pairing, how, connection)
+            self._end_pairing(pairing, how, connection)
         elif undecided is not None:
-            self._end_undecided(undecided, how, FOREVER if how == "capture_end" else time_ns)
+            self._end_undecided_connection(undecided, how, FOREVER if how == "capture_end" else time_ns)
         else:
             facts = tls_facts(connection)
             if facts is not None:
                 self._skip_tls(connection, facts, facts.size, facts.time_ns)
-            self._report_end(connection, how)
+            self._report_ended_connection(connection, how)
         connection.drop_references()
 
     def _skip_tls(self, connection: Connection, facts: TlsFacts, size: int, time_ns: int) -> None:
@@ -377,9 +379,9 @@ class Pairer:
         info = ConnectionInfo(connection.number, first.source, first.target, connection.began_ns, self.context.topics)
         if size:
             self.context.skip(Skipped(info, None, size, "tls", facts.text(), time_ns))
-            self.context.summary.foreign[TLS, _port(first.target)] += 1
+            self.context.summary.foreign[TLS, _port_of_endpoint(first.target)] += 1
 
-    def _event(
+    def _take_event_of_half(
         self, pairing: Pairing, half: Half, time_ns: int, packet: int, data: bytes | Gap | Retransmission
     ) -> None:
         first = half is half.connection.first
@@ -397,7 +399,9 @@ class Pairer:
         else:
             pairing.mark_retransmitted(direction, data.at, data.size)
 
-    def _meet(self, connection: Connection, time_ns: int, data: bytes | Gap) -> UndecidedConnection:
+    def _begin_undecided_connection(
+        self, connection: Connection, time_ns: int, data: bytes | Gap
+    ) -> UndecidedConnection:
         """A new undecided connection, at its first chunk."""
         undecided = UndecidedConnection(connection, time_ns)
         self.context.undecided[connection.number] = undecided
@@ -408,26 +412,26 @@ class Pairer:
             known = certain_protocol(data)
         if self.context.ports is None or known == TLS:
             undecided.foreign = known
-        elif self._client_by_port(connection) is None:
+        elif self._find_client_by_port(connection) is None:
             undecided.foreign = "its port is not among those of --port"
         return undecided
 
-    def _client_by_port(self, connection: Connection) -> Half | None:
+    def _find_client_by_port(self, connection: Connection) -> Half | None:
         """The client's half of a connection to a port that was named; None for other ports."""
         ports = self.context.ports or frozenset()
-        if _port(connection.first.target) in ports:
+        if _port_of_endpoint(connection.first.target) in ports:
             return connection.first
-        return connection.second if _port(connection.second.target) in ports else None
+        return connection.second if _port_of_endpoint(connection.second.target) in ports else None
 
-    def _client_by_responses(self, undecided: UndecidedConnection) -> Half | None:
+    def _find_client_by_responses(self, undecided: UndecidedConnection) -> Half | None:
         """The client's half of a connection with only a broker's responses; None for other connections."""
         undecided.look_for_answers()
         return None if undecided.speaker is None else undecided.speaker.peer
 
-    def _known_client(self, connection: Connection, time_ns: int) -> Half | None:
+    def _find_client_of_known_broker(self, connection: Connection, time_ns: int) -> Half | None:
         """The client's half, where it is known at `time_ns` without a look at the bytes; else None."""
         if self.context.ports is not None:
-            return self._client_by_port(connection)
+            return self._find_client_by_port(connection)
         # What a port carries in TLS it does not carry in plain text, nor the other way round. While it is not known
         # whether the connection is TLS, its bytes come here as plain: a later byte must not change what they mean.
         if tls_facts(connection) is not None:
@@ -439,7 +443,7 @@ class Pairer:
             return connection.second
         return None
 
-    def _adopt(self, undecided: UndecidedConnection, client: Half, time_ns: int) -> None:
+    def _begin_pairing(self, undecided: UndecidedConnection, client: Half, time_ns: int) -> None:
         """Take a connection as Kafka, with the chunks that it has sent so far."""
         context = self.context
         connection = undecided.connection
@@ -473,7 +477,7 @@ class Pairer:
                 size, since = undecided.dropped.get(half is connection.first, (0, undecided.first_held_ns(half)))
                 lose_step(direction, "midstream", "the capture begins inside the stream", since, 0, size)
         chunks, undecided.chunks = undecided.chunks, []
-        take_chunks(context, chunks, self._take_unusual)
+        take_chunks(context, chunks, self._take_unusual_chunk)
 
     def remember(self, only_libraries: bool = False) -> None:
         """Note in exchanges the facts that earlier ones tell (history.py). To be called before the first `feed`."""
@@ -484,9 +488,9 @@ class Pairer:
         if only_libraries:
             self.context.history.note_libraries_only()
 
-    def _end(self, pairing: Pairing, how: How, connection: Connection | None = None) -> None:
+    def _end_pairing(self, pairing: Pairing, how: How, connection: Connection | None = None) -> None:
         del self.context.pairings[pairing.connection_info.number]
-        unseen = connection is not None and self._note_sides(connection, client_first=pairing.client_first)
+        unseen = connection is not None and self._note_client_and_broker(connection, client_first=pairing.client_first)
         pairing.close(how, "one_direction" if unseen else None)
         history = self.context.history
         if history is not None:  # at once: later rows find the same facts however the input is cut into pieces
@@ -499,28 +503,30 @@ class Pairer:
             ended.kafka = True
             ended.client_id, ended.client_software = pairing.client_id, pairing.software
             ended.login = pairing.login
-            self._give_ended(ended)
+            self._deliver_ended_connection(ended)
         if not pairing.resting:
             del pairing.requests, pairing.responses  # they refer to the pairing: see Connection.drop_references
         pairing.client = None
 
-    def _note_sides(self, connection: Connection, *, client_first: bool) -> bool:
+    def _note_client_and_broker(self, connection: Connection, *, client_first: bool) -> bool:
         """Count a Kafka connection with only one direction in the capture; returns whether that is the client's."""
         client = connection.first if client_first else connection.second
         broker, summary = client.peer, self.context.summary
         if not is_alone(opened=connection.opened, packets=client.packets + broker.packets):
             return False
         if not broker.packets:
-            summary.requests_only[_port(broker.source)] += 1
+            summary.requests_only[_port_of_endpoint(broker.source)] += 1
         elif not client.packets:
-            summary.answers_only[_port(broker.source)] += 1
+            summary.answers_only[_port_of_endpoint(broker.source)] += 1
         return not broker.packets
 
-    def _report_end(self, connection: Connection, how: How, undecided: UndecidedConnection | None = None) -> None:
+    def _report_ended_connection(
+        self, connection: Connection, how: How, undecided: UndecidedConnection | None = None
+    ) -> None:
         """Give the Ended of a connection that is not Kafka, or of which no byte came."""
         if not self.context.connections:
             return
-        client, info = self._sides(connection, undecided)
+        client, info = self._find_client_and_info(connection, undecided)
         ended = Ended.from_connection(info, connection, client, how)
         if undecided is not None:
             info.late_ns = doubtful(undecided)
@@ -530,29 +536,31 @@ class Pairer:
             facts = tls_facts(connection)
             if facts is not None and facts.size:
                 ended.reason, ended.detail = "tls", facts.text()
-        self._give_ended(ended)
+        self._deliver_ended_connection(ended)
 
-    def _sides(self, connection: Connection, undecided: UndecidedConnection | None) -> tuple[Half, ConnectionInfo]:
+    def _find_client_and_info(
+        self, connection: Connection, undecided: UndecidedConnection | None
+    ) -> tuple[Half, ConnectionInfo]:
         """The client's half of a connection without exchanges (it opened, or did not answer), and the ends."""
         broker = undecided.speaker if undecided is not None else None
         client = connection.first if broker is None else broker.peer
         info = ConnectionInfo(connection.number, client.source, client.target, connection.began_ns, self.context.topics)
         return client, info
 
-    def _give_ended(self, ended: Ended) -> None:
+    def _deliver_ended_connection(self, ended: Ended) -> None:
         self.context.out.append(ended)  # type: ignore[arg-type]  # who asks for connections expects a Row
         self.context.other_rows += 1
 
-    def _end_undecided(self, undecided: UndecidedConnection, how: How, time_ns: int) -> None:
+    def _end_undecided_connection(self, undecided: UndecidedConnection, how: How, time_ns: int) -> None:
         """End a connection that has not proved to be Kafka; brokers known until then still vouch for it."""
         context = self.context
         connection = undecided.connection
-        client = None if undecided.foreign else self._known_client(connection, time_ns)
+        client = None if undecided.foreign else self._find_client_of_known_broker(connection, time_ns)
         if client is None and self.context.guesses:
-            client = self._client_by_responses(undecided)
+            client = self._find_client_by_responses(undecided)
         if client is not None:
-            self._adopt(undecided, client, time_ns)
-            self._end(context.pairings[connection.number], how, connection)
+            self._begin_pairing(undecided, client, time_ns)
+            self._end_pairing(context.pairings[connection.number], how, connection)
             return
         del context.undecided[connection.number]
         context.budget.held -= undecided.held
@@ -560,17 +568,17 @@ class Pairer:
         broker = undecided.speaker
         reason, detail, size = describe_undecided(undecided)
         if size:
-            _, info = self._sides(connection, undecided)
+            _, info = self._find_client_and_info(connection, undecided)
             side: Side | None = None if broker is None else "response"
             info.late_ns = doubtful(undecided)
             context.skip(Skipped(info, side, size, reason, detail, undecided.time_ns))
             if broker is not None:
                 context.summary.connections += 1
                 context.summary.gaps += broker.gaps + broker.peer.gaps
-                context.summary.answers_only[_port(broker.source)] += 1
+                context.summary.answers_only[_port_of_endpoint(broker.source)] += 1
             else:
-                context.summary.foreign[foreign_name(detail), _port(connection.first.target)] += 1
-        self._report_end(connection, how, undecided)
+                context.summary.foreign[foreign_name(detail), _port_of_endpoint(connection.first.target)] += 1
+        self._report_ended_connection(connection, how, undecided)
 
 
 def describe_undecided(undecided: UndecidedConnection) -> tuple[str, str, int]:
@@ -610,5 +618,5 @@ def count(rows: Iterable[Row]) -> None:
             row.exchanges = row.connection_info.exchanges
 
 
-def _port(endpoint: str) -> int:
+def _port_of_endpoint(endpoint: str) -> int:
     return int(endpoint.rpartition(":")[2])

@@ -63,7 +63,7 @@ def export_context(context: Context) -> bytes:
             [export_undecided(undecided) for undecided in context.undecided.values()],
             [[identity.bytes, name] for identity, (name, _) in context.topics.names.items()],
             dict(sorted(context.brokers.items())),
-            _counts(context.summary),
+            _export_summary_counts(context.summary),
             [context.budget.held, context.budget.most],
             None if context.history is None else context.history.export(),
             dict(context.owners),
@@ -77,12 +77,12 @@ def resume_context(context: Context, state: bytes, connections: Mapping[int, Con
     Raises DecodeError when the state is something else.
     """
     try:
-        _resume(context, unpack(state), connections)
+        _resume_pairings(context, unpack(state), connections)
     except (TypeError, ValueError) as problem:
         raise Malformed(f"no saved state: {problem}") from None
 
 
-def _resume(context: Context, state: object, connections: Mapping[int, Connection]) -> None:
+def _resume_pairings(context: Context, state: object, connections: Mapping[int, Connection]) -> None:
     pairings, undecided, topics, brokers, counts, budget, history, owners = fields(
         state, *[list] * 3, dict, *[list] * 2, list | None, dict
     )
@@ -98,7 +98,7 @@ def _resume(context: Context, state: object, connections: Mapping[int, Connectio
             raise Malformed("a saved topic id of another size")
         context.topics.add(UUID(bytes=identity), name)
     context.brokers = brokers
-    _resume_counts(context.summary, counts)
+    _resume_summary_counts(context.summary, counts)
     for row in pairings:
         resume_pairing(context, row)
     for row in undecided:
@@ -106,7 +106,7 @@ def _resume(context: Context, state: object, connections: Mapping[int, Connectio
     context.budget.held, context.budget.most = fields(budget, int, int)
 
 
-def _counts(summary: Summary) -> list[Any]:
+def _export_summary_counts(summary: Summary) -> list[Any]:
     """The counts of a summary, with sets in order, so that equal states give equal bytes."""
     return [
         save(summary, COUNTS),
@@ -115,7 +115,7 @@ def _counts(summary: Summary) -> list[Any]:
     ]
 
 
-def _resume_counts(summary: Summary, state: object) -> None:
+def _resume_summary_counts(summary: Summary, state: object) -> None:
     plain, *counters, clients, brokers = fields(state, list, *[dict] * len(COUNTERS), *[list] * 2)
     restore(summary, COUNTS, plain)
     for name, counts in zip(COUNTERS, counters, strict=True):
@@ -140,15 +140,15 @@ def export_pairing(pairing: Pairing) -> list[Any]:
             None if sasl.attempt is None else sasl.attempt.export(),
         ],
         [[correlation_id, save(frame, FRAME)] for correlation_id, frame in pairing.early.items()],
-        _direction(pairing.requests),
-        _direction(pairing.responses),
+        _export_direction(pairing.requests),
+        _export_direction(pairing.responses),
     ]
     if rests:
         pairing.rest()
     return state
 
 
-def _direction(direction: FrameDirection) -> list[Any]:
+def _export_direction(direction: FrameDirection) -> list[Any]:
     return [save(direction, DIRECTION), None if direction.unframed is None else save(direction.unframed, UNFRAMED)]
 
 
@@ -237,11 +237,11 @@ def resume_undecided(context: Context, state: object, connections: Mapping[int, 
     restore(undecided, UNDECIDED, plain)
     for first, row in zip((True, False), sides, strict=True):
         restore(undecided.sides[first], UNDECIDED_SIDE, row)
-    undecided.chunks = [_chunk(connection, row) for row in chunks]
+    undecided.chunks = [_restore_chunk(connection, row) for row in chunks]
     context.undecided[number] = undecided
 
 
-def _chunk(connection: Connection, state: object) -> Chunk:
+def _restore_chunk(connection: Connection, state: object) -> Chunk:
     first, time_ns, packet, data = fields(state, bool, int, int, bytes | list)
     half = connection.first if first else connection.second
     if isinstance(data, list):

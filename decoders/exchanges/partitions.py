@@ -35,24 +35,24 @@ class PartitionPlaces(NamedTuple):
 @cache
 def partition_places(key: int | None, side: Side) -> PartitionPlaces | None:
     """The fields by which a side of an API names partitions; None where it names none."""
-    return _places(api(key).message(side).fields, known=False) if key in NAMES else None
+    return _find_places_in_fields(api(key).message(side).fields, known=False) if key in NAMES else None
 
 
-def _places(fields: Iterable[Field], *, known: bool) -> PartitionPlaces | None:
+def _find_places_in_fields(fields: Iterable[Field], *, known: bool) -> PartitionPlaces | None:
     fields = tuple(fields)
     topics = tuple(field.name for field in fields if field.entity == "topicName" and not field.array)
     topics += tuple(field.name for field in fields if field.name == "topic_id" and field.name not in topics)
     known = known or bool(topics)
-    numbers = tuple(field.name for field in fields if known and _is_number(field))
+    numbers = tuple(field.name for field in fields if known and _is_partition_number_field(field))
     below = tuple(
         (field.name, found)
         for field in fields
-        if field.fields and (found := _places(field.fields, known=known)) is not None
+        if field.fields and (found := _find_places_in_fields(field.fields, known=known)) is not None
     )
     return PartitionPlaces(topics, numbers, below) if numbers or below else None
 
 
-def _is_number(field: Field) -> bool:
+def _is_partition_number_field(field: Field) -> bool:
     return field.kind == "int32" and field.name in (NUMBER_ARRAYS if field.array else NUMBERS)
 
 
@@ -65,16 +65,20 @@ def partition_in(struct: Mapping[str, Any]) -> int | None:
 def partition_paths(key: int, side: Side, *, topics: bool) -> frozenset[str]:
     """The paths to project of a side of an API to find its partitions; `topics`: the paths of their topics too."""
     places = partition_places(key, side)
-    return frozenset() if places is None else frozenset(_paths(api(key).message(side).fields, places, "", topics))
+    return (
+        frozenset()
+        if places is None
+        else frozenset(_list_paths_in_fields(api(key).message(side).fields, places, "", topics))
+    )
 
 
-def _paths(fields: Iterable[Field], places: PartitionPlaces, prefix: str, topics: bool) -> Iterator[str]:
+def _list_paths_in_fields(fields: Iterable[Field], places: PartitionPlaces, prefix: str, topics: bool) -> Iterator[str]:
     arrays = {field.name: field for field in fields}
     for name in (*(places.topics if topics else ()), *places.numbers):
         yield prefix + name
     for name, below in places.below:
         field = arrays[name]
-        yield from _paths(field.fields, below, f"{prefix}{name}{'[]' if field.array else ''}.", topics)
+        yield from _list_paths_in_fields(field.fields, below, f"{prefix}{name}{'[]' if field.array else ''}.", topics)
 
 
 def partitions_named(exchange: Exchange) -> Iterator[tuple[dict[str, Any], tuple[str, ...], int]]:
@@ -86,10 +90,10 @@ def partitions_named(exchange: Exchange) -> Iterator[tuple[dict[str, Any], tuple
         places = partition_places(exchange.api_key, side)
         view = exchange.view(side) if places is not None else None
         if places is not None and isinstance(view, dict):
-            yield from _partitions_at(view, places, view, ())
+            yield from _find_partitions_at_places(view, places, view, ())
 
 
-def _partitions_at(
+def _find_partitions_at_places(
     view: dict[str, Any], places: PartitionPlaces, owner: dict[str, Any], topics: tuple[str, ...]
 ) -> Iterator[tuple[dict[str, Any], tuple[str, ...], int]]:
     if places.topics:
@@ -103,4 +107,4 @@ def _partitions_at(
         value = view.get(name)
         for inner in value if isinstance(value, list) else (value,):
             if isinstance(inner, dict):
-                yield from _partitions_at(inner, below, owner, topics)
+                yield from _find_partitions_at_places(inner, below, owner, topics)

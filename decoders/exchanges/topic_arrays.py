@@ -132,22 +132,27 @@ TOPIC_ID: Final = "topic_id"
 @cache
 def topic_name(key: int, array: TopicArray) -> str:
     """The field with a topic's name; empty where there is only its id."""
-    return next((name for name in TOPIC_NAMES if name in _fields(key, array)), "")
+    return next((name for name in TOPIC_NAMES if name in _list_topic_array_fields(key, array)), "")
 
 
 @cache
 def has_id(key: int, array: TopicArray) -> bool:
     """Whether some version of an API has a topic id in this array."""
-    return TOPIC_ID in _fields(key, array)
+    return TOPIC_ID in _list_topic_array_fields(key, array)
 
 
 @cache
 def paths(key: int, side: Side) -> frozenset[str]:
     """The paths to project of a side of an API for its topics and partitions."""
-    return frozenset(path for array in TOPIC_ARRAYS.get(key, ()) if array.side == side for path in _paths(key, array))
+    return frozenset(
+        path
+        for array in TOPIC_ARRAYS.get(key, ())
+        if array.side == side
+        for path in _list_topic_array_paths(key, array)
+    )
 
 
-def _paths(key: int, array: TopicArray) -> list[str]:
+def _list_topic_array_paths(key: int, array: TopicArray) -> list[str]:
     outer = f"{array.outer}[]." if array.outer else ""
     topics = f"{outer}{array.topics}[]."
     found = [f"{topics}{name}" for name in (topic_name(key, array), TOPIC_ID if has_id(key, array) else "") if name]
@@ -159,7 +164,7 @@ def _paths(key: int, array: TopicArray) -> list[str]:
     return [*found, *(f"{topics}{array.partitions}[].{name}" for name in names if name)]
 
 
-def _fields(key: int, array: TopicArray) -> frozenset[str]:
+def _list_topic_array_fields(key: int, array: TopicArray) -> frozenset[str]:
     message = api(key).message(array.side)
     fields: tuple[Field, ...] = message.fields
     for name in filter(None, (array.outer, array.topics)):

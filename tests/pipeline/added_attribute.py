@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 LOOKS: Final = """    "colour": (
-        _object({"name": _NAME, "depth": _or_null(_INT32)}),
+        _object_schema({"name": _NAME, "depth": _nullable_schema(_INT32)}),
         {"colour_name": "string?@9 name of its colour", "colour_depth": "int32?@9 bits of it"},
     ),
 """
