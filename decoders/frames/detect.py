@@ -118,7 +118,7 @@ class UndecidedConnection:
 
                 self.foreign = certain_protocol(side.first)
                 if self.foreign:
-                    self._drop_held()
+                    self._drop_held_bytes()
         if self.foreign:
             return False
         self.chunks.append(chunk)
@@ -129,7 +129,7 @@ class UndecidedConnection:
         if self._judge_data(side, self.sides[not first], data):
             return True
         if self.held > UNDECIDED_MAX:
-            return self._handle_overflow()
+            return self._decide_at_limit()
         return False
 
     def _take_gap(self, side: UndecidedSide) -> None:
@@ -152,7 +152,7 @@ class UndecidedConnection:
         for start in side.starts:
             at = start
             while at >= 0:
-                after = self._judge_place(side, other, at)
+                after = self._judge_frame_at(side, other, at)
                 if self.client is not None:
                     return True
                 if after == at:
@@ -162,7 +162,7 @@ class UndecidedConnection:
         side.starts = waiting
         return False
 
-    def _judge_place(self, side: UndecidedSide, other: UndecidedSide, at: int) -> int:
+    def _judge_frame_at(self, side: UndecidedSide, other: UndecidedSide, at: int) -> int:
         """Judge one place: the offset after the frame there, `at` itself to wait for more, -1 when it is none."""
         data = side.window
         left = len(data) - at
@@ -177,7 +177,7 @@ class UndecidedConnection:
             _, key, version, correlation_id, _ = REQUEST.unpack_from(data, at)
             if len(side.asked) < ASKED_MAX and key != CONTROLLED_SHUTDOWN:
                 side.asked[correlation_id] = key, version
-        elif not self._judge_response(side, other, at) and not self._may_step_over(side, other, at, size):
+        elif not self._judge_response(side, other, at) and not self._may_skip_frame(side, other, at, size):
             return at if left < 14 and left < 4 + size else -1
         return after if after <= len(data) else at
 
@@ -193,7 +193,7 @@ class UndecidedConnection:
             self.client = other.half
         return verdict != NO
 
-    def _may_step_over(self, side: UndecidedSide, other: UndecidedSide, at: int, size: int) -> bool:
+    def _may_skip_frame(self, side: UndecidedSide, other: UndecidedSide, at: int, size: int) -> bool:
         """Whether a frame that says nothing may be stepped over, in a stream known from its beginning."""
         if side.followed and at == 0 and size > 4 and side.window[4:5] == GSSAPI_TAG:
             self.tokens = True
@@ -207,7 +207,7 @@ class UndecidedConnection:
         client.pairs += correlation_id != 0
         return client.pairs >= PAIRS
 
-    def _handle_overflow(self) -> bool:
+    def _decide_at_limit(self) -> bool:
         """Too many bytes are held: decide by them (True: Kafka), or give up, or let the oldest go."""
         for side in self.sides.values():
             if any(request_verdict(side.window, at) == FITS for at in side.starts):
@@ -216,7 +216,7 @@ class UndecidedConnection:
         if all(side.opening for side in self.sides.values()) and self.connection.opened:
             self.look_for_answers()
             self.foreign = self.name() or "no Kafka in its first bytes"
-            self._drop_held()
+            self._drop_held_bytes()
             return False
         self.drop_oldest(UNDECIDED_MAX // 2)
         for side in self.sides.values():
@@ -275,7 +275,7 @@ class UndecidedConnection:
         """The time of the first chunk held of a half."""
         return next((time_ns for its, time_ns, _, _ in self.chunks if its is half), self.time_ns)
 
-    def _drop_held(self) -> None:
+    def _drop_held_bytes(self) -> None:
         self.chunks = []
         self.held = 0
         for side in self.sides.values():

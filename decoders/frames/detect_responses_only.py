@@ -87,27 +87,27 @@ class Stretches:
 
 def find_answers(stretches: Stretches) -> int | None:
     """The place of the first segment with which a chain of answers begins."""
-    return next((place for place in stretches.starts[:STARTS_MAX] if _is_chain(stretches, place)), None)
+    return next((place for place in stretches.starts[:STARTS_MAX] if _begins_response_chain(stretches, place)), None)
 
 
-def _is_chain(stretches: Stretches, place: int) -> bool:
+def _begins_response_chain(stretches: Stretches, place: int) -> bool:
     """Whether answers follow one another from this place on, enough of them to be sure."""
     if _is_telling_answer(*stretches.find_stretch(place)):
         return True
-    frames = _follow_chain(stretches, place)
+    frames = _follow_response_chain(stretches, place)
     if len(frames) < ANSWERS:
         return False
     whole = 0
     candidates = layouts()
     for data, at in frames:
-        verdict, candidates = _verdict(data, at, candidates)
+        verdict, candidates = _judge_response(data, at, candidates)
         if verdict == NO:
             return False
         whole += verdict == YES
     return len(frames) >= (ANSWERS if whole >= ANSWERS else ANSWERS_CUT)
 
 
-def _follow_chain(stretches: Stretches, place: int) -> list[tuple[bytes, int]]:
+def _follow_response_chain(stretches: Stretches, place: int) -> list[tuple[bytes, int]]:
     """The frames of a chain from this place on, up to ANSWERS_CUT: bytes, and the offset of the size field in them."""
     frames: list[tuple[bytes, int]] = []
     before = 0
@@ -126,7 +126,7 @@ def _follow_chain(stretches: Stretches, place: int) -> list[tuple[bytes, int]]:
     return frames
 
 
-def _verdict(data: bytes, at: int, candidates: _Layouts) -> tuple[int, _Layouts]:
+def _judge_response(data: bytes, at: int, candidates: _Layouts) -> tuple[int, _Layouts]:
     """The best verdict of any API's answer about a frame, and the layouts in the order to try the next one in."""
     best = NO
     for number, layout in enumerate(candidates):
@@ -160,7 +160,7 @@ def _is_telling_answer(data: bytes, at: int) -> bool:
     return False
 
 
-def _lists_versions(answer: dict[str, Any]) -> bool:
+def _has_plausible_versions(answer: dict[str, Any]) -> bool:
     served = answer["api_keys"] or []
     keys = [each["api_key"] for each in served]
     return (
@@ -170,7 +170,7 @@ def _lists_versions(answer: dict[str, Any]) -> bool:
     )
 
 
-def _lists_brokers(answer: dict[str, Any]) -> bool:
+def _has_plausible_brokers(answer: dict[str, Any]) -> bool:
     brokers = answer["brokers"] or []
     return bool(brokers) and all(
         each["node_id"] >= 0 and each["host"].isprintable() and each["host"] and 0 < each["port"] < 1 << 16
@@ -178,12 +178,12 @@ def _lists_brokers(answer: dict[str, Any]) -> bool:
     )
 
 
-def _lists_mechanisms(answer: dict[str, Any]) -> bool:
+def _has_plausible_mechanisms(answer: dict[str, Any]) -> bool:
     return any(name in MECHANISMS for name in answer["mechanisms"] or [])
 
 
 _TELLING: Final[dict[int, Callable[[dict[str, Any]], bool]]] = {
-    API_VERSIONS: _lists_versions,
-    METADATA: _lists_brokers,
-    SASL_HANDSHAKE: _lists_mechanisms,
+    API_VERSIONS: _has_plausible_versions,
+    METADATA: _has_plausible_brokers,
+    SASL_HANDSHAKE: _has_plausible_mechanisms,
 }

@@ -61,14 +61,14 @@ def explain_bytes(data: bytes) -> list[Finding]:
     """Findings about the first bytes of a connection, a message or a file, best first; empty where nothing is known."""
     if not data:
         return []
-    found = [_describe_mark(mark, data) for mark in CERTAIN if mark.known(data)]
+    found = [_describe_signature(mark, data) for mark in CERTAIN if mark.known(data)]
     verdict = request_verdict(data, 0)
-    likely = [_describe_mark(mark, data) for mark in LIKELY if mark.known(data)]
+    likely = [_describe_signature(mark, data) for mark in LIKELY if mark.known(data)]
     kafka = list(_find_request(data, verdict))
     found += likely + kafka if verdict == HEAD else kafka + likely
-    found += _find_token(data)
+    found += _find_sasl_token(data)
     found += [Finding(name, "", remedy) for magic, name, remedy in FILES if data.startswith(magic)]
-    found += _find_batches(data)
+    found += _find_record_batches(data)
     if not any(each.what.startswith("Kafka") for each in found):
         found += _find_misplaced_frame(data)
     if not found:
@@ -76,7 +76,7 @@ def explain_bytes(data: bytes) -> list[Finding]:
     return list(dict.fromkeys(found))
 
 
-def _describe_mark(mark: Signature, data: bytes) -> Finding:
+def _describe_signature(mark: Signature, data: bytes) -> Finding:
     remedy = remedy_of_tls(data) if mark.name == TLS else ""
     return Finding(mark.name, mark.describe(data), remedy or mark.remedy)
 
@@ -104,7 +104,7 @@ def _has_known_version(data: bytes) -> bool:
     return version in api(key).versions and data[:2] == b"\0\0"
 
 
-def _find_token(data: bytes) -> Iterator[Finding]:
+def _find_sasl_token(data: bytes) -> Iterator[Finding]:
     size = int.from_bytes(data[:4], "big")
     for start in (4, 0) if len(data) > 4 and size == len(data) - 4 else (0,):
         found = find_token(data[start:])
@@ -114,7 +114,7 @@ def _find_token(data: bytes) -> Iterator[Finding]:
             return
 
 
-def _find_batches(data: bytes) -> Iterator[Finding]:
+def _find_record_batches(data: bytes) -> Iterator[Finding]:
     """Record batches without a message around them: a segment of a log, or a records field."""
     if len(data) < 61 or data[16] > 2:
         return
@@ -133,7 +133,7 @@ def _find_batches(data: bytes) -> Iterator[Finding]:
 
 def _find_misplaced_frame(data: bytes) -> Iterator[Finding]:
     """A size of the wrong byte order; a frame that begins further on."""
-    yield from _find_little_endian(data)
+    yield from _find_little_endian_size(data)
     for found in _HEAD.finditer(data[:SEARCH_MAX]):
         at = found.start()
         if at and request_verdict(data, at) == YES:
@@ -145,7 +145,7 @@ def _find_misplaced_frame(data: bytes) -> Iterator[Finding]:
             return
 
 
-def _find_little_endian(data: bytes) -> Iterator[Finding]:
+def _find_little_endian_size(data: bytes) -> Iterator[Finding]:
     if len(data) < 8:
         return
     size = int.from_bytes(data[:4], "little")

@@ -130,10 +130,10 @@ def _explain_four_bytes(number: int, data: bytes) -> Iterator[Finding]:
     elif all(32 <= byte < 127 for byte in data):
         yield Finding("text", f'"{text_of(data)}"', "somebody sent text where a size was expected")
     elif data[0] not in _RECORDS or record not in VERSIONS:
-        yield from _explain_as_kafka(data)
+        yield from _explain_as_size_or_key(data)
 
 
-def _explain_as_kafka(data: bytes) -> Iterator[Finding]:
+def _explain_as_size_or_key(data: bytes) -> Iterator[Finding]:
     """A size of the wrong byte order, a request's head read as a size, an ordinary size."""
     turned = int.from_bytes(data, "little")
     if data[0] and 8 <= turned <= USUAL_MAX:
@@ -156,8 +156,8 @@ def explain_line(line: str, *, alone: bool = False) -> list[Finding]:
 
     A size whose bytes are nothing known is told where the line complains of it, or is the only line (`alone`).
     """
-    sizes = [_to_int(text) for text in _SIZED.findall(line)]
-    for number in sizes or map(_to_int, _NUMBER.findall(line)):
+    sizes = [_parse_integer(text) for text in _SIZED.findall(line)]
+    for number in sizes or map(_parse_integer, _NUMBER.findall(line)):
         found = explain_number(number)
         if found:
             return found
@@ -168,10 +168,10 @@ def explain_line(line: str, *, alone: bool = False) -> list[Finding]:
     if alone and sizes:
         return explain_size(sizes[0])
     keys = _KEYED.search(line)
-    return _explain_key(int(keys[1])) if keys is not None else []
+    return _explain_api_key(int(keys[1])) if keys is not None else []
 
 
-def _explain_key(key: int) -> list[Finding]:
+def _explain_api_key(key: int) -> list[Finding]:
     """Findings about an API key that no API has: two bytes of something else."""
     if key in NAMES or not -(1 << 15) <= key < 1 << 16:
         return []
@@ -181,11 +181,11 @@ def _explain_key(key: int) -> list[Finding]:
     return [Finding("lost framing", f"no API has the key {key} (bytes {data.hex(' ')}{text})", remedy)]
 
 
-def _to_int(text: str) -> int:
+def _parse_integer(text: str) -> int:
     digits = text.replace(",", "").replace("_", "")
     return int(digits, 16) if "x" in digits.lower() else int(digits)
 
 
 def number_of(text: str) -> int | None:
     """The number that a text is, `369295617`, `-720899`, `0x16030100`, `1,195,725,856`; None where it is none."""
-    return _to_int(text) if _NUMBER_ALONE.fullmatch(text.strip()) else None
+    return _parse_integer(text) if _NUMBER_ALONE.fullmatch(text.strip()) else None

@@ -217,25 +217,25 @@ def take_bytes(direction: FrameDirection, time_ns: int, packet: int, data: bytes
     direction.place += len(data)
     if direction.need:
         at = min(direction.left, len(data))
-        _keep_body(direction, data[:at])
+        _keep_body_bytes(direction, data[:at])
         direction.left -= at
         direction.last = here
-        if not direction.left and not _complete_frame(direction, time_ns, packet, at):
+        if not direction.left and not _end_frame(direction, time_ns, packet, at):
             at = 0  # it was no frame: look at this segment from its start
     elif direction.parts:
-        first, data = _join_head(direction, here, data)
+        first, data = _join_head_bytes(direction, here, data)
     look = at
     while at < len(data):
         if direction.unframed is not None:
-            found = _seek_frame(direction, first, data, at, look)
+            found = _search_next_frame(direction, first, data, at, look)
             if found < 0:
                 return
             at = found
-        at = _cut_frames(direction, first if at == 0 else here, here, data, at)
+        at = _cut_whole_frames(direction, first if at == 0 else here, here, data, at)
         look = at + 1
 
 
-def _join_head(direction: FrameDirection, here: tuple[int, int], data: bytes) -> tuple[tuple[int, int], bytes]:
+def _join_head_bytes(direction: FrameDirection, here: tuple[int, int], data: bytes) -> tuple[tuple[int, int], bytes]:
     """Put bytes that were too few for a head before `data`; gives time and packet of the first byte, and the bytes."""
     head = b"".join(direction.parts)
     joined = head + data
@@ -251,7 +251,7 @@ def _join_head(direction: FrameDirection, here: tuple[int, int], data: bytes) ->
     return direction.first, joined
 
 
-def _keep_body(direction: FrameDirection, data: bytes) -> None:
+def _keep_body_bytes(direction: FrameDirection, data: bytes) -> None:
     """Keep bytes of a body: all of a sound frame, none behind a hole, the first ones of an oversized frame."""
     if direction.missing == "limit":
         data = data[: max(RAW_KEPT_MAX - sum(map(len, direction.parts)), 0)]
@@ -272,10 +272,10 @@ def _begin_frame(
     direction.missing = "limit" if need - 4 > FRAME_MAX else ""
     direction.mode = ASK if direction.missing else BODY
     direction.parts = []
-    _keep_body(direction, data)
+    _keep_body_bytes(direction, data)
 
 
-def _complete_frame(direction: FrameDirection, time_ns: int, packet: int, took: int) -> bool:
+def _end_frame(direction: FrameDirection, time_ns: int, packet: int, took: int) -> bool:
     """End the frame under way, of which the chunk at hand gave `took` bytes; False when it proves to be no frame."""
     data = b"".join(direction.parts) if len(direction.parts) != 1 else direction.parts[0]
     frame = Frame(
@@ -313,14 +313,16 @@ def _deliver_frame(direction: FrameDirection, frame: Frame, took: int) -> bool:
     return True
 
 
-def _cut_frames(direction: FrameDirection, first: tuple[int, int], here: tuple[int, int], data: bytes, at: int) -> int:
+def _cut_whole_frames(
+    direction: FrameDirection, first: tuple[int, int], here: tuple[int, int], data: bytes, at: int
+) -> int:
     """Take frames from `at` on, and begin a body or a head with the rest; where the step was lost, else the end."""
     stop = len(data)
     while at < stop:
         left = stop - at
         size = SIZE.unpack_from(data, at)[0] if left >= 4 else 0
         if left < 4 or left < min(4 + size, REQUEST_HEAD if direction.request else RESPONSE_HEAD):
-            _carry_head(direction, data[at:], first)
+            _keep_incomplete_head(direction, data[at:], first)
             direction.last = here
             return stop
         reason = direction.owner.find_objection(direction, data, at, size)
@@ -348,7 +350,7 @@ def _cut_frames(direction: FrameDirection, first: tuple[int, int], here: tuple[i
     return stop
 
 
-def _carry_head(direction: FrameDirection, data: bytes, first: tuple[int, int]) -> None:
+def _keep_incomplete_head(direction: FrameDirection, data: bytes, first: tuple[int, int]) -> None:
     """Keep bytes that are too few to be a head."""
     direction.parts = [data]
     direction.owner.budget.held += len(data)
@@ -364,12 +366,12 @@ _DETAILS: Final[dict[str, str]] = {
 }
 
 
-def _seek_frame(direction: FrameDirection, first: tuple[int, int], data: bytes, begin: int, at: int) -> int:
+def _search_next_frame(direction: FrameDirection, first: tuple[int, int], data: bytes, begin: int, at: int) -> int:
     """Look for a frame from `at` on; its offset, or -1: all from `begin` is skipped, or kept as too short to judge."""
     unframed = direction.unframed
     assert unframed is not None
     if begin == 0 and len(data) < REQUEST_HEAD and direction.owner.judge_frame(direction, data, 0) == NO:
-        _carry_head(direction, data, first)
+        _keep_incomplete_head(direction, data, first)
         return -1
     found = find_frame(direction.owner.judge_frame, direction.owner.find_candidates, direction, data, at)
     unframed.size += (found if found >= 0 else len(data)) - begin
@@ -399,7 +401,7 @@ def take_gap(direction: FrameDirection, time_ns: int, packet: int, size: int, wh
         direction.left -= took
         size -= took
         if not direction.left:
-            _complete_frame(direction, time_ns, packet, took)
+            _end_frame(direction, time_ns, packet, took)
         if not size:
             return
     reason: Reason = "encrypted" if why in _ENCRYPTED else "lost"
@@ -418,7 +420,7 @@ def _break_off_frame(direction: FrameDirection, why: Missing) -> None:
     if not direction.doubt:
         direction.missing = direction.missing or why
         direction.left = 0
-        _complete_frame(direction, *direction.last, 0)
+        _end_frame(direction, *direction.last, 0)
         return
     skipped = direction.need - direction.left - sum(map(len, direction.parts))  # lose_step adds the parts
     direction.need = 0

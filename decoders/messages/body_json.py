@@ -53,7 +53,7 @@ def errors_in(plan: Plan, body: Any) -> list[dict[str, Any]]:
 @cache
 def error_finder(plan: Plan) -> Finder | None:
     """The function that adds the errors of a body to a list; None where the layout has no error code."""
-    lines = list(_lines(plan, "body", "", 1))
+    lines = list(_error_finder_source_lines(plan, "body", "", 1))
     if not lines:
         return None
     names: dict[str, Any] = {"note": note}
@@ -67,7 +67,7 @@ def note(found: Errors, path: str, code: int) -> None:
     found.append({"path": path, "code": code, "name": error_name(code)})
 
 
-def _lines(plan: Plan, owner: str, path: str, depth: int) -> Iterator[str]:
+def _error_finder_source_lines(plan: Plan, owner: str, path: str, depth: int) -> Iterator[str]:
     """The lines of code that look for error codes in one struct; `path` is the inside of an f-string."""
     pad = " " * depth
     for field in (*plan.fields, *plan.tagged):
@@ -80,7 +80,11 @@ def _lines(plan: Plan, owner: str, path: str, depth: int) -> Iterator[str]:
         inner, number = f"v{depth}", f"n{depth}"
         loop = f"for {number}, {inner} in enumerate({owner}.get({field.name!r}) or ()):"
         struct = f"if ({inner} := {owner}.get({field.name!r})) is not None:"
-        below = list(_lines(field.plan, inner, f"{name}[{{{number}}}]." if field.array else name + ".", depth + 1))
+        below = list(
+            _error_finder_source_lines(
+                field.plan, inner, f"{name}[{{{number}}}]." if field.array else name + ".", depth + 1
+            )
+        )
         if below:
             yield pad + (loop if field.array else struct)
             yield from below
@@ -116,7 +120,7 @@ class Options(NamedTuple):
 PLAIN: Final = Options()
 
 
-def _has_records(key: int | None, side: Side) -> bool:
+def _side_has_records(key: int | None, side: Side) -> bool:
     return key in RECORD_ARRAYS and RECORD_ARRAYS[key].side == side
 
 
@@ -124,7 +128,7 @@ def _has_records(key: int | None, side: Side) -> bool:
 def hooks_of(key: int, side: Side) -> dict[str, str]:
     """The fields of a body that hold structures or records: path → name in the table of hooks."""
     held = HOLDERS.get((key, side), {})
-    if not _has_records(key, side):
+    if not _side_has_records(key, side):
         return held
     return {**held, RECORD_ARRAYS[key].records_path: PIECE if key in PIECES else RECORDS}
 
@@ -153,7 +157,7 @@ class RecordsHook:
         )
         self._new = Budget
         self.budget = Budget()
-        self.hooks: Hooks = {**_NO_RECORDS, RECORDS: self, PIECE: partial(_piece_json, self)}
+        self.hooks: Hooks = {**_NO_RECORDS, RECORDS: self, PIECE: partial(_snapshot_piece_json, self)}
 
     def fresh(self) -> Hooks:
         """The functions of the hooks, with a full budget for the next exchange."""
@@ -171,16 +175,16 @@ class RecordsHook:
 
 
 @cache
-def _records_hook(options: Options, metadata: bool) -> RecordsHook:
+def _make_records_hook(options: Options, metadata: bool) -> RecordsHook:
     return RecordsHook(options, metadata=metadata)
 
 
 def table(options: Options, *, metadata: bool = False) -> Hooks:
     """The functions of the hooks, for one exchange; `metadata` says that records are of the cluster's own state."""
-    return _records_hook(options, metadata).fresh()
+    return _make_records_hook(options, metadata).fresh()
 
 
-def _piece_json(show: Callable[[Any], Any], data: bytes | None) -> Any:
+def _snapshot_piece_json(show: Callable[[Any], Any], data: bytes | None) -> Any:
     """A piece of a snapshot: batches where it begins with one, else one entry that says how many bytes it has."""
     batches = show(data)
     if not batches:
@@ -214,7 +218,7 @@ class Readers:
     def hooks(self, options: Options) -> Hooks:
         """The functions of the hooks, for one exchange that may have records."""
         if self._hook is None or self._options is not options:  # no hash of the options for each exchange
-            self._options, self._hook = options, _records_hook(options, False)
+            self._options, self._hook = options, _make_records_hook(options, False)
         return self._hook.fresh()
 
 
@@ -275,11 +279,13 @@ def body_json(
             pass
         else:
             found = api_reader.try_layouts(
-                side, data, lambda layout: _decode_body(api_reader, side, layout.plan, data, at, len(data), options)
+                side,
+                data,
+                lambda layout: _decode_body_to_json(api_reader, side, layout.plan, data, at, len(data), options),
             )
             if found is not None:
                 return found[0], None, found[1].release, found[1].plan
-    body, failure = _before_failure(api_reader, side, data, missing, options)
+    body, failure = _decode_fields_before_failure(api_reader, side, data, missing, options)
     return body, failure, None, None
 
 
@@ -295,19 +301,19 @@ def trailing_json(exchange: Exchange, plan: Plan, options: Options) -> Any:
         tail = codec.decode(plan, data, at, len(data), strict=False).get(TRAILING)
     if tail is None:
         return None
-    return redacted_json(len(tail)) if _secret(plan) and not options.reveal_secrets else json_bytes(tail)
+    return redacted_json(len(tail)) if _plan_has_secrets(plan) and not options.reveal_secrets else json_bytes(tail)
 
 
-def _decode_body(
+def _decode_body_to_json(
     api_reader: ApiReader, side: Side, plan: Plan, data: bytes, at: int, end: int, options: Options
 ) -> tuple[dict[str, Any], int] | None:
     """The body and the offset after it; None where it cannot be read."""
     assert api_reader.key is not None
     decode = json_decoder(plan, hooks_of(api_reader.key, side), options.reveal_secrets)
     if options.deferred and end - at > BODY_WHOLE_MAX:
-        return _decode_deferred(api_reader, side, plan, data, at, end, options)
+        return _decode_large_body_to_json(api_reader, side, plan, data, at, end, options)
     piece = api_reader.key in PIECES
-    hooks = table(options, metadata=piece) if _has_records(api_reader.key, side) else _NO_RECORDS
+    hooks = table(options, metadata=piece) if _side_has_records(api_reader.key, side) else _NO_RECORDS
     try:
         body, after = decode(data, at, end, hooks)
         hides = options.records and not options.reveal_secrets and not piece
@@ -318,7 +324,7 @@ def _decode_body(
     return body, after
 
 
-def _decode_deferred(
+def _decode_large_body_to_json(
     api_reader: ApiReader, side: Side, plan: Plan, data: bytes, at: int, end: int, options: Options
 ) -> tuple[dict[str, Any], int] | None:
     """The body with long arrays deferred, and the offset after it; None where it cannot be read."""
@@ -326,7 +332,7 @@ def _decode_deferred(
         after = check_message(plan, data, at, end)
     except (*CRUDE, DecodeError):
         return None
-    metadata = api_reader.key in METADATA_HOLDERS and _has_records(api_reader.key, side)
+    metadata = api_reader.key in METADATA_HOLDERS and _side_has_records(api_reader.key, side)
     if metadata and api_reader.key not in PIECES:
         metadata = holds_metadata(api_reader.key, side, bare(api_reader, side, plan, data, at, end))
     return reading(api_reader, side, options, metadata=metadata).read(plan, data, at, end)[0], after
@@ -335,9 +341,9 @@ def _decode_deferred(
 def reading(api_reader: ApiReader, side: Side, options: Options, *, metadata: bool) -> BodyReader:
     """The reader of a large body, within the budget of its exchange where it has records."""
     names = hooks_of(api_reader.key or 0, side)
-    if not _has_records(api_reader.key, side):
+    if not _side_has_records(api_reader.key, side):
         return BodyReader(names, _NO_RECORDS, reveal=options.reveal_secrets)
-    hook = _records_hook(options, metadata)
+    hook = _make_records_hook(options, metadata)
     hooks = hook.fresh()
     return BodyReader(names, hooks, reveal=options.reveal_secrets, budget=hook.budget)
 
@@ -345,15 +351,15 @@ def reading(api_reader: ApiReader, side: Side, options: Options, *, metadata: bo
 def bare(api_reader: ApiReader, side: Side, plan: Plan, data: bytes, at: int, end: int) -> dict[str, Any]:
     """A large body with arrays deferred and records left out, in which names and ids can be looked for."""
     names = hooks_of(api_reader.key or 0, side)
-    nothing = dict.fromkeys(names.values(), _left_out)
+    nothing = dict.fromkeys(names.values(), _make_no_value)
     return BodyReader(names, {PUBLIC: is_public, **nothing}, reveal=False).read(plan, data, at, end)[0]
 
 
-def _left_out(_data: object) -> None:
+def _make_no_value(_data: object) -> None:
     return None
 
 
-def _before_failure(
+def _decode_fields_before_failure(
     api_reader: ApiReader, side: Side, data: bytes, missing: str | None, options: Options
 ) -> tuple[dict[str, Any], DecodeFailure]:
     try:
@@ -382,12 +388,13 @@ def _before_failure(
 @cache
 def holds_secrets(api_key: int | None, layouts: tuple[Layout, ...]) -> bool:
     """Whether the raw bytes of a side may hold a secret; those of an unknown message may."""
-    return not layouts or api_key in METADATA_HOLDERS or any(_secret(layout.plan) for layout in layouts)
+    return not layouts or api_key in METADATA_HOLDERS or any(_plan_has_secrets(layout.plan) for layout in layouts)
 
 
-def _secret(plan: Plan) -> bool:
+def _plan_has_secrets(plan: Plan) -> bool:
     return any(
-        field.secret or (field.plan is not None and _secret(field.plan)) for field in (*plan.fields, *plan.tagged)
+        field.secret or (field.plan is not None and _plan_has_secrets(field.plan))
+        for field in (*plan.fields, *plan.tagged)
     )
 
 
@@ -412,28 +419,28 @@ def conceal_of(exchange: Exchange) -> Conceal | None:
     """
     if exchange.api_reader.key not in ECHOING or exchange.response_raw is None:
         return None
-    return _conceal(exchange, {side: body_json(exchange, side, _SHOWN)[0] for side in SIDES})
+    return _make_conceal_of_bodies(exchange, {side: body_json(exchange, side, _SHOWN)[0] for side in SIDES})
 
 
-def _conceal(exchange: Exchange, shown: Mapping[str, Any]) -> Conceal | None:
+def _make_conceal_of_bodies(exchange: Exchange, shown: Mapping[str, Any]) -> Conceal | None:
     """The function that takes an exchange's secrets out of a text; `shown`: its bodies by side, secrets redacted."""
     answer = exchange.response_raw or b""
-    if not _request_is_whole(exchange):
+    if not _is_request_whole(exchange):
         return redact_text  # which secrets the response may repeat is not known
-    return make_secret_concealer(_secrets_of(exchange, shown), len(answer))
+    return make_secret_concealer(_find_secrets_of_exchange(exchange, shown), len(answer))
 
 
-def _request_is_whole(exchange: Exchange) -> bool:
+def _is_request_whole(exchange: Exchange) -> bool:
     """Whether a request is there to its end; True for a single response, which is shown without a request."""
     if exchange.request_raw is None:
         return exchange.extra is None or not exchange.extra.get("guessed")
     return body_json(exchange, "request", _SHOWN)[1] is None
 
 
-def _secrets_of(exchange: Exchange, shown: Mapping[str, Any]) -> Iterator[str | bytes]:
+def _find_secrets_of_exchange(exchange: Exchange, shown: Mapping[str, Any]) -> Iterator[str | bytes]:
     for side in SIDES:
-        if any(isinstance(each, dict) and each.keys() == REDACTED for each in _values(shown[side])):
-            yield from _secrets(shown[side], body_json(exchange, side, _CLEAR)[0])
+        if any(isinstance(each, dict) and each.keys() == REDACTED for each in _walk_nested_values(shown[side])):
+            yield from _find_redacted_values(shown[side], body_json(exchange, side, _CLEAR)[0])
 
 
 def hide_echoes(exchange: Exchange, request: Any, response: Any) -> bool:
@@ -441,11 +448,11 @@ def hide_echoes(exchange: Exchange, request: Any, response: Any) -> bool:
 
     Returns True where messages are hidden whole: the secrets are too many, or the request is not there to its end.
     """
-    if not any(isinstance(each, dict) and each.get(MESSAGE) for each in _values(response)):
+    if not any(isinstance(each, dict) and each.get(MESSAGE) for each in _walk_nested_values(response)):
         return False
-    conceal = _conceal(exchange, {"request": request, "response": response})
+    conceal = _make_conceal_of_bodies(exchange, {"request": request, "response": response})
     if conceal is not None:
-        _hide(response, conceal)
+        _conceal_error_messages(response, conceal)
     return conceal is redact_text
 
 
@@ -456,7 +463,7 @@ def echoes(parts: Iterable[BytePart], conceal: Conceal) -> Iterator[BytePart]:
         yield part._replace(secret=True) if told and conceal(str(part.value)) != part.value else part
 
 
-def _hide(body: Any, conceal: Conceal) -> None:
+def _conceal_error_messages(body: Any, conceal: Conceal) -> None:
     """Conceal the error messages of a body, those of deferred lists once they are read."""
     waiting = [body]
     while waiting:
@@ -465,10 +472,10 @@ def _hide(body: Any, conceal: Conceal) -> None:
             waiting += each
         elif isinstance(each, dict):
             if each.get(MESSAGE):
-                each[MESSAGE] = _conceal_message(each[MESSAGE], conceal)
+                each[MESSAGE] = _conceal_error_message(each[MESSAGE], conceal)
             for name, item in each.items():
                 if isinstance(item, DeferredList):
-                    each[name] = DeferredEach(item, partial(_hide, conceal=conceal))
+                    each[name] = DeferredEach(item, partial(_conceal_error_messages, conceal=conceal))
                 else:
                     waiting.append(item)
 
@@ -476,11 +483,11 @@ def _hide(body: Any, conceal: Conceal) -> None:
 def hide_messages(body: dict[str, Any], conceal: Conceal) -> dict[str, Any]:
     """A copy of a body whose error messages have no secrets."""
     made = deepcopy(body)
-    _hide(made, conceal)
+    _conceal_error_messages(made, conceal)
     return made
 
 
-def _conceal_message(message: Any, conceal: Conceal) -> Any:
+def _conceal_error_message(message: Any, conceal: Conceal) -> Any:
     if isinstance(message, str):
         return conceal(message)
     if isinstance(message, DeferredText):
@@ -494,7 +501,7 @@ def _conceal_message(message: Any, conceal: Conceal) -> Any:
     return redacted_json(len(data)) if conceal(text) != text else message
 
 
-def _values(body: Any) -> Iterator[Any]:
+def _walk_nested_values(body: Any) -> Iterator[Any]:
     """The body and all that is nested in it."""
     waiting = [iter((body,))]
     while waiting:
@@ -510,7 +517,7 @@ def _values(body: Any) -> Iterator[Any]:
             waiting.pop()
 
 
-def _secrets(shown: Any, clear: Any) -> Iterator[str | bytes]:
+def _find_redacted_values(shown: Any, clear: Any) -> Iterator[str | bytes]:
     """The values that are redacted in `shown` and stand in `clear`."""
     waiting: list[Iterator[tuple[Any, Any]]] = [iter(((shown, clear),))]
     while waiting:
@@ -523,7 +530,7 @@ def _secrets(shown: Any, clear: Any) -> Iterator[str | bytes]:
                 elif isinstance(other, Mapping) and "base64" in other:
                     yield b64decode(other["base64"])
             elif isinstance(one, dict) and isinstance(other, dict):
-                waiting.append(_fields_of(one, other))
+                waiting.append(_pair_shown_with_clear(one, other))
                 break
             elif isinstance(one, list | DeferredList) and isinstance(other, list | DeferredList):
                 waiting.append(zip(one, other, strict=False))
@@ -532,5 +539,5 @@ def _secrets(shown: Any, clear: Any) -> Iterator[str | bytes]:
             waiting.pop()
 
 
-def _fields_of(shown: Mapping[str, Any], clear: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+def _pair_shown_with_clear(shown: Mapping[str, Any], clear: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
     return ((item, clear.get(name)) for name, item in shown.items())

@@ -95,13 +95,13 @@ def split_frame(
     try:
         at = Walker(data, spans).read(plan, 4, end)
     except DecodeError as problem:
-        parts += _parts(plan, spans, reveal)
+        parts += _make_parts_of_spans(plan, spans, reveal)
         return FrameParts(parts, header_version, [], parts[-1].end, not reveal, make_failure(problem, missing))
-    parts += _parts(plan, spans, reveal)
+    parts += _make_parts_of_spans(plan, spans, reveal)
     if key is None or version is None:
         failure = DecodeFailure(missing or "no_request", 4, "", "its API is not known")
         return FrameParts(parts, header_version, [], at, not reveal, failure)
-    found = _body(ApiReader(key, version, _NO_NEEDS), side, data, at, _Showing(reveal, topic_name), missing)
+    found = _split_body(ApiReader(key, version, _NO_NEEDS), side, data, at, _Showing(reveal, topic_name), missing)
     found.header, found.header_version = parts, header_version
     return found
 
@@ -113,7 +113,7 @@ class _Showing(NamedTuple):
     topic_name: TopicName
 
 
-def _body(
+def _split_body(
     api_reader: ApiReader, side: Side, data: bytes, at: int, showing: _Showing, missing: str | None
 ) -> FrameParts:
     """The parts of the body by the layout that fits, else by the stable one up to where it fails."""
@@ -136,7 +136,7 @@ def _body(
     best = api_reader.try_layouts(side, data, read, stable_only=missing is not None)
     if best is not None:
         (walker, after), (plan, release) = best
-        parts = _body_parts(api_reader, side, data, plan, walker, showing)
+        parts = _list_body_parts(api_reader, side, data, plan, walker, showing)
         failure = None
         if after < len(data):
             failure = make_failure(trailing_error(after, len(data)), missing)
@@ -151,35 +151,35 @@ def _body(
             problem = without_frames(unknown)
         return FrameParts([], 0, [], at, hidden, make_failure(problem, missing))
     plan, walker, problem = failures[0]
-    parts = _body_parts(api_reader, side, data, plan, walker, showing)
+    parts = _list_body_parts(api_reader, side, data, plan, walker, showing)
     return FrameParts([], 0, parts, parts[-1].end if parts else at, hidden, make_failure(problem, missing))
 
 
-def _body_parts(
+def _list_body_parts(
     api_reader: ApiReader, side: Side, data: bytes, plan: Plan, walker: Walker, showing: _Showing
 ) -> list[BytePart]:
     """The parts of a body, with parts of batches and structures in place of their bytes."""
     found: list[BytePart] = []
     reveal = showing.reveal
     hide = metadata_record_holds_secret if not reveal and holds_metadata(api_reader.key, side, walker.root) else None
-    holders = _holders(api_reader.key, side)
-    for part in _parts(plan, walker.spans or (), reveal):
+    holders = _find_fields_with_structures(api_reader.key, side)
+    for part in _make_parts_of_spans(plan, walker.spans or (), reveal):
         if part.what != "value" or part.end == part.at or part.secret:
             found.append(part)
         elif part.kind.endswith("records"):
             topic = topic_at(api_reader.key, walker.root, part.path, showing.topic_name)
-            parts = _with_structures(
+            parts = _add_parts_of_structures(
                 split_batches_into_parts(data, part.at, part.end, part.path, hide), topic, data, reveal
             )
-            found += _at_most(PARTS_MAX - len(found), parts, part, hide)
+            found += _shorten_parts(PARTS_MAX - len(found), parts, part, hide)
         elif part.kind.endswith("bytes") and (name := holders.get(_INDEX.sub("", part.path))):
-            found += _structure(name, data, part, reveal) or [part]
+            found += _split_structure(name, data, part, reveal) or [part]
         else:
             found.append(part)
     return found
 
 
-def _at_most(most: int, parts: Iterable[BytePart], part: BytePart, hide: Hide | None) -> Iterator[BytePart]:
+def _shorten_parts(most: int, parts: Iterable[BytePart], part: BytePart, hide: Hide | None) -> Iterator[BytePart]:
     """The first `most` parts of batches; the bytes after them are one part."""
     at = part.at
     for each in islice(parts, max(most, 0)):
@@ -193,7 +193,9 @@ def _at_most(most: int, parts: Iterable[BytePart], part: BytePart, hide: Hide | 
 # Records of internal topics.
 
 
-def _with_structures(parts: Iterable[BytePart], topic: str | None, data: bytes, reveal: bool) -> Iterator[BytePart]:
+def _add_parts_of_structures(
+    parts: Iterable[BytePart], topic: str | None, data: bytes, reveal: bool
+) -> Iterator[BytePart]:
     """The parts of batches, with structures in keys and values of control records and of internal topics' records."""
     internal = topic is not None and topic in TOPICS
     key: bytes | None = None
@@ -210,33 +212,36 @@ def _with_structures(parts: Iterable[BytePart], topic: str | None, data: bytes, 
             if held is not None:
                 pair = control_record_structures(key) if control else record_structures(topic or "", key, held)
                 name = pair[field == "value"]
-        yield from (None if name is None else _structure(name, data, part, reveal)) or [part]
+        yield from (None if name is None else _split_structure(name, data, part, reveal)) or [part]
 
 
-def _holders(key: int | None, side: Side) -> dict[str, str]:
+def _find_fields_with_structures(key: int | None, side: Side) -> dict[str, str]:
     """The fields that may hold a structure, by their path without indices."""
     holders = HOLDERS.get((key or 0, side), {}).items()
     return {path.replace("[]", ""): name for path, name in holders if name in STRUCTURES}
 
 
-def _structure(name: str, data: bytes, part: BytePart, reveal: bool) -> list[BytePart]:
+def _split_structure(name: str, data: bytes, part: BytePart, reveal: bool) -> list[BytePart]:
     """The parts of a structure inside bytes; none where they are not exactly one."""
     held = data[part.at : part.end]
     found = held_json(name, held)
     if found is None:
         return []
     name, plan, start = locate_structure(found[TYPE], held)
-    parts = [each._replace(at=each.at + part.at, end=each.end + part.at) for each in _head(STRUCTURES[name], held)]
+    parts = [
+        each._replace(at=each.at + part.at, end=each.end + part.at)
+        for each in _split_structure_head(STRUCTURES[name], held)
+    ]
     walker = Walker(data, [])
     walker.read(plan, part.at + start, part.end)
     inside = INSIDE.get(name, {})
-    for each in _parts(plan, walker.spans or (), reveal):
+    for each in _make_parts_of_spans(plan, walker.spans or (), reveal):
         other = inside.get(each.path) if each.what == "value" and each.end > each.at else None
-        parts += (_structure(other, data, each, reveal) if other else None) or [each]
+        parts += (_split_structure(other, data, each, reveal) if other else None) or [each]
     return [each._replace(path=f"{part.path}.{each.path}") for each in parts]
 
 
-def _head(row: StructureRow, held: bytes) -> Iterator[BytePart]:
+def _split_structure_head(row: StructureRow, held: bytes) -> Iterator[BytePart]:
     """The parts before the fields of a structure: its version, or its frame."""
     if row.framing in ("prefix", "key"):
         yield BytePart(VERSION, 0, 2, "value", int.from_bytes(held[:2], "big"), "int16")
@@ -248,9 +253,9 @@ def _head(row: StructureRow, held: bytes) -> Iterator[BytePart]:
             at = after
 
 
-def _parts(plan: Plan, spans: Iterable[Span], reveal: bool) -> Iterator[BytePart]:
+def _make_parts_of_spans(plan: Plan, spans: Iterable[Span], reveal: bool) -> Iterator[BytePart]:
     """The spans of a plan as parts, with the type of their field and whether it is secret."""
-    fields = _flat(plan)
+    fields = _flatten_fields_by_path(plan)
     names: dict[str, object] = {}  # of the struct being read, for fields that are secret unless their sibling is public
     for span in spans:
         plain = _INDEX.sub("", span.path)
@@ -269,13 +274,13 @@ def _parts(plan: Plan, spans: Iterable[Span], reveal: bool) -> Iterator[BytePart
         element = span.path.endswith("]")
         array = field.array and not element
         hidden, count = secret and span.what == "value", array and span.what == "size"
-        yield BytePart(*span, _kind(field, array), hidden, count, field.means)
+        yield BytePart(*span, _describe_field_type(field, array), hidden, count, field.means)
 
 
 _KINDS: Final = {"tags": "uvarint", "tag": "uvarint", "value": "bytes"}
 
 
-def _kind(field: PlanField, array: bool) -> str:
+def _describe_field_type(field: PlanField, array: bool) -> str:
     """The type of a field in words: `int32`, `compact string`, `array of struct`."""
     kind = "struct" if field.plan is not None else field.kind
     if array:
@@ -283,12 +288,12 @@ def _kind(field: PlanField, array: bool) -> str:
     return f"compact {kind}" if field.compact and field.kind in ("string", "bytes", "records") else kind
 
 
-def _flat(plan: Plan, prefix: str = "") -> dict[str, PlanField]:
+def _flatten_fields_by_path(plan: Plan, prefix: str = "") -> dict[str, PlanField]:
     """Every field of a plan by its path without indices."""
     found: dict[str, PlanField] = {}
     for field in (*plan.fields, *plan.tagged):
         path = prefix + field.name
         found[path] = field
         if field.plan is not None:
-            found |= _flat(field.plan, path + ".")
+            found |= _flatten_fields_by_path(field.plan, path + ".")
     return found

@@ -44,7 +44,7 @@ def add_names(record: dict[str, Any]) -> None:
     found: dict[str, dict[str, Words]] = {}
     room = NAMES_SHOWN_MAX
     cut = 0
-    for part, words in _parts(record):
+    for part, words in _list_parts_with_words(record):
         names: dict[str, Words] = {}
         for path, word in words:
             if room:
@@ -60,58 +60,65 @@ def add_names(record: dict[str, Any]) -> None:
         record["names_cut"] = cut
 
 
-def _parts(record: Mapping[str, Any]) -> Iterator[tuple[str, Iterator[tuple[str, Words]]]]:
+def _list_parts_with_words(record: Mapping[str, Any]) -> Iterator[tuple[str, Iterator[tuple[str, Words]]]]:
     """The parts of a record that have numbers with words."""
     if record["kind"] == "structure":
-        yield "value", _structure(record["value"], "")
+        yield "value", _find_words_in_structure(record["value"], "")
     elif record["kind"] == "message":
-        yield "body", _body(record, record["side"], record["body"], record.get("layout"))
+        yield "body", _find_words_in_body(record, record["side"], record["body"], record.get("layout"))
     elif record["kind"] == "exchange":
         for side in SIDES:
             early = record.get("layout")
-            yield side, _body(record, side, record[side], early.get(side) if isinstance(early, dict) else None)
+            yield (
+                side,
+                _find_words_in_body(record, side, record[side], early.get(side) if isinstance(early, dict) else None),
+            )
 
 
-def _body(record: Mapping[str, Any], side: Side, body: Any, release: str | None) -> Iterator[tuple[str, Words]]:
+def _find_words_in_body(
+    record: Mapping[str, Any], side: Side, body: Any, release: str | None
+) -> Iterator[tuple[str, Words]]:
     key, version = record["api_key"], record["api_version"]
     if key is None or version is None or not isinstance(body, dict):
         return
     plan = next((layout.plan for layout in layouts(key, version, side) if layout.release == release), None)
     if plan is not None:
-        yield from _struct(plan, body, "")
+        yield from _find_words_in_struct(plan, body, "")
 
 
 @cache
-def _telling(plan: Plan) -> tuple[_NamedField, ...]:
+def _list_fields_with_words(plan: Plan) -> tuple[_NamedField, ...]:
     """The fields of a struct whose numbers have words, or that have such fields, or bytes with structures, in them."""
     return tuple(
         _NamedField(field, means)
         for field in (*plan.fields, *plan.tagged)
-        if (means := set_of(field)) or field.kind in _HOLDERS or (field.plan is not None and _telling(field.plan))
+        if (means := set_of(field))
+        or field.kind in _HOLDERS
+        or (field.plan is not None and _list_fields_with_words(field.plan))
     )
 
 
-def _struct(plan: Plan, value: Mapping[str, Any], above: str) -> Iterator[tuple[str, Words]]:
-    for field, means in _telling(plan):
+def _find_words_in_struct(plan: Plan, value: Mapping[str, Any], above: str) -> Iterator[tuple[str, Words]]:
+    for field, means in _list_fields_with_words(plan):
         inner = value.get(field.name)
         if inner is None:
             continue
         path = above + field.name
         if means:
-            words = _words(means, inner)
+            words = _find_words_of_value(means, inner)
             if words is not None:
                 yield path, words
         elif field.plan is None:
-            yield from _bytes(inner, path)
+            yield from _find_words_in_bytes(inner, path)
         elif isinstance(inner, _LISTS):
             for number, each in enumerate(inner):
                 if isinstance(each, dict):
-                    yield from _struct(field.plan, each, f"{path}[{number}].")
+                    yield from _find_words_in_struct(field.plan, each, f"{path}[{number}].")
         elif isinstance(inner, dict):
-            yield from _struct(field.plan, inner, path + ".")
+            yield from _find_words_in_struct(field.plan, inner, path + ".")
 
 
-def _words(means: str, value: Any) -> Words | None:
+def _find_words_of_value(means: str, value: Any) -> Words | None:
     """The word for a number, or the words for its bits or for a list of numbers; None where there is none."""
     if isinstance(value, _LISTS):
         words = [words_for(means, each) if isinstance(each, int) else None for each in value]
@@ -122,20 +129,20 @@ def _words(means: str, value: Any) -> Words | None:
     return list(found.split(",")) if found and means in BITS else found
 
 
-def _bytes(value: Any, path: str) -> Iterator[tuple[str, Words]]:
+def _find_words_in_bytes(value: Any, path: str) -> Iterator[tuple[str, Words]]:
     """The words of structures in bytes, or in keys and values of records that are shown."""
     if isinstance(value, dict):
-        yield from _structure(value, path + ".")
+        yield from _find_words_in_structure(value, path + ".")
     elif isinstance(value, _LISTS):
         for number, batch in enumerate(value):
             records = batch.get("records") if isinstance(batch, dict) else None
             for at, record in enumerate(records if isinstance(records, _LISTS) else ()):
                 for held in _HELD if isinstance(record, dict) else ():
                     if isinstance(record.get(held), dict):
-                        yield from _structure(record[held], f"{path}[{number}].records[{at}].{held}.")
+                        yield from _find_words_in_structure(record[held], f"{path}[{number}].records[{at}].{held}.")
 
 
-def _metrics(value: Mapping[str, Any], above: str, left: int = 4) -> Iterator[tuple[str, Words]]:
+def _find_words_in_metrics(value: Mapping[str, Any], above: str, left: int = 4) -> Iterator[tuple[str, Words]]:
     """The words of metrics, which no declaration of Kafka's describes; `left`: how many levels deeper to look."""
     if left < 0:
         return
@@ -145,18 +152,18 @@ def _metrics(value: Mapping[str, Any], above: str, left: int = 4) -> Iterator[tu
             if word is not None:
                 yield above + name, word
         elif isinstance(inner, dict):
-            yield from _metrics(inner, f"{above}{name}.", left - 1)
+            yield from _find_words_in_metrics(inner, f"{above}{name}.", left - 1)
         elif isinstance(inner, list):
             for number, each in enumerate(inner):
                 if isinstance(each, dict):
-                    yield from _metrics(each, f"{above}{name}[{number}].", left - 1)
+                    yield from _find_words_in_metrics(each, f"{above}{name}[{number}].", left - 1)
 
 
-def _structure(value: Mapping[str, Any], above: str) -> Iterator[tuple[str, Words]]:
+def _find_words_in_structure(value: Mapping[str, Any], above: str) -> Iterator[tuple[str, Words]]:
     name, version = value.get(STRUCTURE), value.get(VERSION)
     if name == METRICS:
-        yield from _metrics(value, above)
+        yield from _find_words_in_metrics(value, above)
     if isinstance(name, str) and isinstance(version, int) and name in STRUCTURES:
         message = structure(name)
         if version in message.versions:
-            yield from _struct(resolve(message, version), value, above)
+            yield from _find_words_in_struct(resolve(message, version), value, above)

@@ -49,7 +49,7 @@ class _Error(NamedTuple):
 
 def why_no_error(api_key: int, version: int) -> str | None:
     """Why no response of an API version ever carries an error; None where one may, though not to every request."""
-    if _has_place(_row(api_key, version, None), _plan(api_key, version)):
+    if _row_has_code_field(_find_error_row(api_key, version, None), _response_plan(api_key, version)):
         return None
     return f"an answer to {api(api_key).name} {version} has no field for an error code"
 
@@ -74,9 +74,11 @@ def error_answer(
         return ErrorAnswer(None, 0, f"a {name} with acks=0 is never answered")
     known = ERRORS.get(code)
     error = _Error(code, message, message or (known.meaning if known else f"error {code}"))
-    plan = _plan(api_key, version)
-    row = IN_PARTITIONS[api_key][1] if in_partitions else _row(api_key, version, known.name if known else None)
-    body = _fill_struct(row, plan, request, {}, error)
+    plan = _response_plan(api_key, version)
+    row = (
+        IN_PARTITIONS[api_key][1] if in_partitions else _find_error_row(api_key, version, known.name if known else None)
+    )
+    body = _fill_struct_with_error(row, plan, request, {}, error)
     if any(field.name == THROTTLE for field in plan.fields):
         body[THROTTLE] = throttle_ms
     places = _count_error_fields(row, plan, body)
@@ -93,20 +95,20 @@ def error_frame(api_key: int, version: int, answer: ErrorAnswer, correlation_id:
     return encode_response(api_key, version, answer.body, correlation_id=correlation_id)
 
 
-def _plan(api_key: int, version: int) -> Plan:
+def _response_plan(api_key: int, version: int) -> Plan:
     return resolve(api(api_key).response, version)
 
 
 @cache
-def _row(api_key: int, version: int, error: str | None) -> Row:
+def _find_error_row(api_key: int, version: int, error: str | None) -> Row:
     row = ERROR_PLACES[api_key]
     if api_key not in IN_PARTITIONS:
         return row
     names, parts = IN_PARTITIONS[api_key]
-    return parts if error in names.split() or not _has_place(row, _plan(api_key, version)) else row
+    return parts if error in names.split() or not _row_has_code_field(row, _response_plan(api_key, version)) else row
 
 
-def _fields(row: Row, plan: Plan) -> Iterator[tuple[PlanField, Any]]:
+def _list_fields_of_error(row: Row, plan: Plan) -> Iterator[tuple[PlanField, Any]]:
     """The fields of a version that a row has, each with what the row says of it."""
     for field in (*plan.fields, *plan.tagged):
         value = row.get(field.name, _ABSENT)
@@ -116,23 +118,27 @@ def _fields(row: Row, plan: Plan) -> Iterator[tuple[PlanField, Any]]:
             yield field, value
 
 
-def _has_place(row: Row, plan: Plan) -> bool:
+def _row_has_code_field(row: Row, plan: Plan) -> bool:
     """Whether some field of this version would hold the error."""
-    for field, value in _fields(row, plan):
-        if value is ErrorMark.CODE or (isinstance(value, Each) and field.plan and _has_place(value.row, field.plan)):
+    for field, value in _list_fields_of_error(row, plan):
+        if value is ErrorMark.CODE or (
+            isinstance(value, Each) and field.plan and _row_has_code_field(value.row, field.plan)
+        ):
             return True
     return False
 
 
-def _fill_struct(row: Row, plan: Plan, element: Any, around: Mapping[str, Any], error: _Error) -> dict[str, Any]:
+def _fill_struct_with_error(
+    row: Row, plan: Plan, element: Any, around: Mapping[str, Any], error: _Error
+) -> dict[str, Any]:
     """A struct of the response for an element of the request; the fields that are left out have their defaults."""
     made: dict[str, Any] = {}
-    for field, value in _fields(row, plan):
+    for field, value in _list_fields_of_error(row, plan):
         if isinstance(value, Each):
             assert field.plan is not None
             made[field.name] = [
-                _fill_struct(value.row, field.plan, each, outer, error)
-                for each, outer in _elements(value.path, element)
+                _fill_struct_with_error(value.row, field.plan, each, outer, error)
+                for each, outer in _iterate_request_elements(value.path, element)
             ]
         elif isinstance(value, Same):
             found = _find_same_field(value.names, element, around)
@@ -149,7 +155,7 @@ def _fill_struct(row: Row, plan: Plan, element: Any, around: Mapping[str, Any], 
     return made
 
 
-def _elements(paths: str, element: Any) -> Iterator[tuple[Any, Mapping[str, Any]]]:
+def _iterate_request_elements(paths: str, element: Any) -> Iterator[tuple[Any, Mapping[str, Any]]]:
     """The elements at `paths` (joined by ` + `) of a request's struct, each with the struct around it."""
     for path in paths.split(" + "):
         found: list[tuple[Any, Mapping[str, Any]]] = [(element, {})]
@@ -174,7 +180,7 @@ def _find_same_field(names: str, element: Any, around: Mapping[str, Any]) -> Any
 def _count_error_fields(row: Row, plan: Plan, body: Mapping[str, Any]) -> int:
     """How many fields of a response hold the error."""
     count = 0
-    for field, value in _fields(row, plan):
+    for field, value in _list_fields_of_error(row, plan):
         if value is ErrorMark.CODE:
             count += 1
         elif isinstance(value, Each) and field.plan is not None:

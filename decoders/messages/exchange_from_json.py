@@ -65,7 +65,7 @@ class RecordedExchange(Exchange):
         return self.names.get(identity) or WELL_KNOWN.get(identity)
 
 
-def _record(exchange: Sides) -> Mapping[str, Any]:
+def _record_of_exchange(exchange: Sides) -> Mapping[str, Any]:
     assert isinstance(exchange, RecordedExchange)
     assert exchange.record is not None
     return exchange.record
@@ -82,7 +82,7 @@ class Recorded(ApiReader):
 
     def read_views(self, exchange: Sides) -> None:
         """Set the views, made with the exchange, and the errors, failures and early layouts of the record."""
-        record = _record(exchange)
+        record = _record_of_exchange(exchange)
         failures: dict[Side, DecodeFailure] = {
             side: DecodeFailure(row["reason"], row["offset"], row["path"], "")
             for side, row in record.get("undecoded", {}).items()
@@ -93,7 +93,7 @@ class Recorded(ApiReader):
 
     def values(self, exchange: Sides, side: Side) -> Any:
         """The body of a side in JSON form, as the record has it."""
-        return _record(exchange)[side]
+        return _record_of_exchange(exchange)[side]
 
     def topic_names(self, exchange: Sides) -> dict[str, str]:
         """The topic names in the record."""
@@ -102,7 +102,7 @@ class Recorded(ApiReader):
 
 
 @lru_cache(API_READERS_MAX)
-def _version(key: int | None, version: int | None) -> Recorded:
+def _make_recorded_version(key: int | None, version: int | None) -> Recorded:
     return Recorded(key, version)
 
 
@@ -119,21 +119,23 @@ class FromRecords:
             what = f"a record of kind {quote_json(kind)}" if kind is not None else quote_json(record)
             raise Malformed(f"no exchange, but {what}")
         try:
-            return self._read_skipped(record) if kind == "skipped" else self._exchange(record)
+            return self._read_skipped(record) if kind == "skipped" else self._read_exchange(record)
         except KeyError as missing:
             raise Malformed(f"an exchange without {missing.args[0]!r}") from None
         except (TypeError, ValueError, AttributeError, OverflowError) as problem:
             raise Malformed(f"no exchange record: {problem}") from None
 
-    def _connection(self, record: Mapping[str, Any]) -> ConnectionInfo:
+    def _find_connection_info(self, record: Mapping[str, Any]) -> ConnectionInfo:
         number = record["connection"]
-        client, broker = (_text(record, name) or "" for name in ("client", "broker"))  # null: nothing was sent
+        client, broker = (
+            _read_text_or_null(record, name) or "" for name in ("client", "broker")
+        )  # null: nothing was sent
         info = self._connections.get((number, client, broker))
         if info is None:
             if len(self._connections) >= CONNECTIONS_MAX:
                 self._connections.clear()  # each record has the data of its connection
-            info = ConnectionInfo(_int(record, "connection") or 0, client, broker, 0, Topics())
-            info.tls = _tls(record.get("tls"))
+            info = ConnectionInfo(_read_int_or_null(record, "connection") or 0, client, broker, 0, Topics())
+            info.tls = _read_tls_info(record.get("tls"))
             self._connections[number, client, broker] = info
         return info
 
@@ -142,28 +144,28 @@ class FromRecords:
         if direction is not None and direction not in SIDES:
             raise ValueError(f"direction {quote_json(direction)}")
         return Skipped(
-            self._connection(record),
+            self._find_connection_info(record),
             direction,
-            _int(record, "size") or 0,
+            _read_int_or_null(record, "size") or 0,
             str(record["reason"]),
             str(record["detail"]),
-            _time(record["time"]),
+            _parse_rfc3339_ns(record["time"]),
         )
 
-    def _exchange(self, record: Mapping[str, Any]) -> Exchange:
-        key, version = _int(record, "api_key"), _int(record, "api_version")
-        api_reader = _version(key, version)
+    def _read_exchange(self, record: Mapping[str, Any]) -> Exchange:
+        key, version = _read_int_or_null(record, "api_key"), _read_int_or_null(record, "api_version")
+        api_reader = _make_recorded_version(key, version)
         exchange = RecordedExchange()
         exchange.revealed = record
         exchange.record = record = redact_record(record)
-        set_initial_values(exchange, self._connection(record), api_reader)
+        set_initial_values(exchange, self._find_connection_info(record), api_reader)
         exchange.place = _UNKNOWN_PLACE
         for name in ("api_key", "api_version", "correlation_id", "request_size", "response_size"):
-            setattr(exchange, name, _int(record, name))
-        exchange.client_id = _string(record["client_id"], "client_id")
-        exchange.client_software = _software(record.get("client_software"))
-        exchange.login = _login(record)
-        status = _text(record, "status")
+            setattr(exchange, name, _read_int_or_null(record, name))
+        exchange.client_id = _read_string(record["client_id"], "client_id")
+        exchange.client_software = _read_client_software(record.get("client_software"))
+        exchange.login = _read_login_of_record(record)
+        status = _read_text_or_null(record, "status")
         if status not in STATUSES:
             raise ValueError(f"status is {quote_json(status)}")
         exchange.outcome = "complete" if status == "undecoded" else status  # type: ignore[assignment]  # it is one
@@ -176,38 +178,41 @@ class FromRecords:
         exchange.extra = extra or None
         exchange.request_raw = exchange.response_raw = None
         names = record.get("topic_names", {})
-        exchange.names = {UUID(bytes=uuid_bytes(key)): _string(name, "topic_names") for key, name in names.items()}
-        _check_said(record)
-        exchange.views = (_view(api_reader, record, "request"), _view(api_reader, record, "response"))
+        exchange.names = {UUID(bytes=uuid_bytes(key)): _read_string(name, "topic_names") for key, name in names.items()}
+        _check_types_of_record(record)
+        exchange.views = (
+            _read_view_of_side(api_reader, record, "request"),
+            _read_view_of_side(api_reader, record, "response"),
+        )
         _set_times(exchange, record)
         return exchange
 
 
-def _login(record: Mapping[str, Any]) -> Login | None:
+def _read_login_of_record(record: Mapping[str, Any]) -> Login | None:
     """The login of a record; None where its user is only the subject of a certificate."""
-    user, mechanism = (_string(record.get(name), name) for name in ("user", "mechanism"))
+    user, mechanism = (_read_string(record.get(name), name) for name in ("user", "mechanism"))
     if mechanism is None and (user is None or user == (record.get("tls") or {}).get("client_subject")):
         return None
     return known_login(user, mechanism)
 
 
-def _tls(said: Any) -> TlsInfo | None:
+def _read_tls_info(said: Any) -> TlsInfo | None:
     if said is None:
         return None
     return {
         "version": str(said["version"]),
         "cipher": str(said["cipher"]),
-        "sni": _string(said["sni"], "sni"),
-        "client_subject": _string(said["client_subject"], "client_subject"),
+        "sni": _read_string(said["sni"], "sni"),
+        "client_subject": _read_string(said["client_subject"], "client_subject"),
     }
 
 
 def _set_times(exchange: Exchange, record: Mapping[str, Any]) -> None:
-    exchange.time_ns = begun = _time(record["time"])
+    exchange.time_ns = begun = _parse_rfc3339_ns(record["time"])
     latency, duration = record["latency_ms"], record["duration_ms"]
     packets = record["packets"]
-    exchange.request_packet, exchange.request_packet_end = _packets(packets["request"])
-    exchange.response_packet, exchange.response_packet_end = _packets(packets["response"])
+    exchange.request_packet, exchange.request_packet_end = _read_packet_span(packets["request"])
+    exchange.response_packet, exchange.response_packet_end = _read_packet_span(packets["response"])
     # A broker's log has no sizes.
     asked = exchange.request_size is not None or "server" in record
     answered = exchange.response_size is not None or (latency is not None)
@@ -223,7 +228,7 @@ def _set_times(exchange: Exchange, record: Mapping[str, Any]) -> None:
 _OUTSIDE: Final = "a time before 1970 or after 2262"
 
 
-def _time(text: str) -> int:
+def _parse_rfc3339_ns(text: str) -> int:
     """A time of a record (ns). Raises ValueError where it is none that a capture can have."""
     found = parse_time(text)
     if not 0 <= found <= TIME_MAX:
@@ -231,7 +236,7 @@ def _time(text: str) -> int:
     return found
 
 
-def _packets(span: Any) -> tuple[int | None, int | None]:
+def _read_packet_span(span: Any) -> tuple[int | None, int | None]:
     if span is None:
         return None, None
     first, last = span
@@ -240,7 +245,7 @@ def _packets(span: Any) -> tuple[int | None, int | None]:
     return first, last
 
 
-def _check_said(record: Mapping[str, Any]) -> None:
+def _check_types_of_record(record: Mapping[str, Any]) -> None:
     """Check the types of the errors, the undecoded sides and the Envelope of a record. Raises ValueError."""
     for error in record["errors"]:
         if error["code"].__class__ is not int or not all(isinstance(error[name], str) for name in ("path", "name")):
@@ -248,12 +253,12 @@ def _check_said(record: Mapping[str, Any]) -> None:
     for side, row in record.get("undecoded", {}).items():
         if side not in SIDES or not isinstance(row["reason"], str) or not isinstance(row["path"], str):
             raise ValueError(f"undecoded {quote_json(side)}")
-        _int(row, "offset")
+        _read_int_or_null(row, "offset")
     if "envelope" in record and record["envelope"]["correlation_id"].__class__ not in (int, type(None)):
         raise ValueError(f"envelope is {quote_json(record['envelope'])}")
 
 
-def _int(record: Mapping[str, Any], name: str) -> int | None:
+def _read_int_or_null(record: Mapping[str, Any], name: str) -> int | None:
     value = record[name]
     if value is not None and value.__class__ is not int:
         raise ValueError(f"{name} is {quote_json(value)}")
@@ -261,20 +266,20 @@ def _int(record: Mapping[str, Any], name: str) -> int | None:
     return number
 
 
-def _text(record: Mapping[str, Any], name: str) -> str | None:
+def _read_text_or_null(record: Mapping[str, Any], name: str) -> str | None:
     value = record[name]
     if value is not None and not isinstance(value, str):
         raise ValueError(f"{name} is {quote_json(value)}")
     return value
 
 
-def _software(value: Any) -> Any:
+def _read_client_software(value: Any) -> Any:
     if value is None:
         return None
-    return {name: _string(value[name], "client_software") or "" for name in ("name", "version")}
+    return {name: _read_string(value[name], "client_software") or "" for name in ("name", "version")}
 
 
-def _string(value: Any, path: str) -> Any:
+def _read_string(value: Any, path: str) -> Any:
     """A string of the record: text, or its bytes in base64 where they are no UTF-8."""
     if isinstance(value, str) or value is None:
         return value
@@ -287,11 +292,11 @@ def _string(value: Any, path: str) -> Any:
 # Views of bodies in JSON form
 
 
-def _view(api_reader: Recorded, record: Mapping[str, Any], side: Side) -> Any:
+def _read_view_of_side(api_reader: Recorded, record: Mapping[str, Any], side: Side) -> Any:
     """The fields of a side that this version has; None where the side is not there, or has no fields."""
     body = record[side]
     if body is None or api_reader.key is None:
-        _check_levels(body, side)
+        _check_nesting_depth(body, side)
         return None
     release = record.get("layout", {}).get(side)
     plans = [layout.plan for layout in api_reader.layouts(side) if layout.release == release]
@@ -299,33 +304,33 @@ def _view(api_reader: Recorded, record: Mapping[str, Any], side: Side) -> Any:
     whole = side not in record.get("undecoded", {}) and (bool(body) or "server" not in record)
     for plan in plans[:-1]:  # an ApiVersions response may have the layout of version 0 in place of its own
         try:
-            return _struct(plan, body, side, whole=whole)
+            return _read_struct(plan, body, side, whole=whole)
         except ValueError:
-            if not isinstance(body, dict) or not body.keys() <= _fields(plans[-1]).keys():
+            if not isinstance(body, dict) or not body.keys() <= _find_fields_of_plan(plans[-1]).keys():
                 raise
     if plans:
-        return _struct(plans[-1], body, side, whole=whole)
-    _check_levels(body, side)  # of an API or version that only a newer kw knows
+        return _read_struct(plans[-1], body, side, whole=whole)
+    _check_nesting_depth(body, side)  # of an API or version that only a newer kw knows
     return {}
 
 
 @cache
-def _fields(plan: Plan) -> dict[str, PlanField]:
+def _find_fields_of_plan(plan: Plan) -> dict[str, PlanField]:
     return {field.name: field for field in (*plan.fields, *plan.tagged)}
 
 
-def _struct(plan: Plan, body: Any, path: str, *, whole: bool) -> dict[str, Any]:
+def _read_struct(plan: Plan, body: Any, path: str, *, whole: bool) -> dict[str, Any]:
     """The fields of a struct; `whole`: no field that every message of this version has may be missing."""
     if not isinstance(body, dict):
         raise ValueError(f"{path} is {quote_json(body)}")
-    fields = _fields(plan)
+    fields = _find_fields_of_plan(plan)
     out = {}
     for name, value in body.items():
         field = fields.get(name)
         if field is None:  # unknown tags, or a field that only a newer kw knows
-            _check_levels(value, f"{path}.{name}")
+            _check_nesting_depth(value, f"{path}.{name}")
         else:
-            out[name] = None if value is None else _value(field, value, f"{path}.{name}", whole=whole)
+            out[name] = None if value is None else _read_value(field, value, f"{path}.{name}", whole=whole)
             if value is None and not field.nullable and not field.secret:
                 raise ValueError(f"{path}.{name} is null")
     if whole and len(out) < len(fields):
@@ -335,28 +340,28 @@ def _struct(plan: Plan, body: Any, path: str, *, whole: bool) -> dict[str, Any]:
     return out
 
 
-def _check_levels(value: Any, path: str) -> None:
+def _check_nesting_depth(value: Any, path: str) -> None:
     if value.__class__ in (dict, list) and not is_shallow(value):
         raise ValueError(f"{path} has too many levels")
 
 
-def _value(field: PlanField, value: Any, path: str, *, whole: bool) -> Any:
+def _read_value(field: PlanField, value: Any, path: str, *, whole: bool) -> Any:
     if not field.array:
-        return _element(field, value, path, whole=whole)
+        return _read_element(field, value, path, whole=whole)
     if not isinstance(value, list):
         raise ValueError(f"{path} is {quote_json(value)}")
     if field.plan is not None:
-        return [_struct(field.plan, each, f"{path}[{index}]", whole=whole) for index, each in enumerate(value)]
+        return [_read_struct(field.plan, each, f"{path}[{index}]", whole=whole) for index, each in enumerate(value)]
     if None in value:
         raise ValueError(f"{path}[{value.index(None)}] is null")
-    return [_element(field, each, f"{path}[{index}]", whole=whole) for index, each in enumerate(value)]
+    return [_read_element(field, each, f"{path}[{index}]", whole=whole) for index, each in enumerate(value)]
 
 
-def _element(field: PlanField, value: Any, path: str, *, whole: bool) -> Any:
+def _read_element(field: PlanField, value: Any, path: str, *, whole: bool) -> Any:
     if field.plan is not None:
-        return _struct(field.plan, value, path, whole=whole)
+        return _read_struct(field.plan, value, path, whole=whole)
     if field.secret and isinstance(value, dict) and "redacted" in value:
-        _redacted_size(value, path)
+        _read_redacted_size(value, path)
         return value
     if field.name == MESSAGE and isinstance(value, dict) and value.keys() == REDACTED:
         return f"{{redacted {value['redacted']}}}"  # a message that is no UTF-8 and repeats a secret
@@ -381,31 +386,31 @@ def _check_range(low: int, high: int) -> Callable[[Any, str], Any]:
     return check
 
 
-def _float(value: Any, path: str) -> Any:
+def _read_float(value: Any, path: str) -> Any:
     if value.__class__ not in (int, float) and value not in FLOAT_WORDS:
         raise ValueError(f"{path} is {quote_json(value)}")
     return value
 
 
-def _bytes(value: Any, path: str) -> Any:
+def _read_bytes(value: Any, path: str) -> Any:
     """Bytes in JSON form: text, base64, a secret, a structure, or batches where the bytes are those of records."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        return _records(value, path)
+        return _read_batches(value, path)
     if not isinstance(value, dict):
         raise ValueError(f"{path} is {quote_json(value)}")
-    _check_levels(value, path)
+    _check_nesting_depth(value, path)
     if STRUCTURE in value:
-        return _structure_fields(value, path)
+        return _read_structure_fields(value, path)
     if "redacted" in value:
-        _redacted_size(value, path)
+        _read_redacted_size(value, path)
     else:
         _decode_base64(value, path)
     return value
 
 
-def _redacted_size(value: Mapping[str, Any], path: str) -> int:
+def _read_redacted_size(value: Mapping[str, Any], path: str) -> int:
     size = value["redacted"]
     if size.__class__ is not int or not 0 <= size <= RANGES["int32"][1]:
         raise ValueError(f"{path}.redacted is {quote_json(size)}")
@@ -421,7 +426,7 @@ def _decode_base64(value: Mapping[str, Any], path: str) -> bytes:
         raise ValueError(f"{path} is {quote_json(value)}, not {{base64}}") from None
 
 
-def _structure_fields(value: dict[str, Any], path: str) -> dict[str, Any]:
+def _read_structure_fields(value: dict[str, Any], path: str) -> dict[str, Any]:
     """A structure inside bytes, its fields checked; empty where kw knows the structure, but not its version."""
     name, version = value[STRUCTURE], value.get(VERSION)
     if not isinstance(name, str):
@@ -430,22 +435,22 @@ def _structure_fields(value: dict[str, Any], path: str) -> dict[str, Any]:
         return value
     if version.__class__ is not int or version not in structure(name).versions:
         return {STRUCTURE: ""}
-    _struct(resolve(structure(name), version), value, path, whole=False)
+    _read_struct(resolve(structure(name), version), value, path, whole=False)
     return value
 
 
-def _uuid(value: Any, path: str) -> UUID:
+def _read_uuid(value: Any, path: str) -> UUID:
     try:
         return UUID(bytes=uuid_bytes(value))
     except (ValueError, TypeError, AttributeError):
         raise ValueError(f"{path} is {quote_json(value)}, no uuid") from None
 
 
-def _records(value: Any, path: str) -> list[dict[str, Any]]:
+def _read_batches(value: Any, path: str) -> list[dict[str, Any]]:
     """The batches, with their records in the form that the readers of records give."""
     if not isinstance(value, list):
         raise ValueError(f"{path} is {quote_json(value)}")
-    return [_batch(batch, f"{path}[{index}]") for index, batch in enumerate(value)]
+    return [_read_batch(batch, f"{path}[{index}]") for index, batch in enumerate(value)]
 
 
 _INT64: Final = {"type": ["integer", "null"], "minimum": RANGES["int64"][0], "maximum": RANGES["int64"][1]}
@@ -475,7 +480,7 @@ _BATCH: Final[dict[str, Any]] = {
 _check_batch: Final = compile_json_schema(_BATCH)
 
 
-def _batch(batch: Any, path: str) -> dict[str, Any]:
+def _read_batch(batch: Any, path: str) -> dict[str, Any]:
     misfit = _check_batch(batch)
     if misfit is not None:
         raise ValueError(f"{path}: {misfit.sentence}")
@@ -485,13 +490,13 @@ def _batch(batch: Any, path: str) -> dict[str, Any]:
     made: list[tuple[Any, ...]] = []
     try:
         for row in rows:
-            made.append(_row(row))
+            made.append(_read_record_row(row))
     except ValueError as problem:
         raise ValueError(f"{path}.records[{len(made)}]: {problem}") from None
     return {**batch, "records": made}
 
 
-def _row(row: Mapping[str, Any]) -> tuple[Any, ...]:
+def _read_record_row(row: Mapping[str, Any]) -> tuple[Any, ...]:
     """One record as a tuple; key and value are text, bytes, or the text that stands for a secret."""
     offset, timestamp = row["offset"], row["timestamp"]
     if not (_is_int64(offset) and _is_int64(timestamp)):
@@ -500,35 +505,35 @@ def _row(row: Mapping[str, Any]) -> tuple[Any, ...]:
     if control is not None:
         if not isinstance(control, dict):
             raise ValueError(f"control_record is {quote_json(control)}")
-        _check_levels(control, "control_record")
-    headers = tuple((_header_name(each["key"]), _held_text(each["value"])) for each in row["headers"])
-    return offset, timestamp, _held_text(row["key"]), _held_text(row["value"]), headers, control
+        _check_nesting_depth(control, "control_record")
+    headers = tuple((_read_header_key(each["key"]), _read_key_or_value(each["value"])) for each in row["headers"])
+    return offset, timestamp, _read_key_or_value(row["key"]), _read_key_or_value(row["value"]), headers, control
 
 
 def _is_int64(value: Any) -> bool:
     return value is None or (value.__class__ is int and value.bit_length() < 64)
 
 
-def _header_name(value: Any) -> Any:
+def _read_header_key(value: Any) -> Any:
     if value is None:
         raise ValueError("a header without a key")
-    return _string(value, "key")
+    return _read_string(value, "key")
 
 
-def _held_text(value: Any) -> Any:
+def _read_key_or_value(value: Any) -> Any:
     if value is None or isinstance(value, str):
         return value
     if not isinstance(value, dict):
         raise ValueError(f"it holds {quote_json(value)}")
-    _check_levels(value, "it")
+    _check_nesting_depth(value, "it")
     if "redacted" in value:
-        return f"{{redacted {_redacted_size(value, 'it')}}}"
+        return f"{{redacted {_read_redacted_size(value, 'it')}}}"
     if STRUCTURE in value:
-        return _structure(value)
+        return _read_structure_bytes(value)
     return _decode_base64(value, "it")
 
 
-def _structure(value: Mapping[str, Any]) -> bytes | str:
+def _read_structure_bytes(value: Mapping[str, Any]) -> bytes | str:
     """The bytes of a structure; where secrets in it are redacted, a text with the size of these."""
     try:
         return embedded_from_json(value, "")
@@ -542,9 +547,9 @@ def _structure(value: Mapping[str, Any]) -> bytes | str:
 _LEAVES: Final[dict[str, Callable[[Any, str], Any]]] = {
     **{kind: _check_range(low, high) for kind, (low, high) in RANGES.items()},
     "bool": _check_type(bool),
-    "float64": _float,
-    "string": _string,
-    "bytes": _bytes,
-    "records": _records,
-    "uuid": _uuid,
+    "float64": _read_float,
+    "string": _read_string,
+    "bytes": _read_bytes,
+    "records": _read_batches,
+    "uuid": _read_uuid,
 }

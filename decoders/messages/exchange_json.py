@@ -163,7 +163,7 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     """The record of an exchange."""
     info = exchange.connection_info
     api_reader = exchange.api_reader
-    request, response, (errors, errors_cut), plans, failures, layout, trailing = _read(exchange, options)
+    request, response, (errors, errors_cut), plans, failures, layout, trailing = _read_both_bodies(exchange, options)
     hidden = api_reader.key in ECHOING and not options.reveal_secrets and hide_echoes(exchange, request, response)
     if options.records and api_reader.key in RECORD_ARRAYS:
         from decoders.messages.internal_topic_records import show_structures
@@ -181,7 +181,7 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     paired = request_end_ns is not None and response_ns is not None
     whole = request_end_ns is not None and response_end_ns is not None
     if errors and api_reader.expected:
-        _mark_expected(errors, api_reader.expected)
+        _mark_expected_errors(errors, api_reader.expected)
     record: dict[str, Any] = {
         "kind": "exchange",
         "schema": SCHEMA,
@@ -209,7 +209,7 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
             "response": [exchange.response_packet, exchange.response_packet_end] if exchange.response_packet else None,
         },
     }
-    _add_said(record, exchange, plans, options)
+    _add_keys_that_say_something(record, exchange, plans, options)
     if info.tls is not None:
         record["tls"] = _tls_json(info.tls)
     if errors_cut:
@@ -220,11 +220,11 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
         rare = {"layout": layout, "trailing": trailing, "undecoded": undecoded}
         record |= {name: said for name, said in rare.items() if said}
     if exchange.extra is not None:
-        _add_extra(record, exchange.extra)
+        _add_extra_keys(record, exchange.extra)
     return with_names(record) if options.names else record
 
 
-def _read(exchange: Exchange, options: Options) -> _Read:
+def _read_both_bodies(exchange: Exchange, options: Options) -> _Read:
     """The bodies, and what `_Read` has besides: error codes, plans, failures, early layouts, trailing bytes."""
     quick = both_quick(exchange, options)
     if quick is not None:
@@ -234,34 +234,38 @@ def _read(exchange: Exchange, options: Options) -> _Read:
             readers.errors(response, found)
         return request, response, (found, 0), readers.plans if readers.nameless else _NO_PLANS, None, None, None
     if exchange.api_reader.key is None:
-        request, response, failures = _unread(exchange, options)
+        request, response, failures = _describe_unread_bodies(exchange, options)
         return request, response, ([], 0), _NO_PLANS, failures, None, None
     request, response, plans, failures, layout, trailing = _read_bodies_closely(exchange, options)
-    errors: Listed = ([], 0) if response is None or plans[1] is None else _errors(exchange, plans[1], response, options)
+    errors: Listed = (
+        ([], 0)
+        if response is None or plans[1] is None
+        else _list_errors_of_response(exchange, plans[1], response, options)
+    )
     return request, response, errors, plans, failures, layout, trailing
 
 
-def _errors(exchange: Exchange, plan: Plan, response: Any, options: Options) -> Listed:
+def _list_errors_of_response(exchange: Exchange, plan: Plan, response: Any, options: Options) -> Listed:
     """The error codes of a response that are not 0."""
     if not options.deferred or not side_is_large(exchange, "response"):
         return errors_in(plan, response), 0
     return large_errors(exchange, plan)
 
 
-def _mark_expected(errors: list[dict[str, Any]], expected: frozenset[int]) -> None:
+def _mark_expected_errors(errors: list[dict[str, Any]], expected: frozenset[int]) -> None:
     """Mark the errors that the protocol expects of the API."""
     for error in errors:
         if error["code"] in expected:
             error["expected"] = True
 
 
-def _add_said(record: dict[str, Any], exchange: Exchange, plans: Plans, options: Options) -> None:
+def _add_keys_that_say_something(record: dict[str, Any], exchange: Exchange, plans: Plans, options: Options) -> None:
     """Add the keys that bodies and connection tell: Fetch session, client software, login, topic names."""
     if exchange.api_key == FETCH:
         session = session_of(record["request"], record["response"])
         if session is not None:
             partitions = exchange.extra.get(SESSION_PARTITIONS) if exchange.extra is not None else None
-            record["fetch_session"] = session if partitions is None else _with_partitions(session, partitions)
+            record["fetch_session"] = session if partitions is None else _fetch_session_json(session, partitions)
     software = exchange.client_software
     if software is not None:
         record["client_software"] = {"name": json_text(software["name"]), "version": json_text(software["version"])}
@@ -275,15 +279,15 @@ def _add_said(record: dict[str, Any], exchange: Exchange, plans: Plans, options:
         bodies = record["request"], record["response"]
         if options.deferred:
             bodies = (
-                _searchable(exchange, "request", bodies[0], plans[0]),
-                _searchable(exchange, "response", bodies[1], plans[1]),
+                _body_without_deferred_records(exchange, "request", bodies[0], plans[0]),
+                _body_without_deferred_records(exchange, "response", bodies[1], plans[1]),
             )
         names = topic_names(exchange, *bodies, plans)
         if names:
             record["topic_names"] = names
 
 
-def _with_partitions(session: FetchSession, partitions: Mapping[str, list[int]]) -> dict[str, Any]:
+def _fetch_session_json(session: FetchSession, partitions: Mapping[str, list[int]]) -> dict[str, Any]:
     """The `fetch_session` key of an incremental Fetch, with the partitions of its session by topic."""
     return {**session, "partitions": {cell_text(name): numbers for name, numbers in partitions.items()}}
 
@@ -294,7 +298,7 @@ def _tls_json(tls: TlsInfo) -> dict[str, Any]:
     return {"version": tls["version"], "cipher": tls["cipher"], "sni": sni, "client_subject": subject}
 
 
-def _searchable(exchange: Exchange, side: Side, body: Any, plan: Plan | None) -> Any:
+def _body_without_deferred_records(exchange: Exchange, side: Side, body: Any, plan: Plan | None) -> Any:
     """The body of a side, but one without records where they are deferred, so that it may be looked through."""
     return body if plan is None or not side_is_large(exchange, side) else bare_body(exchange, side, plan)
 
@@ -304,16 +308,16 @@ def _read_bodies_closely(exchange: Exchange, options: Options) -> tuple[Any, Any
     request, failure, release, plan = body_json(exchange, "request", options)
     response, its_failure, its_release, its_plan = body_json(exchange, "response", options)
     trailing = trailing_json(exchange, plan, options) if plan is not None and release is None else None
-    failures = _per_side(failure, its_failure)
-    behind = _per_side(trailing, None)
-    return request, response, (plan, its_plan), failures, _per_side(release, its_release), behind
+    failures = _make_dict_of_sides(failure, its_failure)
+    behind = _make_dict_of_sides(trailing, None)
+    return request, response, (plan, its_plan), failures, _make_dict_of_sides(release, its_release), behind
 
 
 # The keys of `Exchange.extra` that are those of the record, as they stand there; `closed` is its last one.
 _NOTED: Final = frozenset(EXTRA) - {"closed"}
 
 
-def _add_extra(record: dict[str, Any], extra: Mapping[str, Any]) -> None:
+def _add_extra_keys(record: dict[str, Any], extra: Mapping[str, Any]) -> None:
     if _NOTED.issuperset(extra):
         record.update(extra)
         return
@@ -324,7 +328,7 @@ def _add_extra(record: dict[str, Any], extra: Mapping[str, Any]) -> None:
         record["closed"] = extra["closed"]
 
 
-def _per_side(request: Any, response: Any) -> dict[Side, Any]:
+def _make_dict_of_sides(request: Any, response: Any) -> dict[Side, Any]:
     found: dict[Side, Any] = {}
     if request is not None:
         found["request"] = request
@@ -333,7 +337,7 @@ def _per_side(request: Any, response: Any) -> dict[Side, Any]:
     return found
 
 
-def _unread(exchange: Exchange, options: Options) -> tuple[Any, Any, dict[Side, DecodeFailure]]:
+def _describe_unread_bodies(exchange: Exchange, options: Options) -> tuple[Any, Any, dict[Side, DecodeFailure]]:
     """The bodies, and the failures, of a token or of a response without its request."""
     if exchange.outcome == "orphan_response":
         return None, None, exchange.failures

@@ -106,12 +106,12 @@ class RowPacker:
         for row in rows:
             if not isinstance(row, Exchange):
                 values = [getattr(row, name) for name in _SKIPPED]
-                self._others.append((self.count, ("skipped", self._connection(row.connection_info), values)))
-            elif not self._add_usual(row):
+                self._others.append((self.count, ("skipped", self._number_connection(row.connection_info), values)))
+            elif not self._add_usual_exchange(row):
                 self._others.append((self.count, self._pack_unusual(row)))
             self.count += 1
 
-    def _add_usual(self, row: Exchange) -> bool:
+    def _add_usual_exchange(self, row: Exchange) -> bool:
         """Pack an exchange if it is a usual one; returns whether it is."""
         request, response, api_reader = row.request_raw, row.response_raw, row.api_reader
         request_size, response_size = row.request_size, row.response_size
@@ -134,9 +134,11 @@ class RowPacker:
             number = self._number_of[api_reader] = len(self._api_readers)
             self._api_readers.append((api_reader.key, api_reader.version))
         who = self._who_of.get(row.connection_info, -1)
-        if who < 0 or not _is_who(self._whos[who], row):
+        if who < 0 or not _has_same_client(self._whos[who], row):
             who = self._who_of[row.connection_info] = len(self._whos)
-            self._whos.append((self._connection(row.connection_info), row.client_id, row.client_software, row.login))
+            self._whos.append(
+                (self._number_connection(row.connection_info), row.client_id, row.client_software, row.login)
+            )
         self._numbers += _USUAL.pack(
             who,
             number,
@@ -166,9 +168,14 @@ class RowPacker:
         if row.record is not None:
             return ("record", row.revealed, row.extra, row.place)
         values = {name: getattr(row, name) for name in SLOTS if hasattr(row, name)}
-        return ("exchange", self._connection(row.connection_info), (row.api_reader.key, row.api_reader.version), values)
+        return (
+            "exchange",
+            self._number_connection(row.connection_info),
+            (row.api_reader.key, row.api_reader.version),
+            values,
+        )
 
-    def _connection(self, info: ConnectionInfo) -> int:
+    def _number_connection(self, info: ConnectionInfo) -> int:
         number = self._connection_of.get(info, -1)
         if number < 0:
             number = self._connection_of[info] = len(self._connections)
@@ -182,7 +189,7 @@ class RowPacker:
         return self._size, len(numbers), self._extras, self._others, self._whos, self._connections, self._api_readers
 
 
-def _is_who(who: tuple[Any, ...], row: Exchange) -> bool:
+def _has_same_client(who: tuple[Any, ...], row: Exchange) -> bool:
     return who[1] == row.client_id and who[2] is row.client_software and who[3] is row.login
 
 
@@ -200,7 +207,7 @@ class RowUnpacker:
         self._read: Callable[[int], bytes] = written.read
         self._extras = extras
         self._others = others
-        self._connections = [_connection(said, topics) for said in connections]
+        self._connections = [_make_connection_info(said, topics) for said in connections]
         self._whos: list[tuple[Any, ...]] = [(self._connections[place], *who) for place, *who in whos]
         self._versions = [api_readers.get(key, version) for key, version in versions]
         self._api_readers = api_readers
@@ -259,7 +266,7 @@ class RowUnpacker:
         return rows
 
 
-def _connection(said: tuple[Any, ...], topics: Topics) -> ConnectionInfo:
+def _make_connection_info(said: tuple[Any, ...], topics: Topics) -> ConnectionInfo:
     number, client, broker, began_ns, opened, tls = said
     info = ConnectionInfo(number, client, broker, began_ns, topics)
     info.opened, info.tls = opened, tls

@@ -63,7 +63,7 @@ class LayoutReading(NamedTuple):
 
 def plausibility(plan: Plan, reading: LayoutReading) -> float:
     """The score of a message as a layout has read it; higher is likelier."""
-    fields = _flat(plan)
+    fields = _flatten_fields_by_path(plan)
     score = 0.0
     for span in reading.spans:
         field = fields.get(_INDEX.sub("", span.path))
@@ -73,23 +73,23 @@ def plausibility(plan: Plan, reading: LayoutReading) -> float:
             else:  # an unknown tagged field
                 score -= 8
         else:
-            score += _of_span(span, field)
-    return score if reading.root is None else score + _of_whole(plan, reading.root)
+            score += _score_span(span, field)
+    return score if reading.root is None else score + _score_whole_body(plan, reading.root)
 
 
 @cache
-def _flat(plan: Plan) -> dict[str, PlanField]:
-    return dict(_fields(plan, ""))
+def _flatten_fields_by_path(plan: Plan) -> dict[str, PlanField]:
+    return dict(_walk_fields_with_path(plan, ""))
 
 
-def _fields(plan: Plan, prefix: str) -> Iterator[tuple[str, PlanField]]:
+def _walk_fields_with_path(plan: Plan, prefix: str) -> Iterator[tuple[str, PlanField]]:
     for field in (*plan.fields, *plan.tagged):
         yield prefix + field.name, field
         if field.plan is not None:
-            yield from _fields(field.plan, f"{prefix}{field.name}.")
+            yield from _walk_fields_with_path(field.plan, f"{prefix}{field.name}.")
 
 
-def _of_span(span: Span, field: PlanField) -> float:
+def _score_span(span: Span, field: PlanField) -> float:
     if span.what == "value":
         return _VALUES[field.kind](span.value, field.name)
     if span.what == "size":
@@ -104,15 +104,15 @@ def _of_span(span: Span, field: PlanField) -> float:
     return 0.0
 
 
-def _bool(value: Any, _name: str) -> float:
+def _score_bool(value: Any, _name: str) -> float:
     return 0.0 if isinstance(value, bool) else NEVER
 
 
-def _int8(value: int, _name: str) -> float:
+def _score_int8(value: int, _name: str) -> float:
     return 0.3 if 0 <= value <= 40 else -1.0 if -1 <= value <= 127 else -4.0
 
 
-def _int16(value: int, name: str) -> float:
+def _score_int16(value: int, name: str) -> float:
     if name.endswith("error_code"):
         if value == 0:
             return 1.0
@@ -124,7 +124,7 @@ def _int16(value: int, name: str) -> float:
     return 0.2 if -1 <= value <= 1000 else -3.0
 
 
-def _int32(value: int, name: str) -> float:
+def _score_int32(value: int, name: str) -> float:
     if name == "throttle_time_ms":
         if not 0 <= value <= _DAY_MS:
             return NEVER
@@ -144,7 +144,7 @@ def _int32(value: int, name: str) -> float:
     return 0.3 if -1 <= value < 1_000_000 else -1.5
 
 
-def _int64(value: int, name: str) -> float:
+def _score_int64(value: int, name: str) -> float:
     if _TIMES_MS.search(name):
         return 1.0 if value == -1 or value in _NOW_MS else 0.2 if 0 <= value < 100 * _DAY_MS else -5.0
     if value > 0 and not value & 0xFFFF:
@@ -158,11 +158,11 @@ def _score_unsigned(value: int, name: str) -> float:
     return 0.5 if not name.endswith("port") or value else -2.0
 
 
-def _float64(value: float, _name: str) -> float:
+def _score_float64(value: float, _name: str) -> float:
     return 0.5 if value == 0 or 1e-9 < abs(value) < 1e15 else -6.0
 
 
-def _string(value: str, name: str) -> float:
+def _score_string(value: str, name: str) -> float:
     if not value:
         return -0.5
     if not value.isprintable() and not (name.endswith("message") and value.replace("\n", "").isprintable()):
@@ -179,18 +179,18 @@ _REFUSALS: Final = (35, 42)
 _WORD: Final = re.compile(r"[\w.:%-]+")
 
 
-def _uuid(value: UUID, _name: str) -> float:
+def _score_uuid(value: UUID, _name: str) -> float:
     if value.int in (0, 1):
         return 0.5
     # Kafka's own ids are random ones (RFC 9562, version 4).
     return 4.0 if value.version == 4 else -5.0
 
 
-def _bytes(value: bytes, _name: str) -> float:
+def _score_bytes(value: bytes, _name: str) -> float:
     return 0.5 if value else -0.2
 
 
-def _records(value: bytes, _name: str) -> float:
+def _score_records(value: bytes, _name: str) -> float:
     if not value:
         return 0.0
     first = read_first_batch_header(value)
@@ -200,22 +200,22 @@ def _records(value: bytes, _name: str) -> float:
 
 
 _VALUES: Final[dict[str, Callable[[Any, str], float]]] = {
-    "bool": _bool,
-    "int8": _int8,
-    "int16": _int16,
+    "bool": _score_bool,
+    "int8": _score_int8,
+    "int16": _score_int16,
     "uint16": _score_unsigned,
-    "int32": _int32,
+    "int32": _score_int32,
     "uint32": _score_unsigned,
-    "int64": _int64,
-    "float64": _float64,
-    "uuid": _uuid,
-    "string": _string,
-    "bytes": _bytes,
-    "records": _records,
+    "int64": _score_int64,
+    "float64": _score_float64,
+    "uuid": _score_uuid,
+    "string": _score_string,
+    "bytes": _score_bytes,
+    "records": _score_records,
 }
 
 
-def _of_whole(plan: Plan, root: dict[str, Any]) -> float:
+def _score_whole_body(plan: Plan, root: dict[str, Any]) -> float:
     """The score of a body's values taken together; early layouts may lack any of them."""
     look = _WHOLES.get(plan.name)
     score = look(root) if look else 0.0
@@ -265,7 +265,7 @@ _FAMILIES: Final[tuple[tuple[int, int, tuple[str, ...]], ...]] = (
 )
 
 
-def _api_versions(root: dict[str, Any]) -> float:
+def _score_api_versions(root: dict[str, Any]) -> float:
     keys = [each["api_key"] for each in root.get("api_keys", ())]
     if root.get("error_code") not in (0, *_REFUSALS):
         return NEVER
@@ -277,15 +277,15 @@ def _api_versions(root: dict[str, Any]) -> float:
     return 20.0 if ordered and NAMES.keys() & set(keys) else NEVER
 
 
-def _metadata(root: dict[str, Any]) -> float:
+def _score_metadata(root: dict[str, Any]) -> float:
     return 2.0 if root.get("brokers") else -8.0
 
 
-def _join_group(root: dict[str, Any]) -> float:
+def _score_join_group(root: dict[str, Any]) -> float:
     return 0.0 if root.get("error_code") or root.get("member_id", True) else NEVER
 
 
-def _sasl_authenticate(root: dict[str, Any]) -> float:
+def _score_sasl_authenticate(root: dict[str, Any]) -> float:
     token = root.get("auth_bytes", b"")
     if root.get("error_code"):
         return 6.0 if root.get("error_message") else -6.0
@@ -295,37 +295,37 @@ def _sasl_authenticate(root: dict[str, Any]) -> float:
     return 2.0 if not lifetime else 1.0 if lifetime & 0xFF else -1.0
 
 
-def _init_producer_id(root: dict[str, Any]) -> float:
+def _score_init_producer_id(root: dict[str, Any]) -> float:
     return 0.0 if root.get("producer_id", True) else -2.5  # that of the first producer of a new cluster
 
 
-def _sync_group(root: dict[str, Any]) -> float:
+def _score_sync_group(root: dict[str, Any]) -> float:
     return 0.0 if root.get("error_code") or root.get("assignment", True) else -4.0
 
 
-def _leave_group(root: dict[str, Any]) -> float:
+def _score_leave_group(root: dict[str, Any]) -> float:
     return 0.0 if root.get("error_code") or root.get("members", True) else -4.0
 
 
-def _produce(root: dict[str, Any]) -> float:
+def _score_produce(root: dict[str, Any]) -> float:
     return 0.0 if root.get("responses", True) else -10.0
 
 
-def _fetch(root: dict[str, Any]) -> float:
+def _score_fetch(root: dict[str, Any]) -> float:
     # Only the answers of fetch sessions may be empty (KIP-227).
     return 0.0 if root.get("responses", True) else 2.0 if "session_id" in root else -10.0
 
 
 _WHOLES: Final[dict[str, Callable[[dict[str, Any]], float]]] = {
-    "ApiVersionsResponse": _api_versions,
-    "JoinGroupResponse": _join_group,
-    "MetadataResponse": _metadata,
-    "SaslAuthenticateResponse": _sasl_authenticate,
-    "ProduceResponse": _produce,
-    "FetchResponse": _fetch,
-    "InitProducerIdResponse": _init_producer_id,
-    "LeaveGroupResponse": _leave_group,
-    "SyncGroupResponse": _sync_group,
+    "ApiVersionsResponse": _score_api_versions,
+    "JoinGroupResponse": _score_join_group,
+    "MetadataResponse": _score_metadata,
+    "SaslAuthenticateResponse": _score_sasl_authenticate,
+    "ProduceResponse": _score_produce,
+    "FetchResponse": _score_fetch,
+    "InitProducerIdResponse": _score_init_producer_id,
+    "LeaveGroupResponse": _score_leave_group,
+    "SyncGroupResponse": _score_sync_group,
 }
 
 # A layout fits when it reads the frame to its last byte. How likely it is then depends on the values it finds: error
@@ -433,16 +433,18 @@ def guess_request(frame: bytes) -> list[Candidate]:
     spans = _First()
     with suppress(_Enough):
         Walker(frame, spans).read(plan, head.body, len(frame))
-    score = plausibility(plan, LayoutReading(spans, root)) + _prior(head.api_key) + (_EARLY if release else 0)
+    score = (
+        plausibility(plan, LayoutReading(spans, root)) + _prior_score_of_api(head.api_key) + (_EARLY if release else 0)
+    )
     score += _REQUEST * (after - 8) / (len(frame) - 8)
     return [Candidate("request", kinds, plan, release, score)]
 
 
 def guess_response(frame: bytes, keys: Iterable[int] | None = None) -> list[Candidate]:
     """The responses that a frame with its size field may be, best first; of the APIs `keys` only, if given."""
-    found = _find_fitting(frame, _groups(), keys)
+    found = _find_fitting(frame, _group_response_layouts(), keys)
     if not found:
-        found = _find_fitting(frame, _early_groups(), keys)
+        found = _find_fitting(frame, _group_early_response_layouts(), keys)
     return sorted(found, key=lambda candidate: -candidate.score)
 
 
@@ -456,15 +458,15 @@ class _Fit(NamedTuple):
 
 
 def _find_fitting(frame: bytes, groups: tuple[WireForm, ...], keys: Iterable[int] | None) -> list[Candidate]:
-    starts = [_body(frame, header_version) for header_version in (0, 1)]
+    starts = [_find_body_offset(frame, header_version) for header_version in (0, 1)]
     wanted = set(KEYS if keys is None else keys)
     fits = [
         fit
         for header_version, variants in groups
-        if starts[header_version] >= 0 and (fit := _fit(frame, starts[header_version], variants, wanted))
+        if starts[header_version] >= 0 and (fit := _fit_layout(frame, starts[header_version], variants, wanted))
     ]
     long = sorted((fit for fit in fits if fit.long), key=lambda fit: -fit.candidate.score)
-    proven = [fit for fit in long[:LONG_MAX] if _goes_up(fit.candidate.plan, frame, fit.at)]
+    proven = [fit for fit in long[:LONG_MAX] if _decodes_to_frame_end(fit.candidate.plan, frame, fit.at)]
     found: list[Candidate] = []
     places: dict[object, int] = {}  # values read → the place in `found` of their candidate
     for fit in (*(fit for fit in fits if not fit.long), *proven):
@@ -477,24 +479,24 @@ def _find_fitting(frame: bytes, groups: tuple[WireForm, ...], keys: Iterable[int
     return found
 
 
-def _fit(frame: bytes, at: int, variants: tuple[Variant, ...], wanted: set[int]) -> _Fit | None:
+def _fit_layout(frame: bytes, at: int, variants: tuple[Variant, ...], wanted: set[int]) -> _Fit | None:
     """The fit of one layout on the wire, under all names that it has; None where it does not fit."""
     of_group: Candidate | None = None
     reads: list[tuple[object, ...]] = []
     long = False
     for plan, kinds, prior, release in variants:
         kinds = tuple(kind for kind in kinds if kind.key in wanted)
-        reading = _read(plan, frame, at) if kinds else None
+        reading = _read_layout(plan, frame, at) if kinds else None
         if reading is None:
             continue
         one = Candidate("response", kinds, plan, release, plausibility(plan, reading) + prior)
         of_group = one if of_group is None else _join_candidates(of_group, one)
-        reads.append((at, *map(_comparable, reading.spans)))
+        reads.append((at, *map(_shorten_span_value, reading.spans)))
         long = long or reading.root is None
     return None if of_group is None else _Fit(of_group, reads, at, long)
 
 
-def _comparable(span: Span) -> Span:
+def _shorten_span_value(span: Span) -> Span:
     """A span to compare readings of one frame by, a long value replaced by its type: the place identifies it."""
     value = span.value
     if isinstance(value, (str, bytes)) and len(value) > VALUE_WHOLE_MAX:
@@ -502,7 +504,7 @@ def _comparable(span: Span) -> Span:
     return span
 
 
-def _goes_up(plan: Plan, frame: bytes, at: int) -> bool:
+def _decodes_to_frame_end(plan: Plan, frame: bytes, at: int) -> bool:
     if len(frame) > BODY_WHOLE_MAX:
         try:
             return check_message(plan, frame, at, len(frame)) == len(frame)
@@ -537,7 +539,7 @@ def _unite_kinds(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
     return tuple(out)
 
 
-def _body(frame: bytes, header_version: int) -> int:
+def _find_body_offset(frame: bytes, header_version: int) -> int:
     """The offset of a response's body after a header of this version; -1 where there is no such header."""
     walker = Walker(frame)
     try:
@@ -561,7 +563,7 @@ class _First(list[Span]):
         super().append(span)
 
 
-def _read(plan: Plan, frame: bytes, at: int) -> LayoutReading | None:
+def _read_layout(plan: Plan, frame: bytes, at: int) -> LayoutReading | None:
     """The frame as a layout reads it; None unless it reads to the last byte. Most layouts fail after a few bytes.
 
     Of a long message only the first values are read, and `root` is None.
@@ -579,44 +581,46 @@ def _read(plan: Plan, frame: bytes, at: int) -> LayoutReading | None:
 
 
 @cache
-def _groups() -> tuple[WireForm, ...]:
+def _group_response_layouts() -> tuple[WireForm, ...]:
     """Every response layout once, with the API versions that have it."""
     variants: dict[tuple[object, ...], dict[object, tuple[Plan, list[Kind]]]] = {}
     for key in KEYS:
         declared = api(key)
         for version in range(declared.versions.low, declared.versions.high + 1):
             plan = resolve(declared.response, version)
-            wire = response_header_version(key, version), _signature(plan, names=False)
-            _, known = variants.setdefault(wire, {}).setdefault(_signature(plan, names=True), (plan, []))
+            wire = response_header_version(key, version), _layout_signature(plan, names=False)
+            _, known = variants.setdefault(wire, {}).setdefault(_layout_signature(plan, names=True), (plan, []))
             if known and known[-1].key == key and known[-1].versions.high == version - 1:
                 known[-1] = Kind(key, Versions(known[-1].versions.low, version))
             else:
                 known.append(Kind(key, Versions(version, version)))
     return tuple(
-        WireForm(wire[0], tuple(_variant(plan, kinds) for plan, kinds in named.values()))  # type: ignore[arg-type]  # a number
+        WireForm(wire[0], tuple(_make_variant(plan, kinds) for plan, kinds in named.values()))  # type: ignore[arg-type]  # a number
         for wire, named in variants.items()
     )
 
 
-def _variant(plan: Plan, kinds: list[Kind]) -> Variant:
-    ordered = tuple(sorted(kinds, key=lambda kind: -_prior(kind.key)))
-    return Variant(plan, ordered, _prior(ordered[0].key))
+def _make_variant(plan: Plan, kinds: list[Kind]) -> Variant:
+    ordered = tuple(sorted(kinds, key=lambda kind: -_prior_score_of_api(kind.key)))
+    return Variant(plan, ordered, _prior_score_of_api(ordered[0].key))
 
 
 @cache
-def _early_groups() -> tuple[WireForm, ...]:
+def _group_early_response_layouts() -> tuple[WireForm, ...]:
     """Every early-access layout of responses, with its API version."""
     groups = []
     for key in KEYS:
         for (side, version, release), message in api(key).early.items():
             if side == "response":
                 plan = resolve(message, version)
-                variant = Variant(plan, (Kind(key, Versions(version, version)),), _prior(key) + _EARLY, release)
+                variant = Variant(
+                    plan, (Kind(key, Versions(version, version)),), _prior_score_of_api(key) + _EARLY, release
+                )
                 groups.append(WireForm(response_header_version(key, version), (variant,)))
     return tuple(groups)
 
 
-def _signature(plan: Plan, *, names: bool) -> tuple[Any, ...]:
+def _layout_signature(plan: Plan, *, names: bool) -> tuple[Any, ...]:
     """A value that is equal for two layouts with the same fields, and with `names` the same field names."""
     return (
         plan.flexible,
@@ -628,14 +632,14 @@ def _signature(plan: Plan, *, names: bool) -> tuple[Any, ...]:
                 field.nullable,
                 field.compact,
                 field.tag,
-                field.plan and _signature(field.plan, names=names),
+                field.plan and _layout_signature(field.plan, names=names),
             )
             for field in (*plan.fields, *plan.tagged)
         ),
     )
 
 
-def _prior(key: int) -> float:
+def _prior_score_of_api(key: int) -> float:
     if key in _BETWEEN_BROKERS:
         return _RARE
     return _COMMON.get(key, 0.0) if key in NAMES else _RARE

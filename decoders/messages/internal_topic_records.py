@@ -29,10 +29,10 @@ def show_structures(exchange: Exchange, request: Any, response: Any, *, reveal: 
     array = None if exchange.api_key is None else RECORD_ARRAYS.get(exchange.api_key)
     body = request if array is not None and array.side == "request" else response
     if array is not None and isinstance(body, dict):
-        _change(body, array.topics, lambda topic: _show_topic(exchange, topic, array, reveal))
+        _change_each_struct(body, array.topics, lambda topic: _show_structures_of_topic(exchange, topic, array, reveal))
 
 
-def _change(holder: dict[str, Any], name: str, change: Callable[[dict[str, Any]], None]) -> None:
+def _change_each_struct(holder: dict[str, Any], name: str, change: Callable[[dict[str, Any]], None]) -> None:
     """Apply a change to each struct of a list; of a deferred list, once the struct is read."""
     found = holder.get(name)
     if isinstance(found, DeferredList):
@@ -43,20 +43,28 @@ def _change(holder: dict[str, Any], name: str, change: Callable[[dict[str, Any]]
                 change(each)
 
 
-def _show_topic(exchange: Exchange, topic: dict[str, Any], array: TopicArray, reveal: bool) -> None:
+def _show_structures_of_topic(exchange: Exchange, topic: dict[str, Any], array: TopicArray, reveal: bool) -> None:
     name = topic_of_records(exchange.api_key, topic, exchange.topic_name)
     if name in TOPICS:
-        _change(topic, array.partitions, lambda part: _show_partition(part, array.records, name, reveal))
+        _change_each_struct(
+            topic, array.partitions, lambda part: _show_structures_of_partition(part, array.records, name, reveal)
+        )
 
 
-def _show_partition(part: dict[str, Any], records: str, topic: str, reveal: bool) -> None:
-    _change(part, records, lambda batch: _change(batch, "records", lambda record: _show_record(record, topic, reveal)))
+def _show_structures_of_partition(part: dict[str, Any], records: str, topic: str, reveal: bool) -> None:
+    _change_each_struct(
+        part,
+        records,
+        lambda batch: _change_each_struct(
+            batch, "records", lambda record: _show_structures_of_record(record, topic, reveal)
+        ),
+    )
 
 
-def _show_record(record: dict[str, Any], topic: str, reveal: bool) -> None:
+def _show_structures_of_record(record: dict[str, Any], topic: str, reveal: bool) -> None:
     if "control_record" in record:
         return
-    key, value = _bytes_of(record.get("key")), _bytes_of(record.get("value"))
+    key, value = _bytes_of_json_value(record.get("key")), _bytes_of_json_value(record.get("value"))
     names = record_structures(topic, key, value)
     for field, data, name in (("key", key, names[0]), ("value", value, names[1])):
         shown = None if name is None else embedded_json(name, data, behind=True, reveal=reveal)
@@ -64,7 +72,7 @@ def _show_record(record: dict[str, Any], topic: str, reveal: bool) -> None:
             record[field] = shown
 
 
-def _bytes_of(value: Any) -> bytes | None:
+def _bytes_of_json_value(value: Any) -> bytes | None:
     """The bytes that a JSON value stands for; None where they are redacted, or too long to be looked at."""
     try:
         return None if value is None else bytes_from_json(value, "")

@@ -38,7 +38,7 @@ def redact_record(record: Json) -> Json:
     if not isinstance(key, int) or not isinstance(version, int):
         changed = {side: redaction.redact_value(record.get(side)) for side in SIDES}
     else:
-        changed = {side: redaction.body(record, side, layouts(key, version, side)) for side in SIDES}
+        changed = {side: redaction.redact_body(record, side, layouts(key, version, side)) for side in SIDES}
         changed |= redaction.redact_other_keys(record, key, version)
     answer = changed["response"]
     if key in ECHOING and isinstance(answer, dict) and not record.get(_MESSAGES_HIDDEN):
@@ -63,64 +63,68 @@ class _Redaction:
         undecoded = record.get("undecoded")
         if record.get("guessed") or (isinstance(undecoded, dict) and "request" in undecoded):
             return redact_text
-        return make_secret_concealer(self.found, _size(record.get("response_size"))) if self.found else None
+        return (
+            make_secret_concealer(self.found, _size_of_json_value(record.get("response_size"))) if self.found else None
+        )
 
-    def body(self, record: Json, side: Side, known: tuple[Layout, ...]) -> Any:
+    def redact_body(self, record: Json, side: Side, known: tuple[Layout, ...]) -> Any:
         """A body without its secrets."""
         value, early = record.get(side), record.get("layout")
         release = early.get(side) if isinstance(early, dict) else None
         plan = next((layout.plan for layout in known if layout.release == release), None)
-        if plan is None or not isinstance(value, dict) or not _hiding(plan):
+        if plan is None or not isinstance(value, dict) or not _list_fields_to_redact(plan):
             return value
         try:
             self._metadata = holds_metadata(record["api_key"], side, value)
         except (TypeError, AttributeError):  # of another shape
             self._metadata = True
-        return self._struct(plan, value)
+        return self._redact_struct(plan, value)
 
     def redact_other_keys(self, record: Json, key: int, version: int) -> dict[str, Any]:
         """The changed keys with bytes beside the bodies: of sides that could not be decoded, and after a request."""
         changed: dict[str, Any] = {}
         undecoded, trailing = record.get("undecoded"), record.get("trailing")
         if isinstance(undecoded, dict):
-            changed["undecoded"] = {side: self._failure(each, key, version, side) for side, each in undecoded.items()}
+            changed["undecoded"] = {
+                side: self._redact_failure(each, key, version, side) for side, each in undecoded.items()
+            }
         if trailing is not None and isinstance(trailing, dict):
             hidden = holds_secrets(key, layouts(key, version, "request"))
             changed["trailing"] = {side: self.redact_value(each) if hidden else each for side, each in trailing.items()}
         return {name: value for name, value in changed.items() if value != record[name]}
 
-    def _failure(self, failure: Any, key: int, version: int, side: Any) -> Any:
+    def _redact_failure(self, failure: Any, key: int, version: int, side: Any) -> Any:
         raw = failure.get("raw") if isinstance(failure, dict) else None
         hidden = (side == "response" and key in ECHOING) or holds_secrets(key, layouts(key, version, side))
         if not hidden or not isinstance(raw, str):
             return failure
-        return {**failure, "raw": redacted_json(len(_bytes_of({BASE64: raw}) or b""))}
+        return {**failure, "raw": redacted_json(len(_bytes_of_json_value({BASE64: raw}) or b""))}
 
     def redact_value(self, value: Any) -> Any:
         """The redacted form of a secret value; null and redacted values stay."""
         if value is None or (isinstance(value, dict) and value.keys() == REDACTED):
             return value
-        data = _bytes_of(value)
+        data = _bytes_of_json_value(value)
         if data is None:
-            return redacted_json(_size(value))
+            return redacted_json(_size_of_json_value(value))
         self.found.append(value if isinstance(value, str) else data)
         return redacted_json(len(data))
 
-    def _struct(self, plan: Plan, value: Json) -> Json:
+    def _redact_struct(self, plan: Plan, value: Json) -> Json:
         changed: dict[str, Any] = {}
-        for field in _hiding(plan):
+        for field in _list_fields_to_redact(plan):
             inner = value.get(field.name)
             if inner is None:
                 continue
             if field.array and field.kind != "records":
-                made = self._list(inner, partial(self._redact_field, field, owner=value))
+                made = self._redact_list(inner, partial(self._redact_field, field, owner=value))
             else:
                 made = self._redact_field(field, inner, owner=value)
             if made is not inner:
                 changed[field.name] = made
         return {**value, **changed} if changed else value
 
-    def _list(self, values: Any, hide: Callable[[Any], Any]) -> Any:
+    def _redact_list(self, values: Any, hide: Callable[[Any], Any]) -> Any:
         """The list with its elements hidden by `hide`; the same object where nothing in it is hidden."""
         if not isinstance(values, list):
             return values
@@ -134,7 +138,7 @@ class _Redaction:
 
     def _redact_field(self, field: PlanField, value: Any, *, owner: Json) -> Any:
         if field.plan is not None:
-            return self._struct(field.plan, value) if isinstance(value, dict) else value
+            return self._redact_struct(field.plan, value) if isinstance(value, dict) else value
         if field.secret:
             name = owner.get(field.unless) if field.unless else None
             return value if isinstance(name, str) and is_public(name) else self._redact_secret(field, value)
@@ -149,21 +153,23 @@ class _Redaction:
 
     def _redact_held(self, value: Any) -> Any:
         """A structure inside bytes, or batches, without secrets."""
-        return self._structure(value) if isinstance(value, dict) else self._list(value, self._batch)
+        return (
+            self._redact_structure(value) if isinstance(value, dict) else self._redact_list(value, self._redact_batch)
+        )
 
-    def _structure(self, value: Json) -> Json:
+    def _redact_structure(self, value: Json) -> Json:
         name, version = value.get(STRUCTURE), value.get(VERSION)
         if not isinstance(name, str) or not isinstance(version, int) or name not in STRUCTURES:
             return value
         message = structure(name)
-        return self._struct(resolve(message, version), value) if version in message.versions else value
+        return self._redact_struct(resolve(message, version), value) if version in message.versions else value
 
-    def _batch(self, batch: Any) -> Any:
+    def _redact_batch(self, batch: Any) -> Any:
         records = batch.get("records") if isinstance(batch, dict) else None
-        made = self._list(records, self._record)
+        made = self._redact_list(records, self._redact_record)
         return batch if made is records else {**batch, "records": made}
 
-    def _record(self, record: Any) -> Any:
+    def _redact_record(self, record: Any) -> Any:
         if not isinstance(record, dict):
             return record
         key, value = record.get("key"), record.get("value")
@@ -171,23 +177,23 @@ class _Redaction:
             return record
         shown = self._redact_held(key), self._redact_held(value)
         if self._metadata and "control_record" not in record:
-            data = _bytes_of(value)
+            data = _bytes_of_json_value(value)
             if data is not None and metadata_record_holds_secret(data):
                 shown = shown[0], self.redact_value(value)
         return record if shown[0] is key and shown[1] is value else {**record, "key": shown[0], "value": shown[1]}
 
 
 @cache
-def _hiding(plan: Plan) -> tuple[PlanField, ...]:
+def _list_fields_to_redact(plan: Plan) -> tuple[PlanField, ...]:
     """The fields of a struct that are secret, or contain secret fields, or are bytes that may hold secrets."""
     return tuple(
         field
         for field in (*plan.fields, *plan.tagged)
-        if field.secret or (_hiding(field.plan) if field.plan is not None else field.kind in _HOLDING)
+        if field.secret or (_list_fields_to_redact(field.plan) if field.plan is not None else field.kind in _HOLDING)
     )
 
 
-def _bytes_of(value: Any) -> bytes | None:
+def _bytes_of_json_value(value: Any) -> bytes | None:
     """The bytes that a value of a record stands for; None where it stands for none."""
     if isinstance(value, str):
         return value.encode("utf-8", "surrogateescape")
@@ -198,5 +204,5 @@ def _bytes_of(value: Any) -> bytes | None:
         return None
 
 
-def _size(value: Any) -> int:
+def _size_of_json_value(value: Any) -> int:
     return value if isinstance(value, int) and value > 0 else 0

@@ -133,7 +133,9 @@ class RequestLogLines(LineReader):
         if misfit is not None:
             raise Malformed(f"no request of a request log: {misfit.sentence}")
         try:
-            return self._record(row, parse_time(f"{time[1].decode()}T{time[2].decode()}.{time[3].decode()}Z"))
+            return self._make_exchange_record(
+                row, parse_time(f"{time[1].decode()}T{time[2].decode()}.{time[3].decode()}Z")
+            )
         except (EncodeError, UnknownApi, UnsupportedVersion) as problem:
             raise Malformed(f"no request of a request log: {problem}") from None
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as problem:
@@ -161,11 +163,11 @@ class RequestLogLines(LineReader):
                 raise Malformed("a topic id that is none")
             self._topics.add(UUID(bytes=identity), name)
 
-    def _record(self, row: Mapping[str, Any], written_ns: int) -> dict[str, Any]:
+    def _make_exchange_record(self, row: Mapping[str, Any], written_ns: int) -> dict[str, Any]:
         header = row["requestHeader"]
         key, version, client_id = header["requestApiKey"], header["requestApiVersion"], header.get("clientId")
         exchange = Exchange()
-        set_initial_values(exchange, self._ends(row["connection"]), _api_reader(key, version))
+        set_initial_values(exchange, self._make_connection_info(row["connection"]), _make_api_reader(key, version))
         exchange.api_key, exchange.api_version = key, version
         exchange.correlation_id, exchange.client_id = header["correlationId"], client_id
         answer = row["response"] if isinstance(row["response"], dict) else None
@@ -173,9 +175,11 @@ class RequestLogLines(LineReader):
         put_no_request(exchange)
         put_no_response(exchange)
         if not refused:  # the broker logs nothing of a version that it does not know
-            exchange.request_raw = frame_body(_body(key, version, "request", row["request"]), "request", key, version)
+            exchange.request_raw = frame_body(
+                _encode_logged_body(key, version, "request", row["request"]), "request", key, version
+            )
         if answer is not None:
-            body = _body(key, 0 if refused else version, "response", answer)
+            body = _encode_logged_body(key, 0 if refused else version, "response", answer)
             exchange.response_raw = frame_body(body, "response", key, version)
         total_ns = round(row["totalTimeMs"] * 1e6)
         send_ns = round((row.get("sendTimeMs") or 0) * 1e6)
@@ -189,17 +193,19 @@ class RequestLogLines(LineReader):
             exchange.outcome = "no_response_expected" if silent else "unanswered"
         exchange.api_reader.add_topic_names(exchange, self._topics)
         exchange.known = len(self._topics.names)
-        record = exchange_json(exchange, _WHOLE) | _logged_keys(row)
+        record = exchange_json(exchange, _WHOLE) | _make_server_keys(row)
         return record | {"request": {}} if refused else record
 
-    def _ends(self, connection: str) -> ConnectionInfo:
+    def _make_connection_info(self, connection: str) -> ConnectionInfo:
         known = self._connections.get(connection)
         if known is None:
             if len(self._connections) >= HISTORY_MAX:  # the oldest are over, most likely
                 del self._connections[next(iter(self._connections))]
             broker, client, *_ = connection.split("-")
             self.connections += 1
-            known = ConnectionInfo(self.connections, _place(client), _place(broker), 0, self._topics)
+            known = ConnectionInfo(
+                self.connections, _format_java_address(client), _format_java_address(broker), 0, self._topics
+            )
             self._connections[connection] = known
         return known
 
@@ -207,31 +213,31 @@ class RequestLogLines(LineReader):
 # Bodies in Kafka's JSON
 
 
-def _body(key: int, version: int, side: Side, value: Mapping[str, Any]) -> bytes:
+def _encode_logged_body(key: int, version: int, side: Side, value: Mapping[str, Any]) -> bytes:
     """The bytes of a body without its records, and without fields that its version lacks. Raises EncodeError."""
     fields = api(key).message(side).fields
     renamed = known_fields(fields, version, current_names(fields, version, value))
-    return encode_message(key, version, side, _struct(fields, version, renamed))
+    return encode_message(key, version, side, _read_logged_struct(fields, version, renamed))
 
 
-def _struct(fields: Sequence[Field], version: int, value: Mapping[str, Any]) -> dict[str, Any]:
+def _read_logged_struct(fields: Sequence[Field], version: int, value: Mapping[str, Any]) -> dict[str, Any]:
     its = {field.name: field for field in fields if version in field.versions}
-    return {name: _value(its[name], version, inner) for name, inner in value.items()}
+    return {name: _read_logged_value(its[name], version, inner) for name, inner in value.items()}
 
 
-def _value(field: Field, version: int, value: Any) -> Any:
+def _read_logged_value(field: Field, version: int, value: Any) -> Any:
     if value is None or not (field.fields or field.kind in _MADE):
         return value
     if field.array:
-        return [_element(field, version, each) for each in value]
-    return _element(field, version, value)
+        return [_read_logged_element(field, version, each) for each in value]
+    return _read_logged_element(field, version, value)
 
 
-def _element(field: Field, version: int, value: Any) -> Any:
-    return _struct(field.fields, version, value) if field.fields else _MADE[field.kind](value)
+def _read_logged_element(field: Field, version: int, value: Any) -> Any:
+    return _read_logged_struct(field.fields, version, value) if field.fields else _MADE[field.kind](value)
 
 
-def _bytes(text: str) -> bytes:
+def _parse_logged_bytes(text: str) -> bytes:
     """The bytes of base64 text; empty where the broker has hidden them."""
     try:
         return a2b_base64(text, strict_mode=True)
@@ -240,10 +246,14 @@ def _bytes(text: str) -> bytes:
 
 
 # Kinds of fields that have another form in JSON. Of records the log has only the size.
-_MADE: Final[dict[str, Callable[[str], Any]]] = {"bytes": _bytes, "uuid": uuid_bytes, "records": lambda _text: None}
+_MADE: Final[dict[str, Callable[[str], Any]]] = {
+    "bytes": _parse_logged_bytes,
+    "uuid": uuid_bytes,
+    "records": lambda _text: None,
+}
 
 
-def _logged_keys(row: Mapping[str, Any]) -> dict[str, Any]:
+def _make_server_keys(row: Mapping[str, Any]) -> dict[str, Any]:
     """The keys of the record that the broker logs beside the bodies."""
     said: dict[str, Any] = {}
     asked, known = row["request"], row.get("clientInformation") or {}
@@ -264,11 +274,11 @@ def _logged_keys(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @lru_cache(API_READERS_MAX)
-def _api_reader(key: int, version: int) -> ApiReader:
+def _make_api_reader(key: int, version: int) -> ApiReader:
     return ApiReader(key, version, Needs())
 
 
-def _place(text: str) -> str:
+def _format_java_address(text: str) -> str:
     """HOST:PORT of a connection, where Java prints all eight groups of an IPv6 address."""
     host, _, port = text.rpartition(":")
     return f"[{ip_address(host.strip('[]').partition('%')[0])}]:{port}" if ":" in host else text

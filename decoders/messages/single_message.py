@@ -55,12 +55,15 @@ class Told(NamedTuple):
 
 def fits(alone: SingleMessage) -> bool:
     """Whether the body of a message decodes to its end."""
-    return alone.missing is None and _exchange(alone).api_reader.project(alone.side, alone.frame) is not None
+    return (
+        alone.missing is None
+        and _make_exchange_of_message(alone).api_reader.project(alone.side, alone.frame) is not None
+    )
 
 
 def conceal_of_message(alone: SingleMessage) -> Conceal | None:
     """The function that takes the secrets of a response out of its error messages; None where there are none."""
-    return conceal_of(_exchange(alone))
+    return conceal_of(_make_exchange_of_message(alone))
 
 
 def header_size(side: Side, key: int, version: int) -> int:
@@ -80,12 +83,12 @@ def frame_body(body: bytes, side: Side, key: int, version: int) -> bytes:
 
 def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
     """The record of a message, with the fields before a failure to decode it, and with bytes after the message."""
-    exchange = _exchange(alone)
+    exchange = _make_exchange_of_message(alone)
     side, api_reader = alone.side, exchange.api_reader
     body, failure, release, plan = body_json(exchange, side, options)
     echoing = api_reader.key in ECHOING and side == "response" and not options.reveal_secrets
     hidden = echoing and hide_echoes(exchange, None, body)
-    header = None if alone.bare else _header(alone)
+    header = None if alone.bare else _decode_header_json(alone)
     size = None if alone.bare else int.from_bytes(alone.frame[:_SIZE], "big", signed=True)
     record: dict[str, Any] = {
         "kind": "message",
@@ -112,11 +115,11 @@ def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
             failure = failure._replace(offset=len(alone.frame) - _SIZE)
         failure = failure._replace(offset=max(failure.offset - max(alone.shift - _SIZE, 0), 0))
         record["undecoded"] = undecoded_json(exchange, side, failure, options)
-        plan = _stable(api_reader, side)
+        plan = _stable_plan(api_reader, side)
     return Told(with_names(record) if options.names else record, plan, failure)
 
 
-def _exchange(alone: SingleMessage) -> Exchange:
+def _make_exchange_of_message(alone: SingleMessage) -> Exchange:
     """An exchange that has one frame alone."""
     exchange = Exchange()
     exchange.api_reader = ApiReader(alone.key, alone.version, _NO_NEEDS)
@@ -127,7 +130,7 @@ def _exchange(alone: SingleMessage) -> Exchange:
     return exchange
 
 
-def _header(alone: SingleMessage) -> dict[str, Any]:
+def _decode_header_json(alone: SingleMessage) -> dict[str, Any]:
     """The fields of the header, as far as they are there, in JSON form."""
     key, version = alone.key, alone.version
     if alone.side == "request":
@@ -139,6 +142,6 @@ def _header(alone: SingleMessage) -> dict[str, Any]:
     return value
 
 
-def _stable(api_reader: ApiReader, side: Side) -> Plan | None:
+def _stable_plan(api_reader: ApiReader, side: Side) -> Plan | None:
     found = api_reader.layouts(side)
     return found[0].plan if found else None

@@ -68,7 +68,7 @@ def decode_message(
     `layout` names a release (`"3.5"`) whose early layout of this version is meant. Bytes after the message are an
     error when strict, else they are kept under `_trailing`.
     """
-    return decode(_plan(api_key, version, kind, layout), body, strict=strict)
+    return decode(_resolve_plan(api_key, version, kind, layout), body, strict=strict)
 
 
 def encode_message(
@@ -78,11 +78,11 @@ def encode_message(
 
     Raises EncodeError, or UnknownApi and UnsupportedVersion.
     """
-    plan = _plan(api_key, version, kind, layout)
+    plan = _resolve_plan(api_key, version, kind, layout)
     try:
         return encode(plan, value)
     except EncodeError:
-        renamed = current_names(_message(api_key, version, kind, layout).fields, version, value)
+        renamed = current_names(_find_message(api_key, version, kind, layout).fields, version, value)
         if renamed == value:
             raise
         return encode(plan, renamed)
@@ -93,14 +93,14 @@ def encode_json(api_key: int, version: int, kind: Side, value: object, *, layout
 
     Raises EncodeError also for values that a record leaves out: redacted secrets, batches without their records.
     """
-    plan = _plan(api_key, version, kind, layout)
+    plan = _resolve_plan(api_key, version, kind, layout)
     try:
         try:
             return encode(plan, from_json(plan, value, _MAKERS))
         except EncodeError:
             if not isinstance(value, Mapping):
                 raise
-            renamed = current_names(_message(api_key, version, kind, layout).fields, version, value)
+            renamed = current_names(_find_message(api_key, version, kind, layout).fields, version, value)
             if renamed == value:
                 raise
             return encode(plan, from_json(plan, renamed, _MAKERS))
@@ -121,20 +121,20 @@ def encode_header_json(api_key: int, version: int, kind: Side, value: object) ->
     return encode(plan, {name: inner for name, inner in fields.items() if name not in plan.absent})
 
 
-def _records(batches: list[Any], path: str) -> bytes:
+def _encode_batches_json(batches: list[Any], path: str) -> bytes:
     from decoders.records.write import records_from_json
 
     return records_from_json(batches, path)
 
 
-def _structure(value: Mapping[str, Any], path: str) -> bytes:
+def _encode_structure_json(value: Mapping[str, Any], path: str) -> bytes:
     from decoders.embedded import embedded_from_json
 
     return embedded_from_json(value, path)
 
 
 # These load their modules when there is something to make.
-_MAKERS: Final = Makers(_records, _structure)
+_MAKERS: Final = Makers(_encode_batches_json, _encode_structure_json)
 
 
 def decode_request(frame: bytes, *, strict: bool = True) -> Request:
@@ -143,8 +143,8 @@ def decode_request(frame: bytes, *, strict: bool = True) -> Request:
         raise Truncated(f"need 4 bytes for API key and version, have {len(frame)}", path="request_api_key")
     key = int.from_bytes(frame[:2], "big", signed=True)
     version = int.from_bytes(frame[2:4], "big", signed=True)
-    plan = _plan(key, version, "request", None)
-    header, at = _header(request_header_plan(request_header_version(key, version)), frame)
+    plan = _resolve_plan(key, version, "request", None)
+    header, at = _decode_header(request_header_plan(request_header_version(key, version)), frame)
     body = decode(plan, frame, at, strict=strict)
     return Request(key, version, header["correlation_id"], header.get("client_id"), header, body)
 
@@ -154,15 +154,15 @@ def decode_response(frame: bytes, api_key: int, version: int, *, strict: bool = 
 
     A broker answers an ApiVersions request of a version that it does not know in the layout of version 0.
     """
-    plan = _plan(api_key, version, "response", None)
-    header, at = _header(response_header_plan(response_header_version(api_key, version)), frame)
+    plan = _resolve_plan(api_key, version, "response", None)
+    header, at = _decode_header(response_header_plan(response_header_version(api_key, version)), frame)
     try:
         body = decode(plan, frame, at, strict=strict)
     except DecodeError as failure:
         if api_key != API_VERSIONS or not version or frame[at : at + 2] != _UNSUPPORTED:
             raise
         try:
-            body, version = decode(_plan(api_key, 0, "response", None), frame, at, strict=strict), 0
+            body, version = decode(_resolve_plan(api_key, 0, "response", None), frame, at, strict=strict), 0
         except DecodeError:
             raise failure from None
     return Response(api_key, version, header["correlation_id"], header, body)
@@ -191,7 +191,7 @@ def encode_response(api_key: int, version: int, value: Mapping[str, Any], *, cor
     return encode(response_header_plan(response_header_version(api_key, version)), header) + body
 
 
-def _header(plan: Plan, frame: bytes) -> tuple[dict[str, Any], int]:
+def _decode_header(plan: Plan, frame: bytes) -> tuple[dict[str, Any], int]:
     """The header at the start of a frame, and the offset of the body."""
     end = len(frame)
     try:
@@ -201,7 +201,7 @@ def _header(plan: Plan, frame: bytes) -> tuple[dict[str, Any], int]:
     return (header, at) if at <= end else walk(plan, frame, 0, end)
 
 
-def _message(api_key: int, version: int, kind: Side, layout: str | None) -> Message:
+def _find_message(api_key: int, version: int, kind: Side, layout: str | None) -> Message:
     if kind not in ("request", "response"):
         raise ValueError(f"kind is request or response, not {kind!r}")
     found = api(api_key)
@@ -213,5 +213,5 @@ def _message(api_key: int, version: int, kind: Side, layout: str | None) -> Mess
     return found.message(kind)
 
 
-def _plan(api_key: int, version: int, kind: Side, layout: str | None) -> Plan:
-    return resolve(_message(api_key, version, kind, layout), version)
+def _resolve_plan(api_key: int, version: int, kind: Side, layout: str | None) -> Plan:
+    return resolve(_find_message(api_key, version, kind, layout), version)

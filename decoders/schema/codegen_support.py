@@ -45,7 +45,7 @@ def short_table(form: str, after: str, bias: int) -> list[Unpack]:
 
     def maker(number: int) -> Unpack:
         def first(buf: bytes, at: int) -> tuple[Any, ...]:
-            entries[number] = unpack = Struct(_format(form, number - bias, after)).unpack_from
+            entries[number] = unpack = Struct(_make_struct_format(form, number - bias, after)).unpack_from
             return unpack(buf, at)
 
         return first
@@ -63,19 +63,19 @@ class LongTable(dict[int, Unpack]):
         self._after = after
 
     def __missing__(self, size: int) -> Unpack:
-        unpack = Struct(_format(self._form, size, self._after)).unpack_from
+        unpack = Struct(_make_struct_format(self._form, size, self._after)).unpack_from
         if size < KEPT:
             self[size] = unpack
         return unpack
 
 
-def _format(form: str, count: int, after: str) -> str:
+def _make_struct_format(form: str, count: int, after: str) -> str:
     return ">" + (form % count if "%d" in form else form * count) + after
 
 
 def unpack_many(letter: str, count: int) -> Unpack:
     """The unpack_from function of an array too long for the tables."""
-    return Struct(_format("%d" + letter if len(letter) == 1 else letter, count, "")).unpack_from
+    return Struct(_make_struct_format("%d" + letter if len(letter) == 1 else letter, count, "")).unpack_from
 
 
 def uvarint(buf: bytes, at: int) -> tuple[int, int]:
@@ -481,16 +481,16 @@ class Body(Lines):
         tail, self._tail = self._tail, None
         pieces, self._pieces = self._pieces, []
         after, self._after = self._after, []
-        lead, core, rest = _split_pieces(pieces)
+        lead, core, rest = _split_padding(pieces)
         if tail is not None:
-            self._read_tail(tail, lead, core)
+            self._put_tail(tail, lead, core)
             self.shift = rest
         else:
-            self._read(core, self.offset_expression(lead))
+            self._put_pieces_at_offset(core, self.offset_expression(lead))
             self.shift += lead + _pieces_size(core) + rest
         self.put_lines(*after)
 
-    def _read(self, core: list[Piece], offset: str) -> None:
+    def _put_pieces_at_offset(self, core: list[Piece], offset: str) -> None:
         """Put lines that read a run which begins and ends with a wanted piece."""
         if not core:
             return
@@ -504,21 +504,21 @@ class Body(Lines):
             self.put_lines(f"{target} = buf[{offset}]")
             self._unsigned.add(target)
 
-    def _read_tail(self, tail: Tail, lead: int, core: list[Piece]) -> None:
+    def _put_tail(self, tail: Tail, lead: int, core: list[Piece]) -> None:
         total = lead + _pieces_size(core)
         with self.block(f"if {self.is_short(tail.size)}:" if tail.compact else f"if {tail.size} >= 0:"):
             if tail.text and (len(core) > 1 or (core and core[0].letter not in "S?")):
-                self._unpack_tail(tail, lead, core)
+                self._put_unpacked_tail(tail, lead, core)
             else:
-                self._slice_tail(tail, lead, core)
+                self._put_sliced_tail(tail, lead, core)
         if tail.null:
             with self.block(f"elif not {tail.size}:" if tail.compact else f"elif {tail.size} == -1:"):
                 self.put_lines(f"{tail.target} = {tail.null}")
-                self._read(core, self.offset_expression(lead))
+                self._put_pieces_at_offset(core, self.offset_expression(lead))
                 if self.shift + total:
                     self.put_lines(f"at += {self.shift + total}")
         if tail.compact and not tail.text:
-            self._slice_two(tail, lead, core)
+            self._put_slice_of_two_byte_size(tail, lead, core)
         with self.block("else:"):
             if not tail.compact:
                 self.put_lines("raise Crude")
@@ -530,20 +530,20 @@ class Body(Lines):
                 value = f"{tail.null} if {tail.target} is None else {value}"
             if value != tail.target:
                 self.put_lines(f"{tail.target} = {value}")
-            self._read(core, plus("at", lead))
+            self._put_pieces_at_offset(core, plus("at", lead))
             if total:
                 self.put_lines(f"at += {total}")
 
-    def _slice_tail(self, tail: Tail, lead: int, core: list[Piece]) -> None:
+    def _put_sliced_tail(self, tail: Tail, lead: int, core: list[Piece]) -> None:
         stop = self.new_variable("e")
         self.put_lines(f"{stop} = {plus(f'at + {tail.size}', self.shift - tail.compact)}")
         if not tail.text and not tail.compact:
             self.fail_if(f"{stop} > {self.end}")
         self.put_lines(f"{tail.target} = {tail.convert.format(f'buf[{self.offset_expression()}:{stop}]')}")
-        self._read(core, plus(stop, lead))
+        self._put_pieces_at_offset(core, plus(stop, lead))
         self.put_lines(f"at = {plus(stop, lead + _pieces_size(core))}")
 
-    def _slice_two(self, tail: Tail, lead: int, core: list[Piece]) -> None:
+    def _put_slice_of_two_byte_size(self, tail: Tail, lead: int, core: list[Piece]) -> None:
         """Put lines that read bytes whose size is a uvarint of two bytes, as is the size of most record batches."""
         low, stop = self.new_variable("b"), self.new_variable("e")
         there = "" if tail.null else f"{tail.size} and "
@@ -551,10 +551,10 @@ class Body(Lines):
             self.put_lines(f"{stop} = {plus(f'at + ({tail.size} & 127 | {low} << 7)', self.shift)}")
             self.fail_if(f"{stop} > {self.end}")
             self.put_lines(f"{tail.target} = {tail.convert.format(f'buf[{self.offset_expression(1)}:{stop}]')}")
-            self._read(core, plus(stop, lead))
+            self._put_pieces_at_offset(core, plus(stop, lead))
             self.put_lines(f"at = {plus(stop, lead + _pieces_size(core))}")
 
-    def _unpack_tail(self, tail: Tail, lead: int, core: list[Piece]) -> None:
+    def _put_unpacked_tail(self, tail: Tail, lead: int, core: list[Piece]) -> None:
         after = (f"{lead}x" if lead else "") + run_format(core)
         unpack = table("%ds", after, 1) if tail.compact else long_table("%ds", after)
         name = self.constant("table", unpack)
@@ -570,16 +570,19 @@ def plus(base: str, more: int) -> str:
     return base if not more else f"{base} + {more}" if more > 0 else f"{base} - {-more}"
 
 
-def _letters(letter: str) -> str:
+def _expand_format_letter(letter: str) -> str:
     return "b" if letter == "S" else letter
 
 
 def run_format(pieces: list[Piece]) -> str:
-    return "".join(_letters(letter) if target else f"{calcsize('>' + _letters(letter))}x" for letter, target in pieces)
+    return "".join(
+        _expand_format_letter(letter) if target else f"{calcsize('>' + _expand_format_letter(letter))}x"
+        for letter, target in pieces
+    )
 
 
 def _pieces_size(pieces: list[Piece]) -> int:
-    return calcsize(">" + "".join(_letters(piece.letter) for piece in pieces))
+    return calcsize(">" + "".join(_expand_format_letter(piece.letter) for piece in pieces))
 
 
 def targets(pieces: list[Piece]) -> str:
@@ -587,7 +590,7 @@ def targets(pieces: list[Piece]) -> str:
     return ", ".join(names) + ("," if len(names) == 1 else "")
 
 
-def _split_pieces(pieces: list[Piece]) -> tuple[int, list[Piece], int]:
+def _split_padding(pieces: list[Piece]) -> tuple[int, list[Piece], int]:
     """Bytes skipped before the first wanted piece, the pieces from it to the last wanted one, bytes skipped after."""
     wanted = [number for number, piece in enumerate(pieces) if piece.target]
     if not wanted:

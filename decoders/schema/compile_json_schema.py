@@ -108,7 +108,7 @@ FindRule = Callable[[str], Rule]
 
 def compile_json_schema(schema: Schema, root: Schema | None = None) -> Check:
     """The check of a schema, whose references are those of `root`. Raises ValueError for a keyword that it lacks."""
-    return _Compiler(root or schema).check(schema)
+    return _Compiler(root or schema).compile_check(schema)
 
 
 class _Compiler:
@@ -119,47 +119,49 @@ class _Compiler:
         self._made: dict[str, Check] = {}
         self._in_condition = 0  # conditions restrict what is described elsewhere
 
-    def check(self, schema: Schema) -> Check:
+    def compile_check(self, schema: Schema) -> Check:
         """The function that checks a value."""
         if unknown := set(schema) - _KNOWN:
             raise ValueError(f"no keywords of a schema: {sorted(unknown)}")
-        checks = [made for made in self._checks(schema) if made is not None]
+        checks = [made for made in self._compile_checks(schema) if made is not None]
         if self._is_open(schema):
-            checks.append(_check_levels)
+            checks.append(_check_nesting_depth)
         if not checks:
-            return _fits
-        return checks[0] if len(checks) == 1 else _all_of(tuple(checks))
+            return _accept_any_value
+        return checks[0] if len(checks) == 1 else _make_all_of_check(tuple(checks))
 
-    def _checks(self, schema: Schema) -> list[Check | None]:
+    def _compile_checks(self, schema: Schema) -> list[Check | None]:
         said = schema.keys()
         return [
-            self._reference(schema["$ref"]) if "$ref" in said else None,
-            _scalar(schema) if said & _OF_SCALARS else None,
-            _one_of([schema["const"]] if "const" in said else schema["enum"]) if said & {"const", "enum"} else None,
-            self._any_of(schema) if "anyOf" in said else None,
-            self._array(schema) if said & _OF_ARRAYS else None,
-            self._object(schema) if said & _OF_OBJECTS else None,
-            *self._conditions(schema),
+            self._compile_reference(schema["$ref"]) if "$ref" in said else None,
+            _make_scalar_check(schema) if said & _OF_SCALARS else None,
+            _make_enum_check([schema["const"]] if "const" in said else schema["enum"])
+            if said & {"const", "enum"}
+            else None,
+            self._compile_any_of(schema) if "anyOf" in said else None,
+            self._compile_array(schema) if said & _OF_ARRAYS else None,
+            self._compile_object(schema) if said & _OF_OBJECTS else None,
+            *self._compile_conditions(schema),
         ]
 
-    def _conditions(self, schema: Schema) -> list[Check]:
+    def _compile_conditions(self, schema: Schema) -> list[Check]:
         self._in_condition += 1
-        made = [self.check(each) for each in schema.get("allOf", ())]
-        made += [self._condition(schema)] if "if" in schema else []
-        made += [self._check_not(schema["not"])] if "not" in schema else []
+        made = [self.compile_check(each) for each in schema.get("allOf", ())]
+        made += [self._compile_condition(schema)] if "if" in schema else []
+        made += [self._compile_not(schema["not"])] if "not" in schema else []
         self._in_condition -= 1
         return made
 
-    def _resolve(self, name: str) -> Schema:
+    def _find_definition(self, name: str) -> Schema:
         found: Any = self._root
         for step in name.removeprefix("#/").split("/"):
             found = found[step]
         return found  # type: ignore[no-any-return]  # a schema is an object
 
-    def _reference(self, name: str) -> Check:
+    def _compile_reference(self, name: str) -> Check:
         known = self._made.get(name)
         if known is None:
-            known = self._made[name] = self.check(self._resolve(name))
+            known = self._made[name] = self.compile_check(self._find_definition(name))
         return known
 
     def _is_open(self, schema: Schema) -> bool:
@@ -167,7 +169,7 @@ class _Compiler:
         said = schema.keys() - _SAYING_NOTHING
         if self._in_condition or said & (_OF_ANY - {"type"}):
             return False
-        types = set(_types(schema["type"])) if "type" in said else _ALL
+        types = set(_python_types_of_names(schema["type"])) if "type" in said else _ALL
         return (list in types and "items" not in said) or (dict in types and not said & _OF_OBJECTS)
 
     def whole_types(self, schema: Schema) -> frozenset[type]:
@@ -176,12 +178,12 @@ class _Compiler:
         if not said:
             return _ALL - {dict, list}
         if said == {"$ref"}:
-            return self.whole_types(self._resolve(schema["$ref"]))
+            return self.whole_types(self._find_definition(schema["$ref"]))
         if said == {"anyOf"}:
             return frozenset().union(*(self.whole_types(each) for each in schema["anyOf"]))
         if "type" not in said:
             return _NONE
-        found = set(_types(schema["type"]))
+        found = set(_python_types_of_names(schema["type"]))
         if self._is_open(schema):
             found -= {dict, list}
         others = said - {"type"}
@@ -196,12 +198,12 @@ class _Compiler:
                 found -= set(types)
         return frozenset(found)
 
-    def _property(self, schema: Schema) -> Rule:
-        return self.whole_types(schema), self.check(schema)
+    def _compile_property_rule(self, schema: Schema) -> Rule:
+        return self.whole_types(schema), self.compile_check(schema)
 
-    def _any_of(self, schema: Schema) -> Check:
-        branches = [(self._named_types(each), self.check(each)) for each in schema["anyOf"]]
-        wanted = " or ".join(dict.fromkeys(word for each in schema["anyOf"] for word in self._type_words(each)))
+    def _compile_any_of(self, schema: Schema) -> Check:
+        branches = [(self._list_types_of_schema(each), self.compile_check(each)) for each in schema["anyOf"]]
+        wanted = " or ".join(dict.fromkeys(word for each in schema["anyOf"] for word in self._list_type_words(each)))
         by_type = {kind: tuple(check for kinds, check in branches if kind in kinds) for kind in _ALL}
 
         def check(value: Any) -> Misfit | None:
@@ -214,23 +216,25 @@ class _Compiler:
 
         return check
 
-    def _named_types(self, schema: Schema) -> frozenset[type]:
+    def _list_types_of_schema(self, schema: Schema) -> frozenset[type]:
         """The types that a schema names."""
         if "$ref" in schema:
-            return self._named_types(self._resolve(schema["$ref"]))
-        return frozenset(_types(schema["type"])) if "type" in schema else _ALL
+            return self._list_types_of_schema(self._find_definition(schema["$ref"]))
+        return frozenset(_python_types_of_names(schema["type"])) if "type" in schema else _ALL
 
-    def _type_words(self, schema: Schema) -> list[str]:
+    def _list_type_words(self, schema: Schema) -> list[str]:
         if "$ref" in schema:
-            return self._type_words(self._resolve(schema["$ref"]))
+            return self._list_type_words(self._find_definition(schema["$ref"]))
         types = schema.get("type", [])
         if "required" in schema and types == "object":
             return [f"{{{', '.join(schema['required'])}}}"]
         return [_WORDS[name] for name in ([types] if isinstance(types, str) else types)]
 
-    def _array(self, schema: Schema) -> Check:
+    def _compile_array(self, schema: Schema) -> Check:
         low, high = schema.get("minItems", 0), schema.get("maxItems")
-        types, check_item = self._property(schema["items"]) if "items" in schema else (_ALL, _fits)
+        types, check_item = (
+            self._compile_property_rule(schema["items"]) if "items" in schema else (_ALL, _accept_any_value)
+        )
 
         def check(value: Any) -> Misfit | None:
             if value.__class__ is not list:
@@ -247,31 +251,35 @@ class _Compiler:
 
         return check
 
-    def _object(self, schema: Schema) -> Check:
-        rules = {name: self._property(each) for name, each in schema.get("properties", {}).items()}
+    def _compile_object(self, schema: Schema) -> Check:
+        rules = {name: self._compile_property_rule(each) for name, each in schema.get("properties", {}).items()}
         required, least = schema.get("required", []), schema.get("minProperties", 0)
         patterns = schema.get("patternProperties", {}).items()
         others = schema.get("additionalProperties", False)
         rule_of = None
         if patterns or isinstance(others, Mapping) or "propertyNames" in schema:
-            rule_of = _find_rule(
-                self.check(schema.get("propertyNames", {})),
-                [(_pattern(pattern), self._property(each)) for pattern, each in patterns],
-                self._property(others) if isinstance(others, Mapping) else None,
+            rule_of = _make_rule_finder(
+                self.compile_check(schema.get("propertyNames", {})),
+                [(_compile_pattern(pattern), self._compile_property_rule(each)) for pattern, each in patterns],
+                self._compile_property_rule(others) if isinstance(others, Mapping) else None,
             )
-        return _properties(rules, required, least, rule_of) if required or least or rule_of else _condition(rules)
+        return (
+            _make_properties_check(rules, required, least, rule_of)
+            if required or least or rule_of
+            else _make_condition_check(rules)
+        )
 
-    def _condition(self, schema: Schema) -> Check:
-        condition = self.check(schema["if"])
-        then, otherwise = self.check(schema.get("then", {})), self.check(schema.get("else", {}))
+    def _compile_condition(self, schema: Schema) -> Check:
+        condition = self.compile_check(schema["if"])
+        then, otherwise = self.compile_check(schema.get("then", {})), self.compile_check(schema.get("else", {}))
 
         def check(value: Any) -> Misfit | None:
             return then(value) if condition(value) is None else otherwise(value)
 
         return check
 
-    def _check_not(self, schema: Schema) -> Check:
-        inner = self.check(schema)
+    def _compile_not(self, schema: Schema) -> Check:
+        inner = self.compile_check(schema)
         names = ", ".join(schema.get("required", ()))
         otherwise = f"has {names}" if names else "is what it must not be"
 
@@ -281,7 +289,9 @@ class _Compiler:
         return check
 
 
-def _properties(rules: Mapping[str, Rule], required: list[str], least: int, rule_of: FindRule | None) -> Check:
+def _make_properties_check(
+    rules: Mapping[str, Rule], required: list[str], least: int, rule_of: FindRule | None
+) -> Check:
     """The check of an object's properties; `rule_of` finds the rules of those that are not in `rules`."""
     needed = frozenset(required)
 
@@ -305,7 +315,7 @@ def _properties(rules: Mapping[str, Rule], required: list[str], least: int, rule
     return check
 
 
-def _condition(rules: Mapping[str, Rule]) -> Check:
+def _make_condition_check(rules: Mapping[str, Rule]) -> Check:
     """The check of some properties, and of nothing else: mostly of a condition."""
     few = tuple((name, types, check) for name, (types, check) in rules.items())
 
@@ -321,7 +331,7 @@ def _condition(rules: Mapping[str, Rule]) -> Check:
     return check
 
 
-def _find_rule(check_name: Check, patterns: list[tuple[re.Pattern[str], Rule]], others: Rule | None) -> FindRule:
+def _make_rule_finder(check_name: Check, patterns: list[tuple[re.Pattern[str], Rule]], others: Rule | None) -> FindRule:
     """The function that finds the rule of a property that the schema does not name."""
 
     def find(name: str) -> Rule:
@@ -333,19 +343,19 @@ def _find_rule(check_name: Check, patterns: list[tuple[re.Pattern[str], Rule]], 
     return find
 
 
-def _check_levels(value: Any) -> Misfit | None:
+def _check_nesting_depth(value: Any) -> Misfit | None:
     return None if is_shallow(value) else Misfit(None, "", "has too many levels")
 
 
 # Of properties that a schema does not describe.
-_UNNAMED: Final[Rule] = (_ALL - {dict, list}, _check_levels)
+_UNNAMED: Final[Rule] = (_ALL - {dict, list}, _check_nesting_depth)
 
 
-def _fits(_value: Any) -> None:
+def _accept_any_value(_value: Any) -> None:
     """The check of a schema that every value fits."""
 
 
-def _all_of(checks: tuple[Check, ...]) -> Check:
+def _make_all_of_check(checks: tuple[Check, ...]) -> Check:
     def check(value: Any) -> Misfit | None:
         for each in checks:
             misfit = each(value)
@@ -356,11 +366,11 @@ def _all_of(checks: tuple[Check, ...]) -> Check:
     return check
 
 
-def _types(names: str | list[str]) -> tuple[type, ...]:
+def _python_types_of_names(names: str | list[str]) -> tuple[type, ...]:
     return tuple(kind for name in ([names] if isinstance(names, str) else names) for kind in _TYPES[name])
 
 
-def _one_of(values: list[Any]) -> Check:
+def _make_enum_check(values: list[Any]) -> Check:
     """The check of `enum` and `const`; true is not 1 here, as in JSON."""
     allowed = frozenset((value.__class__, value) for value in values)
     types = frozenset(value.__class__ for value in values)
@@ -374,15 +384,15 @@ def _one_of(values: list[Any]) -> Check:
     return check
 
 
-def _scalar(schema: Schema) -> Check:
+def _make_scalar_check(schema: Schema) -> Check:
     """The check of the type, and of the numbers and texts among the values."""
     names = schema.get("type", list(_TYPES))
     names = [names] if isinstance(names, str) else names
-    types = frozenset(_types(names))
+    types = frozenset(_python_types_of_names(names))
     wanted = " or ".join(_WORDS[name] for name in names)
     at_least, at_most = schema.get("minimum", float("-inf")), schema.get("maximum", float("inf"))
-    edges = _range(at_least, at_most)
-    check_text = _text(schema) if schema.keys() & _OF_TEXT else _fits
+    edges = _describe_range(at_least, at_most)
+    check_text = _make_text_check(schema) if schema.keys() & _OF_TEXT else _accept_any_value
 
     def check(value: Any) -> Misfit | None:
         kind = value.__class__
@@ -397,20 +407,20 @@ def _scalar(schema: Schema) -> Check:
     return check
 
 
-def _range(low: float, high: float) -> str:
+def _describe_range(low: float, high: float) -> str:
     if high == float("inf"):
         return f"{low:,} or more"
     return f"{low:,} to {high:,}" if low > float("-inf") else f"{high:,} or less"
 
 
-def _pattern(text: str) -> re.Pattern[str]:
+def _compile_pattern(text: str) -> re.Pattern[str]:
     """A pattern of a schema, whose `$` is the end of the text, and not the place before a last newline as well."""
     return re.compile(text[:-1] + r"\Z" if text.endswith("$") else text, re.ASCII)
 
 
-def _text(schema: Schema) -> Check:
+def _make_text_check(schema: Schema) -> Check:
     """The check of a text."""
-    search = _pattern(schema["pattern"]).search if "pattern" in schema else None
+    search = _compile_pattern(schema["pattern"]).search if "pattern" in schema else None
     least = schema.get("minLength", 0)
     form = schema.get("description") or f"of the form {schema.get('pattern')}"
     is_base64 = schema.get("contentEncoding") == "base64"

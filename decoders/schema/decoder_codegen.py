@@ -76,7 +76,7 @@ class DecoderSource:
         body.depth = 1
         if careful:
             body.put_lines(f"left = [{VALUES_MAX}, {VIEW_ELEMENTS_MAX}]")
-        tries = not careful and (self.mode.json or _reads_text(plan))
+        tries = not careful and (self.mode.json or _plan_reads_text(plan))
         if tries:
             body.put_lines("start = at", "try:")
             body.depth += 1
@@ -128,7 +128,7 @@ class DecoderSource:
         if inner.array:
             value = ArrayReading(self, body, inner, want, path, place, before).put_array()
         elif inner.plan is not None:
-            value = self._put_inner(body, inner, want, path, place)
+            value = self._put_struct_field(body, inner, want, path, place)
         elif inner.kind in SIZED:
             value = self.put_sized(body, inner, inner.nullable, want, path, before)
         else:
@@ -235,7 +235,7 @@ class DecoderSource:
                     body.put_lines(*make("at", size), f"at += {size}")
         return value if form else None
 
-    def _put_inner(self, body: Body, inner: PlanField, want: Want, path: str, place: str) -> str | None:
+    def _put_struct_field(self, body: Body, inner: PlanField, want: Want, path: str, place: str) -> str | None:
         assert inner.plan is not None
         path += "."
         place += "."
@@ -301,10 +301,10 @@ class DecoderSource:
         body.finish()
 
 
-def _reads_text(plan: Plan) -> bool:
+def _plan_reads_text(plan: Plan) -> bool:
     """Whether a message has strings, whose bytes may be no UTF-8."""
     return any(
-        field.kind == "string" or (field.plan is not None and _reads_text(field.plan))
+        field.kind == "string" or (field.plan is not None and _plan_reads_text(field.plan))
         for field in (*plan.fields, *plan.tagged)
     )
 
@@ -314,7 +314,7 @@ def counts_values(plan: Plan) -> bool:
 
     A single tag section is bounded by tag_count() itself.
     """
-    return _has_arrays(plan) or _tag_sections(plan) > 1
+    return _has_arrays(plan) or _count_tag_sections(plan) > 1
 
 
 def _has_arrays(plan: Plan) -> bool:
@@ -323,8 +323,8 @@ def _has_arrays(plan: Plan) -> bool:
     )
 
 
-def _tag_sections(plan: Plan) -> int:
-    inner = sum(_tag_sections(field.plan) for field in (*plan.fields, *plan.tagged) if field.plan is not None)
+def _count_tag_sections(plan: Plan) -> int:
+    inner = sum(_count_tag_sections(field.plan) for field in (*plan.fields, *plan.tagged) if field.plan is not None)
     return inner + plan.flexible
 
 
@@ -371,9 +371,9 @@ class ArrayReading:
         body.add_piece("S" if field.compact else "i", self.number)
         body.put_pending()
         if field.plan is None and field.kind in FIXED and not self.reading.mode.careful and want != "count":
-            self._put_numbers(LETTERS[field.kind], FIXED[field.kind])
+            self._put_number_array(LETTERS[field.kind], FIXED[field.kind])
             return None if want is None else value
-        self._put_check()
+        self._put_count_check()
         there = self.number if field.compact else f"{self.number} >= 0"
         if want == "count":
             body.put_lines(
@@ -390,7 +390,7 @@ class ArrayReading:
                 body.put_lines("else:", f"    {value} = None")
         return None if want is None else value
 
-    def _put_check(self) -> None:
+    def _put_count_check(self) -> None:
         """Put lines that check the count and advance `at` beyond it."""
         body, field, number = self.body, self.field, self.number
         body.put_offset()
@@ -405,7 +405,7 @@ class ArrayReading:
         if self.reading.mode.careful:
             body.put_lines(f"if {number} > 0:", f"    spend(left, ({self.count}) * {weight(field)})")
 
-    def _put_value(self, unpack: str, at: str) -> None:
+    def _put_unpacked_array(self, unpack: str, at: str) -> None:
         """Put the line that makes the array from the result of an unpack_from."""
         if self.want is None:
             return
@@ -415,7 +415,7 @@ class ArrayReading:
             f"{self.value} = [*{values}]" if each == "w" else f"{self.value} = [{each} for w in {values}]"
         )
 
-    def _put_numbers(self, letter: str, width: int) -> None:
+    def _put_number_array(self, letter: str, width: int) -> None:
         """Put lines that read an array of a fixed-size type by one unpack_from for its count."""
         body, field, number = self.body, self.field, self.number
         form = "%d" + letter if len(letter) == 1 else letter
@@ -424,7 +424,7 @@ class ArrayReading:
         shift, body.shift = body.shift, 0
         short = body.is_short(number) if field.compact else f"0 <= {number} < 128"
         with body.block(f"if {short}:"):
-            self._put_value(f"{name}[{number}]", plus("at", shift))
+            self._put_unpacked_array(f"{name}[{number}]", plus("at", shift))
             size = number if width == 1 else f"{width} * {number}"
             body.put_lines(f"at += {plus(size, shift - (width if field.compact else 0))}")
         null = [f"{self.value} = None"] if self.want is not None else []
@@ -443,22 +443,22 @@ class ArrayReading:
             if field.nullable and field.compact:  # a uvarint 0 of more than one byte is null too
                 body.put_lines(f"if {number} < 0:", *(["    " + line for line in null] or ["    pass"]))
                 with body.block("else:"):
-                    self._put_value(f"unpack_many({letter!r}, {number})", "at")
+                    self._put_unpacked_array(f"unpack_many({letter!r}, {number})", "at")
                     body.put_lines(f"at += {width} * {number}")
             else:
-                self._put_value(f"unpack_many({letter!r}, {number})", "at")
+                self._put_unpacked_array(f"unpack_many({letter!r}, {number})", "at")
                 body.put_lines(f"at += {width} * {number}")
 
     def _put_elements(self) -> None:
         """Put lines that read the elements, once the count is read."""
         if self.field.plan is None:
-            self._put_leaves()
+            self._put_leaf_elements()
             return
         fixed = (
             None if self.capped and self.want is not None else fixed_struct(self.reading, self.field.plan, self.want)
         )
         if fixed is None:
-            self._put_loop(self.field.plan)
+            self._put_struct_loop(self.field.plan)
             return
         body, value, count = self.body, self.value, self.count
         many = f"{self.number} > {MANY + self.field.compact}"
@@ -478,49 +478,49 @@ class ArrayReading:
             enough = f"{many} and len({value} := {made}) == {count}"
         body.put_lines(f"if {enough}:", f"    at += {total}")
         with body.block("else:"):
-            self._put_loop(self.field.plan)
+            self._put_struct_loop(self.field.plan)
 
-    def _put_leaves(self) -> None:
+    def _put_leaf_elements(self) -> None:
         """Put lines that read elements of a primitive type: fixed-size ones at once, the others one by one."""
         body, field = self.body, self.field
         width = FIXED.get(field.kind)
         if width is not None:
             count = f"room(left, {self.count})" if self.capped else self.count
-            self._put_value(f"unpack_many({LETTERS[field.kind]!r}, {count})", "at")
+            self._put_unpacked_array(f"unpack_many({LETTERS[field.kind]!r}, {count})", "at")
             body.put_lines(f"at += {width} * ({self.count})")
             return
         if self.want is not None:
             body.put_lines(f"{self.value} = []")
-        with body.block(f"for _ in {self._index_range()}:"):
+        with body.block(f"for _ in {self._index_range_expression()}:"):
             if field.kind in {"string", "bytes", "records"}:
                 item = self.reading.put_sized(body, field, False, self.want, self.path + "[]", self.before)
             else:
                 item = self.reading.put_number(body, field, self.want, "")
             body.put_offset()
             if item is not None:
-                self._put_append(item)
+                self._put_append_of_value(item)
 
-    def _index_range(self) -> str:
+    def _index_range_expression(self) -> str:
         """The expression of a range of the indices 0, 1, 2 … below the count."""
         kept = self.body.constant("ranges", codegen_support.RANGES)
         index = self.number if self.field.compact else f"{self.number} + 1"
         return f"({kept}[{index}] if {self.number} < 127 else range({self.count}))"
 
-    def _put_loop(self, plan: Plan) -> None:
+    def _put_struct_loop(self, plan: Plan) -> None:
         """Put the loop that reads structs one by one."""
         body = self.body
         if self.want is not None:
             body.put_lines(f"{self.value} = []")
         index = body.new_variable("i")
-        with body.block(f"for {index} in {self._index_range()}:"):
+        with body.block(f"for {index} in {self._index_range_expression()}:"):
             if any(inner.array and inner.kind not in FIXED for inner in plan.fields):
                 body.fail_if(f"at > {body.end}")  # a short message in a long buffer must not be read far beyond its end
             each = self.reading.put_struct(body, plan, self.want, self.path + "[].", f"{self.place}[{{{index}}}].")
             body.put_offset()
             if self.want is not None:
-                self._put_append(str(each))
+                self._put_append_of_value(str(each))
 
-    def _put_append(self, value: str) -> None:
+    def _put_append_of_value(self, value: str) -> None:
         """Put the line that appends an element; projections of large messages append only while there is room."""
         if self.capped:
             self.body.put_lines("if room(left, 1):", f"    {self.value}.append({value})")
@@ -542,7 +542,7 @@ class FixedStruct(NamedTuple):
 def fixed_struct(reading: DecoderSource, plan: Plan, want: Want) -> FixedStruct | None:
     """How to read a struct in one step; None where its size varies, it has a secret, or its errors are wanted."""
     pieces: list[Piece] = []
-    value = _flatten(reading, plan, want, pieces, want is not None)
+    value = _flatten_fixed_fields(reading, plan, want, pieces, want is not None)
     if value is None:
         return None
     form = run_format(pieces)
@@ -553,7 +553,9 @@ def fixed_struct(reading: DecoderSource, plan: Plan, want: Want) -> FixedStruct 
     return FixedStruct(form, Struct(">" + form).size, targets(pieces), value, offsets, [pieces[n].target for n in tags])
 
 
-def _flatten(reading: DecoderSource, plan: Plan, want: Want, pieces: list[Piece], tags: bool) -> str | None:
+def _flatten_fixed_fields(
+    reading: DecoderSource, plan: Plan, want: Want, pieces: list[Piece], tags: bool
+) -> str | None:
     """Add a struct's pieces to `pieces`; returns the expression of its value, None where one step cannot read it."""
     entries: list[str] = []
     for field in plan.fields:
@@ -561,7 +563,7 @@ def _flatten(reading: DecoderSource, plan: Plan, want: Want, pieces: list[Piece]
         if field.array or (field.plan is not None and field.nullable) or field.secret:
             return None
         if field.plan is not None:
-            inner = _flatten(reading, field.plan, part, pieces, tags)
+            inner = _flatten_fixed_fields(reading, field.plan, part, pieces, tags)
             if inner is None:
                 return None
             value = inner

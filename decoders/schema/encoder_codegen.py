@@ -212,13 +212,13 @@ class EncoderSource:
 
     def put_root(self, plan: Plan) -> None:
         """Put the function `encode(value)` into the unit."""
-        body = Writer(self.unit, direct=not _loops(plan))
+        body = Writer(self.unit, direct=not _plan_has_arrays(plan))
         body.put_lines("def encode(v):")
         body.depth = 1
         if not plan.fields:
             tags = self._put_tags(plan) + "(v)" if plan.flexible else "unfit()"
             body.put_lines(f"return {tags} if v else {bytes(plan.flexible)!r}")
-        elif not _loops(plan):
+        elif not _plan_has_arrays(plan):
             self.put_struct(body, plan, "v")
             body.put_pending()
             body.put_lines(f"return {' + '.join(body.parts)}")
@@ -251,7 +251,7 @@ class EncoderSource:
         if field.array:
             self._put_array(body, field, value)
         elif field.plan is not None:
-            self._put_inner(body, field, value)
+            self._put_struct_field(body, field, value)
         else:
             self._put_leaf(body, field, value, field.nullable)
         body.field = outer
@@ -320,7 +320,7 @@ class EncoderSource:
                 self._put_leaf(body, field, item, nullable=False)
             body.put_pending()
 
-    def _put_inner(self, body: Writer, field: PlanField, value: str) -> None:
+    def _put_struct_field(self, body: Writer, field: PlanField, value: str) -> None:
         assert field.plan is not None
         name = body.new_variable("w")
         body.put_lines(f"{name} = {value}")
@@ -357,11 +357,11 @@ class EncoderSource:
         return name
 
 
-def _loops(plan: Plan) -> bool:
+def _plan_has_arrays(plan: Plan) -> bool:
     """Whether encoding needs loops, or pieces that depend on a null."""
     return any(
         (field.array and (field.plan is not None or field.kind not in FIXED))
-        or (field.plan is not None and (field.nullable or _loops(field.plan)))
+        or (field.plan is not None and (field.nullable or _plan_has_arrays(field.plan)))
         for field in plan.fields
     )
 

@@ -182,7 +182,7 @@ class JsonForm:
             return None if value is None else self.struct(field.plan, value, path + ".")
         public = field.unless and is_public(self.table, owner.get(field.unless))
         if field.secret and not self.reveal and value is not None and not public:
-            return redacted_json(_size(field, value))
+            return redacted_json(_size_on_the_wire(field, value))
         hook = self.hooks.get(path) if field.kind in {"bytes", "records"} else None
         if hook is not None:
             return self.call_hook(field.kind, hook, value, owner)
@@ -211,7 +211,7 @@ def leaf_json(kind: str, value: Any) -> Any:
     return float_json(value) if kind == "float64" else value
 
 
-def _size(field: PlanField, value: Any) -> int:
+def _size_on_the_wire(field: PlanField, value: Any) -> int:
     if isinstance(value, str):
         return len(value.encode("utf-8", "surrogateescape"))
     return len(value) if isinstance(value, bytes) else FIXED.get(field.kind, 0)
@@ -350,7 +350,7 @@ def text_from_json(value: object, path: str) -> str:
             raise EncodeError(_HIDDEN, path=path)
         return value
     if isinstance(value, Mapping):
-        return _base64(value, path, "string").decode("utf-8", "surrogateescape")
+        return _decode_base64_json(value, path, "string").decode("utf-8", "surrogateescape")
     raise _misfit_error("string", value, path)
 
 
@@ -362,7 +362,7 @@ def bytes_from_json(value: object, path: str, kind: str = "bytes") -> bytes:
         except ValueError as failure:
             raise EncodeError(str(failure), path=path) from None
     if isinstance(value, Mapping):
-        return _base64(value, path, kind)
+        return _decode_base64_json(value, path, kind)
     raise _misfit_error("records (a list of batches)" if kind == "records" else _KINDS["bytes"], value, path)
 
 
@@ -413,7 +413,7 @@ def is_shallow(value: object, most: int = UNNAMED_NESTING_MAX) -> bool:
     return False
 
 
-def _base64(value: Mapping[Any, Any], path: str, kind: str) -> bytes:
+def _decode_base64_json(value: Mapping[Any, Any], path: str, kind: str) -> bytes:
     if REDACTED in value:
         raise EncodeError(_HIDDEN, path=path)
     text = value.get(BASE64)

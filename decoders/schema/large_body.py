@@ -90,7 +90,7 @@ def read_known(plan: Plan, data: bytes, at: int, end: int) -> tuple[dict[str, An
     """The Python values before the first failure, without the long arrays, and that failure (None if none)."""
     walker = LargeWalker(data)
     failure = find_failure(walker, plan, at, end)
-    return _without_arrays(walker.root), failure
+    return _drop_deferred_arrays(walker.root), failure
 
 
 class Unread:
@@ -119,7 +119,7 @@ class LargeWalker(Walker):
             return super()._read_array(field, at, end, into, path)
         check_left(count, least_element(field), start, end)
         try:
-            after = check_message(_array_plan(field), buf, at, end)
+            after = check_message(_make_plan_of_array(field), buf, at, end)
         except CRUDE:
             return self._read_failing_array(field, start, end, count, into, path)
         if after - start <= PIECE:
@@ -136,7 +136,7 @@ class LargeWalker(Walker):
         for number in range(count):
             place = f"{path}[{number}]"
             try:
-                at = unread.end = check_message(_element_plan(field), self._buf, at, end)
+                at = unread.end = check_message(_make_plan_of_element(field), self._buf, at, end)
                 unread.count += 1
             except CRUDE:
                 held: dict[str, Any] = {}
@@ -172,17 +172,17 @@ class DeferredArray(DeferredList):
                 self._began = budget.remaining
             budget.remaining = self._began
         if field.plan is not None:
-            yield from self._structs(field.plan)
+            yield from self._chunks_of_structs(field.plan)
         elif field.kind in FIXED:
-            yield from self._numbers(FIXED[field.kind])
+            yield from self._chunks_of_numbers(FIXED[field.kind])
         else:
-            yield from self._leaves()
+            yield from self._chunks_of_leaves()
         if unread.rest:
             assert field.plan is not None
             form = _LargeForm(self._reader)
             yield [form.struct(field.plan, held, self._path + "[].") for held in unread.rest]
 
-    def _structs(self, plan: Plan) -> Iterator[list[Any]]:
+    def _chunks_of_structs(self, plan: Plan) -> Iterator[list[Any]]:
         unread, reader = self._unread, self._reader
         data, at, end = unread.data, unread.at, unread.end
         prefix = self._path + "[]."
@@ -205,7 +205,7 @@ class DeferredArray(DeferredList):
         if chunk:
             yield chunk
 
-    def _numbers(self, width: int) -> Iterator[list[Any]]:
+    def _chunks_of_numbers(self, width: int) -> Iterator[list[Any]]:
         unread = self._unread
         field, at = unread.field, unread.at
         form = _LargeForm(self._reader)
@@ -217,7 +217,7 @@ class DeferredArray(DeferredList):
             at += width * count
             left -= count
 
-    def _leaves(self) -> Iterator[list[Any]]:
+    def _chunks_of_leaves(self) -> Iterator[list[Any]]:
         unread = self._unread
         form = _LargeForm(self._reader)
         walker = Walker(unread.data)
@@ -261,22 +261,22 @@ class _LargeForm(JsonForm):
 
 
 @cache
-def _array_plan(field: PlanField) -> Plan:
+def _make_plan_of_array(field: PlanField) -> Plan:
     """The plan of a message that holds this array alone."""
     return Plan(field.name, 0, flexible=False, fields=(field,), tagged=())
 
 
 @cache
-def _element_plan(field: PlanField) -> Plan:
+def _make_plan_of_element(field: PlanField) -> Plan:
     """The plan of a message that holds one element of this array."""
     if field.plan is not None:
         return field.plan
     return Plan(field.name, 0, flexible=False, fields=(field._replace(array=False, nullable=False),), tagged=())
 
 
-def _without_arrays(value: dict[str, Any]) -> dict[str, Any]:
+def _drop_deferred_arrays(value: dict[str, Any]) -> dict[str, Any]:
     return {
-        name: _without_arrays(item) if isinstance(item, dict) else item
+        name: _drop_deferred_arrays(item) if isinstance(item, dict) else item
         for name, item in value.items()
         if not isinstance(item, Unread)
     }

@@ -40,7 +40,7 @@ class LazyDecoder:
         self._bytes = 0
         self._done = False
         names["start"] = self
-        template = _start_json if mode.json else _start
+        template = _generate_and_decode_json if mode.json else _generate_and_decode
         self.function: Callable[..., Any] = FunctionType(template.__code__, names, "decode")
 
     def generate_code(self) -> None:
@@ -66,11 +66,11 @@ class LazyDecoder:
         return value, after
 
 
-def _start(buf: bytes, at: int, end: int) -> Any:
+def _generate_and_decode(buf: bytes, at: int, end: int) -> Any:
     return start(buf, at, end)  # type: ignore[name-defined]  # noqa: F821 - a global of the decoder
 
 
-def _start_json(buf: bytes, at: int, end: int, table: Any) -> Any:
+def _generate_and_decode_json(buf: bytes, at: int, end: int, table: Any) -> Any:
     return start(buf, at, end, table)  # type: ignore[name-defined]  # noqa: F821 - a global of the decoder
 
 

@@ -276,7 +276,7 @@ class _Line:
         self.children: list[_Line] = []
 
 
-def _tree(text: str) -> list[_Line]:
+def _parse_line_tree(text: str) -> list[_Line]:
     roots: list[_Line] = []
     stack: list[_Line] = []
     is_fact = False
@@ -297,13 +297,13 @@ def _tree(text: str) -> list[_Line]:
     return roots
 
 
-def _fail(line: _Line, text: str) -> DeclarationError:
+def _declaration_error(line: _Line, text: str) -> DeclarationError:
     return DeclarationError(f"line {line.number}: {text}: {' '.join(line.words)}")
 
 
 def _parse_field(line: _Line, commons: dict[str, _Line]) -> Field:
     if len(line.words) < 3:
-        raise _fail(line, "a field needs a name, a type and versions")
+        raise _declaration_error(line, "a field needs a name, a type and versions")
     name, kind, versions_text, *rest = line.words
     array = kind.startswith("[]")
     kind = kind.removeprefix("[]")
@@ -314,19 +314,21 @@ def _parse_field(line: _Line, commons: dict[str, _Line]) -> Field:
     children = line.children
     if kind not in PRIMITIVES and kind != "struct":
         if kind not in commons:
-            raise _fail(line, f"no type {kind!r}")
+            raise _declaration_error(line, f"no type {kind!r}")
         struct, kind, children = kind, "struct", commons[kind].children
     pending = next(words, None)
     while pending is not None:
         word, pending = pending, None
-        pending = _option(line, word, words, versions, options)
+        pending = _parse_option(line, word, words, versions, options)
     if bool(children) != (kind == "struct"):
-        raise _fail(line, "a struct has fields, nothing else has")
+        raise _declaration_error(line, "a struct has fields, nothing else has")
     fields = tuple(_parse_field(child, commons) for child in children)
     return Field(name, kind, array, versions, struct=struct, fields=fields, **options)  # type: ignore[arg-type]  # options are checked by word
 
 
-def _option(line: _Line, word: str, words: Iterator[str], versions: Versions, options: dict[str, object]) -> str | None:
+def _parse_option(
+    line: _Line, word: str, words: Iterator[str], versions: Versions, options: dict[str, object]
+) -> str | None:
     """Read one option into `options`; returns the word after the option, None at the end of the line."""
     if word in {"ignorable", "key"}:
         options[word] = True
@@ -335,31 +337,31 @@ def _option(line: _Line, word: str, words: Iterator[str], versions: Versions, op
         after = next(words, None)
         if after != "unless":
             return after
-        options[after] = _next(line, words)
+        options[after] = _next_word(line, words)
     elif word == "inflexible":
         options["flexible"] = False
     elif word == "null":
-        options["nullable"] = _parse_versions(_next(line, words))
+        options["nullable"] = _parse_versions(_next_word(line, words))
     elif word == "is":
-        options["entity"] = _next(line, words)
+        options["entity"] = _next_word(line, words)
     elif word == "means":
-        options["means"] = _next(line, words)
+        options["means"] = _next_word(line, words)
     elif word == "since":
-        options["since"] = _next(line, words)
+        options["since"] = _next_word(line, words)
     elif word == "was":
-        options["was"] = tuple(_next(line, words).split(","))
+        options["was"] = tuple(_next_word(line, words).split(","))
     elif word == "=":
-        options["default"] = _literal(line, _next(line, words))
+        options["default"] = _parse_literal(line, _next_word(line, words))
         options["has_default"] = True
     elif word == "tag":
-        options["tag"] = int(_next(line, words))
+        options["tag"] = int(_next_word(line, words))
         options["tagged"] = versions
         after = next(words, None)
         if after is None or not _is_range(after):
             return after if after is not None else next(words, None)
         options["tagged"] = _parse_versions(after)
     else:
-        raise _fail(line, f"no word {word!r}")
+        raise _declaration_error(line, f"no word {word!r}")
     return next(words, None)
 
 
@@ -368,14 +370,14 @@ def _is_range(text: str) -> bool:
     return text == "none" or text.replace("-", "", 1).removesuffix("+").isdecimal()
 
 
-def _next(line: _Line, words: Iterator[str]) -> str:
+def _next_word(line: _Line, words: Iterator[str]) -> str:
     value = next(words, None)
     if value is None:
-        raise _fail(line, "a value is missing at the end")
+        raise _declaration_error(line, "a value is missing at the end")
     return value
 
 
-def _literal(line: _Line, text: str) -> Default:
+def _parse_literal(line: _Line, text: str) -> Default:
     """The value of a JSON literal without escapes. Importing json would cost as much as all other imports together."""
     if text in JSON_WORDS:
         return JSON_WORDS[text]
@@ -386,7 +388,7 @@ def _literal(line: _Line, text: str) -> Default:
         return text[1:-1]
     if re.fullmatch(r"-?\d+(\.\d+)?([eE][-+]?\d+)?", text):
         return float(text)
-    raise _fail(line, f"{text!r} is no plain literal")
+    raise _declaration_error(line, f"{text!r} is no plain literal")
 
 
 class _Head:
@@ -400,7 +402,7 @@ class _Head:
         self.sections: dict[str, _Line] = {}
         self.commons: dict[str, _Line] = {}
         self.early: list[_Line] = []
-        for line in _tree(text):
+        for line in _parse_line_tree(text):
             word, *rest = line.words
             if word == "api":
                 self.kind, self.key, self.name = word, int(rest[0]), rest[1]
@@ -415,7 +417,7 @@ class _Head:
             elif word in {"versions", "flexible", "listeners", "was"}:
                 self.words[word] = rest
             elif word not in FACTS:
-                raise _fail(line, f"no word {word!r}")
+                raise _declaration_error(line, f"no word {word!r}")
 
     def versions(self, word: str) -> Versions:
         values = self.words.get(word)
@@ -472,18 +474,18 @@ def resolve(message: Message, version: int) -> Plan:
     if plan is None:
         if version not in message.versions:
             raise UnsupportedVersion(f"{message.name} has versions {message.versions}, not {version}")
-        plan = _plan(message.name, message.fields, version, version in message.flexible)
+        plan = _make_plan(message.name, message.fields, version, version in message.flexible)
         message.plans[version] = plan
     return plan
 
 
-def _plan(name: str, fields: tuple[Field, ...], version: int, flexible: bool) -> Plan:
+def _make_plan(name: str, fields: tuple[Field, ...], version: int, flexible: bool) -> Plan:
     plain: list[PlanField] = []
     tagged: list[PlanField] = []
     for field in fields:
         if version in field.versions:
             (tagged if field.tag is not None and version in field.tagged else plain).append(
-                _plan_field(name, field, version, flexible)
+                _make_plan_field(name, field, version, flexible)
             )
     tagged.sort(key=lambda field: field.tag or 0)
     names = {field.name for field in (*plain, *tagged)}
@@ -491,11 +493,11 @@ def _plan(name: str, fields: tuple[Field, ...], version: int, flexible: bool) ->
     return Plan(name, version, flexible, tuple(plain), tuple(tagged), absent)
 
 
-def _plan_field(owner: str, field: Field, version: int, flexible: bool) -> PlanField:
+def _make_plan_field(owner: str, field: Field, version: int, flexible: bool) -> PlanField:
     nullable = version in field.nullable
     plan = None
     if field.kind == "struct":
-        plan = _plan(field.struct or f"{owner}.{field.name}", field.fields, version, flexible)
+        plan = _make_plan(field.struct or f"{owner}.{field.name}", field.fields, version, flexible)
     return PlanField(
         field.name,
         field.kind,

@@ -244,7 +244,7 @@ def read_numbers(field: PlanField, buf: bytes, at: int, count: int) -> tuple[lis
         if field.kind not in _NUMBERS:
             return None
         return list(unpack_from(f">{count}{LETTERS[field.kind]}", buf, at)), at + count * STRUCTS[field.kind].size
-    form = _number_form(plan)
+    form = _find_struct_of_numbers(plan)
     if form is None:
         return None
     after = at + count * form.size
@@ -255,7 +255,7 @@ def read_numbers(field: PlanField, buf: bytes, at: int, count: int) -> tuple[lis
 
 
 @cache
-def _number_form(plan: Plan) -> Struct | None:
+def _find_struct_of_numbers(plan: Plan) -> Struct | None:
     """The form of a struct of numbers, the count of its tagged fields behind them; None for any other struct."""
     letters = [LETTERS[field.kind] for field in plan.fields if not field.array and field.kind in _NUMBERS]
     if not letters or len(letters) < len(plan.fields):
@@ -308,14 +308,14 @@ def _write_struct(plan: Plan, value: object, out: list[bytes], path: str) -> Non
     if not isinstance(value, Mapping):
         raise EncodeError(f"a struct (dict) expected, not {value!r:.80}", path=path)
     prefix = path + "." if path else ""
-    _check_names(plan, value, prefix)
+    _check_field_names(plan, value, prefix)
     for field in plan.fields:
         _write_field(field, value.get(field.name, field.default), out, prefix + field.name)
     if plan.flexible:
         _write_tags(plan, value, out, prefix)
 
 
-def _check_names(plan: Plan, value: Mapping[Any, Any], prefix: str) -> None:
+def _check_field_names(plan: Plan, value: Mapping[Any, Any], prefix: str) -> None:
     names = {field.name for field in plan.fields}
     names.update(field.name for field in plan.tagged)
     for name in value:
@@ -329,10 +329,10 @@ def _check_names(plan: Plan, value: Mapping[Any, Any], prefix: str) -> None:
         if absent is None:
             raise EncodeError(f"no such field; there are {', '.join(sorted(names)) or 'none'}", path=f"{prefix}{name}")
         if not absent.ignorable and not is_default(absent, value[name]):
-            raise EncodeError(_only_in(absent, plan.version), path=prefix + absent.name)
+            raise EncodeError(_describe_versions_of_field(absent, plan.version), path=prefix + absent.name)
 
 
-def _only_in(field: Field, version: int) -> str:
+def _describe_versions_of_field(field: Field, version: int) -> str:
     return f"version {version} cannot carry it; versions {field.versions} have it"
 
 

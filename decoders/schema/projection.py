@@ -74,11 +74,11 @@ def parse_want(plan: Plan, paths: Iterable[str]) -> Want:
     tree: dict[str, Any] = {}
     for path in sorted(paths):
         names, _, word = path.partition(":")
-        _add_path(tree, plan, names.replace("[]", "").split("."), word, path)
+        _add_wanted_path(tree, plan, names.replace("[]", "").split("."), word, path)
     return tree
 
 
-def _add_path(tree: dict[str, Any], plan: Plan, names: list[str], word: str, path: str) -> None:
+def _add_wanted_path(tree: dict[str, Any], plan: Plan, names: list[str], word: str, path: str) -> None:
     """Add one path to the tree; a field that only other versions have adds nothing."""
     place = tree
     for depth, name in enumerate(names):
@@ -86,13 +86,13 @@ def _add_path(tree: dict[str, Any], plan: Plan, names: list[str], word: str, pat
         field = fields.get(name)
         if field is None:
             absent = plan.absent.get(name)
-            if name != UNKNOWN and not (absent is not None and _has_path(absent, names[depth + 1 :])):
+            if name != UNKNOWN and not (absent is not None and _field_has_path(absent, names[depth + 1 :])):
                 raise ValueError(f"{plan.name} has no field {path!r}")
             if name == UNKNOWN:
                 place[name] = ALL
             return
         if depth + 1 == len(names):
-            _check_word(field, word, path)
+            _check_path_word(field, word, path)
             place[name] = word if not isinstance(place.get(name), dict) or word == ALL else place[name]
             return
         if field.plan is None:
@@ -103,7 +103,7 @@ def _add_path(tree: dict[str, Any], plan: Plan, names: list[str], word: str, pat
         place, plan = below, field.plan
 
 
-def _has_path(field: Field, names: list[str]) -> bool:
+def _field_has_path(field: Field, names: list[str]) -> bool:
     for name in names:
         inner = next((child for child in field.fields if child.name == name), None)
         if inner is None:
@@ -112,7 +112,7 @@ def _has_path(field: Field, names: list[str]) -> bool:
     return True
 
 
-def _check_word(field: PlanField, word: str, path: str) -> None:
+def _check_path_word(field: PlanField, word: str, path: str) -> None:
     fits = {
         ALL: True,
         "raw": not field.array and field.plan is None,
@@ -137,15 +137,15 @@ def project(
     """The view, the error codes that are not 0 with their paths, and the offset after the message, as a projector gives
     them.
     """
-    spans: list[Span] | None = [] if _wants_spans(want) else None
+    spans: list[Span] | None = [] if _wants_byte_spans(want) else None
     value, after = walk(plan, buf, at, end, spans)
     places = {span.path: (span.at, span.end - span.at) for span in spans or () if span.what == "value"}
     found = list(islice(error_codes(plan, value), ERRORS_SHOWN_MAX)) if errors else None
     return _project_struct(plan, value, want, "", places), found or None, after
 
 
-def _wants_spans(want: Want) -> bool:
-    return any(map(_wants_spans, want.values())) if isinstance(want, dict) else want == "span"
+def _wants_byte_spans(want: Want) -> bool:
+    return any(map(_wants_byte_spans, want.values())) if isinstance(want, dict) else want == "span"
 
 
 def _project_struct(plan: Plan, value: dict[str, Any], want: Want, place: str, places: Places) -> dict[str, Any]:
@@ -174,10 +174,10 @@ def _project_field(field: PlanField, value: Any, want: Want, place: str, places:
 def _project_element(field: PlanField, value: Any, want: Want, place: str, places: Places) -> Any:
     if field.plan is not None:
         return _project_struct(field.plan, value, want, place + ".", places)
-    return _redact(field, value) if field.secret and want == ALL else value
+    return _redact_secret(field, value) if field.secret and want == ALL else value
 
 
-def _redact(field: PlanField, value: Any) -> dict[str, int]:
+def _redact_secret(field: PlanField, value: Any) -> dict[str, int]:
     size = len(value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value)
     return redacted_json(FIXED.get(field.kind, size))
 
@@ -196,7 +196,9 @@ def hide_secrets(plan: Plan, value: dict[str, Any], wanted: frozenset[str], plac
                 if each is not None:
                     hide_secrets(field.plan, each, wanted, path + ".")
         elif field.secret and f"{path}:raw" not in wanted:
-            value[field.name] = [_redact(field, each) for each in inner] if field.array else _redact(field, inner)
+            value[field.name] = (
+                [_redact_secret(field, each) for each in inner] if field.array else _redact_secret(field, inner)
+            )
 
 
 def error_codes(plan: Plan, value: dict[str, Any], place: str = "") -> Iterator[tuple[str, int]]:
@@ -229,14 +231,14 @@ def make_getter(path: str) -> Get:
     head, _, rest = path.partition(".")
     name, bracket, index = head.partition("[")
     if index not in ("", "]"):
-        return _element_getter(name, int(index[:-1]), make_getter(rest) if rest else None)
+        return _make_element_getter(name, int(index[:-1]), make_getter(rest) if rest else None)
     if not rest:
         return lambda view: view.get(name)
     inner = make_getter(rest)
-    return _array_getter(name, inner) if bracket else _struct_getter(name, inner)
+    return _make_array_getter(name, inner) if bracket else _make_struct_getter(name, inner)
 
 
-def _struct_getter(name: str, inner: Get) -> Get:
+def _make_struct_getter(name: str, inner: Get) -> Get:
     def get(view: Any) -> Any:
         value = view.get(name)
         return inner(value) if isinstance(value, dict) else None
@@ -244,7 +246,7 @@ def _struct_getter(name: str, inner: Get) -> Get:
     return get
 
 
-def _element_getter(name: str, index: int, inner: Get | None) -> Get:
+def _make_element_getter(name: str, index: int, inner: Get | None) -> Get:
     def get(view: Any) -> Any:
         items = view.get(name)
         if not isinstance(items, list) or index >= len(items):
@@ -257,7 +259,7 @@ def _element_getter(name: str, index: int, inner: Get | None) -> Get:
     return get
 
 
-def _array_getter(name: str, inner: Get) -> Get:
+def _make_array_getter(name: str, inner: Get) -> Get:
     def get(view: Any) -> Any:
         items = view.get(name)
         if not items:

@@ -101,14 +101,14 @@ class Watched(Reassembly):
         """Whether a segment that neither belongs to an open connection nor begins one is dropped."""
         return bool(segment[5] & (SYN | RST)) or self._connections.count_late_bytes(segment) is not None
 
-    def _take_slow_path(self, half: Half | None, segment: Segment) -> None:
+    def _take_segment_slowly(self, half: Half | None, segment: Segment) -> None:
         if half is not None and half.connection.drowsy:
             self._watcher.flush()
-        super()._take_slow_path(half, segment)
+        super()._take_segment_slowly(half, segment)
 
-    def _take_unusual(self, half: Half | None, segment: Segment) -> None:
+    def _take_unusual_segment(self, half: Half | None, segment: Segment) -> None:
         self._watcher.before_unusual(half, segment)
-        super()._take_unusual(half, segment)
+        super()._take_unusual_segment(half, segment)
         self._watcher.after_unusual(segment)
 
     def _close_connection(self, connection: Connection, how: How) -> None:

@@ -12,7 +12,7 @@ heap: [(t1, connection), (t2, connection), …]     now ≥ t1 → due? yes: tak
 ```
 
 An entry is out of date when its connection was noted again under an earlier time; such entries are dropped when they
-are met, and the heap is built anew before they are the most (`_drop_stale`).
+are met, and the heap is built anew before they are the most (`_drop_stale_due_times`).
 
 What always holds: the connections' own states decide which of them are taken, never the past of the heap. So export and
 resume need not save it.
@@ -83,10 +83,12 @@ class Connections:
             self.halves.pop(half.key, None)  # both have the same key where an endpoint talks to itself
             if half.place and remembered:
                 self._ended[half.key] = (half.first & MASK, half.place & MASK, time_ns)
-        while len(self._ended) > CLOSED_MAX or (self._ended and self._oldest_ns() < time_ns - FORGOTTEN_NS):
+        while len(self._ended) > CLOSED_MAX or (
+            self._ended and self._oldest_remembered_end_ns() < time_ns - FORGOTTEN_NS
+        ):
             self._ended.popitem(last=False)
 
-    def _oldest_ns(self) -> int:
+    def _oldest_remembered_end_ns(self) -> int:
         return next(iter(self._ended.values()))[2]
 
     def remembered_end(self, key: bytes) -> tuple[int, int, int] | None:
@@ -206,14 +208,14 @@ class Waiting:
     def discard(self, connection: Connection) -> None:
         """Remove a connection that waits no more."""
         self._rows.pop(connection, None)
-        self._drop_stale()
+        self._drop_stale_due_times()
 
     def note_due(self, connection: Connection, reset: tuple[int, int] | None) -> None:
         """Note the time of a connection that waits, after segments came or something was done to it."""
         number, noted_ns = self._rows[connection]
         due_ns = connection.early_ns(reset)
         if due_ns < noted_ns:
-            self._push_due(connection, number, due_ns)
+            self._push_due_time(connection, number, due_ns)
 
     def take_due(self, time_ns: int, resets: Resets, most: int) -> list[Connection]:
         """The connections whose time has come, at most `most`, in the order in which they began to wait.
@@ -228,18 +230,18 @@ class Waiting:
                 continue
             due_ns = connection.due_ns(resets.get(connection))
             if due_ns > noted_ns:
-                self._push_due(connection, number, due_ns)
+                self._push_due_time(connection, number, due_ns)
             else:
                 self._rows[connection] = number, _NEVER
                 found.append((number, connection))
         return [connection for _, connection in sorted(found)]
 
-    def _push_due(self, connection: Connection, number: int, due_ns: int) -> None:
+    def _push_due_time(self, connection: Connection, number: int, due_ns: int) -> None:
         self._rows[connection] = number, due_ns
         heappush(self._heap, (due_ns, number, connection))
-        self._drop_stale()
+        self._drop_stale_due_times()
 
-    def _drop_stale(self) -> None:
+    def _drop_stale_due_times(self) -> None:
         """Let go of entries that are out of date, and of connections that are over, before they are the most."""
         if len(self._heap) > 2 * len(self._rows) + STALE_MAX:
             self._heap[:] = [(due_ns, number, its) for its, (number, due_ns) in self._rows.items() if due_ns != _NEVER]

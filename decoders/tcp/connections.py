@@ -232,7 +232,7 @@ class Half:
         _, _, _, _, since_packet, since_ns = self.mark
         return time_ns - since_ns >= PATIENCE_NS and (idle or abs(packet - since_packet) >= PATIENCE)
 
-    def _proven_number(self) -> int:
+    def _find_sure_number(self) -> int:
         """What is sure once patience with what the mark holds has ended."""
         acked, top, heard, *_ = self.mark
         # A peer that is not heard at all will not acknowledge either.
@@ -244,11 +244,11 @@ class Half:
 
     def may_lapse(self, at: tuple[int, int]) -> bool:
         """Whether the end of patience changes something; `at`: the connection's latest packet."""
-        return self.since != at or self._proven_number() > self.sure
+        return self.since != at or self._find_sure_number() > self.sure
 
     def end_patience(self, time_ns: int, packet: int) -> None:
         """End patience with what the mark holds, and set the mark to what is known at this time."""
-        self.sure = self._proven_number()
+        self.sure = self._find_sure_number()
         self.set_mark(time_ns, packet)
 
     def set_mark(self, time_ns: int, packet: int) -> None:
@@ -270,7 +270,7 @@ class Half:
             return
         index = len(held)
         if held and held[-1][1] > start:
-            index = bisect_right(held, start, key=_entry_end)
+            index = bisect_right(held, start, key=_end_of_entry)
         at = start
         while at < end:
             stop = min(end, held[index][0]) if index < len(held) else end
@@ -366,10 +366,10 @@ class Half:
         acked, top, heard, packets, packet, time_ns = fields(mark, *[int] * 6)
         self.mark = (acked, top, heard, packets, packet, time_ns)
         self.held_size = sum(len(entry[5]) + SEGMENT_COST for entry in self.held)
-        if len(key) not in (12, 36) or not self._is_sound():
+        if len(key) not in (12, 36) or not self._is_state_consistent():
             raise Malformed("a saved half of a connection that cannot be one")
 
-    def _is_sound(self) -> bool:
+    def _is_state_consistent(self) -> bool:
         """Whether a restored state is one that segments lead to, as far as the code relies on that.
 
         Segments lead to no other (tests/tcp/test_handing_over.py): the check is for bytes that another program made.
@@ -546,7 +546,7 @@ class Connection:
         return connection
 
 
-def _entry_end(entry: Entry) -> int:
+def _end_of_entry(entry: Entry) -> int:
     return entry[1]
 
 
@@ -578,15 +578,15 @@ def _read_entry(value: object) -> Entry:
 def endpoints(key: bytes) -> tuple[str, str]:
     """Source and target of a key as text: `10.0.0.1:9092`, `[::1]:9092`."""
     size = (len(key) - 4) // 2
-    return _endpoint(key[:size], key[-4:-2]), _endpoint(key[size:-4], key[-2:])
+    return _format_endpoint(key[:size], key[-4:-2]), _format_endpoint(key[size:-4], key[-2:])
 
 
 @lru_cache(1024)  # one text for all connections of a broker
-def _endpoint(address: bytes, port: bytes) -> str:
-    return f"{_address(address)}:{int.from_bytes(port, 'big')}"
+def _format_endpoint(address: bytes, port: bytes) -> str:
+    return f"{_format_address(address)}:{int.from_bytes(port, 'big')}"
 
 
-def _address(data: bytes) -> str:
+def _format_address(data: bytes) -> str:
     if len(data) == 4:
         return ".".join(map(str, data))
     from ipaddress import IPv6Address  # only where there is one: it costs start-up time

@@ -5,9 +5,9 @@ length; the beginning of a connection may be before the capture; ports are used 
 a missing packet says nothing, one that never waits cuts frames that would have been whole.
 
 The idea. A segment that continues its half and acknowledges nothing unseen takes the fast path of `feed` (`python
--m tests.bench.capture`). All else goes through `_take_slow_path`, which holds segments back in two cases: bytes before
-them are missing, or the sender has acknowledged bytes of the other half that are not given yet, so that a response
-never overtakes its request. The connection stays on the slow path until nothing of it is held.
+-m tests.bench.capture`). All else goes through `_take_segment_slowly`, which holds segments back in two cases: bytes
+before them are missing, or the sender has acknowledged bytes of the other half that are not given yet, so that a
+response never overtakes its request. The connection stays on the slow path until nothing of it is held.
 
 ```
 client  ──[ 1..100 ]──────────────[ 201..300 ]──►        held: 201..300
@@ -29,8 +29,9 @@ broker  ◄───────────────────────
 
 What always holds: the chunks depend on the segments alone, never on how they came in batches, nor on when somebody
 looked. At its next packet a connection is in the same state as if nobody had looked at it before: looks in between
-(`_look_at_waiting`) only give chunks earlier. A look takes the connections whose time has come (`Waiting`), so that the
-work grows with the packets, not with the connections that wait. `export` and `resume` at any cut give the same chunks.
+(`_check_waiting_connections`) only give chunks earlier. A look takes the connections whose time has come (`Waiting`),
+so that the work grows with the packets, not with the connections that wait. `export` and `resume` at any cut give the
+same chunks.
 
 What is given up: a packet that is late by more than the patience is reported as a gap and its bytes are dropped.
 """
@@ -93,9 +94,9 @@ class Delivery:
                 if entry is None:
                     return
             if other is None or (entry is not None and entry[3] <= other[3]):
-                self._give_first(first)
+                self._deliver_first_held(first)
             else:
-                self._give_first(second)
+                self._deliver_first_held(second)
 
     def give_up_holes(self, connection: Connection) -> None:
         """Give up the holes that nobody will fill, and give what is behind them, and what begins for sure."""
@@ -107,7 +108,7 @@ class Delivery:
             if not half.held:
                 end = min(end, half.sure)
             if half.place < end <= half.sure:
-                self._skip_to(half, end)
+                self._skip_bytes_to(half, end)
                 self.release_ready(connection)
                 pending = [connection.first, connection.second]
             else:
@@ -125,12 +126,12 @@ class Delivery:
         for half in halves:
             end = half.hole_end()
             if end:
-                self._skip_to(half, end)
+                self._skip_bytes_to(half, end)
                 self.release_ready(connection)
                 return True
         for half in halves:
             if half.held:  # behind an acknowledgement of bytes that nobody has sent
-                self._give_first(half)
+                self._deliver_first_held(half)
                 self.release_ready(connection)
                 return True
         return False
@@ -169,7 +170,7 @@ class Delivery:
         self.held -= half.held_size
         half.held, half.held_size, half.far = (), 0, ()
 
-    def _give_first(self, half: Half) -> None:
+    def _deliver_first_held(self, half: Half) -> None:
         """Give the first held segment of a half."""
         start, end, time_ns, packet, _, data, role = half.take_first_held()
         half.held_size -= len(data) + SEGMENT_COST
@@ -188,7 +189,7 @@ class Delivery:
         elif connection.reset is half:
             connection.reset = None  # it goes on: that was somebody else's reset
 
-    def _skip_to(self, half: Half, end: int) -> None:
+    def _skip_bytes_to(self, half: Half, end: int) -> None:
         """Give up the bytes up to number `end`: they are lost."""
         _, _, time_ns, packet, *_ = half.held[0] if half.held else (0, 0, self.time_ns, self.packet)
         if end - half.place >= FAR:
@@ -239,10 +240,10 @@ class Reassembly:
     def feed(self, segments: list[Segment], now_ns: int = 0) -> list[Chunk]:
         """The chunks that are sure with these segments; without segments, those that are sure because time passed."""
         if segments and segments[-1][1] >= self._drowsy_ns:
-            return self._feed_long(segments)
+            return self._feed_after_long_silence(segments)
         out: list[Chunk] = []
         self._delivery.out = out
-        append, halves, slow = out.append, self._connections.halves, self._take_slow_path
+        append, halves, slow = out.append, self._connections.halves, self._take_segment_slowly
         for key, time_ns, packet, seq, ack, flags, data, cut in segments:
             try:
                 half = halves[key]
@@ -265,7 +266,7 @@ class Reassembly:
             self._delivery.time_ns, self._delivery.packet = segments[-1][1:3]
         elif now_ns >= self._delivery.time_ns + TICK_NS:
             self._delivery.time_ns = now_ns
-            self._look_at_waiting(idle=True)
+            self._check_waiting_connections(idle=True)
         return out
 
     def finish(self) -> list[Chunk]:
@@ -273,7 +274,7 @@ class Reassembly:
         out: list[Chunk] = []
         self._delivery.out = out
         for connection in self.connections().values():
-            self._pass_time(connection)
+            self._pass_time_on_connection(connection)
             if not connection.over:
                 self._close_connection(connection, "capture_end")
         return out
@@ -299,7 +300,7 @@ class Reassembly:
         """The connections that are open now, by number, in order of appearance."""
         return self._connections.by_number()
 
-    def _feed_long(self, segments: list[Segment]) -> list[Chunk]:
+    def _feed_after_long_silence(self, segments: list[Segment]) -> list[Chunk]:
         """`feed` for segments among which a connection may speak again that was silent for too long."""
         out: list[Chunk] = []
         begin = 0
@@ -313,11 +314,11 @@ class Reassembly:
                 begin = index
         return out + self.feed(segments[begin:])
 
-    def _take_slow_path(self, half: Half | None, segment: Segment) -> None:
+    def _take_segment_slowly(self, half: Half | None, segment: Segment) -> None:
         """Take any segment; the fast path is a short cut for some."""
         self._delivery.time_ns, self._delivery.packet = segment[1:3]
         if half is not None:
-            self._pass_time(half.connection)
+            self._pass_time_on_connection(half.connection)
             if half.connection.over:
                 half = None
             elif half.connection.drowsy:
@@ -326,12 +327,14 @@ class Reassembly:
                 out += self.feed([segment])
                 self._delivery.out = out
                 return
-        self._take_unusual(half, segment)
+        self._take_unusual_segment(half, segment)
 
-    def _take_unusual(self, half: Half | None, segment: Segment) -> None:
+    def _take_unusual_segment(self, half: Half | None, segment: Segment) -> None:
         """Take a segment that the fast path does not take, of a connection that is open or of none."""
         _, time_ns, packet, _, ack, flags, _, _ = segment
-        half = self._take_syn(half, segment) if flags & SYN else half or self._join_midstream(segment)
+        half = (
+            self._take_syn_segment(half, segment) if flags & SYN else half or self._open_connection_midstream(segment)
+        )
         if half is None:
             return
         connection, peer = half.connection, half.peer
@@ -350,9 +353,9 @@ class Reassembly:
         if not connection.over:
             self._advance_connection(connection)
         if self._delivery.held > HELD_MAX:
-            self._make_room()
-        if self._is_look_due():
-            self._look_at_waiting()
+            self._give_up_longest_waiting()
+        if self._is_check_of_waiting_due():
+            self._check_waiting_connections()
 
     def _hold_segment(self, half: Half, segment: Segment) -> None:
         """Hold the bytes and the end that a segment brings; `_advance` gives them."""
@@ -374,7 +377,7 @@ class Reassembly:
             half.sent = half.sent or start  # a keep-alive that carries a byte: no Kafka message has one byte
             return
         if abs(start - half.place) >= FAR:
-            self._take_stray(half, segment)
+            self._take_stray_segment(half, segment)
             return
         end = start + size
         ack = ack if flags & ACK else -1
@@ -390,7 +393,7 @@ class Reassembly:
         if role == RESETS or (role == ENDS and end >= start and not half.ended):
             delivery.hold_segment(half, (end, end, time_ns, packet, ack, b"", role))
 
-    def _take_stray(self, half: Half, segment: Segment) -> None:
+    def _take_stray_segment(self, half: Half, segment: Segment) -> None:
         """Take a segment far from where the stream is: it is believed, with its run, once that has SURE segments."""
         _, time_ns, packet, seq, ack, flags, data, cut = segment
         self.counts["stray"] += 1
@@ -436,7 +439,7 @@ class Reassembly:
 
     # Beginning and end of connections
 
-    def _take_syn(self, half: Half | None, segment: Segment) -> Half | None:
+    def _take_syn_segment(self, half: Half | None, segment: Segment) -> Half | None:
         """The half that a SYN begins, or None when it is a copy of one that was seen."""
         key, time_ns, _, seq, ack, flags, _, _ = segment
         first = seq + 1 & MASK
@@ -468,7 +471,7 @@ class Reassembly:
             half.peer.begin_stream(half.peer.long_number(ack))
         return half
 
-    def _join_midstream(self, segment: Segment) -> Half | None:
+    def _open_connection_midstream(self, segment: Segment) -> Half | None:
         """A new connection for a segment without SYN; None for a RST, or if it belongs to a connection that is over."""
         late = self._connections.count_late_bytes(segment)
         if late is not None:
@@ -482,7 +485,7 @@ class Reassembly:
     def _open_connection(self, segment: Segment, *, initiator: bool) -> Half:
         key, time_ns, packet = segment[:3]
         for silent in self._connections.find_silent(time_ns):
-            self._pass_time(silent)
+            self._pass_time_on_connection(silent)
             if not silent.over:
                 self.counts["surplus"] += silent.last_ns >= time_ns - IDLE_NS
                 self._close_connection(silent, "idle")
@@ -497,7 +500,7 @@ class Reassembly:
         first = segment[3] + 1 & MASK
         half = self._connections.halves.get(segment[0])
         if half is not None:
-            self._pass_time(half.connection)
+            self._pass_time_on_connection(half.connection)
             if not half.connection.over:
                 if replaces(half, first):
                     self._close_connection(half.connection, "idle")
@@ -506,7 +509,7 @@ class Reassembly:
 
     # What the passing of time does, and how a connection ends
 
-    def _pass_time(self, connection: Connection, *, idle: bool = False) -> None:
+    def _pass_time_on_connection(self, connection: Connection, *, idle: bool = False) -> None:
         """Do to a connection what the time does that has passed since its latest packet.
 
         However often this is called, and when, the connection is in the same state at its next packet.
@@ -562,7 +565,7 @@ class Reassembly:
         if waits:
             self._waiting.note_due(connection, self._resets.get(connection))
 
-    def _make_room(self) -> None:
+    def _give_up_longest_waiting(self) -> None:
         """Give up what was waited for longest, until less is held."""
         for connection in list(self._waiting):
             self._delivery.flush(connection)
@@ -570,27 +573,27 @@ class Reassembly:
             if self._delivery.held <= HELD_MAX * 9 // 10:
                 return
 
-    def _is_look_due(self) -> bool:
+    def _is_check_of_waiting_due(self) -> bool:
         """Whether to look at connections that wait, with the present packet."""
         if self._delivery.time_ns < self._look_ns:
             return False
         return len(self._waiting) <= LOOK_MAX or abs(self._delivery.packet - self._look_packet) >= LOOK_PACKETS
 
-    def _look_at_waiting(self, *, idle: bool = False) -> None:
+    def _check_waiting_connections(self, *, idle: bool = False) -> None:
         """Do to connections that wait what the passing of time does; `idle`: it passes without packets."""
         time_ns = self._delivery.time_ns
         self._look_packet = self._delivery.packet
         if len(self._waiting) <= LOOK_MAX:
             self._look_ns = time_ns + PATIENCE_NS
         for connection in self._waiting.take_due(time_ns, self._resets, LOOK_MAX):
-            self._pass_time(connection, idle=idle)
+            self._pass_time_on_connection(connection, idle=idle)
             if not connection.over:
                 connection.leave_fast_path()
         while self._resets:
             connection = next(iter(self._resets))
             if not self._reset_is_due(connection, idle=idle):
                 break
-            self._pass_time(connection, idle=idle)
+            self._pass_time_on_connection(connection, idle=idle)
 
     def _close_connection(self, connection: Connection, how: How) -> None:
         """End a connection; what it holds is given first."""

@@ -123,12 +123,12 @@ def spellings(secrets: Iterable[str | bytes], most: int | None = None) -> Iterat
 
     The secret of a PLAIN token is its password; a token of OAUTHBEARER has its bearer token among its texts.
     """
-    for text in _spellings(secrets, most):
+    for text in _list_spellings(secrets, most):
         if most is None or len(text) <= most:
             yield text
 
 
-def _spellings(secrets: Iterable[str | bytes], most: int | None) -> Iterator[str]:
+def _list_spellings(secrets: Iterable[str | bytes], most: int | None) -> Iterator[str]:
     for secret in secrets:
         data = secret if isinstance(secret, bytes) else secret.encode("utf-8", "surrogateescape")
         if not data:

@@ -68,11 +68,11 @@ class DeferredList(Deferred):
         for chunk in self.chunks():
             if chunk:
                 yield lead
-                yield from _pieces(chunk, inside=True)
+                yield from _make_json_pieces(chunk, inside=True)
                 lead = b","
         yield b"[]" if lead == b"[" else b"]"
         for name, value in self.further_fields().items():
-            yield b"," + _json(name) + b":" + _json(value)
+            yield b"," + _dump_json(name) + b":" + _dump_json(value)
 
 
 class DeferredEach(DeferredList):
@@ -134,7 +134,7 @@ class DeferredText(Deferred):
         if self.is_text():
             yield b'"'
             for piece in self._decode_text():
-                yield _json(piece)[1:-1]
+                yield _dump_json(piece)[1:-1]
             yield b'"'
             return
         yield b'{"base64":"'
@@ -150,10 +150,10 @@ class DeferredText(Deferred):
 
 def json_pieces(value: Any) -> Iterator[bytes]:
     """The JSON of a value in pieces; in one piece where nothing of it is deferred."""
-    return _pieces(value, inside=False)
+    return _make_json_pieces(value, inside=False)
 
 
-def _pieces(value: Any, *, inside: bool) -> Iterator[bytes]:
+def _make_json_pieces(value: Any, *, inside: bool) -> Iterator[bytes]:
     """The JSON of a value; `inside` leaves out the brackets around a list."""
     texts, deferred = split_deferred(value)
     if inside:
@@ -181,7 +181,7 @@ def split_deferred(value: Any) -> tuple[list[bytes], list[Deferred]]:
     return (data.split(_MARK) if deferred else [data]), deferred
 
 
-def _json(value: Any) -> bytes:
+def _dump_json(value: Any) -> bytes:
     """The JSON of a value of which nothing is deferred."""
     import orjson
 

@@ -164,7 +164,7 @@ def write_number(kind: str, value: object) -> bytes:
             return b"\1" if value else b"\0"
         raise ValueError(f"true or false expected, not {value!r:.80}")
     if kind == "float64":
-        return STRUCTS[kind].pack(_float(value))
+        return STRUCTS[kind].pack(_to_float(value))
     try:
         number = index(value)  # type: ignore[arg-type]  # anything that is no integer raises TypeError
     except TypeError:
@@ -176,7 +176,7 @@ def write_number(kind: str, value: object) -> bytes:
     return writer(number) if writer is not None else STRUCTS[kind].pack(number)
 
 
-def _float(value: object) -> float:
+def _to_float(value: object) -> float:
     if isinstance(value, float | int):
         try:
             return float(value)

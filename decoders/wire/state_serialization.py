@@ -32,11 +32,11 @@ _CONTAINERS: Final[dict[type, bytes]] = {list: b"l", tuple: b"t", set: b"e", fro
 def pack(value: object) -> bytes:
     """The bytes of `value`, which is made of built-in values only; TypeError names a type that is not built in."""
     out: list[bytes] = []
-    _pack(value, out, 0)
+    _pack_value(value, out, 0)
     return b"".join(out)
 
 
-def _pack(value: object, out: list[bytes], depth: int) -> None:
+def _pack_value(value: object, out: list[bytes], depth: int) -> None:
     kind = type(value)
     if kind is int:
         assert isinstance(value, int)
@@ -59,13 +59,13 @@ def _pack(value: object, out: list[bytes], depth: int) -> None:
     elif isinstance(value, dict):
         out.append(_COUNT.pack(b"d", len(value)))
         for name, item in value.items():
-            _pack(name, out, depth + 1)
-            _pack(item, out, depth + 1)
+            _pack_value(name, out, depth + 1)
+            _pack_value(item, out, depth + 1)
     elif kind in _CONTAINERS:
         assert isinstance(value, list | tuple | set | frozenset)
         out.append(_COUNT.pack(_CONTAINERS[kind], len(value)))
         for item in value:
-            _pack(item, out, depth + 1)
+            _pack_value(item, out, depth + 1)
     else:
         raise TypeError(f"a state holds no {kind.__name__}")
 
@@ -75,7 +75,7 @@ def _pack_bytes(tag: bytes, data: bytes, out: list[bytes]) -> None:
     out.append(data)
 
 
-def _dict_of_pairs(items: list[object]) -> dict[object, object]:
+def _make_dict_of_pairs(items: list[object]) -> dict[object, object]:
     return dict(zip(items[::2], items[1::2], strict=True))
 
 
@@ -84,33 +84,33 @@ _MAKE: Final[dict[bytes, Callable[[list[object]], object]]] = {
     b"t": tuple,
     b"e": set,
     b"z": frozenset,
-    b"d": _dict_of_pairs,
+    b"d": _make_dict_of_pairs,
 }
 _CONSTANTS: Final[dict[bytes, object]] = {b"N": None, b"T": True, b"F": False}
 
 
-def _text(data: bytes) -> str:
+def _decode_text(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
-def _long(data: bytes) -> int:
+def _decode_long_integer(data: bytes) -> int:
     return int.from_bytes(data, "big", signed=True)
 
 
-_READ: Final[dict[bytes, Callable[[bytes], object]]] = {b"b": bytes, b"s": _text, b"I": _long}
+_READ: Final[dict[bytes, Callable[[bytes], object]]] = {b"b": bytes, b"s": _decode_text, b"I": _decode_long_integer}
 
 
 def unpack(data: bytes) -> object:
     """The value of which `pack` made these bytes. Raises DecodeError for anything else."""
     try:
-        return _unpack(data)
+        return _unpack_value(data)
     except DecodeError:
         raise
     except (TypeError, ValueError) as problem:
         raise Malformed(f"no saved state: {problem}") from None
 
 
-def _unpack(data: bytes) -> object:
+def _unpack_value(data: bytes) -> object:
     end = len(data)
     at = 0
     open_: list[tuple[bytes, int, list[object]]] = []  # containers begun: tag, items wanted, items had

@@ -48,7 +48,7 @@ def parse_duration(text: str) -> float:
     """A duration in milliseconds: `250us`, `100 ms`, `1.5s`, `2m`, `1h30m`, `10` (a bare number is seconds)."""
     if _QUANTITIES.fullmatch(text):
         return sum(parse_duration(each[0]) for each in _QUANTITY.finditer(text))
-    number, unit = _split_unit(text)
+    number, unit = _split_number_and_unit(text)
     if unit not in DURATIONS:
         raise ValueError(f"no duration: {text!r}")
     return float(number) * DURATIONS[unit]
@@ -56,13 +56,13 @@ def parse_duration(text: str) -> float:
 
 def parse_size(text: str) -> float:
     """A size in bytes: `512`, `10kB`, `1MiB`."""
-    number, unit = _split_unit(text)
+    number, unit = _split_number_and_unit(text)
     if unit.lower() not in SIZES:
         raise ValueError(f"no size: {text!r}")
     return float(number) * SIZES[unit.lower()]
 
 
-def _split_unit(text: str) -> tuple[str, str]:
+def _split_number_and_unit(text: str) -> tuple[str, str]:
     match = _QUANTITY.fullmatch(text)
     if match is None:
         raise ValueError(f"no quantity: {text!r}")

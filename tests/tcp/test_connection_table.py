@@ -25,16 +25,16 @@ SECOND = 10**9
 class Plain(Reassembly):
     """Reassembly that looks at all waiting connections each time."""
 
-    def _look_at_waiting(self, *, idle: bool = False) -> None:
+    def _check_waiting_connections(self, *, idle: bool = False) -> None:
         self._look_ns = self._delivery.time_ns + PATIENCE_NS
         for connection in list(self._waiting):
-            self._pass_time(connection, idle=idle)
+            self._pass_time_on_connection(connection, idle=idle)
             if not connection.over:
                 connection.leave_fast_path()
         for connection in list(self._resets):
             if not self._reset_is_due(connection, idle=idle):
                 break
-            self._pass_time(connection, idle=idle)
+            self._pass_time_on_connection(connection, idle=idle)
 
 
 class Counted(Reassembly):
@@ -44,9 +44,9 @@ class Counted(Reassembly):
         super().__init__()
         self.looks = 0
 
-    def _pass_time(self, connection: Connection, *, idle: bool = False) -> None:
+    def _pass_time_on_connection(self, connection: Connection, *, idle: bool = False) -> None:
         self.looks += 1
-        super()._pass_time(connection, idle=idle)
+        super()._pass_time_on_connection(connection, idle=idle)
 
 
 def shown(chunks: list[Chunk]) -> list[tuple[object, ...]]:
