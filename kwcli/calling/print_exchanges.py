@@ -17,7 +17,7 @@ from decoders.wire.deferred_json import Deferred, DeferredText
 from decoders.wire.readable_text import clean, format_latency
 from kwcli.calling.words.body_paths import SelectPath
 from kwcli.output import FACT_FORMATS, RECORD_FORMATS
-from kwcli.output.body import BodyPrinter, decode_failure_lines, encode_lines, find_message_plan, format_scalar
+from kwcli.output.body_printer import BodyPrinter, decode_failure_lines, encode_lines, find_message_plan, format_scalar
 from kwcli.output.renderers import WantedPaths, open_renderer, renderer_needs
 from kwcli.output.short_texts import count_of, cut, palette
 from kwcli.output.value_writers import JsonWriter, open_value_writer

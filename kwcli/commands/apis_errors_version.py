@@ -83,7 +83,7 @@ def apis(
     API is a name in any spelling, also an older one, or a number; VERSION is 12, v12 or latest. A release means
     --release, two versions or releases (12..13, 3.9..4.0) mean --diff.
     """
-    from kwcli.reference.show import show_apis
+    from kwcli.reference.show_reference import show_apis
 
     how = shown.make_settings(env)
     show_apis(env, how, api=api, version=version, release=release, diff=diff, grep=grep, about=about)
@@ -99,7 +99,7 @@ def errors(
     env: Environment, error: tuple[str, ...], retriable: bool | None, grep: str | None, shown: OutputOptions
 ) -> int:
     """Explain error codes, by number or name, as brokers, clients and their logs write them, or list all of them."""
-    from kwcli.reference.show import show_errors
+    from kwcli.reference.show_reference import show_errors
 
     return show_errors(env, shown.make_settings(env), words=error, grep=grep, retriable=retriable)
 

@@ -36,7 +36,7 @@ def command(
 ) -> int:
     """Show a page of the handbook, or list its topics. A command's page has its name; for a command of a group,
     `kw help profile add`, its options are shown."""
-    from kwcli.help.view import (
+    from kwcli.help.show_handbook import (
         show_command_help,
         show_handbook_page,
         show_handbook_search,

@@ -8,7 +8,7 @@ from typing import Final
 
 from decoders.apis import api
 from decoders.schema.model import Api, Field
-from kwcli.reference.field_paths import walk_field_paths
+from kwcli.reference.walk_field_paths import walk_field_paths
 
 # Key → the module of kwcli/calling/records whose WORDS an API takes besides the fields of its request. A TAB waits for
 # what is imported here, so these modules are imported for their APIs only.

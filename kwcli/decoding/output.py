@@ -75,7 +75,7 @@ class MessageOutput:
         self._env.stdout.flush()
 
     def _write_lines(self, lines: Iterable[str]) -> None:
-        from kwcli.output.body import encode_lines
+        from kwcli.output.body_printer import encode_lines
 
         for piece in encode_lines(lines):
             self._write(piece)
@@ -85,7 +85,7 @@ class MessageOutput:
 
     def _text_lines(self, message: NamedMessage, told: Told) -> Iterator[str]:
         from decoders.wire.readable_text import clean
-        from kwcli.output.body import BodyPrinter, format_scalar
+        from kwcli.output.body_printer import BodyPrinter, format_scalar
         from kwcli.output.short_texts import palette
 
         settings = self._settings
@@ -123,7 +123,7 @@ class MessageOutput:
 
     def _head_lines(self, message: NamedMessage, told: Told) -> Iterator[str]:
         """`→ Metadata 12 request · 62 B · correlation id 7 · client app`, and lines of what else the message may be."""
-        from kwcli.output.body import format_scalar
+        from kwcli.output.body_printer import format_scalar
         from kwcli.output.short_texts import palette
 
         colors, width, alone = palette(self._settings.color), self._settings.width, message.alone

@@ -75,7 +75,7 @@ def _decode_structure(name: str, data: bytes, lead: str, *, reveal: bool) -> tup
 
 
 def _structure_lines(plan: Plan, value: dict[str, Any], size: int, settings: Settings) -> Iterator[str]:
-    from kwcli.output.body import BodyPrinter
+    from kwcli.output.body_printer import BodyPrinter
     from kwcli.output.short_texts import palette
 
     colors = palette(settings.color)

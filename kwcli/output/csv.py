@@ -11,7 +11,7 @@ import io
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from kwcli.output.row_cells import RowReader, find_column_words
+from kwcli.output.read_row_cells import RowReader, find_column_words
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled

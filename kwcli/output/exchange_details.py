@@ -10,7 +10,7 @@ from decoders.messages.body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.wire.deferred_json import Deferred, DeferredList
 from decoders.wire.readable_text import clean
-from kwcli.output.body import (
+from kwcli.output.body_printer import (
     GAP,
     BodyPrinter,
     LongValues,

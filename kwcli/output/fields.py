@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.named_tuple import NamedTuple
-from kwcli.output.row_cells import RowReader, find_column_words, format_json_value_as_cell
+from kwcli.output.read_row_cells import RowReader, find_column_words, format_json_value_as_cell
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:

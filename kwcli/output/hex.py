@@ -20,7 +20,7 @@ from decoders.schema.json_form import json_bytes
 from decoders.schema.plan_walker import BytePart
 from decoders.wire.primitives import uuid_text
 from decoders.wire.readable_text import clean, in_bytes
-from kwcli.output.body import encode_lines
+from kwcli.output.body_printer import encode_lines
 from kwcli.output.short_texts import Palette, cell_width, cut, format_number_with_word, palette
 from kwcli.output.text import LineRenderer
 

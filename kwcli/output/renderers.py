@@ -12,7 +12,7 @@ from kwcli.output import COLUMN_FORMATS, FACT_FORMATS, FORMATS, RECORD_FORMATS, 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from decoders.schema.model import Side
-    from kwcli.output.row_cells import RowColumn
+    from kwcli.output.read_row_cells import RowColumn
     from kwcli.output.settings import Settings
 
 __all__ = [
@@ -109,7 +109,7 @@ def renderer_needs(settings: Settings) -> Needs:
         return lambda key, side: frozenset().union(*(column.needed_paths(key, side) for column in found))
     if settings.format not in FACT_FORMATS:
         return _need_no_paths
-    from kwcli.output.facts.fact_functions import facts_paths
+    from kwcli.output.facts.line_facts_of_apis import facts_paths
 
     return facts_paths
 
@@ -122,7 +122,7 @@ def shows_history(settings: Settings) -> bool:
 
 
 def _make_row_columns(settings: Settings) -> list[RowColumn]:
-    from kwcli.output.row_cells import find_column_words, make_row_columns
+    from kwcli.output.read_row_cells import find_column_words, make_row_columns
 
     return make_row_columns(find_column_words(settings), "-e" if settings.format == "fields" else "--columns")
 

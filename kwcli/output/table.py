@@ -12,8 +12,8 @@ from kwcli.output.short_texts import NS, cell_width, cut, cut_start_to_width, fi
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
+    from kwcli.output.read_row_cells import RowColumn
     from kwcli.output.renderers import Write
-    from kwcli.output.row_cells import RowColumn
     from kwcli.output.settings import Settings
     from kwcli.output.short_texts import Palette
 
@@ -91,8 +91,8 @@ def draw_table(
     Lists of some ten thousand rows and the first line of a command go through here, so the lines are plain strings:
     importing rich takes 60 ms, and styling a row with it takes a hundred times as long. Three tables are drawn by other
     code. Two write rows as they come: the table of exchanges (below) takes its widths from the first rows, and a table
-    of a body (body.py) may have its rows in a deferred list. That of brokers and versions (calling/version_table.py)
-    has a sign before each row, and cuts its titles instead of its cells.
+    of a body (body_printer.py) may have its rows in a deferred list. That of brokers and versions
+    (calling/version_table.py) has a sign before each row, and cuts its titles instead of its cells.
     """
     gap = GAP if not dense or width is None or width >= NARROW else 1
     kept = [column for column in columns if dense or any(column.cells)]
@@ -190,7 +190,7 @@ class ExchangeTable:
     shows_skipped = True
 
     def __init__(self, settings: Settings, write: Write) -> None:
-        from kwcli.output.row_cells import RowReader, find_column_words
+        from kwcli.output.read_row_cells import RowReader, find_column_words
 
         self._write = write
         self._width = settings.width
@@ -268,7 +268,7 @@ class ExchangeTable:
 
     def _find_value_formatter(self, column: RowColumn) -> Callable[[Any], str]:
         """The function that makes text of a value."""
-        from kwcli.output.row_cells import format_json_value_as_cell
+        from kwcli.output.read_row_cells import format_json_value_as_cell
 
         return "{:.3f}".format if column.word in ("latency_ms", "duration_ms") else format_json_value_as_cell
 

@@ -11,8 +11,8 @@ from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import clean, format_latency, format_size
 from kwcli.output.columns import COLUMNS, TEXT
-from kwcli.output.facts.compile_facts import FactLimits
-from kwcli.output.facts.fact_functions import (
+from kwcli.output.facts.compile_line_facts import FactLimits
+from kwcli.output.facts.line_facts_of_apis import (
     NO_VIEW,
     find_api_facts,
     format_exchange_trouble,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from decoders.exchanges.body_reader import ApiReader
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped
-    from kwcli.output.facts.compile_facts import Facts
+    from kwcli.output.facts.compile_line_facts import Facts
     from kwcli.output.renderers import Write
     from kwcli.output.settings import Settings
 
@@ -524,7 +524,7 @@ class Text(LineRenderer):
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
         if self._settings.verbose > 0 or self._settings.records:
-            from kwcli.output.body import encode_lines
+            from kwcli.output.body_printer import encode_lines
 
             for piece in encode_lines(self._exchange_lines_with_bodies(rows)):
                 self._write(piece)

@@ -127,7 +127,7 @@ class CsvWriter(_RowWriter):
 
     def add(self, value: Any) -> None:
         """Write one line."""
-        from kwcli.output.row_cells import join_cell_values
+        from kwcli.output.read_row_cells import join_cell_values
 
         self._write_line(
             [

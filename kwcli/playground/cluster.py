@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Final, Literal, Self
 
 from kwcli.playground import properties
-from kwcli.playground.jars import find_broker_jars, find_jar_cache_folder
+from kwcli.playground.download_jars import find_broker_jars, find_jar_cache_folder
 from kwcli.playground.ports import find_free_ports, find_next_free_ports
 from kwcli.playground.process import JAVA_FLAGS, Process, fetch_known_broker_ids, is_kafka_answering, run_java
 from kwcli.playground.properties import LISTENERS, PASSWORDS, ClusterOptions, NodePlan

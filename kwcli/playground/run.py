@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, cast
 from kwcli.extras import pip_command_for_extra
 from kwcli.playground.client_configs import ListenerConfig, make_listener_configs
 from kwcli.playground.cluster import Cluster, StartFailed
-from kwcli.playground.jars import Missing, explain_java_problem
+from kwcli.playground.download_jars import Missing, explain_java_problem
 from kwcli.playground.node_control import VARIABLE, NodeControlServer
 from kwcli.playground.profiles import add_profile, remove_profiles
 from kwcli.playground.properties import PASSWORDS, ClusterOptions, Listener, format_properties

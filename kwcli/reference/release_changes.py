@@ -13,14 +13,14 @@ from decoders.apis import KEYS
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.releases import UNSTABLE
 from decoders.schema.model import Api, Field, Message, Side, Versions
+from kwcli.reference.api_rows import list_lowest_and_highest
 from kwcli.reference.at_release import (
     find_api_in_release,
     find_api_name_in_release,
     find_message_in_release,
     find_older_field_names,
 )
-from kwcli.reference.catalog import list_lowest_and_highest
-from kwcli.reference.field_paths import walk_field_paths
+from kwcli.reference.walk_field_paths import walk_field_paths
 from kwcli.reference.wire_layout import SIDES
 
 Row = dict[str, Any]

@@ -169,7 +169,7 @@ def needs_file_names(settings: Settings, selection: Filter | None) -> bool:
         return True
     if not has_columns(settings):
         return False
-    from kwcli.output.row_cells import find_column_words
+    from kwcli.output.read_row_cells import find_column_words
 
     return "file" in find_column_words(settings)
 

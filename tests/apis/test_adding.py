@@ -102,8 +102,8 @@ def test_its_line_its_class_and_what_is_expected_follow(tree: Path) -> None:
     code = f"""
 from decoders.protocol_facts.errors.returned import expected_codes
 from decoders.replaying.replay_classes import classify_api
-from kwcli.output.facts.compile_facts import FactLimits
-from kwcli.output.facts.fact_functions import find_api_facts
+from kwcli.output.facts.compile_line_facts import FactLimits
+from kwcli.output.facts.line_facts_of_apis import find_api_facts
 from tests.output.fakes import exchange
 made = exchange({KEY}, 1)
 for response in ({{"found": [4, 5]}}, {{}}):
@@ -126,7 +126,7 @@ from decoders.protocol_facts.errors.returned import expected_errors
 from decoders.protocol_facts.examples import whole_example
 from decoders.protocol_facts.routing import route
 from decoders.replaying.replay_classes import classify_api
-from kwcli.output.facts.fact_functions import find_api_facts
+from kwcli.output.facts.line_facts_of_apis import find_api_facts
 right = probe_things.DECLARATION
 for old, new, read in (
     ("route group", "route grp", route),

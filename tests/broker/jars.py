@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-from kwcli.playground.jars import (
+from kwcli.playground.download_jars import (
     BROKERS,
     Missing,
     download_jars,

@@ -184,7 +184,7 @@ def test_debug_stands_before_the_command_or_behind_it(words: list[str], monkeypa
     def fail(*_words: object, **_options: object) -> None:
         raise KeyError("topics")
 
-    monkeypatch.setattr("kwcli.reference.show.show_apis", fail)
+    monkeypatch.setattr("kwcli.reference.show_reference.show_apis", fail)
     outcome = kw(*words)
     assert outcome.code == Exit.FAILURE
     assert outcome.err.startswith("Traceback")

@@ -257,8 +257,8 @@ def test_what_a_broker_wants() -> None:
     ],
 )
 def test_masks(wanted: list[str], fact: str, field: str) -> None:
-    from kwcli.output.body import format_requested_metrics
-    from kwcli.output.facts.compile_facts import NULL_FORMS, FactLimits
+    from kwcli.output.body_printer import format_requested_metrics
+    from kwcli.output.facts.compile_line_facts import NULL_FORMS, FactLimits
 
     assert NULL_FORMS["masks"](wanted, "", lambda _: None, FactLimits()) == fact
     assert format_requested_metrics(wanted) == field

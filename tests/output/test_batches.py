@@ -10,7 +10,7 @@ from decoders import Record
 from decoders.records.model import Batch
 from decoders.records.read import batches_json
 from decoders.records.write import encode_batch
-from kwcli.output.body import BodyPrinter, format_timestamp_field
+from kwcli.output.body_printer import BodyPrinter, format_timestamp_field
 from kwcli.output.short_texts import PLAIN, cell_width
 
 STAMP = 1_795_282_486_519

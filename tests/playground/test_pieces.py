@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from kwcli.commands.playground import ListenerNames, TopicList
-from kwcli.playground import jars
+from kwcli.playground import download_jars
 from kwcli.playground.client_configs import ListenerConfig, make_listener_configs
-from kwcli.playground.jars import Missing, explain_java_problem, find_broker_jars
+from kwcli.playground.download_jars import Missing, explain_java_problem, find_broker_jars
 from kwcli.playground.ports import find_next_free_ports
 from kwcli.playground.temp_dirs import PlaygroundFolder, find_playgrounds_folder, remove_abandoned_folders
 
@@ -150,7 +150,7 @@ def test_jars_that_are_not_here_need_maven(tmp_path: Path, monkeypatch: pytest.M
     _java(tmp_path, "21.0.1")
     (tmp_path / "sh").symlink_to("/bin/sh")
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(jars, "find_jar_cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(download_jars, "find_jar_cache_folder", lambda: tmp_path)
     assert "no Maven" in (explain_java_problem("4.3.1") or "")
     (tmp_path / "kafka-4.3.1").mkdir()
     assert explain_java_problem("4.3.1") is None

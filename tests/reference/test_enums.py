@@ -18,7 +18,7 @@ from decoders.protocol_facts import enums
 from decoders.protocol_facts.enums import BITS, ENUMS, words_of
 from decoders.schema.model import Field
 from decoders.wire.primitives import RANGES
-from kwcli.reference.field_paths import walk_field_paths
+from kwcli.reference.walk_field_paths import walk_field_paths
 from tests.reference.jars import release_jars
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,7 @@ from typing import Any, Final
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.deferred_json import DeferredText
-from kwcli.output.body import format_scalar
+from kwcli.output.body_printer import format_scalar
 from kwcli.output.short_texts import count_of
 from kwcli.output.value_writers import JsonWriter
 

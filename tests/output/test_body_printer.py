@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from decoders.apis import api
 from decoders.schema.model import resolve
-from kwcli.output.body import BodyPrinter
+from kwcli.output.body_printer import BodyPrinter
 from kwcli.output.short_texts import COLORED, PLAIN, cell_width
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")

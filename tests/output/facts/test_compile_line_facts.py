@@ -12,8 +12,8 @@ import pytest
 from decoders.apis import KEYS, api, section
 from decoders.exchanges.exchange import Exchange
 from decoders.schema.model import Field, Side
-from kwcli.output.facts.compile_facts import TOPIC_FIELDS, FactLimits
-from kwcli.output.facts.fact_functions import FUNCTIONS, NO_VIEW, facts_paths, find_api_facts
+from kwcli.output.facts.compile_line_facts import TOPIC_FIELDS, FactLimits
+from kwcli.output.facts.line_facts_of_apis import FUNCTIONS, NO_VIEW, facts_paths, find_api_facts
 from tests.output.fakes import exchange
 
 TOPIC = UUID(int=7)

@@ -46,7 +46,7 @@ class RowColumn(NamedTuple):
         """The paths that the column reads of one side of an API."""
         if self.path is not None:
             return self.path.needs(key, side)
-        from kwcli.output.facts.fact_functions import facts_paths
+        from kwcli.output.facts.line_facts_of_apis import facts_paths
 
         return facts_paths(key, side)  # `node` and `summary` read what lines of text read
 
@@ -124,7 +124,7 @@ class RowReader:
         return column.path.attribute, None if column.path.attribute else column.path.values
 
     def _make_derived_column_reader(self, name: str) -> Values:
-        from kwcli.output.facts.fact_functions import format_line_facts
+        from kwcli.output.facts.line_facts_of_apis import format_line_facts
 
         if name == "node":
             return lambda row, _record: [self._nodes[row.broker]] if row.broker in self._nodes else []

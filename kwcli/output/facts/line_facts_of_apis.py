@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis import NAMES, api, section
 from decoders.records.summary import summarize_records_of_view, summarize_sole_batch
 from decoders.wire.readable_text import clean, format_size
-from kwcli.output.facts.compile_facts import (
+from kwcli.output.facts.compile_line_facts import (
     WORDS,
     ApiFacts,
     FactLimits,
@@ -26,7 +26,7 @@ from kwcli.output.short_texts import count_of, format_number_ranges, format_peri
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Field, Side
-    from kwcli.output.facts.compile_facts import Facts
+    from kwcli.output.facts.compile_line_facts import Facts
 
 NO_VIEW: Final[View] = {}
 

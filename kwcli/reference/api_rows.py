@@ -10,7 +10,7 @@ from decoders.protocol_facts.enums import ENUMS
 from decoders.protocol_facts.releases import RELEASES, UNSTABLE, history
 from decoders.protocol_facts.routing import route
 from decoders.schema.model import FOREVER, Api, Field, Message, Versions, default_value
-from kwcli.reference.field_paths import walk_field_paths
+from kwcli.reference.walk_field_paths import walk_field_paths
 from kwcli.reference.wire_layout import SIDES, make_json_default
 
 Entry = dict[str, Any]

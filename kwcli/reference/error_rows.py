@@ -14,7 +14,7 @@ from decoders.protocol_facts.errors.remedies import REMEDIES
 from decoders.protocol_facts.errors.returned import GENERIC, listed_errors, observed_errors
 from kwcli.output.short_texts import Palette
 from kwcli.output.table import Column, draw_table, paint_text, put_rows_in_columns
-from kwcli.reference.field_paths import walk_field_paths
+from kwcli.reference.walk_field_paths import walk_field_paths
 
 Row = dict[str, Any]
 

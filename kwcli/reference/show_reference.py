@@ -56,7 +56,7 @@ def show_apis(
     if diff:
         _show_release_difference(env, settings, found, diff)
     elif grep:
-        from kwcli.reference.catalog import find_apis_and_fields
+        from kwcli.reference.api_rows import find_apis_and_fields
 
         rows = find_apis_and_fields(grep)
         if about:
@@ -66,13 +66,13 @@ def show_apis(
                 row["about"] = read_api_abouts(row["key"]).get(f"{row['side']}.{row['path']}")
         _write_rows_in_format(env, settings, rows, lambda: text_apis.search_result_lines(rows, grep, *how))
     elif found is None:
-        from kwcli.reference.catalog import make_api_entries
+        from kwcli.reference.api_rows import make_api_entries
 
         rows = [row for row in make_api_entries() if release is None or release in row["releases"]]
         _write_rows_in_format(env, settings, rows, lambda: text_apis.api_list_lines(rows, *how, release))
     elif version is None:
-        from kwcli.reference.catalog import make_api_tree
-        from kwcli.reference.errors import list_errors_returned_by_api
+        from kwcli.reference.api_rows import make_api_tree
+        from kwcli.reference.error_rows import list_errors_returned_by_api
 
         row = make_api_tree(_get_api_in_release(found, release)) | {"errors": list_errors_returned_by_api(found.key)}
         if about:
@@ -126,8 +126,8 @@ def show_errors(
 ) -> int:
     """Answer `kw errors`: given codes, all codes, or a search; returns the exit code. Raises click.UsageError."""
     from decoders.protocol_facts.errors.error_codes import ERRORS
-    from kwcli.reference import errors
-    from kwcli.reference.errors import error_description_lines, error_list_lines
+    from kwcli.reference import error_rows
+    from kwcli.reference.error_rows import error_description_lines, error_list_lines
 
     if words and (grep is not None or retriable is not None):
         raise click.UsageError(f"{'--grep' if grep is not None else '--[not-]retriable'} does not go with a code")
@@ -137,10 +137,10 @@ def show_errors(
             raise click.NoSuchOption(word, ctx=click.get_current_context())
     how = settings.width, palette(settings.color)
     if words:
-        codes, unknown = errors.find_codes_of_words(words)
+        codes, unknown = error_rows.find_codes_of_words(words)
     else:
-        codes, unknown = (errors.search_errors(grep) if grep else errors.list_error_codes()), []
-    rows = [errors.make_error_row(code) for code in codes]
+        codes, unknown = (error_rows.search_errors(grep) if grep else error_rows.list_error_codes()), []
+    rows = [error_rows.make_error_row(code) for code in codes]
     if retriable is not None:
         rows = [row for row in rows if row["retriable"] is retriable and row["code"]]
     if words and len(rows) == 1:
