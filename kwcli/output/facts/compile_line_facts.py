@@ -52,11 +52,11 @@ def find_word(table: str, number: int) -> str:
 
 # A row is the section `line` of an API's declaration, the most important facts first; APIs that need more than it can
 # say are functions in `line_facts_of_apis.py`. Two blanks or the end of a line separate facts, unless the next line
-# begins with `|`. A fact is words and values; it is left out when one of its values is missing or empty. `>path` is a value of
-# the request, `<path` of the response, `a|b` the first that is there; `path:form[:argument]` says how to write it. A
-# path through arrays gives a list. In `topics[]/partitions[].index:parts` the part before the slash is the element that
-# has the topic's name or id. Each row becomes a Python function, written as text and compiled when it is first needed:
-# a line costs little more than reading its values.
+# begins with `|`. A fact is words and values; it is left out when one of its values is missing or empty. `>path` is a
+# value of the request, `<path` of the response, `a|b` the first that is there; `path:form[:argument]` says how to
+# write it. A path through arrays gives a list. In `topics[]/partitions[].index:parts` the part before the slash is
+# the element that has the topic's name or id. Each row becomes a Python function, written as text and compiled when
+# it is first needed: a line costs little more than reading its values.
 
 
 View = Mapping[str, Any]
