@@ -95,7 +95,7 @@ UNBOUNDED_FOLDERS: Final = frozenset({"decoders/apis", "decoders/embedded"})
 PARAMETERS: Final = 8
 
 # Modules with errors that are raised again in another thread, with their traceback.
-RAISED_AGAIN: Final = frozenset({"kwcli.net.deadline", "kwcli.pipeline.daemon_thread", "kwcli.pipeline.plan"})
+RAISED_AGAIN: Final = frozenset({"kwcli.net.deadline", "kwcli.pipeline.background_call", "kwcli.pipeline.plan_splits"})
 KEEPING: Final = frozenset({"append", "appendleft", "add", "put", "set_exception", "setdefault"})
 # Words for methods of objects without I/O that are not used → the word for it.
 OTHER_VERBS: Final = {

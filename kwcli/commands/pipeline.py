@@ -148,7 +148,7 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
     across files. The same run again changes nothing; further captures join those already in the tables.
     """
     _check_pyarrow_installed()
-    from kwcli.pipeline.run import run_pipeline
+    from kwcli.pipeline.run_pipeline import run_pipeline
 
     _check_run_options(options)
     from kwcli.filter_options import resolve_time_range
@@ -234,7 +234,7 @@ def watch_command(env: Environment, options: RunOptions, wanted: WatchOptions, f
     _check_run_options(options)
     refuse_clashes(Clash("once", ("finish",), "both read what is there and end; --finish also ends open connections"))
     refuse_options_without("doctor", ("thresholds",), "thresholds are for its findings")
-    from kwcli.pipeline.watch.run import run_watch
+    from kwcli.pipeline.watch.watch_loop import run_watch
     from kwcli.reading.input_files import key_log_names
 
     keylogs = key_log_names(options.keylogs, env.variables)
@@ -311,7 +311,7 @@ def report_command(
     """
     refuse_clashes(Clash("html_path", ("output", "verbose"), "--html writes everything to the page, and nothing else"))
     _check_pyarrow_installed()
-    from kwcli.pipeline.report.command import run_report
+    from kwcli.pipeline.report.run_report import run_report
 
     return run_report(env, shown.make_settings(env), folder, target=target, page=page, master=master)
 

@@ -68,7 +68,7 @@ def command(
     from decoders.filters import parse
     from decoders.protocol_facts.releases import RELEASES
     from kwcli.answers.run import run_answer
-    from kwcli.report.run import ReportRenderer, choose_exit_code
+    from kwcli.report.report_renderer import ReportRenderer, choose_exit_code
     from kwcli.spelling import find_release
 
     refuse_clashes(Clash("html_path", ("output", "verbose"), "--html writes everything to the page, and nothing else"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
-    from kwcli.pipeline.tables.columns import TableColumn
+    from kwcli.pipeline.tables.table_columns import TableColumn
 
 # The order of the list that `kw help` prints: commands first, then what several commands share, then the project.
 TOPICS: Final = (
@@ -126,7 +126,7 @@ def _list_findings_as_markdown() -> str:
 
 def _list_table_columns_as_markdown() -> str:
     """A Markdown table of columns for each table of `kw pipeline`."""
-    from kwcli.pipeline.tables.columns import ALL_TABLES, MEANINGS
+    from kwcli.pipeline.tables.table_columns import ALL_TABLES, MEANINGS
 
     lines: list[str] = []
     for name, columns in ALL_TABLES.items():

@@ -34,7 +34,7 @@ class EngineChoice(NamedTuple):
     master: str = ""
 
     @property
-    def splits(self) -> bool:
+    def has_splits(self) -> bool:
         """Whether the engine reads captures in splits, and not each from end to end."""
         return self.engine != "local"
 
@@ -68,7 +68,7 @@ def find_required_java(variables: Mapping[str, str]) -> Path:
     """The `java` that Spark would run on. Failure says in one line what to install."""
     from importlib.util import find_spec
 
-    from kwcli.pipeline.spark.java import find_java
+    from kwcli.pipeline.spark.find_java import find_java
 
     if find_spec("pyspark") is None:
         raise Failure(f"Spark is not installed: {pip_command_for_extra('spark')}")

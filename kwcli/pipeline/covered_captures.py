@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 from decoders.named_tuple import NamedTuple
 from kwcli import VERSION
 from kwcli.output.short_texts import count_of
-from kwcli.pipeline.read.captures import find_captures
+from kwcli.pipeline.read.find_captures import find_captures
 from kwcli.pipeline.store.manifest import explain_missing_captures, find_captures_left_out
-from kwcli.pipeline.tables.columns import TABLES_VERSION
+from kwcli.pipeline.tables.table_columns import TABLES_VERSION
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from kwcli.pipeline.read.captures import FoundCaptures, SourceFile
+    from kwcli.pipeline.read.find_captures import FoundCaptures, SourceFile
     from kwcli.pipeline.read.splits import Problem
     from kwcli.pipeline.run_options import RunOptions
     from kwcli.pipeline.store.manifest import Manifest
 
-__all__ = ["CoveredCaptures", "add_covered_captures", "find_captures_asked"]
+__all__ = ["CoveredCaptures", "add_covered_captures", "find_captures_asked_for"]
 
 
 class CoveredCaptures(NamedTuple):
@@ -42,7 +42,7 @@ class CoveredCaptures(NamedTuple):
             return "new"
         if up_to_date:
             damaged = manifest.facts.get("damaged", 0)
-            which = f"{name_captures_asked(self)}{f', {damaged:,} damaged,' if damaged else ''}"
+            which = f"{format_captures_asked_for(self)}{f', {damaged:,} damaged,' if damaged else ''}"
             return f"covers {which} already: nothing to do"
         count = count_of(len(manifest.sources), "capture")
         again = "it is read again" if len(self.files) == 1 else f"all {len(self.files):,} are read again"
@@ -56,13 +56,13 @@ class CoveredCaptures(NamedTuple):
         return f"covers {count}, but its tables are not whole: {again}"
 
 
-def name_captures_asked(covered: CoveredCaptures) -> str:
+def format_captures_asked_for(covered: CoveredCaptures) -> str:
     these = "this capture" if covered.asked == 1 else f"these {covered.asked:,} captures"
     others = len(covered.files) - covered.asked
     return f"{these} and {count_of(others, 'other')}" if others else these
 
 
-def find_captures_asked(options: RunOptions) -> FoundCaptures:
+def find_captures_asked_for(options: RunOptions) -> FoundCaptures:
     """Find the captures asked for. Failure where there are none."""
     found = find_captures(options.sources, options.points)
     if not found.files:

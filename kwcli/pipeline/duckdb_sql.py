@@ -30,7 +30,7 @@ import pyarrow as pa
 
 from decoders.limits import SQL_MEMORY_MAX, SQL_SPILL_MAX
 from decoders.wire.readable_text import clean
-from kwcli.pipeline.daemon_thread import BackgroundCall
+from kwcli.pipeline.background_call import BackgroundCall
 from kwcli.pipeline.query_output import (
     QueryResult,
     TableFiles,
@@ -43,7 +43,7 @@ from kwcli.pipeline.query_output import (
     write_query_result,
 )
 from kwcli.pipeline.sql_views import VIEWS, build_view_sql
-from kwcli.pipeline.tables.columns import ALL_TABLES, TABLES_VERSION, TableColumn
+from kwcli.pipeline.tables.table_columns import ALL_TABLES, TABLES_VERSION, TableColumn
 from kwcli.private_files import ScratchFolder
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from kwcli.output.settings import Settings
     from kwcli.run_environment import Environment
 
-# Types in columns.py → types of DuckDB.
+# Types in table_columns.py → types of DuckDB.
 _TYPES: Final = {
     "string": "VARCHAR",
     "bool": "BOOLEAN",
@@ -145,13 +145,13 @@ class TablesDatabase:
                     self._execute(f"create or replace view {_quote_identifier(name)} as {made}")
                 except duckdb.Error as problem:
                     raise Failure(
-                        f"{tables.place}/{name}: {_format_error_reason(_parse_error_fields(problem))}"
+                        f"{tables.input_name}/{name}: {_format_error_reason(_parse_error_fields(problem))}"
                     ) from None
 
     def write_answer(self, env: Environment, settings: Settings, limit: int | None = None) -> None:
         """Run the query and write its answer. Failure says in one line what is wrong, with the place in the query."""
         row_limit = choose_terminal_row_limit(env, settings, limit)
-        found = self.check_query()
+        found = self.prepare_query()
         rows = self._fetch_json_rows(found)
         if limit is not None:
             rows = (row for row, _ in zip(rows, range(limit), strict=False))
@@ -188,7 +188,7 @@ class TablesDatabase:
         except (duckdb.Error, pa.ArrowException, OSError) as problem:  # Arrow raises OSError for DuckDB's errors
             raise Failure(_explain_query_error(problem, self._query, self._tables)) from None
 
-    def check_query(self) -> duckdb.DuckDBPyRelation:
+    def prepare_query(self) -> duckdb.DuckDBPyRelation:
         """The query as a relation, once all its names are found and it only reads. Failure otherwise."""
         database, query = self._database, self._query
         try:
@@ -213,7 +213,7 @@ class TablesDatabase:
                 _explain_query_error(problem, self._query, self._tables, before=len(explain)), Exit.USAGE
             ) from None
 
-    def column_names(self, name: str) -> tuple[str, ...]:
+    def read_column_names(self, name: str) -> tuple[str, ...]:
         """The names of the columns of a table or view."""
         return tuple(self._database.sql(f"select * from {_quote_identifier(name)}").columns)
 

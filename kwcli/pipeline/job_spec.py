@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from kwcli.pipeline.read.splits import Problem
     from kwcli.pipeline.tables.run_counts import RunCounts
-    from kwcli.pipeline.tables.write import WrittenFile
+    from kwcli.pipeline.tables.write_parquet import WrittenFile
 
 __all__ = ["EngineResult", "JobSpec", "Progress"]
 

@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING
 
 from decoders.exchanges.engine import Engine
 from kwcli.pipeline.job_spec import EngineResult
-from kwcli.pipeline.read.request_logs import RequestLogDecoder
-from kwcli.pipeline.read.row_batches import RowBatcher, RowFilter
+from kwcli.pipeline.read.decode_request_logs import RequestLogDecoder
+from kwcli.pipeline.read.filter_and_batch_rows import RowBatcher, RowFilter
+from kwcli.pipeline.read.read_tls_keys import read_keys
 from kwcli.pipeline.read.split_reader import SplitReader
-from kwcli.pipeline.read.tls_keys import read_keys
 from kwcli.sniff.closing_lines import note_dropped_keys
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Row
     from decoders.tls.key_log import KeyLog
     from kwcli.pipeline.job_spec import JobSpec, Progress
-    from kwcli.pipeline.plan import PendingPlan
+    from kwcli.pipeline.plan_splits import PendingPlan
     from kwcli.pipeline.read.split_reader import GrowingState
     from kwcli.pipeline.read.splits import Problem, Split
     from kwcli.pipeline.store.staging import Staging
-    from kwcli.pipeline.tables.write import TableWriter
+    from kwcli.pipeline.tables.write_parquet import TableWriter
 
 __all__ = ["PointDecoder", "decode_splits_into_tables"]
 
@@ -58,7 +58,7 @@ class PointDecoder:
         write_ended = partial(writer.write_table, "connections")
         self._batcher = RowBatcher(spec, point, row_filter, writer.write, write_ended, observe)
 
-    def read(self, split: Split, progress: Callable[[int], None] | None = None) -> None:
+    def decode_split(self, split: Split, progress: Callable[[int], None] | None = None) -> None:
         """Decode a split; `progress` is told the bytes read so far."""
         if split.pieces[0].log:
             self._decode_log_piece(split)
@@ -78,7 +78,7 @@ class PointDecoder:
     def _decode_log_piece(self, split: Split) -> None:
         """Decode a piece of a request log, which has nothing to do with connections."""
         logs = RequestLogDecoder(self._spec, self._point, self._row_filter, self._writer)
-        logs.read(split.pieces[0])
+        logs.decode_piece(split.pieces[0])
         self.taken += logs.taken
         self.problems += logs.problems
         self.left.update(logs.left)
@@ -87,9 +87,9 @@ class PointDecoder:
         """Settle what is open: the capture is over."""
         self._batcher.add_rows(self.engine.finish())
 
-    def flush(self) -> None:
+    def write_pending_rows(self) -> None:
         """Write the rows that wait for a full batch."""
-        self._batcher.flush()
+        self._batcher.write_pending_rows()
 
 
 def decode_splits_into_tables(
@@ -105,10 +105,12 @@ def decode_splits_into_tables(
             keys = read_keys(spec.key_logs, spec.secret_captures, spec.files)
             decoder = PointDecoder(spec, point, row_filter, keys, writer)
             for split in splits:
-                decoder.read(split, None if progress is None else partial(_show_progress, progress, taken, done))
+                decoder.decode_split(
+                    split, None if progress is None else partial(_show_progress, progress, taken, done)
+                )
                 done += 1
             decoder.finish()
-            decoder.flush()
+            decoder.write_pending_rows()
             taken += decoder.taken
             counts.update(decoder.counts)
             note_dropped_keys(counts, keys)

@@ -16,7 +16,7 @@ from kwcli.output.csv import format_csv_lines
 from kwcli.output.short_texts import palette
 from kwcli.output.table import Column, draw_table
 from kwcli.pipeline.sql_views import COLUMNS, VIEWS
-from kwcli.pipeline.tables.columns import ALL_TABLES, MEANINGS, TABLES
+from kwcli.pipeline.tables.table_columns import ALL_TABLES, MEANINGS, TABLES
 from kwcli.run_environment import Exit
 from kwcli.spelling import did_you_mean
 
@@ -33,10 +33,10 @@ ALL: Final = (*MEANINGS, *VIEWS)
 
 
 class TableFiles(Protocol):
-    """The tables of an input, each with its Parquet files; `place` is the user's name for the input."""
+    """The tables of an input, each with its Parquet files; `input_name` is the user's name for the input."""
 
     @property
-    def place(self) -> str: ...
+    def input_name(self) -> str: ...
 
     @property
     def files(self) -> Mapping[str, Sequence[str]]: ...
@@ -126,7 +126,7 @@ def explain_missing_tables(name: str, tables: TableFiles) -> str:
         return ""
     what = f"is made of {' and '.join(lacking)}, which" if name in VIEWS else "is a table that"
     makes = f"run --tables {','.join(lacking)}" if set(lacking) <= set(TABLES) else "watch --doctor"
-    return f"{name} {what} {tables.place} does not have; kw pipeline {makes} adds it"
+    return f"{name} {what} {tables.input_name} does not have; kw pipeline {makes} adds it"
 
 
 def explain_unknown_table(name: str, tables: TableFiles) -> str:

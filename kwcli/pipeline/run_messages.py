@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.wire.readable_text import format_size
 from kwcli.output.short_texts import count_of
-from kwcli.pipeline.tables.columns import ALL_TABLES
+from kwcli.pipeline.tables.table_columns import ALL_TABLES
 from kwcli.sniff.closing_lines import describe_passed_over, describe_skipped_runs, format_client_count, format_time_span
 from kwcli.terminal.progress import TransientLine, draw_bar
 
 if TYPE_CHECKING:
     from kwcli.pipeline.store.compaction import Compacted
     from kwcli.pipeline.tables.run_counts import RunCounts
-    from kwcli.pipeline.tables.write import WrittenFile
+    from kwcli.pipeline.tables.write_parquet import WrittenFile
     from kwcli.run_environment import Environment
 
 __all__ = ["ProgressBar", "format_compacted_line", "format_run_closing_line", "format_tables_line"]

@@ -56,7 +56,7 @@ def run_spark_query(
 ) -> int:
     """What `kw pipeline sql FOLDER QUERY` does; the exit code. Failure says in one line what is wrong."""
     from kwcli.pipeline.report.read_tables import Tables
-    from kwcli.pipeline.spark.failures import make_failure_of_exception
+    from kwcli.pipeline.spark.explain_failures import make_failure_of_exception
     from kwcli.pipeline.spark.sessions import open_own_session
 
     tables = Tables(folder)
@@ -67,7 +67,7 @@ def run_spark_query(
     )
     for name in find_tables_in_query(query, list_tables_and_views(tables)):
         if name in tables:
-            tables.older_files(name)  # a file that cannot be read fails before Spark starts
+            tables.find_older_files(name)  # a file that cannot be read fails before Spark starts
     row_limit = choose_terminal_row_limit(env, settings, limit)
     most = limit if row_limit is None else row_limit + 1
     with (

@@ -22,7 +22,7 @@ from kwcli.pipeline.query_output import (
     write_list_of_views,
 )
 from kwcli.pipeline.sql_views import VIEWS
-from kwcli.pipeline.tables.columns import MEANINGS, TABLES
+from kwcli.pipeline.tables.table_columns import MEANINGS, TABLES
 from kwcli.private_files import ScratchFolder
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.input_files import is_table_folder, list_paths
@@ -41,12 +41,12 @@ _CHOOSING: Final = (
 
 
 class ListedTables(NamedTuple):
-    """The Parquet files of each table; `place` is the name of the input in messages.
+    """The Parquet files of each table; `input_name` is the name of the input in messages.
 
     `older` has the files of earlier versions of the tables, each with its version.
     """
 
-    place: str
+    input_name: str
     files: Mapping[str, Sequence[str]]
     older: Mapping[str, int] = {}
 
@@ -131,7 +131,7 @@ def _query_tables(env: Environment, settings: Settings, folders: Sequence[str], 
     for name in find_tables_in_query(query, list_tables_and_views(ListedTables("", dict.fromkeys(names, ())))):
         for one in found:
             if name in MEANINGS:
-                older |= one.older_files(name)
+                older |= one.find_older_files(name)
     files = {name: [file for one in found for file in one.files[name]] for name in names}
     with closing(TablesDatabase(ListedTables(", ".join(folders), files, older), query)) as database:
         database.write_answer(env, settings, limit)
@@ -147,12 +147,12 @@ def _query_captures(
     limit: int | None,
 ) -> Exit:
     """Make the tables that the query needs from captures, and run the query on them."""
-    from kwcli.pipeline.capture_tables import is_query_about_bodies, read_captures_into_tables
+    from kwcli.pipeline.captures_to_tables import is_query_about_bodies, read_captures_into_tables
     from kwcli.pipeline.duckdb_sql import SCRATCH, TablesDatabase
 
     about = [name for name in find_tables_in_query(query, [*TABLES, *VIEWS]) if name in TABLES] or ["exchanges"]
     with ScratchFolder(SCRATCH) as folder, closing(TablesDatabase(_ALL, query, folder)) as database:
-        database.check_query()  # before anything is read
+        database.prepare_query()  # before anything is read
         try:
             tables = read_captures_into_tables(
                 env, settings, capture, filters, about, folder, bodies=is_query_about_bodies(query)

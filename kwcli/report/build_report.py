@@ -216,7 +216,7 @@ def find_rows_at_path(report: Report, path: Sequence[str]) -> list[Row] | None:
     return value  # type: ignore[no-any-return]  # a list of rows, or None
 
 
-def format_time(time: str, size: int = 19) -> str:
+def format_report_time(time: str, size: int = 19) -> str:
     """A time of the report for people, `2026-11-21 03:04:05`, of which the first `size` characters are given."""
     return time[:size].replace("T", " ")
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import clean, format_latency, format_size
 from kwcli.output.short_texts import cut
-from kwcli.report.build_report import BY, Report, align_values_to_times, format_time, list_bucket_times
+from kwcli.report.build_report import BY, Report, align_values_to_times, format_report_time, list_bucket_times
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
@@ -152,7 +152,7 @@ def _describe_chart(title: str, drawn: Sequence[_Series], report: Report, say: S
         for its in drawn
         if any(value is not None for value in its.values)
     ]
-    span = f"{format_time(report['first'])} to {format_time(report['last'])} UTC"
+    span = f"{format_report_time(report['first'])} to {format_report_time(report['last'])} UTC"
     return f"{title} over time, {span}: {', '.join(greatest)}. Arrow keys read it slice by slice."
 
 
@@ -161,7 +161,7 @@ def _format_clock(start: str, report: Report, size: int = 0) -> str:
     bucket = report["bucket_s"]
     digits = size or (23 if bucket < 0.5 else 19)
     several = report["first"][:10] != report["last"][:10]
-    return format_time(start, digits)[5 if several else 11 :]
+    return format_report_time(start, digits)[5 if several else 11 :]
 
 
 def _draw_lines(drawn: Sequence[_Series]) -> tuple[list[tuple[float, float]], str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.wire.readable_text import clean
 from kwcli.output.short_texts import cut
-from kwcli.report.build_report import Report, format_time
+from kwcli.report.build_report import Report, format_report_time
 from kwcli.report.sections import SECTIONS, explain_finding, format_section_title, list_totals, select_first_rows
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ def format_markdown(report: Report, settings: Settings) -> str:
     """The whole report as Markdown; of long tables the first rows, with -v all rows."""
     out = ["# Kafka traffic", ""]
     if report["first"]:
-        out += [f"{format_time(report['first'], 23)} to {format_time(report['last'], 23)} UTC", ""]
+        out += [f"{format_report_time(report['first'], 23)} to {format_report_time(report['last'], 23)} UTC", ""]
     out += [f"- {escape_markdown(name)}: {escape_markdown(value)}" for name, value in list_totals(report)]
     for each in report["left_out"]:
         out += ["", f"Not shown: {escape_markdown(each['what'])}: {escape_markdown(each['why'])}"]
     for section in SECTIONS:
-        rows = section.rows(report)
+        rows = section.find_rows(report)
         if rows is None:
             continue
         out += ["", f"## {escape_markdown(format_section_title(section, report))}", ""]

@@ -20,10 +20,10 @@ import orjson
 from decoders.wire.readable_text import clean, format_latency, format_size
 from kwcli import VERSION
 from kwcli.output.short_texts import count_of, cut
-from kwcli.report.build_report import Report, format_time
+from kwcli.report.build_report import Report, format_report_time
 from kwcli.report.charts import Chart, draw_charts
-from kwcli.report.groups import format_group_articles
-from kwcli.report.matrix import format_version_matrix
+from kwcli.report.group_articles import format_group_articles
+from kwcli.report.page_style import SCRIPT, STYLE
 from kwcli.report.sections import (
     NOTHING,
     SECTIONS,
@@ -34,7 +34,7 @@ from kwcli.report.sections import (
     list_totals,
     select_first_rows,
 )
-from kwcli.report.style import SCRIPT, STYLE
+from kwcli.report.version_matrix import format_version_matrix
 from kwcli.stats.text import format_packets
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def format_page(report: Report) -> str:
 def _format_page_title(report: Report) -> str:
     if not report["first"]:
         return "Kafka traffic"
-    return f"Kafka traffic, {format_time(report['first'], 16)} to {format_time(report['last'], 16)}"
+    return f"Kafka traffic, {format_report_time(report['first'], 16)} to {format_report_time(report['last'], 16)}"
 
 
 def _hash_script(text: str) -> str:
@@ -111,13 +111,13 @@ def _escape_html(value: object) -> str:
 
 
 def _format_body(report: Report, drawn: list[Chart]) -> Iterator[str]:
-    there = [(section, rows) for section in SECTIONS if (rows := section.rows(report))]
-    nothing = [section.none for section in SECTIONS if section.rows(report) == []]
+    there = [(section, rows) for section in SECTIONS if (rows := section.find_rows(report))]
+    nothing = [section.none for section in SECTIONS if section.find_rows(report) == []]
     yield '<a class="skip" href="#content">Skip to the content</a>'
     yield "<header>"
     yield "<h1>Kafka traffic</h1>"
     if report["first"]:
-        first, last = (format_time(report[name], 23) for name in ("first", "last"))
+        first, last = (format_report_time(report[name], 23) for name in ("first", "last"))
         yield f'<p class="dim">{escape(first)} to {escape(last)} UTC</p>'
     yield '<dl class="tiles">'
     yield from (f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in list_totals(report))
@@ -248,7 +248,7 @@ def _format_bodies(rows: list[Row]) -> Iterator[str]:
         yield (
             f"<details><summary><strong>{escape(format_latency(row['latency_ms']))}</strong> {escape(name)} "
             f'<span class="dim">{_escape_html(who)} → {_escape_html(row["broker"])}, '
-            f"{escape(format_time(row['time'], 23))}</span>"
+            f"{escape(format_report_time(row['time'], 23))}</span>"
             f'</summary><p class="dim">{_escape_html(" · ".join(facts))}</p><div class="bodies">'
         )
         for side in ("request", "response"):

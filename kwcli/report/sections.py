@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import clean, format_latency, format_size
 from kwcli.answers.view import flatten_value, format_software
-from kwcli.report.build_report import Report, find_rows_at_path, format_time
+from kwcli.report.build_report import Report, find_rows_at_path, format_report_time
 from kwcli.stats.text import OTHERS, format_packets, format_rate, note_others
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class ReportSection(NamedTuple):
     over_time: bool = False
     found: bool = False
 
-    def rows(self, report: Report) -> list[Row] | None:
+    def find_rows(self, report: Report) -> list[Row] | None:
         """The rows of the section in a report; None where the report does not have them."""
         return find_rows_at_path(report, self.path)
 
@@ -201,7 +201,7 @@ def _format_served(old: Row) -> str:
 
 
 def _make_time_cell(name: str) -> Say:
-    return lambda row: format_time(row[name]) if row[name] else NOTHING
+    return lambda row: format_report_time(row[name]) if row[name] else NOTHING
 
 
 # Names in one cell.
@@ -243,8 +243,8 @@ def explain_finding(row: Row) -> list[tuple[str, str]]:
     more = f" and {len(who) - _SHOWN:,} more" if len(who) > _SHOWN else ""
     said = [("who", ", ".join(map(clean, who[:_SHOWN])) + more)] if who else []
     if row["first"]:
-        last = "" if row["last"] == row["first"] else f", last {format_time(row['last'], 23)[11:]}"
-        said.append(("since", format_time(row["first"], 23) + last))
+        last = "" if row["last"] == row["first"] else f", last {format_report_time(row['last'], 23)[11:]}"
+        said.append(("since", format_report_time(row["first"], 23) + last))
     if row.get("reasons"):
         said.append(("reasons", "; ".join(map(clean, row["reasons"][:_SHOWN]))))
     said += [(name, row[key]) for name, key in (("means", "meaning"), ("do", "remedy")) if row[key]]
@@ -364,7 +364,7 @@ SECTIONS: Final[tuple[ReportSection, ...]] = (
             ReportColumn("request", _format_request, 0, False, 14),
             ReportColumn("client", lambda row: clean(row["client_id"] or row["client"]), 2, False, 12),
             ReportColumn("broker", _make_name_cell("broker"), 5, False),
-            ReportColumn("time", lambda row: format_time(row["time"], 23), 3, False),
+            ReportColumn("time", lambda row: format_report_time(row["time"], 23), 3, False),
             ReportColumn("packets", lambda row: format_packets(row["packets"]), 4, False),
             ReportColumn(
                 "capture", lambda row: clean((row.get("source_file") or NOTHING).rpartition("/")[2]), 4, False, 12

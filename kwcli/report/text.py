@@ -10,7 +10,7 @@ from decoders.wire.readable_text import format_latency, format_size
 from kwcli.answers.doctor import format_findings
 from kwcli.output.short_texts import Palette, cell_width, count_of, palette
 from kwcli.output.table import Column, draw_table
-from kwcli.report.build_report import Report, find_bucket_bounds, format_time, read_values_by_bucket
+from kwcli.report.build_report import Report, find_bucket_bounds, format_report_time, read_values_by_bucket
 from kwcli.report.sections import (
     NOTHING,
     SECTIONS,
@@ -36,7 +36,7 @@ def format_text(report: Report, settings: Settings) -> str:
     out = [*_format_header_lines(report, settings, paint)]
     notes: dict[str, None] = {}
     for section in SECTIONS:
-        rows = section.rows(report)
+        rows = section.find_rows(report)
         if rows is None:
             continue
         title = format_section_title(section, report)
@@ -91,7 +91,7 @@ def _format_summary_facts(report: Report, summary: Row) -> Iterator[str]:
     if not summary["count"]:
         return
     if report["first"]:
-        yield f"{format_time(report['first'])} to {format_time(report['last'])}"
+        yield f"{format_report_time(report['first'])} to {format_report_time(report['last'])}"
     yield format_rate(summary["rate"])
     for name in ("client", "broker", "topic"):
         if summary[f"{name}s"] is not None:

@@ -16,14 +16,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from decoders.exchanges.engine import Engine
-from kwcli.pipeline.plan import SplitPlan, plan_splits
-from kwcli.pipeline.read.captures import find_captures
+from kwcli.pipeline.plan_splits import SplitPlan, plan_splits
+from kwcli.pipeline.read.find_captures import find_captures
 from kwcli.pipeline.read.split_reader import SplitReader
-from kwcli.pipeline.tables.columns import TABLES
-from kwcli.pipeline.tables.connections import ConnectionColumns
-from kwcli.pipeline.tables.rows import ExchangeColumns
+from kwcli.pipeline.tables.connection_columns import ConnectionColumns
+from kwcli.pipeline.tables.exchange_columns import ExchangeColumns
+from kwcli.pipeline.tables.table_columns import TABLES
 from kwcli.pipeline.tables.topic_partitions import TableNeeds
-from kwcli.pipeline.tables.write import TableWriter
+from kwcli.pipeline.tables.write_parquet import TableWriter
 
 PROFILES = ("small", "mixed", "big")
 WEIGHT = 16_384
@@ -65,14 +65,14 @@ def _run(made: SplitPlan, tables: tuple[str, ...], writer: TableWriter | None, *
             return
         for row in settled:
             if row.kind == "connection":
-                connections.add(row)
+                connections.add_connection(row)
             else:
-                columns.add(row)
+                columns.add_row(row)
                 if columns.weight >= WEIGHT:
                     give()
 
     def give() -> None:
-        batch = columns.batch()
+        batch = columns.take_batch()
         if writer is not None:
             writer.write(batch)
 

@@ -28,8 +28,8 @@ from typing import Any, Final
 
 import pyarrow.parquet as pq
 
-from kwcli.pipeline.store.commits import COMMITS, read_newest_commit
-from kwcli.pipeline.store.files import OutputFolder
+from kwcli.pipeline.store.finish_commits import COMMITS, read_newest_commit
+from kwcli.pipeline.store.output_folder import OutputFolder
 from kwcli.pipeline.watch.captures import TrackedFile
 from tests.bench.traffic import PORT
 from tests.bench.tree import ROLES
@@ -107,7 +107,7 @@ class Seen:
 
     def look(self) -> None:
         """Record the rows that a new commit has brought."""
-        commits = self.files.names(COMMITS)
+        commits = self.files.list_names(COMMITS)
         if commits == self._commits:
             return
         value: dict[str, Any] | None = read_newest_commit(self.files)
@@ -118,7 +118,7 @@ class Seen:
             if path.startswith("exchanges/"):
                 if not self.files.exists(path):
                     return  # the file is being renamed: try again soon
-                for at in pq.read_table(self.files.path(path), columns=["time_ns"])["time_ns"].to_pylist():
+                for at in pq.read_table(self.files.full_path(path), columns=["time_ns"])["time_ns"].to_pylist():
                     self.fresh[(now_ns - at) // 10**8] += 1
             self._paths.add(path)
         self._commits = commits

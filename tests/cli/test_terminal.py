@@ -22,7 +22,7 @@ from kwcli.main import COMMANDS
 from kwcli.options import FORMATS, WITHOUT_BODIES
 from kwcli.output.csv import format_csv_lines
 from kwcli.output.short_texts import COLORED
-from kwcli.pipeline.spark.java import find_java
+from kwcli.pipeline.spark.find_java import find_java
 from kwcli.run_environment import Failure
 from kwcli.stats.view import FORMATS as STATS_FORMATS
 from kwcli.terminal_escaping import Terminal

@@ -21,7 +21,7 @@ from kwcli.help.pages import ALIASES, TOPICS, describe_topic, read_page
 from kwcli.main import COMMANDS
 from kwcli.main import kw as program
 from kwcli.output import FORMATS
-from kwcli.pipeline.tables.columns import ALL_TABLES, TABLES_VERSION
+from kwcli.pipeline.tables.table_columns import ALL_TABLES, TABLES_VERSION
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw, world
 from tests.help.reading import README, ROOT, TEXTS, options_in

@@ -28,9 +28,9 @@ from decoders.messages.exchange_json import exchange_json
 from decoders.splits.clean_run import ORPHAN_ATTRIBUTES
 from kwcli.declarations.record_schema import PUBLISHED, record_schema, schema_text
 from kwcli.output.columns import COLUMNS, WORDS
-from kwcli.pipeline.tables.columns import EXCHANGES
-from kwcli.pipeline.tables.rows import BODY_COLUMNS
+from kwcli.pipeline.tables.exchange_columns import BODY_COLUMNS
 from kwcli.pipeline.tables.stored_exchanges import EXCHANGE_COLUMNS
+from kwcli.pipeline.tables.table_columns import EXCHANGES
 from tests.captures.shipped import CLEAN, segments
 
 SCHEMA: Final = json.loads(PUBLISHED.read_bytes())["$defs"]["exchange"]

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import PBES, serialize_
 from cryptography.x509.oid import NameOID
 
 from decoders.named_tuple import NamedTuple
-from kwcli.pipeline.spark.java import find_java
+from kwcli.pipeline.spark.find_java import find_java
 from kwcli.playground.tls_certificates import write_tls_certificates
 
 STORE, KEY = "store-secret", "key-secret"

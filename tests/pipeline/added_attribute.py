@@ -49,9 +49,9 @@ def follow_value() -> None:
     from decoders.messages.exchange_json import to_json_dict
     from decoders.schema.compile_json_schema import compile_json_schema
     from kwcli.declarations.record_schema import record_schema
-    from kwcli.pipeline.tables.columns import TABLES_VERSION
-    from kwcli.pipeline.tables.schemas import SCHEMAS
+    from kwcli.pipeline.tables.arrow_schemas import SCHEMAS
     from kwcli.pipeline.tables.stored_exchanges import StoredRowReader
+    from kwcli.pipeline.tables.table_columns import TABLES_VERSION
     from tests.captures.shipped import segments
     from tests.pipeline.rows import batch_of, settled_for_tables
 

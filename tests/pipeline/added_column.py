@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-import kwcli.pipeline.tables.columns as declared
+import kwcli.pipeline.tables.table_columns as declared
 
 NAME: Final = "colour"
 # The value in the rows that are written, by captures of today.
@@ -40,7 +40,7 @@ def read_with(reader: tuple[str, ...], folder: str) -> tuple[str, ...]:
 
 def _add_column(meaning: str | None) -> None:
     """Add the column to all tables, and its value where rows are built. No module may have read the tables before."""
-    assert "kwcli.pipeline.tables.schemas" not in sys.modules
+    assert "kwcli.pipeline.tables.arrow_schemas" not in sys.modules
     version = declared.TABLES_VERSION + 1
     column = declared.TableColumn(NAME, "string", meaning is None, "the colour", version, meaning)
     tables: Any = declared
@@ -55,10 +55,10 @@ def _add_column(meaning: str | None) -> None:
 
     import pyarrow as pa
 
-    from kwcli.pipeline.tables import rows
-    from kwcli.pipeline.tables.connections import ConnectionColumns
+    from kwcli.pipeline.tables import exchange_columns as rows
+    from kwcli.pipeline.tables.connection_columns import ConnectionColumns
 
-    add_times, make_batch = rows._add_time_columns, ConnectionColumns.batch
+    add_times, make_batch = rows._add_time_columns, ConnectionColumns.take_batch
 
     def with_colour(arrays: rows.Arrays) -> None:
         arrays[NAME] = pa.repeat(NOW, len(arrays["kind"]))
@@ -69,7 +69,7 @@ def _add_column(meaning: str | None) -> None:
         return make_batch(self)
 
     rows._add_time_columns = with_colour
-    ConnectionColumns.batch = coloured  # type: ignore[method-assign]  # a value where rows are built
+    ConnectionColumns.take_batch = coloured  # type: ignore[method-assign]  # a value where rows are built
 
 
 def _answers(folder: Path, *, spark: bool) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kwcli.pipeline.spark.java import find_java
+from kwcli.pipeline.spark.find_java import find_java
 from kwcli.playground.ports import find_free_ports
 
 OWN: Final = ("decoders", "kwcli", "pyspark_kafka_wire", "kw-", "__editable__", "__pycache__")

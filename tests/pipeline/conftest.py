@@ -26,7 +26,7 @@ SMALL = {
 def spark() -> Iterator[SparkSession]:
     """A session on two threads of this process's JVM."""
     pytest.importorskip("pyspark", reason="PySpark is not installed")
-    from kwcli.pipeline.spark.java import find_java
+    from kwcli.pipeline.spark.find_java import find_java
     from kwcli.pipeline.spark.sessions import session
 
     try:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import tests.pipeline.mishaps
-from kwcli.pipeline.store.files import OutputFolder
+from kwcli.pipeline.store.output_folder import OutputFolder
 from kwcli.pipeline.store.run_store import open_store
 from tests.pipeline.jobs import job_of
 from tests.pipeline.mishaps import DeadlyFiles
@@ -35,7 +35,7 @@ def main() -> None:
         ("executor", "/notes/", "executor"),
     ):
         with open_store(f"{out}/{name}") as store:
-            staging = store.staging()
+            staging = store.start_staging()
             kept = staging.files
             if victim:
                 staging.files = DeadlyFiles(kept.root, word, victim, Path(out, f"{name}.killed"))  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from decoders.apis import api
 from decoders.protocol_facts.errors.error_codes import error_name
 from kwcli.pipeline.store.manifest import CoveredCapture
 from kwcli.pipeline.store.run_store import open_store
-from kwcli.pipeline.tables.schemas import SCHEMAS
+from kwcli.pipeline.tables.arrow_schemas import SCHEMAS
 
 BEGIN_NS: Final = 1_795_230_000 * 10**9  # 2026-11-21T03:00:00Z
 TABLES: Final = ("exchanges", "topic_partitions", "connections", "skipped")
@@ -52,7 +52,7 @@ def make(folder: Path, rows: int, names: Names | None = None, *, seed: int = 1, 
     names = names or usual()
     random = np.random.default_rng(seed)
     with open_store(str(folder)) as store:
-        staging = store.staging()
+        staging = store.start_staging()
         with staging.writer(TABLES) as writer:
             for at, size in _parts(rows, batch):
                 exchanges = _exchanges(random, at, size, rows, names)

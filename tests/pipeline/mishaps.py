@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 from typing import Literal
 
-from kwcli.pipeline.store.files import OutputFolder
+from kwcli.pipeline.store.output_folder import OutputFolder
 
 Victim = Literal["worker", "executor"]
 
@@ -29,7 +29,7 @@ class DeadlyFiles(OutputFolder):
             if self._victim == "executor":
                 os.kill(_parent(os.getppid()), signal.SIGKILL)
             os.kill(os.getpid(), signal.SIGKILL)
-        return super().path(path)
+        return super().full_path(path)
 
 
 class ClumsyFiles(OutputFolder):
@@ -44,7 +44,7 @@ class ClumsyFiles(OutputFolder):
         """The place of a path. Raises ValueError for a path with `word` in other processes."""
         if self._word in path and os.getpid() != self._home:
             raise ValueError(f"clumsy with {self._word}")
-        return super().path(path)
+        return super().full_path(path)
 
 
 def _parent(process: int) -> int:

@@ -12,7 +12,7 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Settled
 from decoders.messages.body_json import Options
 from decoders.tcp.chunks import Segment
-from kwcli.pipeline.tables.rows import ExchangeColumns
+from kwcli.pipeline.tables.exchange_columns import ExchangeColumns
 from kwcli.pipeline.tables.topic_partitions import TableNeeds
 
 ROW_TABLES: Final = ("exchanges", "topic_partitions", "skipped")
@@ -30,8 +30,8 @@ def batch_of(
     """A batch of rows in the form that tasks exchange."""
     columns = ExchangeColumns("here", ["a.pcap"], tuple(tables), bodies=bodies)
     for row in settled:
-        columns.add(row)
-    return columns.batch()
+        columns.add_row(row)
+    return columns.take_batch()
 
 
 class Opened(io.BytesIO):

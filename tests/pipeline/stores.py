@@ -7,11 +7,11 @@ from typing import Final
 
 import pyarrow.parquet as pq
 
-from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.manifest import CoveredCapture, Manifest
+from kwcli.pipeline.store.output_folder import OutputFolder
 from kwcli.pipeline.store.run_store import JOURNAL, TableStore, open_store
 from kwcli.pipeline.store.staging import STAGING
-from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.tables.table_columns import TABLES
 from tests.captures.shipped import segments
 from tests.pipeline.rows import batch_of, settled_for_tables
 
@@ -28,7 +28,7 @@ def source(name: str) -> CoveredCapture:
 
 def put(store: TableStore, tag: str, count: int, tables: tuple[str, ...] = NAMES) -> Manifest:
     """Commit a run whose tables hold the first `count` rows, and whose manifest has the tag."""
-    staging = store.staging()
+    staging = store.start_staging()
     with staging.writer(tables) as writer:
         writer.write(ROWS.slice(0, count))
         written = writer.close()

@@ -13,11 +13,11 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Row
 from decoders.messages.body_json import PLAIN
 from decoders.tcp.chunks import Segment
-from kwcli.pipeline.tables.columns import TABLES
-from kwcli.pipeline.tables.connections import ConnectionColumns
-from kwcli.pipeline.tables.rows import ExchangeColumns
-from kwcli.pipeline.tables.schemas import ROWS
-from kwcli.pipeline.tables.split_batches import split_by_date, split_by_table
+from kwcli.pipeline.tables.arrow_schemas import ROWS
+from kwcli.pipeline.tables.connection_columns import ConnectionColumns
+from kwcli.pipeline.tables.exchange_columns import ExchangeColumns
+from kwcli.pipeline.tables.split_by_table_and_date import split_by_date, split_by_table
+from kwcli.pipeline.tables.table_columns import TABLES
 from kwcli.pipeline.tables.topic_partitions import TableNeeds
 from tests.captures.shipped import CLEAN, segments
 from tests.exchanges.chunked import exchanges, play
@@ -48,11 +48,11 @@ def check(rows: Sequence[Row]) -> None:
     columns, connections = ExchangeColumns("", ["a.pcap"], tuple(TABLES), bodies=PLAIN), ConnectionColumns("")
     for row in rows:
         if isinstance(row, Ended):
-            connections.add(row)
+            connections.add_connection(row)
         else:
-            columns.add(row)
-    batch = columns.batch()
-    for table, part in [*split_by_table(batch, tuple(TABLES)), ("connections", connections.batch())]:
+            columns.add_row(row)
+    batch = columns.take_batch()
+    for table, part in [*split_by_table(batch, tuple(TABLES)), ("connections", connections.take_batch())]:
         part.validate(full=True)
         assert not [field.name for field in part.schema if not field.nullable and part.column(field.name).null_count]
         assert sum(each.num_rows for _, each in split_by_date(part)) == part.num_rows, table

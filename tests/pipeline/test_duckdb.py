@@ -28,7 +28,7 @@ from kwcli.pipeline.query_output import list_columns_by_table
 from kwcli.pipeline.report.read_tables import Tables
 from kwcli.pipeline.sql_command import ListedTables
 from kwcli.pipeline.sql_views import COLUMNS, VIEWS, build_view_sql
-from kwcli.pipeline.tables.columns import ALL_TABLES, TABLES
+from kwcli.pipeline.tables.table_columns import ALL_TABLES, TABLES
 from kwcli.run_environment import Exit
 from tests.captures.shipped import CLEAN, FOLDER
 from tests.cli.worlds import Outcome, kw, world
@@ -151,7 +151,7 @@ def test_every_view_has_its_columns(folder: str) -> None:
     tables = Tables(folder)
     with closing(TablesDatabase(ListedTables(folder, tables.files), "show")) as database:
         for name, columns in list_columns_by_table(tables).items():
-            assert database.column_names(name) == columns
+            assert database.read_column_names(name) == columns
     assert set(COLUMNS) == set(VIEWS)
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from kwcli.extras import pip_command_for_extra
-from kwcli.pipeline.read import captures
-from kwcli.pipeline.read.captures import find_captures
+from kwcli.pipeline.read import find_captures as captures
+from kwcli.pipeline.read.find_captures import find_captures
 from kwcli.run_environment import Exit
 from tests.captures.shipped import FOLDER
 from tests.pipeline.test_run import RAW, TOUR, known, rows, run

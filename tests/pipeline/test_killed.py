@@ -13,10 +13,10 @@ from typing import Final
 import pytest
 
 from kwcli.pipeline import local_engine
-from kwcli.pipeline.read.captures import find_captures
+from kwcli.pipeline.read.find_captures import find_captures
 from kwcli.pipeline.store.run_store import JOURNAL, find_tables, open_store
 from kwcli.pipeline.store.staging import STAGING
-from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.tables.table_columns import TABLES
 from tests.captures.shipped import FOLDER
 from tests.pipeline.jobs import job_of, rows_in
 
@@ -31,7 +31,7 @@ def run_over(out: str, words: list[str]) -> None:
     """Run over these captures, from the lock to the tables."""
     job = job_of(words, size=40_000)
     with open_store(out) as store:
-        staging = store.staging()
+        staging = store.start_staging()
         done = local_engine.decode_splits_into_tables(job.spec, job.pending_plan, staging)
         store.commit(staging, done.written, sources=find_captures(words).files, options={}, tables=TABLES, facts={})
 

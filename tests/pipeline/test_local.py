@@ -11,7 +11,7 @@ import pytest
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Row
 from decoders.messages.exchange_json import to_json_dict
-from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.tables.table_columns import TABLES
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE, segments
 from tests.pipeline.jobs import job_of, rows_in, run
 from tests.sampling import sampled

@@ -11,7 +11,7 @@ from kwcli.pipeline.read.splits import Split
 from kwcli.pipeline.spark import driver_task_files
 from kwcli.pipeline.spark.driver_task_files import Coordination
 from kwcli.pipeline.spark.stage_schemas import ReadReport
-from kwcli.pipeline.store.files import OutputFolder
+from kwcli.pipeline.store.output_folder import OutputFolder
 from kwcli.pipeline.store.staging import Staging
 from kwcli.run_environment import Failure
 
@@ -69,4 +69,4 @@ def test_how_far_the_tasks_are(staging: Staging) -> None:
         task.add_report(report)
     assert driver.read_progress() == (300, 2)
     assert driver.read_progress() == (300, 2)
-    assert driver.reports() == reports[::-1]
+    assert driver.read_reports() == reports[::-1]

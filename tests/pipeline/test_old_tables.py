@@ -18,8 +18,8 @@ import pytest
 from kwcli.pipeline.sql_views import VIEWS
 from kwcli.pipeline.store.manifest import Manifest
 from kwcli.pipeline.store.run_store import find_tables
-from kwcli.pipeline.tables.columns import ALL_TABLES, TABLES, TABLES_VERSION
-from kwcli.pipeline.tables.versions import NewerTables, read_file_version
+from kwcli.pipeline.tables.table_columns import ALL_TABLES, TABLES, TABLES_VERSION
+from kwcli.pipeline.tables.table_versions import NewerTables, read_file_version
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw
 from tests.pipeline.added_column import CODES, HERE, NOW, READERS, read_with
@@ -423,7 +423,7 @@ def test_of_two_watches_the_older_one_ends_before_it_adds_to_newer_tables(tmp_pa
         watched.clock.now += 10
         tables = {path: path.read_bytes() for path in out.rglob("*.parquet")}
         with pytest.raises(NewerTables, match=f"version {TABLES_VERSION + 1}"):
-            watching.run()  # it does not try again
+            watching.run_batches()  # it does not try again
     assert "trying again" not in watched.said
     assert {path: path.read_bytes() for path in out.glob("*/date=*/*.parquet")} == tables
     assert list((out / "_kw" / "commits").iterdir()) == [commit]

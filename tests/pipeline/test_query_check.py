@@ -17,7 +17,7 @@ from kwcli.pipeline.report.read_tables import Tables
 from kwcli.pipeline.spark_keywords import KEYWORDS
 from kwcli.pipeline.spark_sql import _create_temporary_views
 from kwcli.pipeline.sql_views import COLUMNS, VIEWS, build_view_sql
-from kwcli.pipeline.tables.columns import ALL_TABLES
+from kwcli.pipeline.tables.table_columns import ALL_TABLES
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import kw
 from tests.pipeline.made import Names, make

@@ -14,7 +14,7 @@ from decoders.protocol_facts.releases import RELEASES
 from kwcli.extras import pip_command_for_extra
 from kwcli.help.pages import read_page
 from kwcli.output.settings import Settings
-from kwcli.pipeline.report.command import run_report
+from kwcli.pipeline.report.run_report import run_report
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import kw, world
 from tests.help.reading import block
@@ -219,7 +219,7 @@ def test_connections_alone_make_a_report_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("missing", ["numpy", "pyarrow"])
 def test_what_is_not_installed_is_one_line(missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = f"reading tables needs pyarrow: {pip_command_for_extra('report')}"
-    monkeypatch.setattr("kwcli.pipeline.report.command.find_spec", lambda name: None if name == missing else True)
+    monkeypatch.setattr("kwcli.pipeline.report.run_report.find_spec", lambda name: None if name == missing else True)
     outcome = kw("pipeline", "report", str(tmp_path), "--html", str(tmp_path / "page.html"))
     assert (outcome.code, outcome.out, outcome.err) == (Exit.FAILURE, "", f"kw: {said}\n")
 

@@ -25,7 +25,7 @@ from kwcli.pipeline.report.feed_folds import (
     sort_into_bins,
 )
 from kwcli.pipeline.report.numpy_group_by import BatchColumns, CodedColumn, combine_columns, number_densely
-from kwcli.pipeline.tables.split_batches import split_by_table
+from kwcli.pipeline.tables.split_by_table_and_date import split_by_table
 from tests.captures.shipped import CLEAN, segments
 from tests.pipeline.rows import batch_of, settled_for_tables
 from tests.sampling import sampled

@@ -9,8 +9,8 @@ import pytest
 
 from decoders.splits.parts import canonical
 from decoders.tcp.chunks import Segment
-from kwcli.pipeline.plan import plan_splits
-from kwcli.pipeline.read.captures import find_captures
+from kwcli.pipeline.plan_splits import plan_splits
+from kwcli.pipeline.read.find_captures import find_captures
 from kwcli.pipeline.read.split_reader import SplitReader, read_segments_between
 from kwcli.pipeline.spark import stitch_stage
 from kwcli.pipeline.spark.stitch_stage import Rereader

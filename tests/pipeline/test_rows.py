@@ -13,10 +13,10 @@ from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.exchange_attributes import SCALARS
 from decoders.messages.body_json import PLAIN
 from decoders.messages.exchange_json import to_json_dict
-from kwcli.pipeline.tables.columns import TABLES
-from kwcli.pipeline.tables.schemas import ROWS, SCHEMAS
-from kwcli.pipeline.tables.split_batches import split_by_table
+from kwcli.pipeline.tables.arrow_schemas import ROWS, SCHEMAS
+from kwcli.pipeline.tables.split_by_table_and_date import split_by_table
 from kwcli.pipeline.tables.stored_exchanges import StoredRowReader
+from kwcli.pipeline.tables.table_columns import TABLES
 from tests.captures.shipped import CLEAN, NEGATIVE, segments
 from tests.pipeline.rows import batch_of, settled_for_tables
 

@@ -15,8 +15,8 @@ from typing import Any, BinaryIO
 import pyarrow.dataset as ds
 import pytest
 
-from kwcli.pipeline.store.files import OutputFolder
-from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.store.output_folder import OutputFolder
+from kwcli.pipeline.tables.table_columns import TABLES
 from kwcli.run_environment import Exit
 from tests.cli.worlds import Outcome, kw
 
@@ -328,7 +328,7 @@ def test_a_full_disk_leaves_the_tables_as_they_were(tmp_path: Path, monkeypatch:
 
     def open_new(files: OutputFolder, path: str) -> BinaryIO:
         files.make_folder(os.path.dirname(path))
-        return io.BufferedWriter(Full(files.path(path), "xb"), 1)
+        return io.BufferedWriter(Full(files.full_path(path), "xb"), 1)
 
     monkeypatch.setattr(OutputFolder, "open_new", open_new)
     outcome = run(RAW, "--out", out, code=Exit.FAILURE)

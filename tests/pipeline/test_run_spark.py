@@ -11,7 +11,7 @@ import pytest
 
 from kwcli.extras import pip_command_for_extra
 from kwcli.pipeline import choose_engine
-from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.tables.table_columns import TABLES
 from kwcli.run_environment import Exit
 from tests.bench.volume import write
 from tests.cli.worlds import kw, world
@@ -140,7 +140,7 @@ def test_much_goes_to_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.fixture
 def no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A JAVA_HOME with an old Java, on a machine without another."""
-    from kwcli.pipeline.spark import java
+    from kwcli.pipeline.spark import find_java as java
 
     old = tmp_path / "old" / "bin" / "java"
     old.parent.mkdir(parents=True)

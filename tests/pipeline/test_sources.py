@@ -13,8 +13,8 @@ import fsspec
 import pytest
 
 from kwcli.extras import pip_command_for_extra
-from kwcli.pipeline.plan import plan_splits
-from kwcli.pipeline.read.captures import SourceFile, _RemoteFile, find_captures, open_range_file
+from kwcli.pipeline.plan_splits import plan_splits
+from kwcli.pipeline.read.find_captures import SourceFile, _RemoteFile, find_captures, open_range_file
 from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.run_environment import Exit, Failure
 from tests.captures.shipped import FOLDER
@@ -281,8 +281,8 @@ def test_a_fingerprint_reads_a_little_of_a_large_file(here: Path) -> None:
 
 def test_files_of_a_store_share_what_is_kept_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """The more files are read side by side, the less is requested of each at once."""
-    monkeypatch.setattr("kwcli.pipeline.read.captures.REMOTE_HELD_MAX", 1 << 20)
-    monkeypatch.setattr("kwcli.pipeline.read.captures._REMOTE_MIN", 1 << 10)
+    monkeypatch.setattr("kwcli.pipeline.read.find_captures.REMOTE_HELD_MAX", 1 << 20)
+    monkeypatch.setattr("kwcli.pipeline.read.find_captures._REMOTE_MIN", 1 << 10)
     system = fsspec.filesystem("memory")
     system.pipe_file("/side/by", CAPTURE * 10)
     before = _RemoteFile.count

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.pipeline.spark.java import find_java
+from kwcli.pipeline.spark.find_java import find_java
 from kwcli.run_environment import Failure
 from tests.captures.shipped import FOLDER, segments
 from tests.pipeline.cluster import cluster

@@ -32,7 +32,7 @@ def run_spark(spark: SparkSession, folder: Path, job: Job, *, raw: bool) -> Engi
     from kwcli.pipeline.spark.engine import run_job
 
     with open_store(str(folder)) as store:
-        staging = store.staging()
+        staging = store.start_staging()
         outcome = run_job(spark, job.spec, job.pending_plan, staging, raw=raw, partitions=2)
         store.commit(staging, outcome.written, sources=[], options={}, tables=job.spec.tables, facts={})
     return outcome
@@ -137,7 +137,7 @@ def test_a_worker_that_is_killed_changes_nothing(spark: SparkSession, tmp_path: 
     run_local(tmp_path / "expected", job)
     marker = tmp_path / "killed"
     with open_store(str(tmp_path / "tables")) as store:
-        staging = store.staging()
+        staging = store.start_staging()
         staging.files = DeadlyFiles(staging.files.root, word, "worker", marker)
         outcome = run_job(spark, job.spec, job.pending_plan, staging, partitions=2)
         assert marker.exists()

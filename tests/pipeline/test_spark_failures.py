@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tests.pipeline.mishaps
-from kwcli.pipeline.spark.failures import extract_reason, make_failure_of_exception
+from kwcli.pipeline.spark.explain_failures import extract_reason, make_failure_of_exception
 from kwcli.pipeline.store.run_store import open_store
 from kwcli.run_environment import Failure
 from tests.pipeline.jobs import job_of
@@ -95,7 +95,7 @@ def test_a_defect_in_a_worker_is_one_line_with_its_place(spark: SparkSession, tm
     cloudpickle.register_pickle_by_value(tests.pipeline.mishaps)  # type: ignore[no-untyped-call]  # it has no types
     try:
         with open_store(str(tmp_path / "out")) as store:
-            staging = store.staging()
+            staging = store.start_staging()
             staging.files = ClumsyFiles(staging.files.root, word)
             with pytest.raises(Failure) as failure:
                 run_job(spark, job.spec, job.pending_plan, staging, partitions=2)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kwcli.pipeline.tables.schemas import SCHEMAS
+from kwcli.pipeline.tables.arrow_schemas import SCHEMAS
 from kwcli.run_environment import Failure
 from tests.captures.shipped import FOLDER
 from tests.help.reading import TEXTS, python_of

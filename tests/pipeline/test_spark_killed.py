@@ -16,7 +16,7 @@ from typing import Any, Final
 import pytest
 
 from kwcli.pipeline.store.staging import STAGING
-from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.tables.table_columns import TABLES
 from kwcli.run_environment import Exit, Failure
 from tests.captures.shipped import FOLDER
 from tests.pipeline.jobs import rows_in
@@ -35,7 +35,7 @@ LONGEST_S: Final = 5.0
 @pytest.fixture(autouse=True)
 def _needed() -> None:
     pytest.importorskip("pyspark", reason="PySpark is not installed")
-    from kwcli.pipeline.spark.java import find_java
+    from kwcli.pipeline.spark.find_java import find_java
 
     try:
         find_java(os.environ)

@@ -14,7 +14,7 @@ from kwcli.pipeline.read.splits import FileRange, Split
 from kwcli.pipeline.spark import watch_batch
 from kwcli.pipeline.spark.watch_batch import run_watch_batch, share_points_among_tasks
 from kwcli.pipeline.watch.captures import PointPlan
-from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points
+from kwcli.pipeline.watch.decode_batch import BatchInput, TaskReport, decode_points
 from tests.captures.shipped import FOLDER
 from tests.pipeline.watched import Watched, run_over, tables_in
 
@@ -48,7 +48,7 @@ def test_batches_on_spark_leave_the_tables_of_a_run(
         return run_watch_batch(spark, batch, plans, 2)
 
     with watched.started(decode) as watching:
-        watching.run()
+        watching.run_batches()
         assert watching.batch > 1
     assert (tmp_path / "killed").exists()
     assert watched.said == ""

@@ -21,8 +21,8 @@ from decoders.capture.files import CaptureReader
 from decoders.capture.merge import merge_segments, number_before_file
 from decoders.capture.packet_index import Walk
 from decoders.tcp.chunks import Segment
-from kwcli.pipeline.plan import SplitPlan, iterate_splits_of_single_file, plan_splits
-from kwcli.pipeline.read.captures import find_captures
+from kwcli.pipeline.plan_splits import SplitPlan, iterate_splits_of_single_file, plan_splits
+from kwcli.pipeline.read.find_captures import find_captures
 from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.read.splits import Problem, Split
 from kwcli.reading.capture_sources import open_source

@@ -17,7 +17,7 @@ import pytest
 from decoders.analysis.percentiles import bin_edges, count_by_bin, percentile
 from kwcli.help.pages import read_page
 from kwcli.pipeline.sql_views import VIEWS, build_view_sql
-from kwcli.pipeline.tables.columns import ALL_TABLES
+from kwcli.pipeline.tables.table_columns import ALL_TABLES
 from kwcli.run_environment import Exit
 from tests.cli.worlds import Outcome, kw, world
 from tests.pipeline.made import Names, make

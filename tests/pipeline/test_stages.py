@@ -29,7 +29,7 @@ from kwcli.pipeline.spark.stage_schemas import PARTS, STITCHED, StageInput, Writ
 from kwcli.pipeline.spark.stitch_stage import stitch_partition
 from kwcli.pipeline.spark.write_stage import write_tables
 from kwcli.pipeline.store.run_store import open_store
-from kwcli.pipeline.tables.write import WrittenFile
+from kwcli.pipeline.tables.write_parquet import WrittenFile
 from kwcli.run_environment import Failure
 from tests.bench.volume import write
 from tests.captures.shipped import FOLDER, capture_bytes
@@ -58,7 +58,7 @@ def run_stages(
     `spoil` changes the parts on their way; `lost` is a pattern for the losses that are then reported.
     """
     with open_store(str(folder)) as store:
-        stage_input = StageInput(job.spec, len(job.splits), store.staging(), raw)
+        stage_input = StageInput(job.spec, len(job.splits), store.start_staging(), raw)
         Coordination(stage_input.staging).set_splits(job.splits)
         numbers = list(range(len(job.splits)))
         rng.shuffle(numbers)
@@ -80,7 +80,7 @@ def run_stages(
             written += report.files
             pooled += report.rows
         assert re.fullmatch(lost, "".join(map(str, Coordination(stage_input.staging).read_lost_connections())))
-        assert pooled == sum(report.rows for report in Coordination(stage_input.staging).reports())
+        assert pooled == sum(report.rows for report in Coordination(stage_input.staging).read_reports())
         store.commit(stage_input.staging, written, sources=[], options={}, tables=job.spec.tables, facts={})
     return int(travelled.nbytes)
 
@@ -250,7 +250,7 @@ def test_a_defect_in_a_task_names_the_split(tmp_path: Path, monkeypatch: pytest.
         raise ValueError("x is not\ny")
 
     with open_store(str(tmp_path / "out")) as store:
-        stage_input = StageInput(job.spec, len(job.splits), store.staging(), False)
+        stage_input = StageInput(job.spec, len(job.splits), store.start_staging(), False)
         Coordination(stage_input.staging).set_splits(job.splits)
         parts = [batch for number in range(len(job.splits)) for batch in read_split(stage_input, number)]
         ordered = pa.Table.from_batches(parts, PARTS).sort_by(ORDER).combine_chunks().to_batches()

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import pytest
 
-from kwcli.pipeline.store.files import OutputFolder
+from kwcli.pipeline.store.output_folder import OutputFolder
 from kwcli.pipeline.store.run_store import LOCK, TableStore, find_tables, open_store
 from kwcli.pipeline.store.staging import STAGING
-from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.tables.table_columns import TABLES
 from kwcli.run_environment import Failure
 from tests.pipeline.stores import NAMES, NEW, ROWS, check_whole, put, seen, source
 
@@ -59,7 +59,7 @@ HOLDER: Final = """
 import os, sys, time
 from kwcli.pipeline.store.run_store import open_store
 with open_store(sys.argv[1]) as store:
-    store.staging()
+    store.start_staging()
     child = os.fork()
     if not child:
         print(os.getpid(), flush=True)
@@ -107,7 +107,7 @@ def test_files_of_tasks_that_failed_are_in_no_table(tmp_path: Path) -> None:
             raise RuntimeError
 
     with open_store(str(tmp_path)) as store:
-        staging = store.staging()
+        staging = store.start_staging()
         with pytest.raises(RuntimeError):
             fail(staging)
         with staging.writer(NAMES) as twice:
@@ -129,13 +129,13 @@ class Haunted(OutputFolder):
         super().unlink(path)
         if "/tasks/" in path and not Haunted.written:
             Haunted.written = True
-            Path(self.path(path)).with_name("late.parquet").write_bytes(b"late")
+            Path(self.full_path(path)).with_name("late.parquet").write_bytes(b"late")
 
 
 def test_a_late_writer_of_a_killed_run_is_outlived(tmp_path: Path) -> None:
     store = TableStore(OutputFolder(str(tmp_path)), "out")
     store.open()
-    with store.staging().writer(NAMES) as writer:
+    with store.start_staging().writer(NAMES) as writer:
         writer.write(ROWS)
         writer.close()
     store.close()

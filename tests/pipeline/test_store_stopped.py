@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import pytest
 
-from kwcli.pipeline.store.files import OutputFolder
+from kwcli.pipeline.store.output_folder import OutputFolder
 from kwcli.pipeline.store.run_store import JOURNAL, TableStore, find_tables, open_store
 from kwcli.run_environment import Failure
 from tests.pipeline.stores import NAMES, NEW, OLD, Quick, check_whole, put, seen
@@ -39,7 +39,7 @@ class Crashing(Quick):
     def open_new(self, path: str) -> BinaryIO:
         if Crashing.left == 0:
             super().make_folder(os.path.dirname(path))
-            Path(self.path(path)).write_bytes(b"{torn")
+            Path(self.full_path(path)).write_bytes(b"{torn")
         self._step()
         return super().open_new(path)
 

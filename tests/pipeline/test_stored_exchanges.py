@@ -30,7 +30,7 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Settled
 from decoders.messages.body_json import Options
 from kwcli.output.renderers import WantedPaths
-from kwcli.pipeline.tables.connections import ConnectionColumns, read_connection_end
+from kwcli.pipeline.tables.connection_columns import ConnectionColumns, read_connection_end
 from kwcli.pipeline.tables.stored_exchanges import StoredExchanges, StoredRowReader
 from kwcli.run_environment import Exit
 from kwcli.sniff.row_output import split_off_connection_ends
@@ -251,8 +251,8 @@ def test_secrets_in_tables_are_shown_to_nobody_who_does_not_ask(tmp_path: Path) 
 
 
 def test_a_body_that_was_too_long_for_its_cell_is_null(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwcli.pipeline.tables.rows.BODY_TEXT_MAX", 200)
-    monkeypatch.setattr("kwcli.pipeline.tables.rows.BODY_CUT", '{"limit":"more than 200 bytes as JSON"}')
+    monkeypatch.setattr("kwcli.pipeline.tables.exchange_columns.BODY_TEXT_MAX", 200)
+    monkeypatch.setattr("kwcli.pipeline.tables.exchange_columns.BODY_CUT", '{"limit":"more than 200 bytes as JSON"}')
     monkeypatch.setattr("kwcli.pipeline.tables.stored_exchanges.BODY_CUT", '{"limit":"more than 200 bytes as JSON"}')
     rows = batch_of(settled_for_tables(segments("tour.pcapng")), bodies=Options(deferred=True)).to_pylist()
     reader = StoredRowReader()
@@ -341,10 +341,10 @@ def test_ends_of_connections_go_through_tables(name: str) -> None:
     ends[0].client_id = "\udcff"  # not UTF-8
     columns = ConnectionColumns("here")
     for ended in ends:
-        columns.add(ended)
+        columns.add_connection(ended)
     stored = [
         read_connection_end(row, ended.connection_info.number)
-        for row, ended in zip(columns.batch().to_pylist(), ends, strict=True)
+        for row, ended in zip(columns.take_batch().to_pylist(), ends, strict=True)
     ]
     assert [(row.connection_info.number, row.client, row.broker, row.export()) for row in stored] == [
         (row.connection_info.number, row.client, row.broker, row.export()) for row in ends

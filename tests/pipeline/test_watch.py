@@ -16,11 +16,11 @@ from typing import Any, Final
 import pytest
 
 from decoders.exchanges.engine import Engine
-from kwcli.pipeline.store.commits import COMMITS, read_newest_commit
-from kwcli.pipeline.store.files import OutputFolder
+from kwcli.pipeline.store.finish_commits import COMMITS, read_newest_commit
+from kwcli.pipeline.store.output_folder import OutputFolder
 from kwcli.pipeline.store.run_store import find_tables, open_store
-from kwcli.pipeline.watch import run as watch_run
-from kwcli.pipeline.watch.decode import decode_points
+from kwcli.pipeline.watch import watch_loop
+from kwcli.pipeline.watch.decode_batch import decode_points
 from kwcli.run_environment import Exit, Failure
 from tests.bench.watch import soak
 from tests.captures.shipped import FOLDER, capture_bytes
@@ -311,7 +311,7 @@ def test_a_file_that_is_emptied_while_it_is_read_costs_the_batch(tmp_path: Path)
         with pytest.raises(Failure, match="was emptied or replaced while it was read"):
             watching.run_next_batch()
         assert watching._captures.batch_size == size // 2  # for a ring that is faster than a batch
-    assert not OutputFolder(str(tmp_path / "out")).names(COMMITS)
+    assert not OutputFolder(str(tmp_path / "out")).list_names(COMMITS)
     watched.finish()
     run_over([str(path)], tmp_path / "run")
     assert tables_in(tmp_path / "out") == tables_in(tmp_path / "run")
@@ -508,7 +508,7 @@ def test_tls_goes_on_from_batch_to_batch_and_no_key_is_kept(tmp_path: Path) -> N
 def test_who_reads_once_is_told_by_the_exit_code_of_a_source_that_is_not_there(tmp_path: Path) -> None:
     watched = Watched([str(tmp_path / "none" / "in.pcap")], tmp_path / "out", once=True)
     with watched.started() as watching:
-        watching.run()
+        watching.run_batches()
         assert watching.exit_code() == Exit.FAILURE
     assert watched.said == f"kw: {tmp_path}/none/in.pcap: no such file\n"
 
@@ -527,10 +527,10 @@ def test_what_comes_between_two_batches_waits_from_then_on(tmp_path: Path, monke
         if watched.clock.now > begun + 15:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(watch_run, "time", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr(watch_loop, "time", SimpleNamespace(sleep=sleep))
     with watched.started() as watching:
         with pytest.raises(KeyboardInterrupt):
-            watching.run()
+            watching.run_batches()
         assert watching.batch == 2
 
 

@@ -12,9 +12,9 @@ from typing import Any, Final
 import pyarrow.dataset as ds
 import pytest
 
-from kwcli.pipeline.store.commits import finish_steps_of_commit, swap_folders
 from kwcli.pipeline.store.compaction import Compacted, compact_tables
-from kwcli.pipeline.store.files import OutputFolder
+from kwcli.pipeline.store.finish_commits import finish_steps_of_commit, swap_folders
+from kwcli.pipeline.store.output_folder import OutputFolder
 from kwcli.pipeline.store.run_store import find_tables
 from tests.captures.shipped import capture_bytes
 from tests.pipeline.odd import packets
@@ -112,7 +112,7 @@ def test_a_swap_that_stops_at_any_step_is_ended(tmp_path: Path, steps: int, monk
     for folder, name in (("old", "a"), ("new", "mark")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / name).write_bytes(b"")
-    monkeypatch.setattr("kwcli.pipeline.store.commits._exchange_folders", lambda *_: False)
+    monkeypatch.setattr("kwcli.pipeline.store.finish_commits._exchange_folders", lambda *_: False)
     left = [steps]
 
     def counted(step: Any) -> Any:

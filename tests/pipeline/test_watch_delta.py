@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from kwcli.pipeline.store.commits import read_newest_commit
 from kwcli.pipeline.store.compaction import compact_tables
 from kwcli.pipeline.store.delta_log_writer import DeltaLogs
-from kwcli.pipeline.store.files import OutputFolder
-from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.store.finish_commits import read_newest_commit
+from kwcli.pipeline.store.output_folder import OutputFolder
+from kwcli.pipeline.tables.table_columns import TABLES
 from tests.captures.shipped import capture_bytes
 from tests.pipeline.test_watch import ring
 from tests.pipeline.test_watch_compaction import days

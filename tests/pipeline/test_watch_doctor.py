@@ -14,7 +14,7 @@ from decoders.analysis.doctor.diagnosis import ABOUT
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.thresholds import Thresholds
 from decoders.exchanges.exchange import rfc3339
-from kwcli.pipeline.watch.findings import DAY_NS, DailyDoctors, WatchFindings, identify_finding
+from kwcli.pipeline.watch.findings_by_date import DAY_NS, DailyDoctors, WatchFindings, identify_finding
 from tests.analysis.test_doctor import metadata_asked
 from tests.captures.shipped import FOLDER, capture_bytes
 from tests.cli.worlds import kw
@@ -114,7 +114,7 @@ def test_lines_are_the_rows_of_the_table_and_each_date_has_its_own(tmp_path: Pat
         ]
         (tmp_path / "in" / f"{days}.pcap").write_bytes(capture[:24] + b"".join(moved))
         with watched.started() as watching:
-            watching.run()
+            watching.run_batches()
     watched.finish()
     lines = told(watched)
     rows = rows_in(tmp_path / "out", "findings")
@@ -133,7 +133,7 @@ def test_a_finding_is_told_again_when_it_is_ten_times_as_frequent_or_worse_and_a
     counts: list[int] = []
     for row in metadata_asked(40, 0.2).rows(Doctor()):
         doctors = DailyDoctors()
-        doctors.observe(row)
+        doctors.add_row(row)
         counts += [row["count"] for _, row in watching.merge_folds(doctors.export(), ends=False)]
     assert counts == [1, 10]
     state = watching.export()

@@ -14,11 +14,11 @@ from pyiceberg.table import StaticTable
 
 from kwcli.extras import pip_command_for_extra
 from kwcli.pipeline.store import batch_store, iceberg_log_writer
-from kwcli.pipeline.store.commits import read_newest_commit
 from kwcli.pipeline.store.compaction import compact_tables
-from kwcli.pipeline.store.files import OutputFolder
+from kwcli.pipeline.store.finish_commits import read_newest_commit
 from kwcli.pipeline.store.iceberg_log_writer import FolderCatalog, IcebergLogs
-from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.store.output_folder import OutputFolder
+from kwcli.pipeline.tables.table_columns import TABLES
 from kwcli.run_environment import Failure
 from tests.captures.shipped import capture_bytes
 from tests.pipeline.test_watch import ring

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.tables.table_columns import TABLES
 from tests.bench.volume import write
 from tests.bench.watch import process_tree
 from tests.pipeline import test_watch_delta, test_watch_iceberg

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from kwcli.pipeline.run import run_pipeline
 from kwcli.pipeline.run_options import RunOptions, WatchOptions
+from kwcli.pipeline.run_pipeline import run_pipeline
 from kwcli.pipeline.store.batch_store import open_batch_store
-from kwcli.pipeline.tables.columns import TABLES
-from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points
-from kwcli.pipeline.watch.run import Watch
+from kwcli.pipeline.tables.table_columns import TABLES
+from kwcli.pipeline.watch.decode_batch import BatchInput, TaskReport, decode_points
+from kwcli.pipeline.watch.watch_loop import Watch
 from kwcli.run_environment import Environment
 from tests.pipeline.jobs import rows_in
 
@@ -108,7 +108,7 @@ class Watched:
         """Run the watch with `finish`, which settles open connections."""
         self._wanted = self._wanted._replace(finish=True)
         with self.started() as watching:
-            watching.run()
+            watching.run_batches()
 
 
 def run_over(sources: list[str], out: Path, *points: tuple[str, str], keylogs: tuple[str, ...] = ()) -> None:

@@ -17,7 +17,7 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 import pytest
 
-from kwcli.pipeline.read.tls_keys import read_keys
+from kwcli.pipeline.read.read_tls_keys import read_keys
 from kwcli.run_environment import Exit
 from kwcli.sniff.closing_lines import DROPPED_KEYS_LINE
 from tests.cli.worlds import Outcome, kw, world

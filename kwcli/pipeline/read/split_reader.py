@@ -10,7 +10,7 @@ from decoders.capture.files import CaptureReader
 from decoders.capture.merge import merge_segments, number_before_file
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
-from kwcli.pipeline.read.captures import make_capture_source, open_range_file
+from kwcli.pipeline.read.find_captures import make_capture_source, open_range_file
 from kwcli.pipeline.read.splits import Problem, make_problem_of_error
 from kwcli.reading.decompress_inputs import PIECE_SIZE, InputProblem
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from decoders.capture.excerpt_comments import CutReceiver
     from decoders.tcp.chunks import Segment
-    from kwcli.pipeline.read.captures import RangeFile
+    from kwcli.pipeline.read.find_captures import RangeFile
     from kwcli.pipeline.read.splits import FileRange, Split
 
 __all__ = ["GrowingState", "ReadPosition", "SplitReader", "read_segments_between"]
@@ -64,17 +64,17 @@ class SplitReader:
         self._reader: CaptureReader | None = None
 
     @property
-    def now(self) -> ReadPosition:
+    def position(self) -> ReadPosition:
         """The position that was read to, without the state of the reader."""
         return self._now
 
-    def place(self) -> ReadPosition:
+    def position_with_state(self) -> ReadPosition:
         """The position that was read to, with the state of the reader: `read_segments_between` can begin there."""
         return self._now._replace(state=b"" if self._reader is None else self._reader.export())
 
     def mark(self) -> None:
         """Mark the current position: `reread` begins here."""
-        self._marked = self.place()
+        self._marked = self.position_with_state()
 
     def reread(self) -> Iterator[list[Segment]]:
         """The segments since the mark, read from the files once more."""

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kwcli.pipeline.store.files import OutputFolder
+from kwcli.pipeline.store.output_folder import OutputFolder
 from kwcli.pipeline.store.run_store import find_older_files, find_tables
-from kwcli.pipeline.tables.columns import TABLES, TABLES_VERSION
-from kwcli.pipeline.tables.schemas import SCHEMAS
-from kwcli.pipeline.tables.versions import (
+from kwcli.pipeline.tables.arrow_schemas import SCHEMAS
+from kwcli.pipeline.tables.table_columns import TABLES, TABLES_VERSION
+from kwcli.pipeline.tables.table_versions import (
     add_missing_columns,
     check_file_columns,
     find_missing_columns,
@@ -64,27 +64,27 @@ class Tables:
         if escape_non_utf8(root) != root:
             raise Failure(f"{place}: nothing reads Parquet from a folder whose name is not UTF-8: rename it")
         files = OutputFolder(root)
-        self.place = place
+        self.input_name = place
         self.rows = {name: its.rows for name, its in manifest.tables.items()}
         self.sizes = {name: its.size for name, its in manifest.tables.items()}
         self.facts = manifest.facts  # messages and counts of the run
-        self.files = {name: [files.path(path) for path in its.files] for name, its in manifest.tables.items()}
+        self.files = {name: [files.full_path(path) for path in its.files] for name, its in manifest.tables.items()}
         self._folder, self._manifest = files, manifest
         self._older: dict[str, dict[str, int]] = {}
 
     def __contains__(self, name: str) -> bool:
         return name in self.files
 
-    def older_files(self, name: str) -> dict[str, int]:
+    def find_older_files(self, name: str) -> dict[str, int]:
         """The files of a table that an earlier version of the tables wrote, each with its version.
 
         Failure where a file lacks another column; where the manifest has a version, only the first is looked at.
         """
         if name not in self._older:
             for path in self.files[name][:1]:
-                read_file_version(name, path, f"{self.place}/{name}")
-            found = find_older_files(self._folder, self._manifest, name, self.place)
-            self._older[name] = {self._folder.path(path): version for path, version in found.items()}
+                read_file_version(name, path, f"{self.input_name}/{name}")
+            found = find_older_files(self._folder, self._manifest, name, self.input_name)
+            self._older[name] = {self._folder.full_path(path): version for path, version in found.items()}
         return self._older[name]
 
     def read_by_spark(self, spark: SparkSession, name: str) -> DataFrame:
@@ -99,8 +99,8 @@ class Tables:
         if not self.files[name]:
             return spark.createDataFrame([], schema)
         for path in self.files[name]:
-            read_file_version(name, path, f"{self.place}/{name}")
-        older = self.older_files(name)
+            read_file_version(name, path, f"{self.input_name}/{name}")
+        older = self.find_older_files(name)
         root = self.files[name][0].partition(f"/{name}/date=")[0]
         whole: DataFrame | None = None
         # A column that a file lacks is null with this schema; where it means a value, it is put in by version.
@@ -120,11 +120,11 @@ class Tables:
         rows = self.read_by_spark(spark, name)
         return rows.filter(f"{_SOURCE} = 'wire'") if name in LOGGED else rows
 
-    def batches(self, name: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def read_large_batches(self, name: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows of a table, in batches that are large enough to be counted by column."""
-        return join_small_batches(self.read(name, columns, BATCH))
+        return join_small_batches(self.read_rows_of_captures(name, columns, BATCH))
 
-    def read(self, name: str, columns: Sequence[str], most: int) -> Iterator[pa.RecordBatch]:
+    def read_rows_of_captures(self, name: str, columns: Sequence[str], most: int) -> Iterator[pa.RecordBatch]:
         """The rows of a table that come from captures, not from request logs, in batches of at most `most` rows.
 
         Files are read one by one and on demand: a data set scanner reads ahead of its consumer without a limit.
@@ -147,14 +147,14 @@ class Tables:
         except (OSError, pa.ArrowException) as problem:
             raise self._make_reading_failure(name, problem) from None
         try:
-            check_file_columns(name, file.schema_arrow, f"{self.place}/{name}")
+            check_file_columns(name, file.schema_arrow, f"{self.input_name}/{name}")
         except Failure:
             file.close()
             raise
         return file
 
     def _make_reading_failure(self, name: str, problem: Exception) -> Failure:
-        return Failure(f"{self.place}/{name}: {str(problem).splitlines()[0]:.300}")
+        return Failure(f"{self.input_name}/{name}: {str(problem).splitlines()[0]:.300}")
 
 
 def _drop_request_log_rows(batch: pa.RecordBatch) -> pa.RecordBatch:

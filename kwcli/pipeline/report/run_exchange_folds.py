@@ -12,7 +12,7 @@ import pyarrow as pa
 from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Skipped
 from decoders.messages.body_json import PLAIN
-from kwcli.pipeline.spark.failures import make_failure_of_exception
+from kwcli.pipeline.spark.explain_failures import make_failure_of_exception
 from kwcli.pipeline.tables.stored_exchanges import (
     AT_ONCE,
     EXCHANGE_COLUMNS,
@@ -41,7 +41,9 @@ def has_bodies(tables: Tables) -> bool:
     if "exchanges" not in tables:
         return False
     # A file that only has rows of request logs gives batches without rows.
-    batches = (batch for batch in tables.read("exchanges", ("request_body",), AT_ONCE) if batch.num_rows)
+    batches = (
+        batch for batch in tables.read_rows_of_captures("exchanges", ("request_body",), AT_ONCE) if batch.num_rows
+    )
     first = next(batches, None)
     return first is not None and first.column(0).null_count < first.num_rows
 
@@ -53,7 +55,7 @@ def fold_exchanges_locally(tables: Tables, progress: ProgressLine | None = None)
         progress.set_total(sum(tables.rows[name] for name in _COLUMNS if name in tables))
     for name, columns in _COLUMNS.items():
         reader = StoredRowReader(numbers)
-        for batch in tables.read(name, columns, AT_ONCE) if name in tables else ():
+        for batch in tables.read_rows_of_captures(name, columns, AT_ONCE) if name in tables else ():
             _add_batch_to_folds(folds, reader, batch)
             done += batch.num_rows
             if progress is not None:

@@ -17,7 +17,7 @@ from decoders.wire.state_serialization import fields, pack, unpack
 from kwcli.pipeline.report import feed_folds
 from kwcli.pipeline.report.numpy_group_by import BatchColumns
 from kwcli.pipeline.report.read_tables import NAMES, Tables, join_small_batches
-from kwcli.pipeline.spark.failures import make_failure_of_exception
+from kwcli.pipeline.spark.explain_failures import make_failure_of_exception
 from kwcli.report.build_report import BY, FoldResults
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def make_local_counter(tables: Tables, progress: ProgressLine | None = None) -> 
     def run(counted: Mapping[str, FoldPlan], table: str) -> Folds:
         nonlocal done, exchanges
         folds = Folds(counted, table)
-        for batch in tables.batches(table, folds.columns):
+        for batch in tables.read_large_batches(table, folds.columns):
             folds.count_batch(batch)
             done += batch.num_rows
             exchanges = max(exchanges, folds.rows)

@@ -15,18 +15,18 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from kwcli.pipeline.job_spec import JobSpec
-from kwcli.pipeline.plan import SPLIT_SIZE, plan_splits
-from kwcli.pipeline.read.captures import find_captures
-from kwcli.pipeline.read.row_batches import RowFilter
+from kwcli.pipeline.plan_splits import SPLIT_SIZE, plan_splits
+from kwcli.pipeline.read.filter_and_batch_rows import RowFilter
+from kwcli.pipeline.read.find_captures import find_captures
 from kwcli.pipeline.spark.driver_task_files import Coordination
 from kwcli.pipeline.spark.engine import count_tasks, run_stitch_stages
 from kwcli.pipeline.spark.sessions import make_scratch_folder
 from kwcli.pipeline.spark.stage_schemas import StageInput
 from kwcli.pipeline.spark.write_stage import PartitionWriter
-from kwcli.pipeline.store.files import OutputFolder
+from kwcli.pipeline.store.output_folder import OutputFolder
 from kwcli.pipeline.store.staging import Staging
-from kwcli.pipeline.tables.schemas import SCHEMAS
-from kwcli.pipeline.tables.split_batches import split_by_table
+from kwcli.pipeline.tables.arrow_schemas import SCHEMAS
+from kwcli.pipeline.tables.split_by_table_and_date import split_by_table
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:

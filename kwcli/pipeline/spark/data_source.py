@@ -22,11 +22,11 @@ from decoders.named_tuple import NamedTuple
 from decoders.tcp.connections import endpoints
 from decoders.wire.units import parse_time
 from kwcli.option_types import PortList
-from kwcli.pipeline.plan import SPLIT_SIZE, plan_splits
-from kwcli.pipeline.read.captures import find_captures
+from kwcli.pipeline.plan_splits import SPLIT_SIZE, plan_splits
+from kwcli.pipeline.read.find_captures import find_captures
 from kwcli.pipeline.read.split_reader import SplitReader
-from kwcli.pipeline.spark.failures import describe_split_place, turn_errors_into_failures
-from kwcli.pipeline.tables.rows import split_address
+from kwcli.pipeline.spark.explain_failures import describe_split_place, turn_errors_into_failures
+from kwcli.pipeline.tables.exchange_columns import split_address
 from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.run_environment import Exit, Failure
 
@@ -77,7 +77,7 @@ class SourceOptions(NamedTuple):
     split_size: int = SPLIT_SIZE
     strict: bool = False
 
-    def takes(self, segment: Segment) -> bool:
+    def is_wanted(self, segment: Segment) -> bool:
         """Whether a segment is wanted."""
         if self.since_ns is not None and segment[1] < self.since_ns:
             return False
@@ -138,7 +138,7 @@ class _SegmentReader(DataSourceReader):
             reading = SplitReader(split)
             for batch in reading:
                 for segment in batch:
-                    if source_options.takes(segment):
+                    if source_options.is_wanted(segment):
                         rows.append(segment)
                         size += len(segment[6])
                 if size >= BATCH_BYTES or len(rows) >= BATCH_ROWS:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from decoders.splits.parts import Facts
-from kwcli.pipeline.store.files import PARTIAL
+from kwcli.pipeline.store.output_folder import PARTIAL
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
@@ -107,9 +107,9 @@ class Coordination:
         self._write_file(str(report.split), str(report.size).encode())
         self._write_file(f"{report.split}{_DONE}", pickle.dumps(report))
 
-    def reports(self) -> list[ReadReport]:
+    def read_reports(self) -> list[ReadReport]:
         """The reports on all splits that are read to their end, in the order of the splits."""
-        names = [name for name in self._files.names(self._folder) if name.endswith(_DONE)]
+        names = [name for name in self._files.list_names(self._folder) if name.endswith(_DONE)]
         found: list[ReadReport] = [pickle.loads(self._read_file(name) or b"") for name in names]
         return sorted(found, key=lambda report: report.split)
 
@@ -119,7 +119,7 @@ class Coordination:
         packed: dict[str, bytes] = {} if made is None else pickle.loads(made)
         if made is None:
             united: dict[str, Facts] = {}
-            for report in self.reports():
+            for report in self.read_reports():
                 for blob in report.facts:
                     united.setdefault(splits[report.split].point, Facts()).add(blob)
             packed = {point: facts.pack() for point, facts in united.items()}
@@ -133,14 +133,14 @@ class Coordination:
 
     def read_lost_connections(self) -> list[Problem]:
         """The problems of connections that have lost something, in the order of captures."""
-        names = [name for name in self._files.names(self._folder) if name.endswith(_LOST)]
+        names = [name for name in self._files.list_names(self._folder) if name.endswith(_LOST)]
         found: list[Problem] = [pickle.loads(self._read_file(name) or b"") for name in names]
         return sorted(found)
 
     def read_progress(self) -> tuple[int, int]:
         """How many bytes of captures are read, and how many splits are read to their end."""
         under_way = 0
-        names = set(self._files.names(self._folder))
+        names = set(self._files.list_names(self._folder))
         for name in names:
             if name.isdecimal() and name not in self._done:
                 size = int(self._read_file(name) or b"0")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from kwcli.pipeline.job_spec import EngineResult
 from kwcli.pipeline.spark.driver_task_files import Coordination
-from kwcli.pipeline.spark.failures import make_failure_of_exception
+from kwcli.pipeline.spark.explain_failures import make_failure_of_exception
 from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.stage_schemas import PARTS, STITCHED, StageInput
 from kwcli.pipeline.spark.stitch_stage import stitch_partition
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from kwcli.pipeline.job_spec import JobSpec, Progress
-    from kwcli.pipeline.plan import PendingPlan
+    from kwcli.pipeline.plan_splits import PendingPlan
     from kwcli.pipeline.read.splits import Problem, Split
     from kwcli.pipeline.spark.stage_schemas import ReadReport, WriteReport
     from kwcli.pipeline.store.staging import Staging
@@ -97,7 +97,7 @@ def run_job(
     except Exception as problem:
         raise make_failure_of_exception(problem) from problem
     return _combine_task_reports(
-        coordination.reports(), [pickle.loads(row["report"]) for row in rows], coordination.read_lost_connections()
+        coordination.read_reports(), [pickle.loads(row["report"]) for row in rows], coordination.read_lost_connections()
     )
 
 

@@ -14,11 +14,11 @@ import pyarrow as pa
 
 from decoders.splits.parts import FACT, ROWS, Part
 from decoders.splits.splitting import Splitter
-from kwcli.pipeline.read.row_batches import BATCH_WEIGHT, RowFilter, make_exchange_columns
+from kwcli.pipeline.read.filter_and_batch_rows import BATCH_WEIGHT, RowFilter, make_exchange_columns
+from kwcli.pipeline.read.read_tls_keys import read_keys
 from kwcli.pipeline.read.split_reader import SplitReader
-from kwcli.pipeline.read.tls_keys import read_keys
 from kwcli.pipeline.spark.driver_task_files import Coordination
-from kwcli.pipeline.spark.failures import describe_split_place, turn_errors_into_failures
+from kwcli.pipeline.spark.explain_failures import describe_split_place, turn_errors_into_failures
 from kwcli.pipeline.spark.garbage_collection import collect_garbage_seldom
 from kwcli.pipeline.spark.settled_rows import SettledRowsWriter
 from kwcli.pipeline.spark.stage_schemas import ReadReport, StageInput, Travelling, build_parts_batch
@@ -116,8 +116,8 @@ class ShuffleWriter:
     def add_row(self, row: Settled) -> int | None:
         """Collect a row that may still be dropped; its place among the rows that wait, None where it is not wanted."""
         place = None
-        if self._row_filter.passes_everything or self._row_filter.wants(row):
-            self._columns.add(row)
+        if self._row_filter.passes_everything or self._row_filter.is_wanted(row):
+            self._columns.add_row(row)
             place = len(self._owners)
             self._owners.append(None)
         if row.kind == "exchange":
@@ -133,7 +133,7 @@ class ShuffleWriter:
         """Write the rows that wait and have a run; the other rows never get one, and are dropped."""
         if self._owners:
             owners, self._owners = pa.array(self._owners, pa.int32()), []
-            rows = self._columns.batch()
+            rows = self._columns.take_batch()
             if owners.null_count:
                 believed = owners.is_valid()
                 rows, owners = rows.filter(believed), owners.filter(believed)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from decoders.schema.json_form import cell_text
 from decoders.wire.primitives import uuid_text
 from kwcli.pipeline.spark.stage_schemas import IDENTITY
-from kwcli.pipeline.tables.schemas import PARTITION
+from kwcli.pipeline.tables.arrow_schemas import PARTITION
 
 if TYPE_CHECKING:
     from decoders.splits.parts import Facts

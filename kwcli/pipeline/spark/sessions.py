@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Final
 
 from kwcli import VERSION
 from kwcli.extras import pip_command_for_extra
-from kwcli.pipeline.spark.failures import extract_reason
-from kwcli.pipeline.spark.java import find_java, make_java_home
+from kwcli.pipeline.spark.explain_failures import extract_reason
+from kwcli.pipeline.spark.find_java import find_java, make_java_home
 from kwcli.private_files import ScratchFolder
 from kwcli.run_environment import Failure
 from kwcli.user_folders import own_folder

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from kwcli.pipeline.store.files import PARTIAL
-from kwcli.pipeline.tables.schemas import ROWS
+from kwcli.pipeline.store.output_folder import PARTIAL
+from kwcli.pipeline.tables.arrow_schemas import ROWS
 
 if TYPE_CHECKING:
     from kwcli.pipeline.store.staging import Staging
@@ -60,7 +60,7 @@ def read_settled_rows(staging: Staging, split: int) -> Iterator[tuple[pa.RecordB
     path = _path_of_pool(staging, split)
     if not staging.files.exists(path):
         return
-    with open(staging.files.path(path), "rb", buffering=_BUFFER) as file:
+    with open(staging.files.full_path(path), "rb", buffering=_BUFFER) as file:
         for batch in pa.ipc.open_stream(file):
             *columns, runs = batch.columns
             yield pa.RecordBatch.from_arrays(columns, schema=ROWS), runs

@@ -9,14 +9,14 @@ import lz4.block  # type: ignore[import-untyped]  # lz4 ships no types
 import pyarrow as pa
 
 from decoders.named_tuple import NamedTuple
-from kwcli.pipeline.tables.schemas import ENDED, ROWS
+from kwcli.pipeline.tables.arrow_schemas import ENDED, ROWS
 
 if TYPE_CHECKING:
     from kwcli.pipeline.job_spec import JobSpec
     from kwcli.pipeline.read.splits import Problem
     from kwcli.pipeline.store.staging import Staging
     from kwcli.pipeline.tables.run_counts import RunCounts
-    from kwcli.pipeline.tables.write import WrittenFile
+    from kwcli.pipeline.tables.write_parquet import WrittenFile
 
 __all__ = [
     "IDENTITY",

@@ -21,15 +21,15 @@ from decoders.schema.json_form import cell_text
 from decoders.splits.parts import Part, canonical
 from decoders.splits.stitching import Stitcher
 from decoders.tcp.connections import endpoints
-from kwcli.pipeline.read.row_batches import RowBatcher, RowFilter
+from kwcli.pipeline.read.filter_and_batch_rows import RowBatcher, RowFilter
+from kwcli.pipeline.read.read_tls_keys import read_keys
 from kwcli.pipeline.read.split_reader import ReadPosition, SplitReader, read_segments_between
 from kwcli.pipeline.read.splits import Problem
-from kwcli.pipeline.read.tls_keys import read_keys
 from kwcli.pipeline.spark.driver_task_files import Coordination
-from kwcli.pipeline.spark.failures import describe_split_place, turn_errors_into_failures
+from kwcli.pipeline.spark.explain_failures import describe_split_place, turn_errors_into_failures
 from kwcli.pipeline.spark.garbage_collection import collect_garbage_seldom
 from kwcli.pipeline.spark.stage_schemas import STITCHED, pack_rows
-from kwcli.pipeline.tables.rows import split_address
+from kwcli.pipeline.tables.exchange_columns import split_address
 from kwcli.reading.capture_sources import escape_non_utf8
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _find_windows(split: Split) -> list[_Window]:
         first = size = 0
 
     for batch in reading:
-        now = reading.now
+        now = reading.position
         if now.piece != begin.piece:
             close()
             begin = ReadPosition(now.piece, None)
@@ -130,7 +130,7 @@ def _find_windows(split: Split) -> list[_Window]:
             keys.update({segment[0] for segment in batch})
         if size >= WINDOW:
             close()
-            begin = reading.place()
+            begin = reading.position_with_state()
     close()
     return found
 
@@ -157,7 +157,7 @@ BATCH_SIZE: Final = 4 << 20
 def stitch_partition(stage_input: StageInput, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The work of one task: whole connections in, each in the order of the capture, batches of STITCHED out."""
     stitching = PartitionStitcher(stage_input)
-    with collect_garbage_seldom(), turn_errors_into_failures(stitching.place):
+    with collect_garbage_seldom(), turn_errors_into_failures(stitching.describe_place):
         for batch in batches:
             stitching.add_batch(batch)
             yield from stitching.take_full_batches()
@@ -202,7 +202,7 @@ class PartitionStitcher:
         """Settle what is open: no part follows."""
         self._end_connection()
         for batcher in self._batchers.values():
-            batcher.flush()
+            batcher.write_pending_rows()
 
     def take_full_batches(self) -> Iterator[pa.RecordBatch]:
         """A batch, when there is enough for one."""
@@ -234,7 +234,7 @@ class PartitionStitcher:
         if run is not None:
             self._rows.append((self._split, run, *_pack_verdict(correction), None, None))
 
-    def place(self) -> str:
+    def describe_place(self) -> str:
         """The place that the current part is from, for error messages."""
         at = describe_split_place(self._splits[self._split])
         return at if self._at is None else f"{at}: {' → '.join(endpoints(self._at[1]))}"
@@ -254,7 +254,11 @@ class PartitionStitcher:
         self._lost = False
         if point not in self._batchers:
             self._batchers[point] = RowBatcher(
-                self._spec, point, self._row_filter, partial(self._write, ended=False), partial(self._write, ended=True)
+                self._spec,
+                point,
+                self._row_filter,
+                partial(self._add_batch_to_output, ended=False),
+                partial(self._add_batch_to_output, ended=True),
             )
         self._rereading.set_point(point)
         self._stitcher = self._new_stitcher(point, key)
@@ -270,7 +274,7 @@ class PartitionStitcher:
             self._batchers[self._at[0]].add_rows(self._stitcher.finish())
         self._stitcher = None
 
-    def _write(self, batch: pa.RecordBatch, *, ended: bool) -> None:
+    def _add_batch_to_output(self, batch: pa.RecordBatch, *, ended: bool) -> None:
         """Add a batch to the output under the current split, whichever splits its rows are of."""
         blob = pack_rows(batch)
         self._size += len(blob)

@@ -6,10 +6,10 @@ import pickle
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kwcli.pipeline.spark.failures import make_failure_of_exception
+from kwcli.pipeline.spark.explain_failures import make_failure_of_exception
 from kwcli.pipeline.spark.write_stage import RESULT, RESULT_DDL
 from kwcli.pipeline.store.run_store import os_errors_as_failures
-from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points
+from kwcli.pipeline.watch.decode_batch import BatchInput, TaskReport, decode_points
 
 if TYPE_CHECKING:
     import pyarrow as pa

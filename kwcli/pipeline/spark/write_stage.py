@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kwcli.pipeline.spark.driver_task_files import Coordination
-from kwcli.pipeline.spark.failures import describe_split_place, turn_errors_into_failures
+from kwcli.pipeline.spark.explain_failures import describe_split_place, turn_errors_into_failures
 from kwcli.pipeline.spark.garbage_collection import collect_garbage_seldom
 from kwcli.pipeline.spark.row_completion import RowCompletion
 from kwcli.pipeline.spark.settled_rows import read_settled_rows
@@ -40,7 +40,7 @@ def write_tables(stage_input: StageInput, batches: Iterable[pa.RecordBatch]) -> 
     """The work of one task: all verdicts on its splits in, tables written, a batch with its WriteReport out."""
     with collect_garbage_seldom(), stage_input.staging.writer(stage_input.spec.tables) as writer:
         writing = PartitionWriter(stage_input, writer)
-        with turn_errors_into_failures(writing.place):
+        with turn_errors_into_failures(writing.describe_place):
             for batch in batches:
                 writing.add_batch(batch)
             for _ in writing.finish():
@@ -63,7 +63,7 @@ class PartitionWriter:
         self._verdicts: dict[int, list[pa.RecordBatch]] = defaultdict(list)
         self._split = 0  # the split whose rows are being written
 
-    def place(self) -> str:
+    def describe_place(self) -> str:
         """The place that the rows being written are from, for error messages."""
         return describe_split_place(self._splits[self._split])
 

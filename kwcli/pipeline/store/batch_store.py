@@ -30,9 +30,9 @@ import orjson
 from decoders.named_tuple import NamedTuple
 from kwcli import VERSION
 from kwcli.extras import pip_command_for_extra
-from kwcli.pipeline.store.commits import COMMIT_LOCK, COMMITS, finish_steps_of_commit, read_newest_commit
-from kwcli.pipeline.store.files import PARTIAL, Lock, OutputFolder, require_local_folder
+from kwcli.pipeline.store.finish_commits import COMMIT_LOCK, COMMITS, finish_steps_of_commit, read_newest_commit
 from kwcli.pipeline.store.manifest import Manifest, WrittenTable, normalize_by_json
+from kwcli.pipeline.store.output_folder import PARTIAL, Lock, OutputFolder, require_local_folder
 from kwcli.pipeline.store.run_store import (
     LOCK,
     MANIFEST,
@@ -42,10 +42,10 @@ from kwcli.pipeline.store.run_store import (
     write_folder_mark,
 )
 from kwcli.pipeline.store.staging import CONTROL, STAGING, Staging
-from kwcli.pipeline.tables.columns import ALL_TABLES
-from kwcli.pipeline.tables.split_batches import EPOCH
-from kwcli.pipeline.tables.versions import refuse_newer_tables
-from kwcli.pipeline.tables.write import TableWriter, WrittenFile
+from kwcli.pipeline.tables.split_by_table_and_date import EPOCH
+from kwcli.pipeline.tables.table_columns import ALL_TABLES
+from kwcli.pipeline.tables.table_versions import refuse_newer_tables
+from kwcli.pipeline.tables.write_parquet import TableWriter, WrittenFile
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class BatchStore:
         self.name = name
         self.renames = renames
         self.recovered = ""  # what became of a batch that was interrupted, in words
-        self._lock = Lock(files.path(LOCK))
+        self._lock = Lock(files.full_path(LOCK))
         self._table_format = table_format  # None: the format of the commits that are there
         self._logs: TableLogs[Any] | None = None
 
@@ -151,13 +151,13 @@ class BatchStore:
     def recover(self) -> None:
         """Finish a batch that was committed, delete the files of a batch that was not."""
         with self._hold_commit_lock():
-            staged = self.files.names(STAGING)
+            staged = self.files.list_names(STAGING)
             value = self.read_newest_commit()
             if finish_steps_of_commit(self.files, value):
                 self.recovered = "an interrupted batch was committed: its tables are in place now"
             elif staged:
                 self.recovered = "the remains of an interrupted batch were deleted: the batch is done again"
-            self.older_files(value)  # a file that cannot be read with those to come fails before any is added
+            self.find_older_files(value)  # a file that cannot be read with those to come fails before any is added
             self._apply_commit_to_logs(value)
             self.files.remove(STAGING)
             self._sweep_commits()
@@ -170,7 +170,7 @@ class BatchStore:
         refuse_newer_tables((value or {}).get("tables_version"), self.name)
         return value
 
-    def older_files(self, value: Mapping[str, Any] | None) -> dict[str, int]:
+    def find_older_files(self, value: Mapping[str, Any] | None) -> dict[str, int]:
         """The files of a commit that an earlier version of the tables wrote, each with its version.
 
         Failure where a file lacks another column: a commit without a version was made without this check.
@@ -190,7 +190,7 @@ class BatchStore:
         found = value["sizes"] if value is not None else {}
         return frozenset(path for path in found if EPOCH < parse_date_of_path(path) < day)
 
-    def staging(self, batch: int) -> BatchStaging:
+    def start_staging(self, batch: int) -> BatchStaging:
         """The staging of a batch; its folder is made."""
         staging = BatchStaging(self.files, batch, renames=self.renames)
         self.files.make_folder(staging.folder)
@@ -242,7 +242,7 @@ class BatchStore:
         number = 1 if before is None else before["commit"] + 1
         manifest = None if before is None else Manifest.from_json(before)
         sizes = dict(before["sizes"]) if before is not None else {}
-        older = self.older_files(before)
+        older = self.find_older_files(before)
         for path in change.gone:
             sizes.pop(path, None)
             older.pop(path, None)
@@ -305,7 +305,7 @@ class BatchStore:
 
     @contextmanager
     def _hold_commit_lock(self) -> Iterator[None]:
-        lock = Lock(self.files.path(COMMIT_LOCK))
+        lock = Lock(self.files.full_path(COMMIT_LOCK))
         lock.wait(self.name, _COMMIT_WAIT_S)
         try:
             yield
@@ -314,17 +314,17 @@ class BatchStore:
 
     def _sweep_commits(self) -> None:
         """Delete commits that do not count any more."""
-        names = [name for name in self.files.names(COMMITS) if name.endswith(".json")]
+        names = [name for name in self.files.list_names(COMMITS) if name.endswith(".json")]
         for name in names[:-_KEPT]:
             self.files.unlink(f"{COMMITS}/{name}")
-        for name in self.files.names(COMMITS):
+        for name in self.files.list_names(COMMITS):
             if name.endswith(PARTIAL):
                 self.files.unlink(f"{COMMITS}/{name}")
 
     def sweep_states(self, named: Iterable[str]) -> None:
         """Delete the files of states that are not in `named`."""
         kept = set(named)
-        for name in self.files.names(STATES):
+        for name in self.files.list_names(STATES):
             if f"{STATES}/{name}" not in kept:
                 self.files.unlink(f"{STATES}/{name}")
 
@@ -334,7 +334,7 @@ class BatchStore:
             value = self.read_newest_commit()
             known = set(value["sizes"]) if value is not None else set()
             for table in ALL_TABLES:
-                for path in self.files.walk(table):
+                for path in self.files.list_files_below(table):
                     if path.startswith(f"{table}/{DELTA_LOG}/"):
                         continue
                     if path not in known and _OURS.fullmatch(path):

@@ -19,13 +19,13 @@ import pyarrow.parquet as pq
 
 from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.store.batch_store import BatchStore, Change, parse_date_of_path
-from kwcli.pipeline.store.commits import finish_steps_of_commit
-from kwcli.pipeline.store.files import Lock, OutputFolder, require_local_folder
+from kwcli.pipeline.store.finish_commits import finish_steps_of_commit
+from kwcli.pipeline.store.output_folder import Lock, OutputFolder, require_local_folder
 from kwcli.pipeline.store.staging import CONTROL
-from kwcli.pipeline.tables.schemas import SCHEMAS
-from kwcli.pipeline.tables.split_batches import EPOCH
-from kwcli.pipeline.tables.versions import add_missing_columns, check_file_columns
-from kwcli.pipeline.tables.write import TableWriter, WrittenFile
+from kwcli.pipeline.tables.arrow_schemas import SCHEMAS
+from kwcli.pipeline.tables.split_by_table_and_date import EPOCH
+from kwcli.pipeline.tables.table_versions import add_missing_columns, check_file_columns
+from kwcli.pipeline.tables.write_parquet import TableWriter, WrittenFile
 from kwcli.run_environment import Failure
 
 __all__ = ["Compacted", "compact_tables"]
@@ -57,12 +57,12 @@ def compact_tables(place: str, lateness: timedelta, keep_days: int) -> Iterator[
     value = store.read_newest_commit()
     if value is None:
         raise Failure(f"{place}: no tables of kw pipeline watch; those of kw pipeline run are compact")
-    lock = Lock(files.path(COMPACT_LOCK))
+    lock = Lock(files.full_path(COMPACT_LOCK))
     lock.require(place)
     try:
         with store.hold_commit_lock():
             finish_steps_of_commit(files, store.read_newest_commit())
-            store.older_files(store.read_newest_commit())  # a file that cannot be read fails before any is written
+            store.find_older_files(store.read_newest_commit())  # a file that cannot be read fails before any is written
         files.remove(COMPACTING)
         latest = datetime.fromtimestamp(value["facts"]["last_ns"] // 10**9, UTC)
         if keep_days:
@@ -97,7 +97,7 @@ def _compact_date(store: BatchStore, table: str, day: date, paths: list[str], *,
     columns = SCHEMAS[table].names
     with TableWriter(lambda path: files.open_new(f"{prefix}{path}"), (table,), "compact-") as writer:
         for path in paths:
-            with pq.ParquetFile(files.path(path)) as source:
+            with pq.ParquetFile(files.full_path(path)) as source:
                 check_file_columns(table, source.schema_arrow, f"{store.name}/{table}")
                 foreign = set(source.schema_arrow.names) - set(columns)
                 if foreign:  # their values would be lost
@@ -133,7 +133,7 @@ def _sum_file_sizes(files: list[WrittenFile]) -> int:
 def _link_or_copy(files: OutputFolder, path: str, to: str) -> None:
     """Link a file to a second name, or copy it where the file system has no links."""
     try:
-        os.link(files.path(path), files.path(to))
+        os.link(files.full_path(path), files.full_path(to))
     except OSError:
-        shutil.copyfile(files.path(path), files.path(to))
+        shutil.copyfile(files.full_path(path), files.full_path(to))
         files.sync(to)

@@ -18,7 +18,7 @@ from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, RemoveAction
 
 from kwcli.pipeline.store.table_log_writer import LogChange, TableLogs
-from kwcli.pipeline.tables.schemas import SCHEMAS
+from kwcli.pipeline.tables.arrow_schemas import SCHEMAS
 
 __all__ = ["DeltaLogs"]
 
@@ -55,7 +55,7 @@ class DeltaLogs(TableLogs[DeltaTable]):
         actions: list[AddAction | RemoveAction] = []
         for path in change.added:
             rows, size = change.wanted[path]
-            written_ms = os.stat(self._files.path(f"{table}/{path}")).st_mtime_ns // 10**6
+            written_ms = os.stat(self._files.full_path(f"{table}/{path}")).st_mtime_ns // 10**6
             day = {"date": os.path.dirname(path).removeprefix("date=")}
             stats = orjson.dumps({"numRecords": rows}).decode()
             actions.append(AddAction(path, size, day, written_ms, os.path.dirname(path) not in same, stats))
@@ -64,7 +64,7 @@ class DeltaLogs(TableLogs[DeltaTable]):
         return actions
 
     def _open_log(self, table: str) -> tuple[DeltaTable, frozenset[str]]:
-        place = self._files.path(table)
+        place = self._files.full_path(table)
         if not DeltaTable.is_deltatable(place):
             self._files.make_folder(table)
             schema = Schema.from_arrow(SCHEMAS[table].append(_DATE))

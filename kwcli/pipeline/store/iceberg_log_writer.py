@@ -49,9 +49,9 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
-from kwcli.pipeline.store.files import OutputFolder
+from kwcli.pipeline.store.output_folder import OutputFolder
 from kwcli.pipeline.store.table_log_writer import LogChange, TableLogs
-from kwcli.pipeline.tables.columns import ALL_TABLES
+from kwcli.pipeline.tables.table_columns import ALL_TABLES
 from kwcli.run_environment import Failure
 
 __all__ = ["IcebergLogs"]
@@ -62,7 +62,7 @@ _HINT: Final = "version-hint.text"
 _VERSION: Final = re.compile(r"v(\d+)\.metadata\.json")
 # Snapshots, and versions of metadata, that are kept: readers that began a while ago still use old ones.
 _KEPT: Final = 100
-# Types in columns.py → types of Iceberg.
+# Types in table_columns.py → types of Iceberg.
 _TYPES: Final[dict[str, IcebergType]] = {
     "string": StringType(),
     "bool": BooleanType(),
@@ -129,7 +129,7 @@ class IcebergLogs(TableLogs[Table]):
         _add_later_columns(table, log)
         self._manifests[table] = {one.snapshot_id: _list_files_of_snapshot(log, one) for one in log.metadata.snapshots}
         named = {self._relative_path(path) for its in self._manifests[table].values() for path in its}
-        for name in self._files.names(_metadata_folder(table)):  # what a process that was killed has left
+        for name in self._files.list_names(_metadata_folder(table)):  # what a process that was killed has left
             path = f"{_metadata_folder(table)}/{name}"
             if name.endswith(".avro") and path not in named:
                 self._files.unlink(path)
@@ -195,7 +195,9 @@ class FolderCatalog(NoopCatalog):
 
     def _list_metadata_numbers(self, table: str) -> list[int]:
         return [
-            int(found[1]) for name in self._files.names(_metadata_folder(table)) if (found := _VERSION.fullmatch(name))
+            int(found[1])
+            for name in self._files.list_names(_metadata_folder(table))
+            if (found := _VERSION.fullmatch(name))
         ]
 
     def _write_metadata(self, table: str, metadata: TableMetadata, number: int) -> None:

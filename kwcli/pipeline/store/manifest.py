@@ -11,15 +11,15 @@ import orjson
 
 from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import json_text
-from kwcli.pipeline.tables.columns import TABLES_VERSION
-from kwcli.pipeline.tables.write import WrittenFile
+from kwcli.pipeline.tables.table_columns import TABLES_VERSION
+from kwcli.pipeline.tables.write_parquet import WrittenFile
 
 # The format of the folder: kw reads its own format and earlier ones.
 FORMAT: Final = 1
 
 
 class SourceLike(Protocol):
-    """A capture as read/captures.py finds it."""
+    """A capture as read/find_captures.py finds it."""
 
     @property
     def point(self) -> str: ...
@@ -54,8 +54,9 @@ class WrittenTable(NamedTuple):
 class Manifest(NamedTuple):
     """What a run has left. `options` are those that the rows depend on; `facts` are its messages and counts.
 
-    `version` is the version of the tables (tables/versions.py), and `older` has the files that an earlier one wrote,
-    each with its version. None: kw wrote no versions yet, so only the files themselves say which columns they have.
+    `version` is the version of the tables (tables/table_versions.py), and `older` has the files that an earlier one
+    wrote, each with its version. None: kw wrote no versions yet, so only the files themselves say which columns they
+    have.
     """
 
     kw: str

@@ -23,8 +23,7 @@ from typing import Any, Final
 import orjson
 
 from kwcli import VERSION
-from kwcli.pipeline.store.commits import COMMITS, finish_newest_commit, read_newest_commit
-from kwcli.pipeline.store.files import PARTIAL, Lock, OutputFolder, require_local_folder
+from kwcli.pipeline.store.finish_commits import COMMITS, finish_newest_commit, read_newest_commit
 from kwcli.pipeline.store.manifest import (
     FORMAT,
     CoveredCapture,
@@ -33,10 +32,11 @@ from kwcli.pipeline.store.manifest import (
     group_files_by_table,
     normalize_by_json,
 )
+from kwcli.pipeline.store.output_folder import PARTIAL, Lock, OutputFolder, require_local_folder
 from kwcli.pipeline.store.staging import CONTROL, STAGING, Staging
-from kwcli.pipeline.tables.columns import ALL_TABLES, TABLES_VERSION
-from kwcli.pipeline.tables.versions import read_file_version, refuse_newer_tables
-from kwcli.pipeline.tables.write import WrittenFile
+from kwcli.pipeline.tables.table_columns import ALL_TABLES, TABLES_VERSION
+from kwcli.pipeline.tables.table_versions import read_file_version, refuse_newer_tables
+from kwcli.pipeline.tables.write_parquet import WrittenFile
 from kwcli.run_environment import Failure
 
 MARK: Final = f"{CONTROL}/kw.json"
@@ -54,7 +54,7 @@ class TableStore:
         self.files = files
         self.name = name  # as the user calls it
         self.recovered = ""  # what became of a run that was interrupted, in words
-        self._lock = Lock(files.path(LOCK))
+        self._lock = Lock(files.full_path(LOCK))
 
     # -- opening -------------------------------------------------------------------------------------------------------
 
@@ -67,7 +67,7 @@ class TableStore:
         self.files.make_folder(CONTROL)
         self._lock.require(self.name)
         try:
-            if self.files.names(COMMITS):
+            if self.files.list_names(COMMITS):
                 raise Failure(f"{self.name}: its tables are those of kw pipeline watch: use another folder")
             write_folder_mark(self.files)
             self.recovered = recover_run(self.files, self.name)
@@ -88,7 +88,7 @@ class TableStore:
         manifest = self.manifest()
         known = {path for table in manifest.tables.values() for path in table.files} if manifest else set()
         for table in ALL_TABLES:
-            for path in self.files.walk(table):
+            for path in self.files.list_files_below(table):
                 if path not in known and not path.rpartition("/")[2].startswith((".", "_")):
                     raise Failure(f"{self.name}: {path} is not from kw; take it out, or use another folder")
 
@@ -125,7 +125,7 @@ class TableStore:
 
     # -- a run ---------------------------------------------------------------------------------------------------------
 
-    def staging(self) -> Staging:
+    def start_staging(self) -> Staging:
         """The staging of a new run; its folder is made."""
         staging = Staging(self.files, uuid.uuid4().hex)
         self.files.make_folder(staging.folder)
@@ -199,11 +199,11 @@ def put_tables_in_place(files: OutputFolder, journal: Mapping[str, Any]) -> None
 def recover_run(files: OutputFolder, name: str) -> str:
     """Finish an interrupted run or delete its files, and say so (in words); the caller holds the lock."""
     said = ""
-    journal = read_json(files, JOURNAL, name)
+    journal = read_json_file(files, JOURNAL, name)
     if journal is not None:
         put_tables_in_place(files, journal)
         said = "an interrupted run had finished its tables: they are in place now"
-    elif files.names(STAGING):
+    elif files.list_names(STAGING):
         said = "the remains of an interrupted run were deleted"
     files.remove(STAGING)
     return said
@@ -224,10 +224,10 @@ def refuse_foreign_folder(files: OutputFolder, name: str) -> None:
         return
     if not files.is_folder(""):
         raise Failure(f"{name}: not a folder")
-    mark = read_json(files, MARK, name)
+    mark = read_json_file(files, MARK, name)
     if mark is None:
-        strange = [entry for entry in files.names("") if entry != CONTROL]
-        strange += [f"{CONTROL}/{entry}" for entry in files.names(CONTROL) if entry not in _UNMARKED]
+        strange = [entry for entry in files.list_names("") if entry != CONTROL]
+        strange += [f"{CONTROL}/{entry}" for entry in files.list_names(CONTROL) if entry not in _UNMARKED]
         if strange:
             raise Failure(f"{name}: not empty ({strange[0]}) and no folder of tables; use another one")
     elif not isinstance(mark.get("format"), int) or mark["format"] > FORMAT:
@@ -235,7 +235,7 @@ def refuse_foreign_folder(files: OutputFolder, name: str) -> None:
     found: list[Mapping[str, Any]] = [read_newest_commit(files) or {}]
     for path in (MANIFEST, JOURNAL):
         with suppress(Failure):  # its reader tells of a damaged one
-            found.append(read_json(files, path, name) or {})
+            found.append(read_json_file(files, path, name) or {})
     for value in found:
         refuse_newer_tables(value.get("tables_version"), name)
 
@@ -247,13 +247,13 @@ def find_older_files(files: OutputFolder, manifest: Manifest, table: str, name: 
     """
     paths = manifest.tables[table].files
     if manifest.version is None:
-        found = {path: read_file_version(table, files.path(path), f"{name}/{table}") for path in paths}
+        found = {path: read_file_version(table, files.full_path(path), f"{name}/{table}") for path in paths}
     else:
         found = {path: manifest.older.get(path, manifest.version) for path in paths}
     return {path: version for path, version in found.items() if version < TABLES_VERSION}
 
 
-def read_json(files: OutputFolder, path: str, name: str) -> dict[str, Any] | None:
+def read_json_file(files: OutputFolder, path: str, name: str) -> dict[str, Any] | None:
     """The JSON object in a file of the folder; None where there is no file. Raises Failure where it is damaged."""
     data = files.read(path)
     if data is None:
@@ -269,7 +269,7 @@ def read_json(files: OutputFolder, path: str, name: str) -> dict[str, Any] | Non
 
 def read_manifest(files: OutputFolder, name: str) -> Manifest | None:
     """The manifest of a folder, of its newest commit where it has commits; None without one. Raises Failure."""
-    value = read_newest_commit(files) or read_json(files, MANIFEST, name)
+    value = read_newest_commit(files) or read_json_file(files, MANIFEST, name)
     if value is None:
         return None
     try:
@@ -330,7 +330,7 @@ def find_tables(place: str) -> tuple[str, Manifest]:
     with os_errors_as_failures(place):
         if not files.exists(""):
             raise Failure(f"{place}: no such folder")
-        files.names("")  # raises OSError where the folder cannot be listed
+        files.list_names("")  # raises OSError where the folder cannot be listed
         if not files.exists(MARK):
             raise Failure(f"{place}: no tables; kw pipeline run makes them")
         refuse_foreign_folder(files, place)
@@ -341,7 +341,7 @@ def find_tables(place: str) -> tuple[str, Manifest]:
         until = time.monotonic() + _PATIENCE_S
         while (problem := _find_problem_of_files(files, manifest)) is not None:
             # Between a commit and its files in their places there is a moment.
-            if not files.names(COMMITS) or time.monotonic() > until:
+            if not files.list_names(COMMITS) or time.monotonic() > until:
                 raise Failure(f"{place}: {problem}; the same kw pipeline run makes it again")
             finish_newest_commit(files)
             time.sleep(_LOOK_S)
@@ -366,13 +366,13 @@ def _wait_for_whole_tables(files: OutputFolder, place: str) -> None:
     """Wait until no run is putting its tables in place; a run that was killed there is finished."""
     until = time.monotonic() + _PATIENCE_S
     while files.exists(JOURNAL):
-        lock = Lock(files.path(LOCK))
+        lock = Lock(files.full_path(LOCK))
         if lock.acquire():
             try:
                 recover_run(files, place)
             finally:
                 lock.release()
         elif time.monotonic() > until:
-            raise Failure(f"{place}: another run ({lock.holder()}) is putting its tables in place")
+            raise Failure(f"{place}: another run ({lock.describe_holder()}) is putting its tables in place")
         else:
             time.sleep(_LOOK_S)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from kwcli.pipeline.store.files import OutputFolder
-from kwcli.pipeline.tables.write import TableWriter, WrittenFile
+from kwcli.pipeline.store.output_folder import OutputFolder
+from kwcli.pipeline.tables.write_parquet import TableWriter, WrittenFile
 
 CONTROL: Final = "_kw"
 STAGING: Final = f"{CONTROL}/staging"

@@ -65,7 +65,7 @@ class RunCounts:
         self.last_ns = 0
 
     @property
-    def lossy(self) -> bool:
+    def is_lossy(self) -> bool:
         """Whether traffic is missing, or could not be decoded."""
         return (
             self.gaps > 0
@@ -73,7 +73,7 @@ class RunCounts:
             or bool(count_gaps_by_reason(self.runs) or self.requests_only)
         )
 
-    def add(self, rows: pa.RecordBatch) -> None:
+    def count_rows(self, rows: pa.RecordBatch) -> None:
         """Count rows of schemas.ROWS: exchanges and skipped runs."""
         import pyarrow as pa
         import pyarrow.compute as pc

@@ -25,10 +25,10 @@ from decoders.messages.read_ndjson import TOLD_MAX
 from decoders.schema.json_form import cell_json
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.report.read_tables import Tables
+from kwcli.pipeline.tables.arrow_schemas import SCHEMAS
 from kwcli.pipeline.tables.attribute_columns import NOTED, join_columns_into_attribute
-from kwcli.pipeline.tables.connections import ENDED_COLUMNS, read_connection_end
-from kwcli.pipeline.tables.rows import BODY_CUT
-from kwcli.pipeline.tables.schemas import SCHEMAS
+from kwcli.pipeline.tables.connection_columns import ENDED_COLUMNS, read_connection_end
+from kwcli.pipeline.tables.exchange_columns import BODY_CUT
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def number_connections(tables: Tables) -> dict[ConnectionKey, int]:
     if "connections" not in tables or tables.rows["connections"] > GROUPS_MAX:
         return {}
     found: list[tuple[int, ConnectionKey]] = []
-    for batch in tables.read("connections", ("connection", *_IDENTITY), AT_ONCE):
+    for batch in tables.read_rows_of_captures("connections", ("connection", *_IDENTITY), AT_ONCE):
         for row in batch.to_pylist():
             if row["connection"] is None:
                 point, client, broker, began_ns = (row[name] for name in _IDENTITY)
@@ -172,7 +172,7 @@ def read_connection_ends(tables: Tables, numbers: Mapping[ConnectionKey, int]) -
     """The ends of the connections in tables; none where the table is not there."""
     if "connections" not in tables:
         return
-    for batch in tables.read("connections", ("connection", *_IDENTITY, *_ALSO_ENDED), AT_ONCE):
+    for batch in tables.read_rows_of_captures("connections", ("connection", *_IDENTITY, *_ALSO_ENDED), AT_ONCE):
         for row in batch.to_pylist():
             key = (row["point"], row["client"], row["broker"], row["connection_began_ns"])
             yield read_connection_end(row, row["connection"] or numbers.get(key, 0))
@@ -211,7 +211,7 @@ class StoredExchanges:
         for table in self._names:
             columns = EXCHANGE_COLUMNS if table == "exchanges" else SKIPPED_COLUMNS
             number = 0
-            for batch in self._tables.read(table, columns, AT_ONCE):
+            for batch in self._tables.read_rows_of_captures(table, columns, AT_ONCE):
                 rows = batch.to_pylist()
                 for file, its in groupby(rows, itemgetter("source_file")) if table == "exchanges" else [("", rows)]:
                     found: list[Settled] = []

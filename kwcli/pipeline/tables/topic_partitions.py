@@ -129,7 +129,7 @@ class SingleTopic:
         plain = len(places) == 2 and all(place.number and not place.outer for place in places)
         return cls(key) if plain and all(topic_name(key, place) for place in places) else None
 
-    def read(self, exchange: Exchange, shown: Shown) -> Partition | None:
+    def read_partition(self, exchange: Exchange, shown: Shown) -> Partition | None:
         """The row of an exchange that names one partition of one topic, by its name, as `read_partitions_of_exchange`
         gives it.
 

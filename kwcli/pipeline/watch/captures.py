@@ -32,8 +32,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from decoders.named_tuple import NamedTuple
-from kwcli.pipeline.plan import WalkJob, cut_file_into_pieces, group_pieces_by_time
-from kwcli.pipeline.read.captures import (
+from kwcli.pipeline.plan_splits import WalkJob, cut_file_into_pieces, group_pieces_by_time
+from kwcli.pipeline.read.find_captures import (
     FoundFile,
     SourceFile,
     list_files,
@@ -41,9 +41,9 @@ from kwcli.pipeline.read.captures import (
     open_range_file,
     read_beginning,
 )
+from kwcli.pipeline.read.read_tls_keys import find_captures_with_secrets
 from kwcli.pipeline.read.split_reader import GrowingState
 from kwcli.pipeline.read.splits import FileRange, Problem, Split
-from kwcli.pipeline.read.tls_keys import find_captures_with_secrets
 from kwcli.reading.capture_sources import CAPTURE_MAGICS, begins_as_request_log
 from kwcli.reading.decompress_inputs import COMPRESSED, InputProblem
 from kwcli.reading.input_files import has_capture_name

@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from decoders.named_tuple import NamedTuple
-from kwcli.pipeline.tables.rows import BODY_COLUMNS
+from kwcli.pipeline.tables.arrow_schemas import ROWS
+from kwcli.pipeline.tables.exchange_columns import BODY_COLUMNS
 from kwcli.pipeline.tables.run_counts import RunCounts
-from kwcli.pipeline.tables.schemas import ROWS
-from kwcli.pipeline.tables.split_batches import EPOCH, split_by_date, split_by_table
-from kwcli.pipeline.tables.versions import build_numbered_schema
+from kwcli.pipeline.tables.split_by_table_and_date import EPOCH, split_by_date, split_by_table
+from kwcli.pipeline.tables.table_versions import build_numbered_schema
 
 __all__ = [
     "BATCH_BYTES",
@@ -139,7 +139,7 @@ class TableWriter:
         if len(waiting) > 1:
             waiting = pa.Table.from_batches(waiting).combine_chunks().to_batches()
         for rows in waiting:
-            self.tally.add(rows)
+            self.tally.count_rows(rows)
             for table, batch in split_by_table(rows, self._tables):
                 self.write_table(table, batch)
 

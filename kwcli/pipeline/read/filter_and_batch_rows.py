@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from decoders.capture.merge import file_of
 from decoders.messages.body_json import Options
 from kwcli.filter_options import build_filter
-from kwcli.pipeline.tables.connections import ConnectionColumns
-from kwcli.pipeline.tables.rows import ExchangeColumns
+from kwcli.pipeline.tables.connection_columns import ConnectionColumns
+from kwcli.pipeline.tables.exchange_columns import ExchangeColumns
 from kwcli.pipeline.tables.topic_partitions import TableNeeds
 from kwcli.reading.capture_sources import escape_non_utf8
 
@@ -43,7 +43,7 @@ class RowFilter:
             more.append(Doctor().needs)
         self.needs = TableNeeds(spec.tables, more)
 
-    def wants(self, row: Settled) -> bool:
+    def is_wanted(self, row: Settled) -> bool:
         """Whether an exchange or a skipped run of bytes is wanted: it began in the run's time and matches the filter.
 
         With a filter no skipped run is wanted.
@@ -101,25 +101,25 @@ class RowBatcher:
     def add_rows(self, rows: Iterable[Row]) -> None:
         """Add rows in the order settled; full batches are written."""
         columns, row_filter, observe = self._columns, self._row_filter, self._observe
-        everything, add = row_filter.passes_everything, columns.add
+        everything, add = row_filter.passes_everything, columns.add_row
         for row in rows:
             if row.kind == "connection":
                 if row_filter.is_connection_wanted(row):
-                    self._connections.add(row)
+                    self._connections.add_connection(row)
                     if observe is not None:
                         observe(row)
-            elif everything or row_filter.wants(row):
+            elif everything or row_filter.is_wanted(row):
                 if observe is not None:
                     observe(row)
                 add(row)
                 if columns.weight >= BATCH_WEIGHT:
-                    self._write(columns.batch())
+                    self._write(columns.take_batch())
         if len(self._connections) >= BATCH_WEIGHT:
-            self._write_ended(self._connections.batch())
+            self._write_ended(self._connections.take_batch())
 
-    def flush(self) -> None:
+    def write_pending_rows(self) -> None:
         """Write the rows that wait: no row follows."""
         if len(self._columns):
-            self._write(self._columns.batch())
+            self._write(self._columns.take_batch())
         if len(self._connections):
-            self._write_ended(self._connections.batch())
+            self._write_ended(self._connections.take_batch())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from decoders.protocol_facts.releases import RELEASES
 from kwcli.extras import pip_command_for_extra
 from kwcli.report import NO_PAGE, PageFile
-from kwcli.report.run import choose_exit_code, count_breaking_clients, write_report
+from kwcli.report.report_renderer import choose_exit_code, count_breaking_clients, write_report
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import find_release
 
@@ -58,7 +58,7 @@ def _make_report_of_tables(env: Environment, folder: str, release: str, master: 
         from kwcli.pipeline.spark.sessions import open_own_session
 
         for name in tables.files:
-            tables.older_files(name)  # a file that cannot be read fails before Spark starts
+            tables.find_older_files(name)  # a file that cannot be read fails before Spark starts
         with open_own_session(master, env) as spark:
             found = count_in_two_rounds(tables, make_spark_counter(spark, tables))
             if has_bodies(tables):

@@ -14,8 +14,8 @@ from decoders.capture.merge import number_before_file
 from decoders.errors import DecodeError
 from decoders.messages.request_log import RequestLogLines
 from kwcli.pipeline.job_spec import EngineResult
-from kwcli.pipeline.read.captures import make_capture_source, open_range_file
-from kwcli.pipeline.read.row_batches import BATCH_WEIGHT, RowFilter, make_exchange_columns
+from kwcli.pipeline.read.filter_and_batch_rows import BATCH_WEIGHT, RowFilter, make_exchange_columns
+from kwcli.pipeline.read.find_captures import make_capture_source, open_range_file
 from kwcli.pipeline.read.split_reader import GrowingState
 from kwcli.pipeline.read.splits import FileRange, Problem, make_problem_of_error
 from kwcli.reading.capture_inputs import list_line_problems
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from decoders.exchanges.exchange import Settled
     from kwcli.pipeline.job_spec import JobSpec, Progress
-    from kwcli.pipeline.read.captures import RangeFile, SourceFile
+    from kwcli.pipeline.read.find_captures import RangeFile, SourceFile
     from kwcli.pipeline.store.staging import Staging
-    from kwcli.pipeline.tables.write import TableWriter
+    from kwcli.pipeline.tables.write_parquet import TableWriter
 
 __all__ = ["RequestLogDecoder", "decode_request_logs_into_tables"]
 
@@ -49,7 +49,7 @@ class RequestLogDecoder:
         self._row_filter = row_filter
         self._writer = writer
 
-    def read(self, piece: FileRange) -> None:
+    def decode_piece(self, piece: FileRange) -> None:
         """Decode a piece of a log."""
         lines = RequestLogLines()
         self._columns = make_exchange_columns(self._spec._replace(files=("", piece.path)), self._point)
@@ -71,7 +71,7 @@ class RequestLogDecoder:
             text = f"bytes {piece.begin:,} to {piece.end:,} were not read: {problem.text}"
             self.problems.append(Problem(piece.name, None, text))
         if len(self._columns):
-            self._writer.write(self._columns.batch())
+            self._writer.write(self._columns.take_batch())
         self.problems += [
             Problem(piece.name, None, text.removeprefix(f"{piece.name}: "))
             for text in list_line_problems(piece.name, lines)
@@ -98,10 +98,10 @@ class RequestLogDecoder:
             if row.kind == "exchange":
                 row.extra = {**(row.extra or {}), "file": escape_non_utf8(path)}
                 row.request_packet = _FILE
-                if row_filter.wants(row):
-                    columns.add(row)
+                if row_filter.is_wanted(row):
+                    columns.add_row(row)
         if columns.weight >= BATCH_WEIGHT:
-            self._writer.write(columns.batch())
+            self._writer.write(columns.take_batch())
 
 
 def decode_request_logs_into_tables(
@@ -114,7 +114,7 @@ def decode_request_logs_into_tables(
     with staging.writer(spec.tables) as writer:
         for file in files:
             decoder = RequestLogDecoder(spec, file.point, row_filter, writer)
-            decoder.read(FileRange(0, file.path, file.name, 0, file.size, inflate=file.inflate, log=True))
+            decoder.decode_piece(FileRange(0, file.path, file.name, 0, file.size, inflate=file.inflate, log=True))
             problems += decoder.problems
             taken += decoder.taken
             if progress is not None:

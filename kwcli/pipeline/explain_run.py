@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from decoders.wire.readable_text import format_size
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.choose_engine import find_required_java
-from kwcli.pipeline.plan import choose_split_size
+from kwcli.pipeline.plan_splits import choose_split_size
 from kwcli.run_environment import Failure
 from kwcli.sniff.closing_lines import format_time_span
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from kwcli.pipeline.choose_engine import EngineChoice
     from kwcli.pipeline.covered_captures import CoveredCaptures
-    from kwcli.pipeline.plan import SplitPlan
-    from kwcli.pipeline.read.captures import SourceFile
+    from kwcli.pipeline.plan_splits import SplitPlan
+    from kwcli.pipeline.read.find_captures import SourceFile
     from kwcli.pipeline.read.splits import FileRange
     from kwcli.pipeline.run_options import RunOptions
 
@@ -66,7 +66,7 @@ def format_source_lines(files: list[SourceFile], plan: SplitPlan, engine_choice:
         words = [f"{format_size(file.size):>7}"]
         if not splits[number]:
             words.append("nothing in it")
-        elif engine_choice.splits:
+        elif engine_choice.has_splits:
             words.append(count_of(splits[number], "split"))
         words += _format_packet_times(pieces[number])
         yield f"  {point}{file.name:{wide}}  {'  '.join(words)}"
@@ -74,7 +74,7 @@ def format_source_lines(files: list[SourceFile], plan: SplitPlan, engine_choice:
 
 def _describe_splits(options: RunOptions, files: list[SourceFile], plan: SplitPlan, engine_choice: EngineChoice) -> str:
     merged = sum(split.merged for split in plan.splits)
-    if not engine_choice.splits:
+    if not engine_choice.has_splits:
         side_by_side = ", those that overlap in time side by side" if merged else ""
         return f"none: one process reads each capture from end to end{side_by_side}"
     size = options.split_size or choose_split_size(sum(file.size for file in files))

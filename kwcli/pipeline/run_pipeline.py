@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.wire.readable_text import clean
 from kwcli.pipeline.choose_engine import EngineChoice, choose_engine
-from kwcli.pipeline.covered_captures import CoveredCaptures, add_covered_captures, find_captures_asked
+from kwcli.pipeline.covered_captures import CoveredCaptures, add_covered_captures, find_captures_asked_for
 from kwcli.pipeline.job_spec import EngineResult, JobSpec
-from kwcli.pipeline.plan import plan_splits_of_captures, start_planning
-from kwcli.pipeline.read.request_logs import decode_request_logs_into_tables
-from kwcli.pipeline.read.tls_keys import find_captures_with_secrets
+from kwcli.pipeline.plan_splits import plan_splits_of_captures, start_planning
+from kwcli.pipeline.read.decode_request_logs import decode_request_logs_into_tables
+from kwcli.pipeline.read.read_tls_keys import find_captures_with_secrets
 from kwcli.pipeline.run_messages import ProgressBar, format_run_closing_line, format_tables_line
-from kwcli.pipeline.store.files import OutputFolder, require_local_folder
 from kwcli.pipeline.store.manifest import normalize_by_json
+from kwcli.pipeline.store.output_folder import OutputFolder, require_local_folder
 from kwcli.pipeline.store.run_store import TableStore, open_store, refuse_foreign_folder
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.reading.capture_sources import escape_non_utf8
@@ -31,8 +31,8 @@ from kwcli.sniff.closing_lines import CaptureCounts, describe_passed_over, fault
 
 if TYPE_CHECKING:
     from kwcli.pipeline.job_spec import Progress
-    from kwcli.pipeline.plan import PendingPlan, SplitPlan
-    from kwcli.pipeline.read.captures import FoundCaptures, SourceFile
+    from kwcli.pipeline.plan_splits import PendingPlan, SplitPlan
+    from kwcli.pipeline.read.find_captures import FoundCaptures, SourceFile
     from kwcli.pipeline.read.splits import Problem
     from kwcli.pipeline.run_options import RunOptions
     from kwcli.pipeline.store.staging import Staging
@@ -53,7 +53,7 @@ def run_pipeline(env: Environment, options: RunOptions) -> Exit:
     """Do `kw pipeline run`, or with `explain` write what it would do; the exit code. Raises Failure."""
     begun = env.monotonic()
     check_key_logs(options.keylogs, again=True)  # before the folder is touched
-    found = find_captures_asked(options)
+    found = find_captures_asked_for(options)
     if options.explain:
         return _explain_run(env, options, found)
     with open_store(options.out) as store:
@@ -74,7 +74,7 @@ def run_pipeline(env: Environment, options: RunOptions) -> Exit:
 
 
 def _explain_run(env: Environment, options: RunOptions, found: FoundCaptures) -> Exit:
-    from kwcli.pipeline.explain import format_run_explanation
+    from kwcli.pipeline.explain_run import format_run_explanation
 
     files = OutputFolder(require_local_folder(options.out))
     refuse_foreign_folder(files, options.out)
@@ -119,14 +119,14 @@ def _write_tables(
     if not pending_plan.most and not logs:
         raise Failure(_NOTHING)
     if options.verbose and not options.quiet:
-        from kwcli.pipeline.explain import format_source_lines
+        from kwcli.pipeline.explain_run import format_source_lines
 
         for line in format_source_lines(captures, plan, engine_choice):
             env.report(f"kw: {line.strip()}")
     bar = ProgressBar(
-        env, pending_plan.most if engine_choice.splits else 0, pending_plan.size, wanted=not options.quiet
+        env, pending_plan.most if engine_choice.has_splits else 0, pending_plan.size, wanted=not options.quiet
     )
-    staging = store.staging()
+    staging = store.start_staging()
     try:
         spec, show = _build_job_spec(options, captures), bar.show if bar.active else None
         outcome = engine(spec, pending_plan, staging, show) if pending_plan.most else _make_empty_result()
@@ -151,7 +151,7 @@ def _write_tables(
         damaged = facts["damaged"]
         for line in faults:
             env.report(f"kw: {line}")
-        if engine_choice.splits and "cut_out" in outcome.counts:
+        if engine_choice.has_splits and "cut_out" in outcome.counts:
             env.report(_CUT_OUT)
         env.report(
             format_run_closing_line(
@@ -203,7 +203,7 @@ def _build_manifest_facts(
         "last_ns": outcome.tally.last_ns,
         "problems": [escape_non_utf8(str(problem)) for problem in problems],
         "damaged": len({problem.file for problem in problems}),
-        "lossy": outcome.tally.lossy
+        "lossy": outcome.tally.is_lossy
         or bool(problems)
         or bool(describe_passed_over(outcome.counts))
         or (has_cut_packets(outcome.counts) and not outcome.tally.connections),

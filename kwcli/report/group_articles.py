@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.wire.readable_text import clean, format_latency
 from kwcli.answers.groups import MemberNames, format_assignment, format_cause
 from kwcli.output.short_texts import count_of, cut
-from kwcli.report.build_report import Report, format_time, parse_rfc3339_ns
+from kwcli.report.build_report import Report, format_report_time, parse_rfc3339_ns
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
@@ -79,7 +79,7 @@ def _draw_member_bars(row: Row, names: MemberNames, report: Report) -> Iterator[
         yield f'<text x="0" y="{top + 11}">{label}</text>'
         yield f'<line class="lane" x1="0" x2="100%" y1="{top + 19}" y2="{top + 19}"/>'
         yield f'<svg y="{top + 15}" height="8" overflow="visible">{"".join(bars[name])}</svg>'
-    begin, end_ = (escape(format_time(report[name])) for name in ("first", "last"))
+    begin, end_ = (escape(format_report_time(report[name])) for name in ("first", "last"))
     yield f'<text class="when" x="0" y="{height - 3}">{begin}</text>'
     yield f'<text class="when" x="100%" y="{height - 3}" text-anchor="end">{end_}</text></svg>'
     if len(bars) > len(shown):
@@ -122,7 +122,7 @@ def _format_generation_rows(timeline: Sequence[Row], names: MemberNames) -> Iter
         ]
         members += [f"and {len(its['members']) - MEMBERS:,} more"] if len(its["members"]) > MEMBERS else []
         yield (
-            f'<tr><td>{escape(format_time(its["began"], 23)[11:])}</td><td class="n">{its["generation"]}</td>'
+            f'<tr><td>{escape(format_report_time(its["began"], 23)[11:])}</td><td class="n">{its["generation"]}</td>'
             f'<td class="name">{escape(cut(why, 200))}</td><td class="n">{escape(took)}</td>'
             f'<td class="n k4">{escape(cut(waited, _NAME))}</td>'
             f'<td class="name k3">{"<br>".join(escape(cut(each, 120)) for each in members)}</td></tr>'

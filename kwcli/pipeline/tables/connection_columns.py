@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 from decoders.exchanges.exchange import ENDED_KEYS, ConnectionInfo, Ended
 from decoders.exchanges.learned_names import Topics
 from decoders.schema.json_form import cell_text, text_of_cell
-from kwcli.pipeline.tables.rows import split_address
-from kwcli.pipeline.tables.schemas import ENDED, TYPES
+from kwcli.pipeline.tables.arrow_schemas import ENDED, TYPES
+from kwcli.pipeline.tables.exchange_columns import split_address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,7 @@ class ConnectionColumns:
     def __len__(self) -> int:
         return len(self._columns["time_ns"])
 
-    def add(self, ended: Ended) -> None:
+    def add_connection(self, ended: Ended) -> None:
         """Add a connection that ended."""
         columns, info = self._columns, ended.connection_info
         for name, attribute in _PLAIN.items():
@@ -53,7 +53,7 @@ class ConnectionColumns:
         columns["connection"].append(info.number or None)
         columns["connection_began_ns"].append(info.began_ns)
 
-    def batch(self) -> pa.RecordBatch:
+    def take_batch(self) -> pa.RecordBatch:
         """The connections added since the last batch, as rows of the table."""
         columns, count = self._columns, len(self)
         self._columns = {name: [] for name in ENDED.names}

@@ -6,14 +6,21 @@ from typing import Final
 
 import pyarrow as pa
 
-from kwcli.pipeline.tables.columns import ALL_TABLES, CONNECTIONS, EXCHANGES, SKIPPED, TOPIC_PARTITIONS, TableColumn
+from kwcli.pipeline.tables.table_columns import (
+    ALL_TABLES,
+    CONNECTIONS,
+    EXCHANGES,
+    SKIPPED,
+    TOPIC_PARTITIONS,
+    TableColumn,
+)
 
 
 def _make_list_type(of: pa.DataType) -> pa.DataType:
     return pa.list_(pa.field("element", of, nullable=True))
 
 
-# Types in columns.py → Arrow types that Spark, too, has.
+# Types in table_columns.py → Arrow types that Spark, too, has.
 TYPES: Final[dict[str, pa.DataType]] = {
     "string": pa.string(),
     "bool": pa.bool_(),

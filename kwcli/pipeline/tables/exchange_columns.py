@@ -32,8 +32,8 @@ from decoders.protocol_facts.keys import FETCH
 from decoders.schema.json_form import cell_text
 from decoders.wire.deferred_json import json_pieces
 from decoders.wire.primitives import uuid_text
+from kwcli.pipeline.tables.arrow_schemas import OWN, PARTITION, ROWS, TYPES
 from kwcli.pipeline.tables.attribute_columns import COLUMN_PARTS, NOTED, SERVER, split_attribute_into_columns
-from kwcli.pipeline.tables.schemas import OWN, PARTITION, ROWS, TYPES
 from kwcli.pipeline.tables.topic_partitions import NAMES, Partition, SingleTopic, read_partitions_of_exchange
 from kwcli.reading.capture_sources import escape_non_utf8
 
@@ -240,7 +240,7 @@ class Pool:
         self.values = values or []
         self.at: dict[Hashable, int] = {}
 
-    def place(self, key: Hashable, value: Any) -> int:
+    def find_or_add(self, key: Hashable, value: Any) -> int:
         """The place of a value, which is added when its key is new."""
         at = self.at.get(key)
         if at is None:
@@ -312,14 +312,14 @@ class ExchangeColumns:
         """The number of rows, partitions and kilobytes of bodies, added up: it bounds a batch."""
         return len(self._rows) + len(self._parts) + (self._body_size >> 10)
 
-    def add(self, settled: Settled) -> None:
+    def add_row(self, settled: Settled) -> None:
         """Add an exchange or a skipped run."""
         if settled.kind == "exchange":
             self._add_exchange(settled)
         else:
             self._add_skipped_run(settled)
 
-    def batch(self) -> pa.RecordBatch:
+    def take_batch(self) -> pa.RecordBatch:
         """The rows added since the last batch."""
         made = build_row_batch(
             self.point,
@@ -353,10 +353,10 @@ class ExchangeColumns:
         )
         self._rows.append(
             (
-                connections_at[info] if info in connections_at else self._connections.place(info, info),
+                connections_at[info] if info in connections_at else self._connections.find_or_add(info, info),
                 api_readers_at[api_reader]
                 if api_reader in api_readers_at
-                else self._api_readers.place(api_reader, api_reader),
+                else self._api_readers.find_or_add(api_reader, api_reader),
                 clients_at[who] if who in clients_at else self._pool_client(who),
                 topics,
                 groups,
@@ -393,7 +393,7 @@ class ExchangeColumns:
         kind = self._kinds.get(key) or self._find_contents_of_api(key)
         parts, sole = _NO_PARTS, None
         if self._partitions and kind.places:
-            sole = kind.sole.read(exchange, self._cell_of) if kind.sole else None
+            sole = kind.sole.read_partition(exchange, self._cell_of) if kind.sole else None
             if sole is None:
                 parts = read_partitions_of_exchange(exchange, self._cell_of)
                 self._parts += parts
@@ -408,9 +408,9 @@ class ExchangeColumns:
             topics = self._pool_topics_of_exchange(exchange)
         if kind.groups:
             found = tuple(dict.fromkeys(map(self._cell_of, _groups(exchange))))
-            groups = self._groups.place(found, found) if found else 0
+            groups = self._groups.find_or_add(found, found) if found else 0
         if kind.holds and sole is None:
-            contents = self._contents(exchange, parts)
+            contents = self._sum_record_batches(exchange, parts)
         view = exchange.response_view
         if kind.throttles and view.__class__ is dict:
             throttle = view.get("throttle_time_ms") or None
@@ -419,8 +419,8 @@ class ExchangeColumns:
         return topics, groups, count, contents, throttle, waits
 
     def _add_skipped_run(self, run: Skipped) -> None:
-        at = self._runs.place(run, (run.direction, run.size, run.reason, run.detail))
-        at_connection = self._connections.place(run.connection_info, run.connection_info)
+        at = self._runs.find_or_add(run, (run.direction, run.size, run.reason, run.detail))
+        at_connection = self._connections.find_or_add(run.connection_info, run.connection_info)
         self._rows.append((at_connection, None, None, None, None, None, at, None, run.time_ns, *_REST))
 
     def _find_contents_of_api(self, key: int) -> ApiContents:
@@ -428,7 +428,7 @@ class ExchangeColumns:
         return kind
 
     def _pool_client(self, who: tuple[str | None, ...]) -> int:
-        return self._clients.place(who, tuple(None if text is None else self._cell_of(text) for text in who))
+        return self._clients.find_or_add(who, tuple(None if text is None else self._cell_of(text) for text in who))
 
     def _cell_of(self, text: str) -> str:
         found = self._texts.get(text)
@@ -441,7 +441,7 @@ class ExchangeColumns:
     def _pool_topic(self, name: str) -> int:
         """The place of one topic, given by name, in the pool of topics."""
         at = self._topics.at.get(name)
-        return self._topics.place(name, ((name,), (), ())) if at is None else at
+        return self._topics.find_or_add(name, ((name,), (), ())) if at is None else at
 
     def _pool_topics_of_exchange(self, exchange: Exchange) -> int:
         names = tuple(_topics(exchange))
@@ -463,11 +463,11 @@ class ExchangeColumns:
                 tuple(uuid_text(identity.bytes) for identity in known),
                 tuple(None if name is None else self._cell_of(name) for name in called),
             )
-            at = self._topics.place(value, value)
+            at = self._topics.find_or_add(value, value)
             self._topics.at[where] = at
         return at
 
-    def _contents(self, exchange: Exchange, parts: list[Partition]) -> tuple[Any, ...]:
+    def _sum_record_batches(self, exchange: Exchange, parts: list[Partition]) -> tuple[Any, ...]:
         """Batches, records and bytes of all partitions."""
         if not self._partitions:
             return records_of(exchange, None) or _NOTHING
@@ -505,7 +505,7 @@ class ExchangeColumns:
     def _pool_server_times(self, said: Mapping[str, Any]) -> int:
         """The place of an exchange's times from a request log in the pool of servers."""
         value = ("log", *(None if each is None else float(each) for each in split_attribute_into_columns(SERVER, said)))
-        return self._servers.place(value, value)
+        return self._servers.find_or_add(value, value)
 
     def _dump_bodies(self, exchange: Exchange, options: Options) -> list[str | None]:
         record = exchange_json(exchange, options)

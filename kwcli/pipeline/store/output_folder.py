@@ -59,17 +59,21 @@ class Lock:
     def require(self, folder: str) -> None:
         """Take the lock. Raises Failure, which says who has it, where another process holds it."""
         if not self.acquire():
-            raise Failure(f"{folder}: another run writes to it ({self.holder()}); wait for it or use another folder")
+            raise Failure(
+                f"{folder}: another run writes to it ({self.describe_holder()}); wait for it or use another folder"
+            )
 
     def wait(self, folder: str, patience_s: float) -> None:
         """Take the lock as soon as it is released, which never takes long. Failure after `patience_s` seconds."""
         until = time.monotonic() + patience_s
         while not self.acquire():
             if time.monotonic() > until:
-                raise Failure(f"{folder}: {self.holder()} has been writing to it for {patience_s:.0f} s: try again")
+                raise Failure(
+                    f"{folder}: {self.describe_holder()} has been writing to it for {patience_s:.0f} s: try again"
+                )
             time.sleep(_LOOK_S)
 
-    def holder(self) -> str:
+    def describe_holder(self) -> str:
         """The process that took the lock last, in words."""
         try:
             with open(self._path, encoding="utf-8", errors="replace") as file:
@@ -98,7 +102,7 @@ class OutputFolder:
     def __init__(self, root: str) -> None:
         self.root = root
 
-    def path(self, path: str) -> str:
+    def full_path(self, path: str) -> str:
         """The path with the folder in front, for code that does not know the folder."""
         return os.path.join(self.root, path) if path else self.root
 
@@ -106,39 +110,39 @@ class OutputFolder:
 
     def exists(self, path: str) -> bool:
         """Whether a file, folder or link has this path."""
-        return os.path.lexists(self.path(path))
+        return os.path.lexists(self.full_path(path))
 
     def size(self, path: str) -> int | None:
         """The bytes of a file; None where there is none."""
         try:
-            return os.stat(self.path(path)).st_size
+            return os.stat(self.full_path(path)).st_size
         except FileNotFoundError:
             return None
 
     def is_folder(self, path: str) -> bool:
         """Whether a folder has this path."""
-        return os.path.isdir(self.path(path))
+        return os.path.isdir(self.full_path(path))
 
-    def names(self, path: str) -> list[str]:
+    def list_names(self, path: str) -> list[str]:
         """The names in a folder, in order; none where there is no folder."""
         try:
-            return sorted(os.listdir(self.path(path)))
+            return sorted(os.listdir(self.full_path(path)))
         except FileNotFoundError:
             return []
 
-    def walk(self, path: str) -> Iterator[str]:
+    def list_files_below(self, path: str) -> Iterator[str]:
         """All files below a folder, in order."""
-        for name in self.names(path):
+        for name in self.list_names(path):
             inner = f"{path}/{name}"
-            if self.is_folder(inner) and not os.path.islink(self.path(inner)):
-                yield from self.walk(inner)
+            if self.is_folder(inner) and not os.path.islink(self.full_path(inner)):
+                yield from self.list_files_below(inner)
             else:
                 yield inner
 
     def read(self, path: str) -> bytes | None:
         """A whole file; None where there is none."""
         try:
-            with open(self.path(path), "rb") as file:
+            with open(self.full_path(path), "rb") as file:
                 return file.read()
         except FileNotFoundError:
             return None
@@ -147,38 +151,38 @@ class OutputFolder:
 
     def make_folder(self, path: str) -> None:
         """Make a folder and the folders above it, for their owner only; it may be there already."""
-        make_private_folder(self.path(path))
+        make_private_folder(self.full_path(path))
 
     def open_new(self, path: str) -> BinaryIO:
         """A new file, synced when it is closed; its folder is made."""
         self.make_folder(os.path.dirname(path))
-        return io.BufferedWriter(_Synced(self.path(path), "xb", opener=open_private))
+        return io.BufferedWriter(_Synced(self.full_path(path), "xb", opener=open_private))
 
     def open_temporary(self, path: str, buffering: int = io.DEFAULT_BUFFER_SIZE) -> BinaryIO:
         """A new file that need not outlive a power cut; its folder is made."""
         self.make_folder(os.path.dirname(path))
-        return io.BufferedWriter(io.FileIO(self.path(path), "xb", opener=open_private), buffering)
+        return io.BufferedWriter(io.FileIO(self.full_path(path), "xb", opener=open_private), buffering)
 
     def rename(self, path: str, to: str) -> None:
         """Move a file over another, or a folder to where nothing is."""
-        os.replace(self.path(path), self.path(to))
+        os.replace(self.full_path(path), self.full_path(to))
 
     def unlink(self, path: str) -> None:
         """Delete a file; it may be gone."""
         with suppress(FileNotFoundError):
-            os.unlink(self.path(path))
+            os.unlink(self.full_path(path))
 
     def remove_folder(self, path: str) -> None:
         """Delete an empty folder; it may be gone, and one that a late writer has put something into stays."""
         try:
-            os.rmdir(self.path(path))
+            os.rmdir(self.full_path(path))
         except OSError as error:
             if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST):
                 raise
 
     def sync(self, path: str) -> None:
         """Have a file, or the names in a folder, outlive a power cut."""
-        handle = os.open(self.path(path), os.O_RDONLY)
+        handle = os.open(self.full_path(path), os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:
@@ -202,15 +206,15 @@ class OutputFolder:
 
     def sync_all(self, path: str) -> None:
         """Sync a folder and all below it."""
-        for name in self.names(path):
+        for name in self.list_names(path):
             if self.is_folder(f"{path}/{name}"):
                 self.sync_all(f"{path}/{name}")
         self.sync(path)
 
     def remove(self, path: str) -> None:
         """Delete a folder with all that is in it."""
-        if self.is_folder(path) and not os.path.islink(self.path(path)):
-            for name in self.names(path):
+        if self.is_folder(path) and not os.path.islink(self.full_path(path)):
+            for name in self.list_names(path):
                 self.remove(f"{path}/{name}")
             self.remove_folder(path)
         else:

@@ -1,12 +1,12 @@
 """The tables that the pipeline writes: name, type, nullability and meaning of every column, in their order.
 
-`kw help tables` prints them; schemas.py makes Arrow schemas of them. Times are of the capture, `_ns` in
+`kw help tables` prints them; arrow_schemas.py makes Arrow schemas of them. Times are of the capture, `_ns` in
 nanoseconds since 1970. The names of types are those of schemas.TYPES. Columns of `exchanges` that are attributes of an
 exchange stand in the table of these (decoders/exchanges/exchange_fields.py); those of a later version come here by
 themselves.
 
 Tables outlive the kw that wrote them. A column that is added names the version of the tables that has it first, the one
-after `TABLES_VERSION` so far, and its value in the rows of files that were written before; versions.py reads them so.
+after `TABLES_VERSION` so far, and its value in the rows of files that were written before: see table_versions.py.
 """
 
 from __future__ import annotations

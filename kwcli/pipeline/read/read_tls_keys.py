@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.capture.files import CaptureReader
 from decoders.tls.key_log import KeyLog
-from kwcli.pipeline.read.captures import make_capture_source, open_range_file
+from kwcli.pipeline.read.find_captures import make_capture_source, open_range_file
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.key_logs import KeyLogFiles, add_secrets_of_captures
 from kwcli.run_environment import Failure
@@ -19,7 +19,7 @@ from kwcli.run_environment import Failure
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from kwcli.pipeline.read.captures import SourceFile
+    from kwcli.pipeline.read.find_captures import SourceFile
 
 __all__ = ["find_captures_with_secrets", "read_keys"]
 

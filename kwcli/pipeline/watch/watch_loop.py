@@ -45,17 +45,17 @@ from kwcli.malloc_trim import Trimmer
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.choose_engine import choose_engine
 from kwcli.pipeline.job_spec import JobSpec
-from kwcli.pipeline.read.row_batches import RowFilter
+from kwcli.pipeline.read.filter_and_batch_rows import RowFilter
 from kwcli.pipeline.store.batch_store import PARQUET, BatchStore, Change, open_batch_store, require_format
 from kwcli.pipeline.store.manifest import normalize_by_json
 from kwcli.pipeline.store.run_store import os_errors_as_failures, write_empty_files
-from kwcli.pipeline.tables.findings import build_findings_batch
+from kwcli.pipeline.tables.findings_table import build_findings_batch
 from kwcli.pipeline.tables.run_counts import RunCounts
-from kwcli.pipeline.tables.versions import NewerTables
+from kwcli.pipeline.tables.table_versions import NewerTables
 from kwcli.pipeline.watch.captures import BatchPlan, WatchedFiles
-from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points, merge_task_reports
-from kwcli.pipeline.watch.findings import WatchFindings
-from kwcli.pipeline.watch.metrics import WatchProgress, format_metrics
+from kwcli.pipeline.watch.decode_batch import BatchInput, TaskReport, decode_points, merge_task_reports
+from kwcli.pipeline.watch.findings_by_date import WatchFindings
+from kwcli.pipeline.watch.format_metrics import WatchProgress, format_metrics
 from kwcli.reading.key_logs import check_key_logs
 from kwcli.run_environment import Exit, Failure
 from kwcli.sniff.closing_lines import DROPPED_KEYS_LINE, KEYS_DROPPED, describe_passed_over
@@ -117,7 +117,7 @@ def run_watch(env: Environment, options: RunOptions, watch_options: WatchOptions
         watching.resume_from_commit("engine local (Spark with --master)" if own else str(engine_choice))
         with _serve_metrics(env, watching, watch_options.metrics, quiet=options.quiet):
             try:
-                watching.run()
+                watching.run_batches()
             except KeyboardInterrupt:
                 watching.handle_interrupt()
         return watching.exit_code()
@@ -194,7 +194,7 @@ class Watch:
                 f"kw: {self._options.out}: a file counts once a commit names it: kw respects that, and {others}"
             )
 
-    def run(self) -> None:
+    def run_batches(self) -> None:
         """Do batch after batch; returns when nothing more is to come."""
         pause = RETRY_S
         while True:
@@ -272,7 +272,7 @@ class Watch:
     def _run_batch(self, plan: BatchPlan, begun: float, *, ends: bool) -> CommittedBatches:
         """Decode a planned batch, and commit it."""
         batch = self.batch + 1
-        staging = self._store.staging(batch)
+        staging = self._store.start_staging(batch)
         batch_input = BatchInput(self._build_job_spec(plan), staging, self._states, ends)
         report = merge_task_reports(self._decode(batch_input, plan.points))
         changed = self._captures.find_changed_files(report.left) if plan.size else []
@@ -379,7 +379,7 @@ class Watch:
         assert self._findings is not None
         state = self._store.files.read(path)
         if state is None:
-            raise Failure(f"{self._store.files.path(path)}: missing: watch into another folder")
+            raise Failure(f"{self._store.files.full_path(path)}: missing: watch into another folder")
         if not self._findings.resume(state):
             self._env.report(f"kw: {self._options.out}: findings begin anew: another version of kw left their state")
 
@@ -442,7 +442,7 @@ class Watch:
             "last_ns": tally.last_ns,
             "problems": self._problems,
             "damaged": self._damaged,
-            "lossy": tally.lossy or bool(self._problems) or bool(describe_passed_over(self._counts)),
+            "lossy": tally.is_lossy or bool(self._problems) or bool(describe_passed_over(self._counts)),
             "faults": [],
         }
 

@@ -68,7 +68,7 @@ class DailyDoctors:
     def __init__(self) -> None:
         self._days: dict[int, Doctor] = {}
 
-    def observe(self, row: Settled) -> None:
+    def add_row(self, row: Settled) -> None:
         """Add an exchange or the end of a connection to the fold of its date."""
         if row.kind == "exchange":
             self._doctor_of_day(row.time_ns).add(row)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.local_engine import PointDecoder
-from kwcli.pipeline.read.row_batches import RowFilter
+from kwcli.pipeline.read.filter_and_batch_rows import RowFilter
+from kwcli.pipeline.read.read_tls_keys import read_keys
 from kwcli.pipeline.read.splits import Problem
-from kwcli.pipeline.read.tls_keys import read_keys
 from kwcli.pipeline.tables.run_counts import RunCounts
-from kwcli.pipeline.watch.findings import DailyDoctors
+from kwcli.pipeline.watch.findings_by_date import DailyDoctors
 from kwcli.run_environment import Failure
 from kwcli.sniff.closing_lines import note_dropped_keys
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.job_spec import JobSpec
     from kwcli.pipeline.read.split_reader import GrowingState
     from kwcli.pipeline.store.batch_store import BatchStaging
-    from kwcli.pipeline.tables.write import WrittenFile
+    from kwcli.pipeline.tables.write_parquet import WrittenFile
     from kwcli.pipeline.watch.captures import PointPlan
 
 __all__ = ["BatchInput", "TaskReport", "decode_points", "merge_task_reports"]
@@ -74,26 +74,26 @@ def decode_points(batch: BatchInput, points: Sequence[PointPlan]) -> TaskReport:
     doctors = DailyDoctors() if spec.doctor else None
     with staging.writer(spec.tables) as writer:
         for point, splits in points:
-            observe = None if doctors is None else doctors.observe
+            observe = None if doctors is None else doctors.add_row
             decoder = PointDecoder(spec, point, row_filter, keys, writer, observe)
             before = batch.states.get(point)
             if before is not None:
                 state = staging.files.read(before)
                 if state is None:
-                    raise Failure(f"{staging.files.path(before)}: missing: watch into another folder")
+                    raise Failure(f"{staging.files.full_path(before)}: missing: watch into another folder")
                 try:
                     decoder.engine.resume(state)
                 except DecodeError:
                     decoder = PointDecoder(spec, point, row_filter, keys, writer, observe)
                     problems.append(Problem(point or "open connections", None, _ANEW))
             for split in splits:
-                decoder.read(split)
+                decoder.decode_split(split)
             if batch.ends:
                 decoder.finish()
             else:
                 decoder.engine.summary.clients.clear()  # their number has no bound, and they are not needed here
                 states[point] = staging.write_state(decoder.engine.export())
-            decoder.flush()
+            decoder.write_pending_rows()
             left.update(decoder.left)
             last_ns[point] = decoder.last_ns
             counts.update(decoder.counts)

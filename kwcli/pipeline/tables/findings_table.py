@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from decoders.messages.exchange_json import SCHEMA
 from decoders.schema.json_form import cell_text
 from decoders.wire.units import parse_time
-from kwcli.pipeline.tables.schemas import SCHEMAS, TYPES
+from kwcli.pipeline.tables.arrow_schemas import SCHEMAS, TYPES
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row

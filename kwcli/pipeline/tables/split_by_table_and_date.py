@@ -9,7 +9,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kwcli.pipeline.tables.schemas import OWN, SCHEMAS, SHARED
+from kwcli.pipeline.tables.arrow_schemas import OWN, SCHEMAS, SHARED
 
 __all__ = ["EPOCH", "flatten_topic_partitions", "split_by_date", "split_by_table"]
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.messages.body_json import Options
 from decoders.named_tuple import NamedTuple
-from kwcli.pipeline.read.row_batches import BATCH_WEIGHT
-from kwcli.pipeline.store.files import OutputFolder
-from kwcli.pipeline.tables.connections import ConnectionColumns
-from kwcli.pipeline.tables.rows import NUMBER_BITS, PACKETS, ExchangeColumns
+from kwcli.pipeline.read.filter_and_batch_rows import BATCH_WEIGHT
+from kwcli.pipeline.store.output_folder import OutputFolder
+from kwcli.pipeline.tables.connection_columns import ConnectionColumns
+from kwcli.pipeline.tables.exchange_columns import NUMBER_BITS, PACKETS, ExchangeColumns
 from kwcli.pipeline.tables.topic_partitions import TableNeeds
-from kwcli.pipeline.tables.write import TableWriter
+from kwcli.pipeline.tables.write_parquet import TableWriter
 from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.sniff.fold_renderer import FoldRenderer
 from kwcli.sniff.run import Sniffing, SniffView
@@ -97,9 +97,9 @@ class _TableRenderer(FoldRenderer):
 
     def end_connection(self, ended: Ended) -> None:
         """Add the row of a connection that ended."""
-        self._connections.add(ended)
+        self._connections.add_connection(ended)
         if len(self._connections) >= BATCH_WEIGHT:
-            self._writer.write_table("connections", self._connections.batch())
+            self._writer.write_table("connections", self._connections.take_batch())
 
     def write(self, rows: list[Settled]) -> None:
         """Add settled rows to the tables."""
@@ -108,7 +108,7 @@ class _TableRenderer(FoldRenderer):
         for row in rows:
             if row.kind == "exchange" and row.record is not None:
                 self._assign_connection_number(row)
-            columns.add(row)
+            columns.add_row(row)
             if columns.weight >= BATCH_WEIGHT:
                 self._write_pending_rows()
 
@@ -123,12 +123,12 @@ class _TableRenderer(FoldRenderer):
     def _write_pending_rows(self) -> None:
         self._names[:] = [*self._captures, *map(escape_non_utf8, self._recorded)] or [""]
         if len(self._columns):
-            self._writer.write(self._columns.batch())
+            self._writer.write(self._columns.take_batch())
 
     def close(self) -> None:
         """Write the remaining rows and close the tables."""
         self._write_pending_rows()
         if len(self._connections):
-            self._writer.write_table("connections", self._connections.batch())
+            self._writer.write_table("connections", self._connections.take_batch())
         for file in self._writer.close():
-            self.files[file.table].append(self._folder.path(file.path))
+            self.files[file.table].append(self._folder.full_path(file.path))

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import orjson
 
-from kwcli.pipeline.store.files import Lock, OutputFolder
+from kwcli.pipeline.store.output_folder import Lock, OutputFolder
 from kwcli.pipeline.store.staging import CONTROL
-from kwcli.pipeline.tables.versions import refuse_newer_tables
+from kwcli.pipeline.tables.table_versions import refuse_newer_tables
 
 __all__ = ["COMMITS", "COMMIT_LOCK", "finish_newest_commit", "finish_steps_of_commit", "read_newest_commit"]
 
@@ -21,7 +21,7 @@ COMMIT_LOCK: Final = f"{CONTROL}/commit.lock"
 
 def read_newest_commit(files: OutputFolder) -> dict[str, Any] | None:
     """The last commit that was written to its end, of tables that grow by batches; None where there is none."""
-    for name in reversed(files.names(COMMITS)):
+    for name in reversed(files.list_names(COMMITS)):
         if name.endswith(".json"):
             try:
                 value = orjson.loads(files.read(f"{COMMITS}/{name}") or b"")
@@ -70,7 +70,7 @@ def swap_folders(files: OutputFolder, new: str, old: str, mark: str) -> None:
     """
     aside = _path_aside(new)
     if files.exists(f"{new}/{mark}") and not (
-        files.exists(old) and _exchange_folders(files.path(new), files.path(old))
+        files.exists(old) and _exchange_folders(files.full_path(new), files.full_path(old))
     ):
         if files.exists(old):
             files.rename(old, aside)
@@ -94,7 +94,7 @@ def _exchange_folders(new: str, old: str) -> bool:
 
 def finish_newest_commit(files: OutputFolder) -> None:
     """Finish the newest commit where the process that wrote it is gone. Raises NewerTables."""
-    lock = Lock(files.path(COMMIT_LOCK))
+    lock = Lock(files.full_path(COMMIT_LOCK))
     if lock.acquire():
         try:
             value = read_newest_commit(files)

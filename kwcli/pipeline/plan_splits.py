@@ -32,13 +32,13 @@ from typing import TYPE_CHECKING, Final
 from decoders.capture.merge import number_before_file
 from decoders.capture.packet_index import Mark, Walk
 from decoders.named_tuple import NamedTuple
-from kwcli.pipeline.daemon_thread import BackgroundCall
-from kwcli.pipeline.read.captures import make_capture_source, open_range_file
+from kwcli.pipeline.background_call import BackgroundCall
+from kwcli.pipeline.read.find_captures import make_capture_source, open_range_file
 from kwcli.pipeline.read.splits import FileRange, Problem, Split, make_problem_of_error
 from kwcli.reading.decompress_inputs import COMPRESSED, InputProblem
 
 if TYPE_CHECKING:
-    from kwcli.pipeline.read.captures import RangeFile, SourceFile
+    from kwcli.pipeline.read.find_captures import RangeFile, SourceFile
     from kwcli.pipeline.run_options import RunOptions
 
 __all__ = [
@@ -264,7 +264,7 @@ class _Unit(NamedTuple):
     number: int
     piece: FileRange
 
-    def place(self) -> tuple[tuple[int, int], int]:
+    def sort_key(self) -> tuple[tuple[int, int], int]:
         """The sort key of units."""
         return self.low, self.number
 
@@ -334,7 +334,7 @@ def iterate_splits_of_single_file(
 def group_pieces_by_time(files: Iterable[list[FileRange]]) -> list[list[FileRange]]:
     """The pieces of the files of one capture point, in groups that follow one another; one piece a file in each."""
     units = [unit for pieces in files for unit in _build_units(pieces)]
-    return [_join_pieces(group) for group in _group_units(sorted(units, key=_Unit.place))]
+    return [_join_pieces(group) for group in _group_units(sorted(units, key=_Unit.sort_key))]
 
 
 def _build_units(pieces: list[FileRange]) -> list[_Unit]:
@@ -353,7 +353,7 @@ def _group_units(units: list[_Unit]) -> Iterator[list[_Unit]]:
     """The units in groups that follow one another in time.
 
     A unit's times include those of the file's later (or earlier) units. So, wherever the sequence can be cut, the
-    units before the cut are the first ones by `_Unit.place`.
+    units before the cut are the first ones by `_Unit.sort_key`.
     """
     others = _find_next_units_of_other_files(units)
     group: list[_Unit] = []

@@ -4,8 +4,9 @@ The problem. Tables are kept for years, and each new column made all files befor
 had changed.
 
 The idea. The tables have a version, an integer (`TABLES_VERSION`), which each file carries in its metadata. A column
-says since which version it is written, and what older files mean by its absence (columns.py): a null, or a value such
-as `wire`. So a file of an earlier version lacks exactly the columns that came later, and readers put their values in.
+says since which version it is written, and what older files mean by its absence (table_columns.py): a null, or a
+value such as `wire`. So a file of an earlier version lacks exactly the columns that came later, and readers put their
+values in.
 
 What always holds: a column that is missing otherwise, or has another type, is an error, and so is a version that this
 kw does not know. Files that were written before files had a number are known by their columns.
@@ -19,8 +20,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kwcli.pipeline.tables.columns import ALL_TABLES, TABLES_VERSION, TableColumn
-from kwcli.pipeline.tables.schemas import SCHEMAS, TYPES
+from kwcli.pipeline.tables.arrow_schemas import SCHEMAS, TYPES
+from kwcli.pipeline.tables.table_columns import ALL_TABLES, TABLES_VERSION, TableColumn
 from kwcli.run_environment import Failure
 
 __all__ = [
