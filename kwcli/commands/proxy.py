@@ -84,10 +84,10 @@ def command(
     if ctx.invoked_subcommand is not None:
         refuse_given_options(f"before {ctx.invoked_subcommand}: it is for starting a proxy")
         return None
-    from kwcli.proxy.run_proxy import start
+    from kwcli.proxy.run_proxy import run_proxy
 
     refuse_clashes(*CLASHES)
     config = read_config(env, connection, verbose=log.shown.verbose)
-    return start(
+    return run_proxy(
         env, config, listening.make_listening(), security, log, faults, script_and_control, only_check=only_check
     )

@@ -76,7 +76,7 @@ def run_mock(env: Environment, plan: MockPlan) -> int:
         if not said.quiet:
             for line in (
                 *format_start_lines(recording, recorded, nodes, plan),
-                *(tls.lines() if tls is not None else ()),
+                *(tls.format_client_settings() if tls is not None else ()),
             ):
                 env.report(line)
         ready = f"ready {format_address((nodes[0].host, nodes[0].port))}"

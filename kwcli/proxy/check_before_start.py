@@ -62,7 +62,7 @@ class CheckOptions(NamedTuple):
     metrics: Address | None = None
 
 
-def check(env: Environment, options: CheckOptions, output: str | None = None) -> int:
+def run_check(env: Environment, options: CheckOptions, output: str | None = None) -> int:
     """Print each finding at once, in the format `output`; the exit code is that of the worst one. Raises Failure."""
     if output not in _FORMS:
         raise Failure(f"--check prints text, ndjson or json, not {output}", Exit.USAGE)

@@ -12,7 +12,7 @@ from kwcli.proxy.log.log_options import LogOptions
 from kwcli.proxy.log.log_protocol import LogPlan
 from kwcli.proxy.log.log_queue import Overflow
 from kwcli.proxy.log.start_process import start as launch
-from kwcli.proxy.server import Proxy, serve
+from kwcli.proxy.server import Proxy, serve_proxy
 from kwcli.proxy.settings import DiscoveredNodes, Listening, ProxySettings, discover_nodes
 from kwcli.proxy.tls.inbound_options import TlsOptions, check_exposure
 from kwcli.run_environment import Environment, Exit, Failure
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kwcli.proxy.tls.inbound import Inbound
 
 
-def start(
+def run_proxy(
     env: Environment,
     config: ClientConfig,
     listening: Listening,
@@ -44,12 +44,12 @@ def start(
     check_exposure(security, config, bind)
     make = partial(_make_inbound_tls, env, security, [host, bind]) if security.uses_tls else None
     plan = log.plan(env, recording=script_and_control.control is not None)
-    rules = faults.rules(env.now_ns, controlled=script_and_control.control is not None)
-    in_use = script_and_control.check()
+    rules = faults.read_rules(env.now_ns, controlled=script_and_control.control is not None)
+    in_use = script_and_control.check_usage()
     if only_check:
-        from kwcli.proxy.check_before_start import CheckOptions, check
+        from kwcli.proxy.check_before_start import CheckOptions, run_check
 
-        return check(env, CheckOptions(config, port_base, bind, host, make, metrics), log.shown.output)
+        return run_check(env, CheckOptions(config, port_base, bind, host, make, metrics), log.shown.output)
     tls = make() if make is not None else None
     found = discover_nodes(config)
     settings = ProxySettings(
@@ -68,7 +68,7 @@ def start(
         settings = settings._replace(deciders=combine_deciders(version_decider, rules), rules=rules)
     try:
         if plan is None:
-            return serve(Proxy(env, settings, found))
+            return serve_proxy(Proxy(env, settings, found))
         return _run_with_log(env, settings, found, plan, log.overflow)
     finally:
         if settings.script_and_control is not None:
@@ -107,15 +107,17 @@ def _run_with_log(
     plan = plan._replace(report=settings.metrics is not None or controlled, report_records=controlled)
     log = launch(plan, overflow=overflow, say=lambda text: env.report(f"kw: {text}"))
 
-    def run_proxy() -> int:
+    def serve_with_log() -> int:
         proxy = Proxy(env, settings, found, log.queue, both=plan.record == "both")
         log.queue.pause = proxy.pause
         if plan.report:
             told = proxy.metrics.add_errors if proxy.metrics is not None else lambda _: None
-            log.queue.send_reports_to(told, script_and_control.ring.add if script_and_control is not None else None)
+            log.queue.send_reports_to(
+                told, script_and_control.ring.add_line if script_and_control is not None else None
+            )
         log.queue.events = plan.events
         if proxy.metrics is not None:
             proxy.metrics.dropped = lambda: log.queue.dropped
-        return serve(proxy)
+        return serve_proxy(proxy)
 
-    return log.run_beside(env, run_proxy)
+    return log.run_beside(env, serve_with_log)

@@ -121,6 +121,10 @@ class Proxy:
         if self.log_queue is not None:
             self.log_queue.log_event(0, text, now_ns())
 
+    def _say_lines(self, lines: list[str]) -> None:
+        for line in lines:
+            self._say_and_log(line)
+
     def pause(self, paused: bool) -> None:
         """Stop reading from all connections, or read on, as the log asks for it."""
         self.paused = paused
@@ -129,7 +133,7 @@ class Proxy:
 
     # Life
 
-    def bind(self) -> None:
+    def bind_listeners(self) -> None:
         """Open the listeners of bootstrap and of all known nodes. Raises Failure."""
         if self.settings.metrics is not None:
             self._told = listen_for_metrics(self.settings.metrics)
@@ -144,7 +148,7 @@ class Proxy:
                 self._told.close()
             raise
 
-    async def run(self) -> int:
+    async def serve_until_signal(self) -> int:
         """Serve until a signal, then drain; the exit code. `bind` comes before."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(self._report_defect)
@@ -201,19 +205,16 @@ class Proxy:
         boot = format_address(self.listeners.boot.address)
         for line in format_listeners(self.listeners.all):
             self.env.report(line)
+        settings = self.settings
         if self._found.remark:
             self._say_and_log(self._found.remark)
-        for line in (
-            self.settings.version_decider.served.lines(self._found.offered)
-            if self.settings.version_decider is not None
-            else []
-        ):
-            self._say_and_log(line)
-        for line in self.settings.tls.lines() if self.settings.tls is not None else []:
+        if settings.version_decider is not None:
+            self._say_lines(settings.version_decider.served.format_start_lines(self._found.offered))
+        for line in settings.tls.format_client_settings() if settings.tls is not None else []:
             self.env.report(line)
-        for line in self.settings.rules.lines() if self.settings.rules is not None else []:
-            self._say_and_log(line)
-        for line in self.settings.script_and_control.lines() if self.settings.script_and_control is not None else []:
+        if settings.rules is not None:
+            self._say_lines(settings.rules.format_start_lines())
+        for line in settings.script_and_control.format_start_lines() if settings.script_and_control is not None else []:
             self.env.report(line)
         if self._told is not None:
             self.env.report(f"metrics      http://{format_address(self._told.getsockname()[:2])}/metrics")
@@ -263,7 +264,7 @@ class Proxy:
         relay.client.reset()  # looks like the refusal that later clients get
         relay.end("; ".join(said), loud=bool(reached.failures))
 
-    def refuses(self, listener: Listener) -> bool:
+    def is_refusing(self, listener: Listener) -> bool:
         """Whether the listener refuses clients, so that one that was accepted all the same is to be turned away."""
         return listener in self._accepting and self._accepting[listener].is_refusing
 
@@ -296,7 +297,7 @@ class Proxy:
         if self._notes.is_new(f"connection from {peer.rpartition(':')[0]} {text}"):  # clients try again and again
             self._say_and_log(f"connection from {peer} {text}")
 
-    def login(self, relay: Relay, address: Address) -> BrokerLogin | None:
+    def make_login(self, relay: Relay, address: Address) -> BrokerLogin | None:
         """The proxy's own login for a connection to the broker at `address`; None where it has none."""
         if self._logins is None:
             return None
@@ -333,14 +334,10 @@ class Proxy:
         if not self.settings.quiet:
             self._repeats.finish()
             self._notes.say_repeats(self._say_and_log)
-            for line in self.settings.version_decider.lines() if self.settings.version_decider is not None else []:
-                self._say_and_log(line)
-            for line in self.settings.rules.faults.lines() if self.settings.rules is not None else []:
-                self._say_and_log(line)
-            for line in (
-                self.settings.script_and_control.closing_lines() if self.settings.script_and_control is not None else []
-            ):
-                self._say_and_log(line)
+            rules = self.settings.rules
+            faults = rules.faults if rules is not None else None
+            for decider in (self.settings.version_decider, faults, self.settings.script_and_control):
+                self._say_lines(decider.format_closing_lines() if decider is not None else [])
 
     def _drain_and_check_idle(self) -> bool:
         over = [relay.drain() for relay in self.relays.values()]
@@ -384,10 +381,10 @@ def find_loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return factory
 
 
-def serve(proxy: Proxy) -> int:
+def serve_proxy(proxy: Proxy) -> int:
     """Bind the proxy's listeners and run it to its end; the exit code. Raises Failure."""
     raise_file_limit()
     set_malloc_thresholds()
-    proxy.bind()
+    proxy.bind_listeners()
     with asyncio.Runner(loop_factory=find_loop_factory()) as runner:
-        return runner.run(proxy.run())
+        return runner.run(proxy.serve_until_signal())

@@ -147,8 +147,8 @@ async def running(
     )
     config = ClientConfig(tuple(servers), **(way or {}))
     proxy = Proxy(env, ProxySettings(config, base or port_base(12), **settings), DiscoveredNodes({}, None))
-    proxy.bind()
-    made = Running(proxy, stderr, asyncio.create_task(proxy.run()))
+    proxy.bind_listeners()
+    made = Running(proxy, stderr, asyncio.create_task(proxy.serve_until_signal()))
     try:
         await made.until("ready")
         yield made

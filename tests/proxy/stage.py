@@ -142,7 +142,7 @@ class Stage:
             timer = min(self.timers)
             self.timers.remove(timer)
             self.now_ns = timer[0]
-            self._do(self.connection.timer_expired(timer[2], self.now_ns))
+            self._do(self.connection.resume_after_delay(timer[2], self.now_ns))
         self.now_ns = until
         return self
 

@@ -13,7 +13,7 @@ import pytest
 import decoders
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.playground.tls_certificates import write_tls_certificates
-from kwcli.proxy.check_before_start import CheckOptions, check, find_check_lines
+from kwcli.proxy.check_before_start import CheckOptions, find_check_lines, run_check
 from kwcli.proxy.tls.inbound import Inbound, TlsIn
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw, world
@@ -57,7 +57,7 @@ def test_all_is_well(state: dict[str, str]) -> None:
     base = port_base(NODES)
     with Broker(OFFERED) as broker:
         env = world(variables=state)
-        code = check(env, options(broker.address, base, tls=lambda: Inbound(TlsIn(), ["127.0.0.1"], state)))
+        code = run_check(env, options(broker.address, base, tls=lambda: Inbound(TlsIn(), ["127.0.0.1"], state)))
         where = f"127.0.0.1:{broker.address[1]}"
     assert code == 0
     assert env.stdout.getvalue().decode().splitlines() == [  # type: ignore[attr-defined]  # it is in memory
@@ -115,7 +115,7 @@ def test_a_port_that_is_taken(state: dict[str, str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, Broker(OFFERED) as broker:
         port = taken.getsockname()[1]
         env = world(variables=state)
-        assert check(env, options(broker.address, port)) == Exit.FINDINGS
+        assert run_check(env, options(broker.address, port)) == Exit.FINDINGS
     said = env.stdout.getvalue().decode()  # type: ignore[attr-defined]  # it is in memory
     assert f"fail  ports         for bootstrap: 127.0.0.1:{port} is taken by another program" in said
 
@@ -124,7 +124,7 @@ def test_nobody_is_there(state: dict[str, str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as gone:
         port = gone.getsockname()[1]
     env = world(variables=state)
-    assert check(env, options(("127.0.0.1", port), port_base(NODES))) == Exit.UNREACHABLE
+    assert run_check(env, options(("127.0.0.1", port), port_base(NODES))) == Exit.UNREACHABLE
     assert f"fail  upstream      127.0.0.1:{port} refused the connection" in env.stdout.getvalue().decode()  # type: ignore[attr-defined]  # it is in memory
 
 

@@ -27,16 +27,16 @@ class SomeFaults:
     def __init__(self) -> None:
         self.found: dict[int, str] = {}
 
-    def add(self, rule: str) -> dict[str, Any]:
+    def add_rule(self, rule: str) -> dict[str, Any]:
         if rule == "bad":
             raise FilterError("no such action", 1)
         self.found[len(self.found) + 1] = rule
         return {"id": len(self.found), "rule": rule, "met": 0, "hit": 0}
 
-    def remove(self, number: int) -> bool:
+    def remove_rule(self, number: int) -> bool:
         return self.found.pop(number, None) is not None
 
-    def rows(self) -> list[dict[str, Any]]:
+    def list_rows(self) -> list[dict[str, Any]]:
         return [{"id": number, "rule": rule, "met": 0, "hit": 0} for number, rule in self.found.items()]
 
 
@@ -55,7 +55,7 @@ def do(made: ControlState, method: str, path: str, **fields: Any) -> tuple[int, 
 def test_operations_do_what_they_say() -> None:
     made, told = state()
     for number in range(5):
-        made.ring.add(json.dumps({"n": number}).encode())
+        made.ring.add_line(json.dumps({"n": number}).encode())
     assert do(made, "GET", "/v1/exchanges") == (200, [{"n": 2}, {"n": 3}, {"n": 4}])
     assert do(made, "GET", "/v1/exchanges", limit="1") == (200, [{"n": 4}])
     assert do(made, "GET", "/v1/connections") == (200, [{"connection": 1}])

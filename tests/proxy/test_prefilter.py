@@ -268,7 +268,7 @@ def _played(name: str, *, short: bool) -> list[Any]:
                     stage.pass_time()
         found.append((number, stage.at_server, stage.at_client, stage.told, stage.closed, stage.notes))
     assert faults is not None
-    found.append(faults.lines())
+    found.append(faults.format_closing_lines())
     return found if any(each[3] for each in found[:-1]) else []
 
 
@@ -324,4 +324,4 @@ def test_a_rule_that_is_over_wants_nothing_any_more() -> None:
     assert stage.deciders.handling_table.find(9).reads >= 8
     stage.client(produce)
     assert stage.deciders.handling_table.find(9).reads < 8
-    assert stage.faults.lines() == ["fault 1 (delay 1ms): hit 1 of 1 exchange"]
+    assert stage.faults.format_closing_lines() == ["fault 1 (delay 1ms): hit 1 of 1 exchange"]

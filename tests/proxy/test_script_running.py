@@ -83,7 +83,7 @@ async def test_it_answers_fails_is_saved_again_and_never_breaks_traffic(tmp_path
         await sooner_or_later(lambda: made.told[-1].endswith("the old script stays in force"))
         client[1].write(ASKED[4])
         assert await frame(client[0]) == REFUSED[4]
-        assert made.script.lines() == [f"script {made.path}: 7 exchanges seen, 3 answered, 2 failed"]
+        assert made.script.format_closing_lines() == [f"script {made.path}: 7 exchanges seen, 3 answered, 2 failed"]
 
 
 @in_loop
@@ -94,7 +94,7 @@ async def test_one_that_hangs_is_ended_and_those_behind_it_are_asked_again(tmp_p
     async with scripted(tmp_path, source, timeout_s=0.3) as made:
         slow, other = await made.proxy.connect(), await made.proxy.connect()
         slow[1].write(ASKED[1])
-        await sooner_or_later(lambda: made.script.lines()[0].endswith("1 exchanges seen"))
+        await sooner_or_later(lambda: made.script.format_closing_lines()[0].endswith("1 exchanges seen"))
         other[1].write(ASKED[2])
         assert await frame(slow[0]) == ANSWERS[1]
         assert await frame(other[0]) == REFUSED[2]
@@ -116,7 +116,7 @@ async def test_frames_that_come_before_it_is_up_again_wait_for_it(tmp_path: Path
         third[1].write(ASKED[4])
         assert [await frame(client[0]) for client in (other, slow, third)] == [REFUSED[2], REFUSED[3], REFUSED[4]]
         assert len(made.told) == 1
-        assert made.script.lines() == [f"script {made.path}: 4 exchanges seen, 3 answered, 1 too late"]
+        assert made.script.format_closing_lines() == [f"script {made.path}: 4 exchanges seen, 3 answered, 1 too late"]
 
 
 @pytest.mark.one_in(3)
@@ -150,7 +150,7 @@ def test_frames_do_not_wait_for_ever_for_a_script_that_does_not_load_again(
             assert made.told[1].endswith(said)
             await beat(other, 3)
             counts = "2 exchanges seen, 1 too late, 1 passed without the script"
-            assert made.script.lines() == [f"script {made.path}: {counts}"]
+            assert made.script.format_closing_lines() == [f"script {made.path}: {counts}"]
 
     wait()
 
@@ -169,9 +169,9 @@ async def test_what_it_holds_waits_until_it_is_released_or_time_is_up(tmp_path: 
     async with scripted(tmp_path, "def response(x):\n  if x.correlation_id < 3: x.hold()") as made:
         client, other = await made.proxy.connect(), await made.proxy.connect()
         client[1].write(ASKED[1] + ASKED[5])
-        await sooner_or_later(made.held.rows)
+        await sooner_or_later(made.held.list_rows)
         await beat(other, 4)
-        [row] = made.held.rows()
+        [row] = made.held.list_rows()
         assert (row["id"], row["side"], row["api"], row["correlation_id"]) == (1, "response", "Heartbeat", 1)
         assert made.held.release_exchange(1)
         assert not made.held.release_exchange(1)
@@ -180,10 +180,10 @@ async def test_what_it_holds_waits_until_it_is_released_or_time_is_up(tmp_path: 
         await beat(client, 2)
         made.held.timeout_s = 60
         client[1].write(ASKED[0])
-        await sooner_or_later(made.held.rows)
+        await sooner_or_later(made.held.list_rows)
         client[1].get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         client[1].transport.abort()  # a reset: after a FIN the answer may still be read
-        await sooner_or_later(lambda: not made.held.rows())
+        await sooner_or_later(lambda: not made.held.list_rows())
 
 
 @in_loop
@@ -196,16 +196,16 @@ async def test_rules_that_hold(tmp_path: Path) -> None:
     async with running(echo, deciders=deciders) as proxy:
         client, other = await proxy.connect(), await proxy.connect()
         await beat(client, 0)
-        rules.add("api == Heartbeat and group == g", "request", 2)
+        rules.add_rule("api == Heartbeat and group == g", "request", 2)
         client[1].write(ASKED[1])
-        await sooner_or_later(held.rows)
+        await sooner_or_later(held.list_rows)
         await beat(other, 2)  # there is no room to hold this one as well
         assert held.release_exchange(1, "close")
         assert await client[0].read() == b""
         again = await proxy.connect()
         again[1].write(ASKED[3])
-        await sooner_or_later(held.rows)
-        rules.remove(1)
+        await sooner_or_later(held.list_rows)
+        rules.remove_rule(1)
         assert held.release_exchange(2)
         assert await frame(again[0]) == ANSWERS[3]
         await beat(again, 4)

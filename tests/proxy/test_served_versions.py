@@ -177,7 +177,7 @@ def test_a_newer_api_versions_is_answered_as_the_release_did(
     answer = decode_response(frame[4:], API_VERSIONS, 0)
     assert (answer.correlation_id, answer.body["error_code"]) == (5, 35)
     assert [tuple(row.values()) for row in answer.body["api_keys"]] == told_range
-    assert version_decider.lines() == [
+    assert version_decider.format_closing_lines() == [
         "client c (lib 1.2, 10.0.0.7) asked for the versions (ApiVersions) and then nothing more"
     ]
 
@@ -202,7 +202,9 @@ def test_what_is_not_served_ends_the_connection(of: ServedVersions, key: int, ve
         [(SEND_SERVER, frame)] if why is None else []
     )
     assert [each[0] for each in commands if each[0] == CLOSE] == ([] if why is None else [CLOSE])
-    assert version_decider.lines() == ([] if why is None else [f"client c (10.0.0.7) could not work: {why}"])
+    assert version_decider.format_closing_lines() == (
+        [] if why is None else [f"client c (10.0.0.7) could not work: {why}"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -234,7 +236,7 @@ def test_the_end_says_what_audit_says() -> None:
     audit.count_use(client, "node 1", (METADATA, 1), 1)
     audit.count_use(client, "node 1", (PRODUCE, 2), 2)
     (row,) = audit.rows(AuditTarget.of_release("4.0"))
-    assert version_decider.lines() == [f"client c (10.0.0.7) could not work: {row['why']}"]
+    assert version_decider.format_closing_lines() == [f"client c (10.0.0.7) could not work: {row['why']}"]
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -249,15 +251,15 @@ def test_audit_judges_by_the_same_versions(release: str) -> None:
 
 
 def test_what_brokers_lack_is_told_at_the_start() -> None:
-    assert served("2.8").lines(BROKERS) == ["clients are served as by Kafka 2.8"]
-    first, second = served("4.0").lines(BROKERS)
+    assert served("2.8").format_start_lines(BROKERS) == ["clients are served as by Kafka 2.8"]
+    first, second = served("4.0").format_start_lines(BROKERS)
     assert first == "clients are served as by Kafka 4.0"
     assert second.startswith("brokers lack what Kafka 4.0 served: Produce 3-12 (3-11 left), ")
-    assert served("0.9.0", hide=("fetch",)).lines(None) == [
+    assert served("0.9.0", hide=("fetch",)).format_start_lines(None) == [
         "clients are served as by Kafka 0.9.0, no Fetch",
         "the brokers' versions are not known yet: clients are offered only those that brokers have",
     ]
-    assert "knew no ApiVersions" in served("0.9.0").lines(BROKERS)[-1]
+    assert "knew no ApiVersions" in served("0.9.0").format_start_lines(BROKERS)[-1]
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ def test_a_given_certificate_and_clients_that_have_to_show_one(state: dict[str, 
 def test_what_clients_are_told(state: dict[str, str]) -> None:
     tls = Inbound(TlsIn(), ["proxy.example"], state)
     path = f"{state['XDG_STATE_HOME']}/kw/proxy/ca.pem"
-    assert tls.lines() == [
+    assert tls.format_client_settings() == [
         f"librdkafka   security.protocol=SSL ssl.ca.location={path}",
         f"Java         security.protocol=SSL ssl.truststore.type=PEM ssl.truststore.location={path}",
     ]

@@ -88,7 +88,7 @@ class HeldExchanges:
             self._size -= held.size
             held.timer.cancel()
 
-    def rows(self) -> list[dict[str, Any]]:
+    def list_rows(self) -> list[dict[str, Any]]:
         """The held exchanges as rows of the control interface, oldest first."""
         now = self._now_ns()
         return [

@@ -36,7 +36,7 @@ class HoldRule:
         """Whether the rule may hold exchanges of this API."""
         return self.filter.may_pass_api(api_key)
 
-    def row(self) -> dict[str, Any]:
+    def format_row(self) -> dict[str, Any]:
         """The rule as a row of the control interface."""
         return {"id": self.number, "when": self.filter.text, "side": self.side, "left": self.left, "held": self.held}
 
@@ -51,7 +51,7 @@ class HoldRules:
         self.rules_changed: Callable[[], None] = lambda: None
         self._count = 0
 
-    def add(self, when: str, side: Side, first: int | None) -> HoldRule:
+    def add_rule(self, when: str, side: Side, first: int | None) -> HoldRule:
         """Add a rule that holds matching requests or answers from now on. Raises FilterError."""
         found = parse(when)
         for atom in found.list_atoms():
@@ -62,7 +62,7 @@ class HoldRules:
         self._rebuild_filters()
         return rule
 
-    def remove(self, number: int) -> bool:
+    def remove_rule(self, number: int) -> bool:
         """Remove a rule, so that it holds no more exchanges; False when there is no such rule."""
         if self.rules.pop(number, None) is None:
             return False

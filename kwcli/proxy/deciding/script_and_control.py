@@ -45,7 +45,7 @@ class ScriptAndControlOptions(NamedTuple):
     control: int | None
     hold_timeout: float | None
 
-    def check(self) -> bool:
+    def check_usage(self) -> bool:
         """Whether a script or the control interface is asked for. Raises Failure (usage)."""
         if self.script is None and self.script_timeout is not None:
             raise Failure("--script-timeout is for a script: it needs --script FILE.py", Exit.USAGE)
@@ -143,7 +143,7 @@ class ScriptAndControl:
         if self._notes.is_new(text):
             self._say_text(text)
 
-    def lines(self) -> list[str]:
+    def format_start_lines(self) -> list[str]:
         """The lines about script and control interface that the proxy prints at its start."""
         out = []
         if self.script is not None:
@@ -173,7 +173,7 @@ class ScriptAndControl:
 
     def release_held(self) -> None:
         """Let all held exchanges go on, since the proxy drains."""
-        for row in self.held.rows():
+        for row in self.held.list_rows():
             self.held.release_exchange(row["id"])
 
     def close(self) -> None:
@@ -183,9 +183,9 @@ class ScriptAndControl:
         if self.server is not None:
             self.server.close()
 
-    def closing_lines(self) -> list[str]:
+    def format_closing_lines(self) -> list[str]:
         """The lines about the script that the proxy prints at its end."""
-        return self.script.lines() if self.script is not None else []
+        return self.script.format_closing_lines() if self.script is not None else []
 
 
 def _list_connection_rows(relays: Iterable[Relay]) -> list[dict[str, Any]]:

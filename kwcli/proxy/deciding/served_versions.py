@@ -115,7 +115,7 @@ class ServedVersions:
             found.append(f"{api(key).name} {part}")
         return found
 
-    def lines(self, offered: Mapping[int, Versions] | None) -> list[str]:
+    def format_start_lines(self, offered: Mapping[int, Versions] | None) -> list[str]:
         """The lines that the proxy prints at its start; `offered` None: the brokers' versions are not known yet."""
         said = [f"clients are served as by {self.name}"]
         if self.release is None:
@@ -188,7 +188,7 @@ class VersionDecider:
             its = self._refused.setdefault(client, {})
             its[use] = its.get(use, 0) + 1
 
-    def lines(self) -> list[str]:
+    def format_closing_lines(self) -> list[str]:
         """Lines about clients that could not work, in the words of `kw audit` where it says that they break."""
         said = []
         why = self._find_verdicts()

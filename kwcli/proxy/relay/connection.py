@@ -97,13 +97,13 @@ class Shared(Protocol):
     paused: bool
     relays: dict[int, Relay]
 
-    def refuses(self, listener: Listener) -> bool:
+    def is_refusing(self, listener: Listener) -> bool:
         """Whether the listener refuses clients, so that one that was accepted all the same is to be turned away."""
 
     def end_unreachable(self, relay: Relay, reached: Reached) -> None:
         """End a relay for which no broker took a connection."""
 
-    def login(self, relay: Relay, address: Address) -> BrokerLogin | None:
+    def make_login(self, relay: Relay, address: Address) -> BrokerLogin | None:
         """The proxy's own login for a connection to the broker at `address`, where it has one."""
 
     def report(self, relay: Relay, text: str, *, loud: bool) -> None:
@@ -154,7 +154,7 @@ class Relay:
         if side is self.server:
             return
         assert side.transport is not None
-        if self._proxy.refuses(self.listener):
+        if self._proxy.is_refusing(self.listener):
             self.over = True
             side.reset()
             return
@@ -215,7 +215,7 @@ class Relay:
 
     def _log_in(self) -> None:
         """Begin the proxy's own login, where it has one, before anything of the client is sent."""
-        self._login = self._proxy.login(self, self._target)
+        self._login = self._proxy.make_login(self, self._target)
         if self._login is not None:
             self.receivers = (self._handle_client_bytes, self._login.from_server)
             self.write_server = self._login.to_server
@@ -313,7 +313,7 @@ class Relay:
     def _resume_delayed_frame(self, side: int) -> None:
         """Go on with a delayed frame, or a piece of one: its time has come."""
         if not self.over:
-            self._carry_out_commands(self.core.timer_expired(side, now_ns()))
+            self._carry_out_commands(self.core.resume_after_delay(side, now_ns()))
             if self._ending:
                 self._end_if_done()
 

@@ -33,7 +33,7 @@ CAPPED: Final = 11  # count of versions that were taken back in an answer to Api
 YIELD: Final = 12
 PAUSE_FOR_DECISION: Final = 13
 RESUME_AFTER_DECISION: Final = 14
-TIMER: Final = 15  # side, ns: call `timer_expired(side, now_ns)` after that time
+TIMER: Final = 15  # side, ns: call `resume_after_delay(side, now_ns)` after that time
 RESET: Final = 16  # reason: end both sides at once, with RST
 MUTE: Final = 17  # ns: read nothing from the client for that time
 

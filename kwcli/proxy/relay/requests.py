@@ -174,7 +174,7 @@ class Requests(DecidedFrames):
             self._resume_behind_request(now_ns, out)
         return out
 
-    def timer_expired(self, now_ns: int) -> list[Command]:
+    def resume_after_delay(self, now_ns: int) -> list[Command]:
         """Send a delayed request: its time has come."""
         out: list[Command] = []
         if self._due is not None and not self._state.closed:
@@ -182,7 +182,7 @@ class Requests(DecidedFrames):
             self._resume_behind_request(now_ns, out)
         return out
 
-    def login_answered(self, now_ns: int) -> list[Command]:
+    def resume_after_login(self, now_ns: int) -> list[Command]:
         """Go on with the client's bytes: SaslHandshake 0 has been answered."""
         waiting, self._waiting = b"".join(self._waiting), []
         out = self.feed(waiting, now_ns) if waiting else []

@@ -449,7 +449,7 @@ class Responses(DecidedFrames):
             self._resume_behind_answer(now_ns, out)
         return out
 
-    def timer_expired(self, now_ns: int) -> list[Command]:
+    def resume_after_delay(self, now_ns: int) -> list[Command]:
         """Send a delayed answer, or the next piece of one: its time has come."""
         out: list[Command] = []
         if self._state.closed or self._state.withheld:

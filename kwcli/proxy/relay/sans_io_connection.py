@@ -79,7 +79,7 @@ class RelayCore:
         return self._state.swallowed
 
     def _resume_after_login(self, now_ns: int) -> list[Command]:
-        return self._requests.login_answered(now_ns)
+        return self._requests.resume_after_login(now_ns)
 
     def apply_decision(self, exchange: InterceptedExchange, decision: Decision, now_ns: int) -> list[Command]:
         """Carry out an awaited decision: about the request, or about the answer once there is one."""
@@ -87,9 +87,11 @@ class RelayCore:
             return self._requests.apply_decision(exchange, decision, now_ns)
         return self._responses.apply_decision(exchange, decision, now_ns)
 
-    def timer_expired(self, side: int, now_ns: int) -> list[Command]:
+    def resume_after_delay(self, side: int, now_ns: int) -> list[Command]:
         """Go on with a delayed frame: the time that TIMER asked for has passed."""
-        return self._requests.timer_expired(now_ns) if side == CLIENT else self._responses.timer_expired(now_ns)
+        return (
+            self._requests.resume_after_delay(now_ns) if side == CLIENT else self._responses.resume_after_delay(now_ns)
+        )
 
     def resume_after_resolution(self, ticket: int, where: Mapping[int, Address], now_ns: int) -> list[Command]:
         """Answer RESOLVE: `where` has the listeners' addresses by node id; a node without a listener is left out."""

@@ -146,7 +146,7 @@ class Inbound:
         places = [str(each) for each in names.get_values_for_type(x509.IPAddress)]
         return certificate.not_valid_after_utc, [*names.get_values_for_type(x509.DNSName), *places]
 
-    def lines(self) -> list[str]:
+    def format_client_settings(self) -> list[str]:
         """The settings that clients need, as lines ready to paste: for librdkafka, for Java."""
         lines = []
         if self.trust is not None:

@@ -305,7 +305,7 @@ def test_the_same_seed_gives_the_same_faults(seed: int, rate: int) -> None:
 
 def test_what_is_said_at_the_end() -> None:
     stage = FaultyStage("error 25, every 2", "close, when api == Fetch").client(beat(1), beat(2), beat(3))
-    assert stage.faults.lines() == [
+    assert stage.faults.format_closing_lines() == [
         "fault 1 (error 25): hit 1 of 3 exchanges",
         "fault 2 (close): no exchange matched",
     ]

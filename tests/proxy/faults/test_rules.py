@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kwcli.proxy.deciding.faults.decide_by_fault_rules import notes
+from kwcli.proxy.deciding.faults.decide_by_fault_rules import warn_about_rules
 from kwcli.proxy.deciding.faults.fault_options import FaultOptions
 from kwcli.proxy.deciding.faults.parse_rule import ACTIONS, RuleError, parse_rule
 from kwcli.proxy.deciding.faults.rule_files import RuleFiles, list_presets, parse_rules_of_file
@@ -182,10 +182,10 @@ def test_what_is_wrong_is_said_before_anything_begins(rules: list[str], names: l
 
 def test_a_seed_is_for_faults_that_are_there_or_may_come() -> None:
     with pytest.raises(Failure, match=r"--seed is for faults: it needs --fault, --faults or --control"):
-        FaultOptions((), (), 7).rules(lambda: 1)
-    later = FaultOptions((), (), 7).rules(lambda: 1, controlled=True)
+        FaultOptions((), (), 7).read_rules(lambda: 1)
+    later = FaultOptions((), (), 7).read_rules(lambda: 1, controlled=True)
     assert later is not None
-    assert (later.seed, later.rows()) == (7, [])
+    assert (later.seed, later.list_rows()) == (7, [])
 
 
 def test_the_handbook_has_every_action_and_preset() -> None:
@@ -210,4 +210,4 @@ NOTED: dict[str, list[str]] = {
 
 @pytest.mark.parametrize("text", NOTED)
 def test_what_is_said_of_a_rule_at_the_start(text: str) -> None:
-    assert notes([parse_rule(text)]) == NOTED[text]
+    assert warn_about_rules([parse_rule(text)]) == NOTED[text]

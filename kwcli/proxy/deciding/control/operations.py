@@ -57,7 +57,7 @@ class Ring:
         self._most = size
         self._size = 0
 
-    def add(self, line: bytes) -> None:
+    def add_line(self, line: bytes) -> None:
         """Add an exchange; the oldest ones beyond the bounds are dropped."""
         self._lines.append(line)
         self._size += len(line)
@@ -72,13 +72,13 @@ class Ring:
 class FaultRules(Protocol):
     """The fault rules of the proxy, as far as the control interface shows and changes them."""
 
-    def add(self, rule: str) -> Json:
+    def add_rule(self, rule: str) -> Json:
         """Add a rule; its row. Raises FilterError."""
 
-    def remove(self, number: int) -> bool:
+    def remove_rule(self, number: int) -> bool:
         """Remove a rule; False when there is none with this number."""
 
-    def rows(self) -> list[Json]:
+    def list_rows(self) -> list[Json]:
         """All rules as rows: id, rule, met, hit."""
 
 
@@ -128,15 +128,15 @@ def _add_hold_rule(state: ControlState, _id: int, body: Json) -> object:
     if first is not None and (type(first) is not int or first < 1):
         raise Refused(400, "first: a count, at least 1")
     try:
-        rule = state.holds.add(when, side, first)
+        rule = state.holds.add_rule(when, side, first)
     except FilterError as error:
         raise Refused(400, f"when: column {error.column}: {error.text}") from None
     state.say(f"control: rule {rule.number} holds {side}s{f' when {when}' if when else ''}")
-    return rule.row()
+    return rule.format_row()
 
 
 def _remove_hold_rule(state: ControlState, number: int, _body: Json) -> object:
-    if not state.holds.remove(number):
+    if not state.holds.remove_rule(number):
         raise Refused(404, f"no rule {number} holds exchanges")
     state.say(f"control: rule {number} holds no more exchanges")
     return {"id": number}
@@ -147,7 +147,7 @@ def _add_fault_rule(state: ControlState, _id: int, body: Json) -> object:
     if not isinstance(rule, str):
         raise Refused(400, "rule: the text of a fault, as --fault takes it")
     try:
-        row = state.faults.add(rule)
+        row = state.faults.add_rule(rule)
     except FilterError as error:
         raise Refused(400, f"rule: column {error.column}: {error.text}") from None
     state.say(f"control: fault {row['id']} begins: {rule}")
@@ -155,7 +155,7 @@ def _add_fault_rule(state: ControlState, _id: int, body: Json) -> object:
 
 
 def _remove_fault_rule(state: ControlState, number: int, _body: Json) -> object:
-    if not state.faults.remove(number):
+    if not state.faults.remove_rule(number):
         raise Refused(404, f"there is no fault {number}")
     state.say(f"control: fault {number} ends")
     return {"id": number}
@@ -166,15 +166,16 @@ OPERATIONS: Final = (
               _list_exchanges, ("limit",)),
     Operation("GET", "/v1/connections", "Clients' connections that are open.", lambda s, _, __: s.connections()),
     Operation("GET", "/v1/listeners", "Where clients find which node.", lambda s, _, __: s.listeners()),
-    Operation("GET", "/v1/held", "Exchanges that are held now.", lambda s, _, __: s.held.rows()),
+    Operation("GET", "/v1/held", "Exchanges that are held now.", lambda s, _, __: s.held.list_rows()),
     Operation("POST", "/v1/held/{id}", "Let a held exchange go on: do is pass, close or reset.",
               _release_exchange, ("do",)),
     Operation("GET", "/v1/holds", "Rules by which exchanges are held.",
-              lambda s, _, __: [rule.row() for rule in s.holds.rules.values()]),
+              lambda s, _, __: [rule.format_row() for rule in s.holds.rules.values()]),
     Operation("POST", "/v1/holds", "Hold what a filter matches: when, side, first.",
               _add_hold_rule, ("when", "side", "first")),
     Operation("DELETE", "/v1/holds/{id}", "Hold no more by this rule; what it holds stays held.", _remove_hold_rule),
-    Operation("GET", "/v1/faults", "Faults at work, with how often each has hit.", lambda s, _, __: s.faults.rows()),
+    Operation("GET", "/v1/faults", "Faults at work, with how often each has hit.",
+              lambda s, _, __: s.faults.list_rows()),
     Operation("POST", "/v1/faults", "Add a fault: rule, as --fault takes it.", _add_fault_rule, ("rule",)),
     Operation("DELETE", "/v1/faults/{id}", "End a fault.", _remove_fault_rule),
 )  # fmt: skip

@@ -197,7 +197,7 @@ class FirstAnswers:
         self._known: dict[tuple[int, bytes], bytes] = {}
         self._size = 0
 
-    def find(self, exchange: InterceptedExchange) -> bytes | None:
+    def find_first_answer(self, exchange: InterceptedExchange) -> bytes | None:
         """The first answer to an equal request, with this one's correlation id; None where this answer is the first."""
         assert exchange.api_key == METADATA
         assert exchange.response is not None

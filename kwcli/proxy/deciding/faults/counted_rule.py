@@ -56,7 +56,7 @@ class CountedRule:
         return self._random.randint(-ns, ns) if ns else 0
 
     @property
-    def line(self) -> str:
+    def closing_line(self) -> str:
         """The line about the rule that the proxy prints at its end."""
         name = f"fault {self.number} ({self.rule.title})"
         if not self.matched:

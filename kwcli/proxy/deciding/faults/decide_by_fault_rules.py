@@ -64,9 +64,9 @@ class FaultDecider:
         self.filter_context = FilterContext(())
         self.first_answers = FirstAnswers()
         self.rules_changed: Callable[[], None] = lambda: None
-        self.replace(rules)
+        self.replace_rules(rules)
 
-    def replace(self, rules: Sequence[Rule]) -> None:
+    def replace_rules(self, rules: Sequence[Rule]) -> None:
         """Use these rules from now on; rules that were there before keep their counts."""
         known = {each.rule.text: each for each in self.counted_rules}
         made = []
@@ -82,9 +82,9 @@ class FaultDecider:
         self.filter_context = FilterContext(filters, self.filter_context.topics, lambda: self.rules_changed())
         self.rules_changed()
 
-    def lines(self) -> list[str]:
+    def format_closing_lines(self) -> list[str]:
         """The lines about rules that the proxy prints at its end."""
-        return [each.line for each in sorted([*self._past, *self.counted_rules], key=lambda each: each.number)]
+        return [each.closing_line for each in sorted([*self._past, *self.counted_rules], key=lambda each: each.number)]
 
     def has_rule_for(self, api_key: int, version: int) -> bool:
         """Whether exchanges of this API and version are to be intercepted."""
@@ -246,7 +246,7 @@ class ConnectionFaultDecider:
         if name in _ERRORS:
             return self._make_error_decision(counted, exchange)
         if name == "stale metadata":
-            frame = self._faults.first_answers.find(exchange)
+            frame = self._faults.first_answers.find_first_answer(exchange)
             return None if frame is None else Decision(frame)
         return _PLAIN[name](counted)
 
@@ -332,7 +332,7 @@ _PLAIN: Final[dict[str, Callable[[CountedRule], Decision]]] = {
 }
 
 
-def notes(rules: Iterable[Rule]) -> list[str]:
+def warn_about_rules(rules: Iterable[Rule]) -> list[str]:
     """Warnings about rules that the proxy prints at its start."""
     found = []
     for rule in rules:

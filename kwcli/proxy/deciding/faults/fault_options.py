@@ -24,7 +24,7 @@ class FaultOptions(NamedTuple):
     faults: tuple[str, ...]
     seed: int | None
 
-    def rules(self, now_ns: Callable[[], int], *, controlled: bool = False) -> RuleFiles | None:
+    def read_rules(self, now_ns: Callable[[], int], *, controlled: bool = False) -> RuleFiles | None:
         """The rules; None where there are none, and none can be added later (`controlled`). Raises Failure."""
         if not self.fault and not self.faults and not controlled:
             if self.seed is not None:

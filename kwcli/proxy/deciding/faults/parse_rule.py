@@ -456,10 +456,6 @@ def _refuse_unknown_fields(rule_filter: Filter, side: When, begun: int) -> None:
             names = [atom.name, *(word for word, name in ALIASES.items() if name == atom.name)]
             place = re.search(rf"(?<![\w.])({'|'.join(map(re.escape, names))})(?![\w.])", rule_filter.text)
             column = begun + (place.start() if place else 0) + 1
-            if atom.name in _NEVER or _known_nowhere(atom):
+            if atom.name in _NEVER or not is_known_at(atom, "answer"):
                 raise RuleError(f"{atom.name} is not known to faults", column)
             raise RuleError(f"{atom.name} is not known yet when {_WHEN[side]}, which is when this happens", column)
-
-
-def _known_nowhere(atom: Atom) -> bool:
-    return not is_known_at(atom, "answer")

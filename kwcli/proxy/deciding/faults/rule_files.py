@@ -67,7 +67,7 @@ class _RuleFile:
         self._state: tuple[int, int, int] | None = None
         self.rules: list[Rule] = []
 
-    def read(self) -> None:
+    def read_rules(self) -> None:
         """Read the rules. Raises Failure where the file is unreadable or has errors; the rules then stay the same."""
         self._state = self._stat_file()
         try:
@@ -82,7 +82,7 @@ class _RuleFile:
         self.rules = parse_rules_of_file(text, self.name)
 
     @property
-    def changed(self) -> bool:
+    def has_changed(self) -> bool:
         """Whether the file has changed since it was read."""
         return self._stat_file() != self._state
 
@@ -100,10 +100,10 @@ class RuleFiles:
     def __init__(self, rules: Sequence[str], names: Sequence[str], seed: int, now_ns: Callable[[], int]) -> None:
         from kwcli.proxy.deciding.faults.decide_by_fault_rules import (
             FaultDecider,
-            notes,
+            warn_about_rules,
         )  # completion asks for list_presets alone
 
-        self._notes = notes
+        self._warn_about_rules = warn_about_rules
         self._given = [
             parse_rule_or_fail(text, f"--fault {number}: column " if len(rules) > 1 else "--fault: column ")
             for number, text in enumerate(rules, 1)
@@ -117,7 +117,7 @@ class RuleFiles:
     def _read_part(self, name: str) -> _RuleFile | list[Rule]:
         if not name.startswith(PRESET):
             file = _RuleFile(name)
-            file.read()
+            file.read_rules()
             return file
         known = list_presets()
         word = name.removeprefix(PRESET)
@@ -131,52 +131,55 @@ class RuleFiles:
         for part in (self._given, *parts, self._added):
             yield from (rule for rule in part if rule.text not in self._removed)
 
-    def add(self, rule: str) -> dict[str, Any]:
+    def add_rule(self, rule: str) -> dict[str, Any]:
         """Add a rule; its row. Raises RuleError."""
         found = parse_rule(rule)
         self._removed.discard(found.text)
         if all(found.text != known.text for known in self._iterate_rules()):
             self._added.append(found)
-            self.faults.replace(list(self._iterate_rules()))
-        return next(row for row in self.rows() if row["rule"] == found.text)
+            self.faults.replace_rules(list(self._iterate_rules()))
+        return next(row for row in self.list_rows() if row["rule"] == found.text)
 
-    def remove(self, number: int) -> bool:
+    def remove_rule(self, number: int) -> bool:
         """Remove a rule by its number; False when there is none."""
         text = next((each.rule.text for each in self.faults.counted_rules if each.number == number), None)
         if text is None:
             return False
         self._added = [rule for rule in self._added if rule.text != text]
         self._removed.add(text)
-        self.faults.replace(list(self._iterate_rules()))
+        self.faults.replace_rules(list(self._iterate_rules()))
         return True
 
-    def rows(self) -> list[dict[str, Any]]:
+    def list_rows(self) -> list[dict[str, Any]]:
         """The rules at work, as rows of the control interface."""
         return [
             {"id": each.number, "rule": each.rule.text, "met": each.matched, "hit": each.hits}
             for each in self.faults.counted_rules
         ]
 
-    def lines(self) -> list[str]:
+    def format_start_lines(self) -> list[str]:
         """The lines about faults that the proxy prints at its start."""
         count = len(self.faults.counted_rules)
         if not count:
             return []
         rules = f"{count} rule{'' if count == 1 else 's'}"
-        return [f"faults on purpose by {rules} (--seed {self.seed} repeats them)", *self._notes(self._iterate_rules())]
+        return [
+            f"faults on purpose by {rules} (--seed {self.seed} repeats them)",
+            *self._warn_about_rules(self._iterate_rules()),
+        ]
 
     def read_changed_files(self, say: Callable[[str], None]) -> None:
         """Read changed files again; `say` gets a line about each, that it was read or what is wrong with it."""
         for part in self._parts:
-            if not isinstance(part, _RuleFile) or not part.changed:
+            if not isinstance(part, _RuleFile) or not part.has_changed:
                 continue
             try:
-                part.read()
+                part.read_rules()
             except Failure as failure:
                 say(f"{failure.text}; the old rules stay in force")
                 continue
-            self.faults.replace(list(self._iterate_rules()))
+            self.faults.replace_rules(list(self._iterate_rules()))
             count = len(part.rules)
             say(f"{part.name} was read again: {count} rule{'' if count == 1 else 's'}")
-            for line in self._notes(part.rules):
+            for line in self._warn_about_rules(part.rules):
                 say(line)

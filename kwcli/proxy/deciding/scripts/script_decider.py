@@ -491,7 +491,7 @@ class ScriptDecider:
                 job.exchange, decision._replace(show_answer=job.show_answer), time.time_ns()
             )
 
-    def lines(self) -> list[str]:
+    def format_closing_lines(self) -> list[str]:
         """The line about the script that the proxy prints at its end: how many exchanges it saw, changed, …"""
         counts = ", ".join(f"{self._done[name]} {word}" for name, word in _COUNTED.items() if self._done[name])
         return [f"script {self.path}: {counts or 'no exchange seen'}"]
