@@ -158,9 +158,9 @@ class Audit:
         self._uses = ClientUses()
         self._offers = Tally(("broker", "api_key"), {"low": min, "high": max}, "APIs of brokers")
 
-    def needs(self, key: int, side: Side) -> frozenset[str]:
+    def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths of the versions in answers to ApiVersions."""
-        return OFFERED if key == API_VERSIONS and side == "response" else frozenset()
+        return OFFERED if api_key == API_VERSIONS and side == "response" else frozenset()
 
     def add(self, exchange: Exchange) -> None:
         """Count an exchange; one without API and version counts nowhere."""
@@ -432,14 +432,14 @@ def _judge_use(
     return "unknown", f"its broker offers {name} only up to {offer.high}: the client may speak newer versions too"
 
 
-def _has_dropped_api(key: int, target: AuditTarget) -> bool:
+def _has_dropped_api(api_key: int, target: AuditTarget) -> bool:
     """Whether the target had the API and has dropped it. An API that it has never heard of is no fault of a client."""
-    if key not in HISTORY:
+    if api_key not in HISTORY:
         return False
     if target.release is None:
-        return key in _DROPPED
+        return api_key in _DROPPED
     at = RELEASES.index(target.release)
-    return any(RELEASES.index(name) < at for name in history(key))
+    return any(RELEASES.index(name) < at for name in history(api_key))
 
 
 _DROPPED: Final = frozenset(key for key in HISTORY if history(key) and RELEASES[-1] not in history(key))
@@ -463,9 +463,9 @@ def _release_of_java_client(software: Mapping[str, str | None] | None) -> str | 
         return None
 
 
-def _versions_java_client_speaks(software: Mapping[str, str | None] | None, key: int) -> Versions | None:
+def _versions_java_client_speaks(software: Mapping[str, str | None] | None, api_key: int) -> Versions | None:
     release = _release_of_java_client(software)
-    return None if release is None else versions_by_api(release).get(key)
+    return None if release is None else versions_by_api(release).get(api_key)
 
 
 def _library_speaks_what_target_serves(software: Mapping[str, str | None] | None, target: AuditTarget) -> bool:

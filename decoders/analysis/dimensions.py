@@ -141,17 +141,17 @@ def _topic_partitions(exchange: Exchange) -> Sequence[Partition]:
 
 
 @cache
-def _topic_arrays_of_both_sides(key: int) -> tuple[tuple[tuple[str, str], ...] | None, ...]:
-    return tuple(_topic_arrays_of_side(key, side) for side in SIDES)
+def _topic_arrays_of_both_sides(api_key: int) -> tuple[tuple[tuple[str, str], ...] | None, ...]:
+    return tuple(_topic_arrays_of_side(api_key, side) for side in SIDES)
 
 
-def _topic_arrays_of_side(key: int, side: Side) -> tuple[tuple[str, str], ...] | None:
+def _topic_arrays_of_side(api_key: int, side: Side) -> tuple[tuple[str, str], ...] | None:
     """The arrays whose elements are about a topic each, as in most messages, with the preferred field that names it.
 
     None where topics are elsewhere too.
     """
     fields: dict[str, list[str]] = {}
-    for path in entity_paths(key, side, "topicName"):
+    for path in entity_paths(api_key, side, "topicName"):
         match = _ELEMENT.fullmatch(path)
         if match is None or match[2] not in TOPIC_FIELDS:
             return None
@@ -241,11 +241,11 @@ def _deduplicate(values: Sequence[Any]) -> Sequence[Any]:
     return values[:1] if len(values) == 2 and values[0] == values[1] else tuple(dict.fromkeys(values))
 
 
-def paths_of_dimensions(names: Sequence[str], key: int, side: Side) -> frozenset[str]:
+def paths_of_dimensions(names: Sequence[str], api_key: int, side: Side) -> frozenset[str]:
     """The paths that these dimensions read of a side of an API."""
     entities = [DIMENSIONS[name].entity for name in names if DIMENSIONS[name].entity]
-    found = frozenset(path for entity in entities for path in entity_paths(key, side, entity))
-    return found | partition_paths(key, side, topics=True) if "partition" in names else found
+    found = frozenset(path for entity in entities for path in entity_paths(api_key, side, entity))
+    return found | partition_paths(api_key, side, topics=True) if "partition" in names else found
 
 
 Measure = Callable[["Exchange"], int | None]
@@ -266,7 +266,7 @@ class Metric(NamedTuple):
     join: Join = add_amounts
 
 
-def _need_nothing(_key: int, _side: Side) -> frozenset[str]:
+def _need_nothing(_api_key: int, _side: Side) -> frozenset[str]:
     return frozenset()
 
 

@@ -158,11 +158,11 @@ def throttle_ns(exchange: Exchange) -> int:
     return ms * NS_PER_MS if ms and isinstance(ms, int) and ms > 0 else 0
 
 
-def throttle_paths(key: int, side: Side) -> frozenset[str]:
+def throttle_paths(api_key: int, side: Side) -> frozenset[str]:
     """The path of the throttle time in responses of an API; empty for requests."""
-    if side == "request" or key not in NAMES:
+    if side == "request" or api_key not in NAMES:
         return frozenset()
-    return frozenset(field.name for field in api(key).response.fields if field.name == "throttle_time_ms")
+    return frozenset(field.name for field in api(api_key).response.fields if field.name == "throttle_time_ms")
 
 
 def topic_of_element(exchange: Exchange, element: Any) -> str | None:

@@ -38,9 +38,9 @@ class OverTime:
         """The width of a slice in ns."""
         return 1 << self._shift
 
-    def needs(self, key: int, side: Side) -> frozenset[str]:
+    def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths that the statistics read of a side of an API."""
-        return self._found.needs(key, side)
+        return self._found.needs(api_key, side)
 
     def add(self, exchange: Exchange) -> None:
         """Count an exchange. Raises LimitExceeded when there are too many groups."""

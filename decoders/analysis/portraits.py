@@ -168,10 +168,12 @@ class Portraits(ABC):
         self._names = 0  # of all portraits
         self.counted_apart = False  # whether the latest exchange counted in a portrait that is not the others'
 
-    def needs(self, key: int, side: Side) -> frozenset[str]:
+    def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths of names in bodies, and those that tell waiting from latency."""
-        entities = frozenset(path for name in ("groupId", "transactionalId") for path in entity_paths(key, side, name))
-        return paths_of_dimensions(("topic",), key, side) | entities | WAITS.needed_paths(key, side)
+        entities = frozenset(
+            path for name in ("groupId", "transactionalId") for path in entity_paths(api_key, side, name)
+        )
+        return paths_of_dimensions(("topic",), api_key, side) | entities | WAITS.needed_paths(api_key, side)
 
     def learn(self, exchange: Exchange) -> None:  # noqa: B027 - nothing for most
         """Learn facts that do not depend on filters, whether or not the exchange counts."""
@@ -337,13 +339,13 @@ def entities_of(exchange: Exchange, entity: str) -> list[str]:
     ]
 
 
-def facet_of_api(key: int | None) -> str:
+def facet_of_api(api_key: int | None) -> str:
     """What an exchange of this API does with its topics: the name of a facet."""
-    if key in _WRITING:
+    if api_key in _WRITING:
         return "writes"
-    if key in _READING:
+    if api_key in _READING:
         return "reads"
-    return "asks" if key in _ASKING else "administers"
+    return "asks" if api_key in _ASKING else "administers"
 
 
 class Clients(Portraits):
@@ -459,10 +461,10 @@ class Brokers(Portraits):
         self._advertised = Tally(("address", "node_id", "rack"), sums, "addresses of brokers")
         self._controllers = Tally(("node_id",), sums, "controllers")
 
-    def needs(self, key: int, side: Side) -> frozenset[str]:
+    def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths that tell waiting from latency, those of versions offered, and of addresses of nodes."""
-        answers = OFFERED if key == API_VERSIONS else _LISTED.get(key, frozenset())
-        return WAITS.needed_paths(key, side) | (answers if side == "response" else frozenset())
+        answers = OFFERED if api_key == API_VERSIONS else _LISTED.get(api_key, frozenset())
+        return WAITS.needed_paths(api_key, side) | (answers if side == "response" else frozenset())
 
     def add(self, exchange: Exchange) -> None:
         """Count an exchange, and learn from it. Raises LimitExceeded."""

@@ -242,11 +242,11 @@ class Security:
     def __init__(self) -> None:
         self._seen = Observations()
 
-    def needs(self, key: int, side: Side) -> frozenset[str]:
+    def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths read of logins, of APIs that carry secrets, and of APIs that change rights."""
-        secret = _SECRETS.get(key)
+        secret = _SECRETS.get(api_key)
         mine = secret[3] if secret is not None and secret[2] == side else ()
-        return frozenset((*mine, *_MORE.get((key, side), ())))
+        return frozenset((*mine, *_MORE.get((api_key, side), ())))
 
     def add(self, exchange: Exchange) -> None:
         """Observe an exchange."""
@@ -303,12 +303,12 @@ class Security:
         its.count_name("clients", client_of(exchange.client_id, exchange.connection_info.client))
         return its
 
-    def _observe_administration(self, exchange: Exchange, key: int, *, clear: bool) -> None:
+    def _observe_administration(self, exchange: Exchange, api_key: int, *, clear: bool) -> None:
         """Observe secrets that an exchange carries, and rights that it changes."""
         broker = exchange.connection_info.broker
         by = exchange.user or client_of(exchange.client_id, exchange.connection_info.client)
-        if clear and key in _SECRETS:
-            what, names, *_ = _SECRETS[key]
+        if clear and api_key in _SECRETS:
+            what, names, *_ = _SECRETS[api_key]
             found = list(names(exchange))
             if found:
                 its = self._count_client(
@@ -316,9 +316,9 @@ class Security:
                 )
                 for name in found:
                     its.count_name("names", name)
-        if key in (30, 31):
-            self._observe_access_rules(exchange, key, by)
-        elif key == 51:
+        if api_key in (30, 31):
+            self._observe_access_rules(exchange, api_key, by)
+        elif api_key == 51:
             refused = {
                 each.get("user") for each in structs(exchange.view("response"), "results") if each.get("error_code")
             }
@@ -330,17 +330,17 @@ class Security:
                 "",
                 [str(each.get("name")) for each in changes if each.get("name") not in refused],
             )
-        elif key in _TOKEN_DONE and not _body_or_empty(exchange, "response").get("error_code"):
+        elif api_key in _TOKEN_DONE and not _body_or_empty(exchange, "response").get("error_code"):
             answer = _body_or_empty(exchange, "response")
-            rows = list(structs(answer, "tokens")) if key == 41 else [answer]
+            rows = list(structs(answer, "tokens")) if api_key == 41 else [answer]
             owners = [
                 f"{each.get('principal_type')}:{each['principal_name']}" for each in rows if each.get("principal_name")
             ]
-            if key != 41 or owners:
-                self._observe_change_of_rights("token", exchange, by, _TOKEN_DONE[key], owners or [""])
+            if api_key != 41 or owners:
+                self._observe_change_of_rights("token", exchange, by, _TOKEN_DONE[api_key], owners or [""])
 
-    def _observe_access_rules(self, exchange: Exchange, key: int, by: str) -> None:
-        if key == 30:
+    def _observe_access_rules(self, exchange: Exchange, api_key: int, by: str) -> None:
+        if api_key == 30:
             results = [each.get("error_code") for each in structs(exchange.view("response"), "results")]
             rows = [
                 each
@@ -351,9 +351,9 @@ class Security:
             filters = structs(exchange.view("response"), "filter_results")
             rows = [each for row in filters for each in structs(row, "matching_acls") if not each.get("error_code")]
         self._observe_change_of_rights(
-            "acl", exchange, by, "added" if key == 30 else "taken away", list(map(_describe_access_rule, rows))
+            "acl", exchange, by, "added" if api_key == 30 else "taken away", list(map(_describe_access_rule, rows))
         )
-        if key == 30:
+        if api_key == 30:
             wide = [
                 _describe_access_rule(each)
                 for each in rows

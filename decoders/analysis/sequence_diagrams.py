@@ -63,9 +63,9 @@ class Ladders:
         self._found: dict[_Identity, _Ladder] = {}
         self._last: _Identity | None = None  # the last one kept, once there are LADDERS_MAX
 
-    def needs(self, key: int, side: Side) -> frozenset[str]:
+    def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths of the names of topics."""
-        return paths_of_dimensions(("topic",), key, side)
+        return paths_of_dimensions(("topic",), api_key, side)
 
     def add(self, exchange: Exchange) -> None:
         """Count an exchange, and keep it as a step if it is among the first, or the first failed, of its connection."""

@@ -60,9 +60,9 @@ class Slowest:
         self._bodies = bodies
         self._heap: list[tuple[int, _Reversed, tuple[Any, ...]]] = []
 
-    def needs(self, key: int, side: Side) -> frozenset[str]:
+    def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths read of a side of an API."""
-        return WAITS.needed_paths(key, side)
+        return WAITS.needed_paths(api_key, side)
 
     def add(self, exchange: Exchange) -> None:
         """Keep an exchange if it is among the slowest."""

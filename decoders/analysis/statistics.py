@@ -233,10 +233,10 @@ class Statistics:
             raise ValueError("a partition is one of a topic: statistics by partition are by topic too")
         self._error = self.by.index("error") if "error" in self.by else None
 
-    def needs(self, key: int, side: Side) -> frozenset[str]:
+    def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths read of a side of an API."""
-        waits = WAITS.needed_paths(key, side) if self.metric == "latency" else frozenset()
-        return paths_of_dimensions(self.by, key, side) | self._row.needs(key, side) | waits
+        waits = WAITS.needed_paths(api_key, side) if self.metric == "latency" else frozenset()
+        return paths_of_dimensions(self.by, api_key, side) | self._row.needs(api_key, side) | waits
 
     def slice_span(self) -> tuple[int, int, int]:
         """The first and the last time slice, and the width of one in ns."""

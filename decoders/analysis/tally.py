@@ -95,7 +95,7 @@ class ClientVersions(Tally):
     def __init__(self) -> None:
         super().__init__(USE, {"count": add_amounts, "first": min, "last": max}, "versions of APIs used by clients")
 
-    def needs(self, key: int, side: Side) -> frozenset[str]:  # noqa: ARG002  # as all folds have it
+    def needs(self, api_key: int, side: Side) -> frozenset[str]:  # noqa: ARG002  # as all folds have it
         """No paths: no body is read."""
         return frozenset()
 

@@ -137,10 +137,10 @@ class TopicPortraits(Portraits):
         self._learns_offsets = offsets is None
         self._learns = False
 
-    def needs(self, key: int, side: Side) -> frozenset[str]:
+    def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths of names of topics and groups, of records, offsets and leaders."""
-        leaders = frozenset(_METADATA) if key == METADATA and side == "response" else frozenset()
-        return super().needs(key, side) | offset_paths(key, side) | leaders
+        leaders = frozenset(_METADATA) if api_key == METADATA and side == "response" else frozenset()
+        return super().needs(api_key, side) | offset_paths(api_key, side) | leaders
 
     def add(self, exchange: Exchange) -> None:
         """Count an exchange, and learn from it."""

@@ -28,26 +28,26 @@ def partition_numbers(exchange: Exchange) -> list[int]:
     return [number for _, _, number in partitions_named(exchange)]
 
 
-def partition_needs(key: int, side: Side) -> tuple[str, ...]:
+def partition_needs(api_key: int, side: Side) -> tuple[str, ...]:
     """The paths that `partition_numbers` reads of a side of an API."""
-    return tuple(partition_paths(key, side, topics=False))
+    return tuple(partition_paths(api_key, side, topics=False))
 
 
 @cache
-def structure_needs(key: int, side: Side) -> tuple[str, ...]:
+def structure_needs(api_key: int, side: Side) -> tuple[str, ...]:
     """The paths of the records of a side of an API, and of the names or ids of their topics."""
-    array = batch_array(key)
-    found = record_needs(key, side)
+    array = batch_array(api_key)
+    found = record_needs(api_key, side)
     if not found or array is None:
         return ()
-    names = (topic_name(key, array), TOPIC_ID if has_id(key, array) else "")
+    names = (topic_name(api_key, array), TOPIC_ID if has_id(api_key, array) else "")
     return (*found, *(f"{array.topics}[].{name}" for name in names if name))
 
 
 @cache
-def record_needs(key: int, side: Side) -> tuple[str, ...]:
+def record_needs(api_key: int, side: Side) -> tuple[str, ...]:
     """The paths of the records of a side of an API: where their bytes are."""
-    array = batch_array(key)
+    array = batch_array(api_key)
     if array is None or array.side != side:
         return ()
     return (f"{array.records_path}:span",)

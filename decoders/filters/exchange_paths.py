@@ -77,9 +77,9 @@ class RecordPath:
         """The values in JSON's form; empty where the row has none, or null."""
         return self._get(row, record)
 
-    def needs(self, key: int, side: Side) -> frozenset[str]:
+    def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths of a side that must be read."""
-        return frozenset(self._needs(key, side)) if self._needs is not None else frozenset()
+        return frozenset(self._needs(api_key, side)) if self._needs is not None else frozenset()
 
 
 def record_path(text: str, *, names: bool = False) -> RecordPath:
@@ -173,8 +173,8 @@ def _make_entity_reader(entity: str) -> Callable[[Settled, Record], list[Any]]:
     """A function that gives the names of an entity (topics, groups …) in both sides, each once."""
 
     @cache
-    def sides(key: int) -> tuple[Side, ...]:
-        return tuple(side for side in SIDES if entity_paths(key, side, entity))
+    def sides(api_key: int) -> tuple[Side, ...]:
+        return tuple(side for side in SIDES if entity_paths(api_key, side, entity))
 
     def values(row: Settled, _record: Record) -> list[Any]:
         if row.kind != "exchange" or row.api_key is None:
@@ -192,8 +192,8 @@ def _path_in_body(text: str, head: str, path: str, *, names: bool) -> RecordPath
         raise FilterError(f"no {head} has a field {path!r}", 1, word=text, candidates=others)
 
     @cache
-    def steps_in(key: int) -> list[tuple[PathStep, ...]]:
-        spelt = spellings_of_path(key, side, _part_declared_by_kafka(path))
+    def steps_in(api_key: int) -> list[tuple[PathStep, ...]]:
+        spelt = spellings_of_path(api_key, side, _part_declared_by_kafka(path))
         rest = path[len(_part_declared_by_kafka(path)) :]
         return [parse_path(each.removesuffix("[]") + rest if rest else each.removesuffix("[]")) for each in spelt]
 

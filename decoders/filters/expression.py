@@ -38,23 +38,25 @@ if TYPE_CHECKING:
 
 
 @cache
-def spellings_of_path(key: int, side: Side, path: str) -> tuple[str, ...]:
+def spellings_of_path(api_key: int, side: Side, path: str) -> tuple[str, ...]:
     """The path as the declaration of this API spells it: one or, where fields took turns under a name, several."""
-    if key not in NAMES:
+    if api_key not in NAMES:
         return ()
-    return tuple(dict.fromkeys(spelt for spelt, _ in declared_fields_at(key, side, path)))
+    return tuple(dict.fromkeys(spelt for spelt, _ in declared_fields_at(api_key, side, path)))
 
 
 @cache
-def number_word_sets_at(key: int, side: Side, path: str) -> Mapping[str, str]:
+def number_word_sets_at(api_key: int, side: Side, path: str) -> Mapping[str, str]:
     """Spelling of a path → its set of words (`means`), for the spellings that are fields of numbers with words."""
-    found = ((spelt, set_of(field)) for spelt, field in declared_fields_at(key, side, path)) if key in NAMES else ()
+    found = (
+        ((spelt, set_of(field)) for spelt, field in declared_fields_at(api_key, side, path)) if api_key in NAMES else ()
+    )
     return {spelt: words for spelt, words in found if words}
 
 
-def declared_fields_at(key: int, side: Side, path: str) -> Iterator[tuple[str, Field]]:
+def declared_fields_at(api_key: int, side: Side, path: str) -> Iterator[tuple[str, Field]]:
     """The spellings of a path in the declaration of an API, each with its field."""
-    return _spell_path(api(key).message(side).fields, parse_path(path))
+    return _spell_path(api(api_key).message(side).fields, parse_path(path))
 
 
 def apis_with_path(side: Side, path: str) -> frozenset[int]:
@@ -205,15 +207,15 @@ class Atom:
         """Whether the question is about the contents of records."""
         return self.row.kind == "held" or self.row.needs is structure_needs
 
-    def needs(self, key: int, side: Side) -> tuple[str, ...]:
+    def needs(self, api_key: int, side: Side) -> tuple[str, ...]:
         """The paths that the question reads of a side of an API."""
         if self.row.needs is not None:
-            return self.row.needs(key, side)
+            return self.row.needs(api_key, side)
         if side not in self.sides:
             return ()
         if self.row.entity:
-            return entity_paths(key, side, self.row.entity)
-        return tuple(_without_indices(path) for path in spellings_of_path(key, side, self.path))
+            return entity_paths(api_key, side, self.row.entity)
+        return tuple(_without_indices(path) for path in spellings_of_path(api_key, side, self.path))
 
 
 class Not:
@@ -325,14 +327,14 @@ class Filter:
         """The answer as far as it is known in this phase of an exchange; None where a later phase may change it."""
         return self.node.decide(exchange, phase)
 
-    def needs(self, key: int, side: Side) -> frozenset[str]:
+    def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths that the filter reads of a side of an API (exchanges/body_reader.py); empty where no exchange of
         the API can pass.
         """
         keys = self.node.keys()
-        if keys is not None and key not in keys:
+        if keys is not None and api_key not in keys:
             return frozenset()
-        return frozenset(path for atom in self.node.atoms() for path in atom.needs(key, side))
+        return frozenset(path for atom in self.node.atoms() for path in atom.needs(api_key, side))
 
     def split_at_and(self) -> list[Filter]:
         """The questions that must all pass, each as a filter of its own, with the text of the whole filter."""
@@ -343,10 +345,10 @@ class Filter:
         """The questions about single fields."""
         return list(self.node.atoms())
 
-    def may_pass_api(self, key: int | None) -> bool:
+    def may_pass_api(self, api_key: int | None) -> bool:
         """Whether an exchange of this API may pass, as far as the API decides."""
         keys = self.node.keys()
-        return keys is None or key in keys
+        return keys is None or api_key in keys
 
     @property
     def field_names(self) -> frozenset[str]:

@@ -34,13 +34,13 @@ RESOURCE_TYPES: Final = {"topicName": 2}
 
 
 @cache
-def entity_paths(key: int, side: Side, entity: str) -> tuple[str, ...]:
+def entity_paths(api_key: int, side: Side, entity: str) -> tuple[str, ...]:
     """The paths of all names of this entity in a message, and of topic ids where topics are asked for."""
-    if key not in NAMES:
+    if api_key not in NAMES:
         return ()
-    message = api(key).message(side)
+    message = api(api_key).message(side)
     found = tuple(_list_entity_paths(message.fields, "", entity))
-    array = RESOURCES.get(key) if side == "request" and entity in RESOURCE_TYPES else None
+    array = RESOURCES.get(api_key) if side == "request" and entity in RESOURCE_TYPES else None
     return (*found, f"{array}[].resource_type", f"{array}[].resource_name") if array else found
 
 
@@ -78,8 +78,8 @@ def _list_entity_paths(fields: Iterable[Field], prefix: str, entity: str) -> Ite
 
 
 @cache
-def _entity_getters(key: int, side: Side, entity: str) -> tuple[Get, ...]:
-    return tuple(make_getter(path) for path in entity_paths(key, side, entity) if ".resource_" not in path)
+def _entity_getters(api_key: int, side: Side, entity: str) -> tuple[Get, ...]:
+    return tuple(make_getter(path) for path in entity_paths(api_key, side, entity) if ".resource_" not in path)
 
 
 # Fields

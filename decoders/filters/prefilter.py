@@ -149,11 +149,11 @@ class Prefilter:
 
 
 @cache
-def _kinds_of_request_fields(key: int, paths: tuple[str, ...]) -> frozenset[str]:
+def _kinds_of_request_fields(api_key: int, paths: tuple[str, ...]) -> frozenset[str]:
     """The types of the fields at these paths of a request."""
-    if key not in NAMES:
+    if api_key not in NAMES:
         return frozenset()
-    return frozenset(field.kind for path in paths for _, field in declared_fields_at(key, "request", path))
+    return frozenset(field.kind for path in paths for _, field in declared_fields_at(api_key, "request", path))
 
 
 def _encode_needle(text: str | None) -> bytes | None:

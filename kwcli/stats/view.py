@@ -183,8 +183,8 @@ def stats_view(asked: StatsOptions, settings: Settings) -> SniffView:
     """The SniffView by which `Sniffing` counts exchanges instead of showing them."""
     fold, slowest = new_statistics(asked, settings), Slowest(asked.slowest or 0)
 
-    def needs(key: int, side: Side) -> frozenset[str]:
-        return fold.needs(key, side) | (slowest.needs(key, side) if asked.slowest else frozenset())
+    def needs(api_key: int, side: Side) -> frozenset[str]:
+        return fold.needs(api_key, side) | (slowest.needs(api_key, side) if asked.slowest else frozenset())
 
     needs_file_names, libraries = "file" in asked.by, "library" in asked.by
     return SniffView(

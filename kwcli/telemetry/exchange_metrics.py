@@ -40,9 +40,9 @@ class TrafficMetrics:
         self._offsets = GroupOffsets()
         self._learns = False
 
-    def needs(self, key: int, side: Side) -> frozenset[str]:
+    def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths that `add` and `learn` read of a side of an API."""
-        return RECORDS.needed_paths(key, side) | WAITS.needed_paths(key, side) | offset_paths(key, side)
+        return RECORDS.needed_paths(api_key, side) | WAITS.needed_paths(api_key, side) | offset_paths(api_key, side)
 
     def learn(self, exchange: Exchange) -> None:
         """Learn the offsets that an exchange states, whether or not it counts; from then on `add` learns none."""

@@ -146,9 +146,9 @@ class Exporter:
         self._thread = Thread(target=self._send_until_closed, name="otlp", daemon=True)
         self._thread.start()
 
-    def needs(self, key: int, side: Side) -> frozenset[str]:
+    def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths that `add` reads of a side of an API."""
-        return paths_of_dimensions(("topic", "partition", "group"), key, side) | RECORDS.needed_paths(key, side)
+        return paths_of_dimensions(("topic", "partition", "group"), api_key, side) | RECORDS.needed_paths(api_key, side)
 
     def add(self, exchange: Exchange) -> None:
         """Send an exchange as a span."""

@@ -158,9 +158,9 @@ def _describe_retry_pace(case: Case, seen: Observation) -> str | None:
     return f", {seen.count:,} times, every {every}"
 
 
-def _has_succeeded_since(case: Case, client: str, key: int, about: str | None, seen: Observation) -> bool:
+def _has_succeeded_since(case: Case, client: str, api_key: int, about: str | None, seen: Observation) -> bool:
     """Whether the client succeeded with the same API and subject after the last error."""
-    return case.done.get((client, key, about), 0) > seen.last
+    return case.done.get((client, api_key, about), 0) > seen.last
 
 
 def _describe_subject(kind: str, subject: str | None) -> str:
@@ -168,8 +168,8 @@ def _describe_subject(kind: str, subject: str | None) -> str:
     return f"{nouns[kind]} {subject}" if kind in nouns else f"{subject}"
 
 
-def _describe_offered_versions(case: Case, broker: str | None, key: int) -> str:
-    versions = case.offers.get((broker or "", key))
+def _describe_offered_versions(case: Case, broker: str | None, api_key: int) -> str:
+    versions = case.offers.get((broker or "", api_key))
     if versions is not None:
         return f"{versions.low} to {versions.high}"
     known = any(where == broker for where, _ in case.offers)

@@ -98,8 +98,8 @@ def next_less_severe(severity: Severity) -> Severity:
     return SEVERITIES[min(SEVERITIES.index(severity) + 1, len(SEVERITIES) - 1)]
 
 
-def name_of_api_key(key: int) -> str:
-    return api(key).name if key in NAMES else f"UNKNOWN({key})"
+def name_of_api_key(api_key: int) -> str:
+    return api(api_key).name if api_key in NAMES else f"UNKNOWN({api_key})"
 
 
 def most_frequent_clients(seen: Observation) -> list[str]:

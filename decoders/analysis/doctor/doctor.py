@@ -73,18 +73,18 @@ class Doctor:
         self._faults: list[str] = []
         self._links: dict[ConnectionInfo, tuple[str | None, str, Observation]] = {}
 
-    def needs(self, key: int, side: Side) -> frozenset[str]:
+    def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths of names, of throttling, and those that observers of bodies read."""
-        entities = frozenset(path for _, entity in _ENTITIES for path in entity_paths(key, side, entity))
-        observed = BODY_OBSERVERS[key].needs(side) if key in BODY_OBSERVERS else frozenset()
+        entities = frozenset(path for _, entity in _ENTITIES for path in entity_paths(api_key, side, entity))
+        observed = BODY_OBSERVERS[api_key].needs(side) if api_key in BODY_OBSERVERS else frozenset()
         # An error code is about the partition that its own struct names.
-        partitions = partition_paths(key, side, topics=True) if side == "response" else frozenset()
-        offered = OFFERED if key == API_VERSIONS and side == "response" else frozenset()
+        partitions = partition_paths(api_key, side, topics=True) if side == "response" else frozenset()
+        offered = OFFERED if api_key == API_VERSIONS and side == "response" else frozenset()
         found = (
-            paths_of_dimensions(("topic",), key, side)
+            paths_of_dimensions(("topic",), api_key, side)
             | entities
-            | WAITS.needed_paths(key, side)
-            | throttle_paths(key, side)
+            | WAITS.needed_paths(api_key, side)
+            | throttle_paths(api_key, side)
         )
         return found | observed | partitions | offered
 
@@ -174,24 +174,24 @@ class Doctor:
                 its.add_to_sum("ns", shut_ns)
                 its.keep_greatest("ns", shut_ns)
 
-    def _observe_large_sizes(self, exchange: Exchange, key: int, client: str) -> None:
+    def _observe_large_sizes(self, exchange: Exchange, api_key: int, client: str) -> None:
         for side, size in (("request", exchange.request_size), ("response", exchange.response_size)):
             if size is not None and size >= _LARGE:
-                its = self._seen.get_or_make("large", client, key, side)
+                its = self._seen.get_or_make("large", client, api_key, side)
                 its.count_exchange(exchange)
                 its.keep_greatest("size", size)
 
-    def _observe_unanswered(self, exchange: Exchange, key: int, client: str) -> None:
+    def _observe_unanswered(self, exchange: Exchange, api_key: int, client: str) -> None:
         closed = exchange.closed
-        if key == PRODUCE:
+        if api_key == PRODUCE:
             observe_unanswered_produce(self._seen, exchange, client)
         if closed not in ("capture_end", None):
             version = exchange.api_version
             self._seen.get_or_make(
-                "unanswered", client, exchange.connection_info.broker, key, version, closed
+                "unanswered", client, exchange.connection_info.broker, api_key, version, closed
             ).count_exchange(exchange)
 
-    def _observe_error_codes(self, exchange: Exchange, key: int, client: str) -> None:
+    def _observe_error_codes(self, exchange: Exchange, api_key: int, client: str) -> None:
         entity, names = self._find_subjects(exchange)
         found: dict[tuple[int, str, str | None], list[int | None]] = {}
         for (topic, partition), codes in error_codes_by_partition(exchange).items():
@@ -199,7 +199,7 @@ class Doctor:
                 about = ("topic", topic) if topic else (entity, names[0] if names else None)
                 found.setdefault((code, *about), []).append(partition)
         for (code, kind, subject), partitions in found.items():
-            its = self._seen.get_or_make("error", code, key, client, kind, subject)
+            its = self._seen.get_or_make("error", code, api_key, client, kind, subject)
             its.count_exchange(exchange)
             its.count_name("brokers", exchange.connection_info.broker)
             its.count_name("versions", str(exchange.api_version))
@@ -210,7 +210,7 @@ class Doctor:
                 if number is not None:
                     its.count_name("partitions", str(number))
 
-    def _observe_success(self, exchange: Exchange, key: int, client: str, topics: list[str | None] | None) -> None:
+    def _observe_success(self, exchange: Exchange, api_key: int, client: str, topics: list[str | None] | None) -> None:
         done, time_ns = self._done, exchange.time_ns
         last: str | None = ""
         if topics is None:
@@ -221,17 +221,17 @@ class Doctor:
             if subject == last:
                 continue  # an answer repeats the names of its request
             last = subject
-            place = client, key, subject
+            place = client, api_key, subject
             before = done.get(place)
             if time_ns > before if before is not None else time_ns > 0 and len(done) < GROUPS_MAX:
                 done[place] = time_ns
-        if key in _COMPARED and exchange.response_ns is not None and exchange.request_end_ns is not None:
+        if api_key in _COMPARED and exchange.response_ns is not None and exchange.request_end_ns is not None:
             if exchange.envelope:
                 return  # the latency is that of the Envelope around it
-            if key in WAITING and waited_ns(exchange) is not None:
+            if api_key in WAITING and waited_ns(exchange) is not None:
                 return
             took = exchange.response_ns - exchange.request_end_ns
-            self._latencies.add_latency(exchange.connection_info.broker, key, client, time_ns, took)
+            self._latencies.add_latency(exchange.connection_info.broker, api_key, client, time_ns, took)
 
     @staticmethod
     def _find_subjects(exchange: Exchange) -> tuple[str, list[str]]:

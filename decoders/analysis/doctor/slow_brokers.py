@@ -80,9 +80,9 @@ class BrokerLatencies:
         self._waiting: dict[tuple[str, int, str], list[tuple[int, int]]] = {}
         self._held = 0
 
-    def add_latency(self, broker: str, key: int, client: str, time_ns: int, took_ns: int) -> None:
+    def add_latency(self, broker: str, api_key: int, client: str, time_ns: int, took_ns: int) -> None:
         """Take one latency: when the exchange began, and how long its answer took, in ns."""
-        asked = broker, key, client
+        asked = broker, api_key, client
         waiting = self._waiting.get(asked)
         if waiting is None:
             waiting = self._waiting[asked] = []
@@ -196,17 +196,17 @@ class BrokerLatencies:
                 ):
                     yield SlowBroker(broker, key, ms, usual)
 
-    def _is_slower_for_same_clients(self, broker: str, key: int, limits: Thresholds) -> bool:
+    def _is_slower_for_same_clients(self, broker: str, api_key: int, limits: Thresholds) -> bool:
         weight, apart = 0, 0.0
-        for here, there in _pair_with_peers(self._clients, broker, key):
+        for here, there in _pair_with_peers(self._clients, broker, api_key):
             both = min(here[0], there[0])
             weight += both
             apart += both * (_mean_of_sum(here) - _mean_of_sum(there))
         return weight >= limits["slow.exchanges"] and apart >= weight * _STEPS * log2(limits["slow.factor"])
 
-    def _is_slower_all_the_time(self, broker: str, key: int, limits: Thresholds) -> bool:
+    def _is_slower_all_the_time(self, broker: str, api_key: int, limits: Thresholds) -> bool:
         compared = slower = 0
-        for here, there in _pair_with_peers(self._slices, broker, key):
+        for here, there in _pair_with_peers(self._slices, broker, api_key):
             if min(here[0], there[0]) < limits["slow.slice"]:
                 continue
             compared += 1
@@ -216,13 +216,13 @@ class BrokerLatencies:
 
 
 def _pair_with_peers(
-    some: Mapping[tuple[str, int, str], _Sum] | Mapping[tuple[str, int, int], _Sum], broker: str, key: int
+    some: Mapping[tuple[str, int, str], _Sum] | Mapping[tuple[str, int, int], _Sum], broker: str, api_key: int
 ) -> Iterator[tuple[_Sum, _Sum]]:
     """Pairs of sums with the same client or time slice: that of a broker, and that of all its peers together."""
     here: dict[object, _Sum] = {}
     there: dict[object, _Sum] = {}
     for (where, work, about), found in some.items():
-        if work == key:
+        if work == api_key:
             side = here if where == broker else there
             side[about] = _add_sums(side.get(about, _NOTHING), found)
     return ((found, there[about]) for about, found in here.items() if about in there)

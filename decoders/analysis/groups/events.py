@@ -130,6 +130,11 @@ class _GroupExchange:
         asked = exchange.request_end_ns or exchange.time_ns
         self.times = (exchange.response_ns or exchange.time_ns, asked)
 
+    @property
+    def api_name(self) -> str | None:
+        """The name of the exchange's API."""
+        return self.exchange.api_reader.name
+
     def make_event(
         self,
         kind: str,
@@ -164,7 +169,7 @@ def _events_of_join(group_exchange: _GroupExchange) -> Found:
             _refusal_kind(group_exchange.error),
             member,
             -1,
-            text=group_exchange.exchange.api_reader.name,
+            text=group_exchange.api_name,
             instance=instance,
         )
         return
@@ -249,9 +254,7 @@ def _events_of_sync(group_exchange: _GroupExchange) -> Found:
     generation = int(request.get("generation_id", -1))
     if not group_exchange.answered or group_exchange.error:
         kind = _refusal_kind(group_exchange.error) if group_exchange.answered else "unanswered"
-        yield group_exchange.make_event(
-            kind, member, generation, text=group_exchange.exchange.api_reader.name, instance=instance
-        )
+        yield group_exchange.make_event(kind, member, generation, text=group_exchange.api_name, instance=instance)
         return
     given = {
         str(each.get("member_id")): _decode_assignment(each.get("assignment"))
@@ -280,7 +283,7 @@ def _events_of_classic_heartbeat(group_exchange: _GroupExchange) -> Found:
                 _refusal_kind(group_exchange.error),
                 member,
                 generation,
-                text=group_exchange.exchange.api_reader.name,
+                text=group_exchange.api_name,
                 instance=instance,
             )
         )

@@ -171,11 +171,11 @@ class Groups(Portraits):
         self._offsets = GroupOffsets()
         self._learns = False
 
-    def needs(self, key: int, side: Side) -> frozenset[str]:
+    def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths of names of groups and topics, of events and offsets."""
-        row = EVENT_APIS.get(key)
+        row = EVENT_APIS.get(api_key)
         mine = frozenset() if row is None else frozenset(row.request if side == "request" else row.response)
-        return super().needs(key, side) | mine | offset_paths(key, side)
+        return super().needs(api_key, side) | mine | offset_paths(api_key, side)
 
     def add(self, exchange: Exchange) -> None:
         """Count an exchange, and learn from it."""

@@ -626,8 +626,8 @@ _MORE: Final[dict[tuple[int, str], tuple[str, ...]]] = {
 }
 
 
-def offset_paths(key: int, side: Side) -> frozenset[str]:
+def offset_paths(api_key: int, side: Side) -> frozenset[str]:
     """The paths that `GroupOffsets` reads of a side of an API."""
-    if key not in _APIS:
+    if api_key not in _APIS:
         return frozenset()
-    return paths(key, side) | frozenset(_MORE.get((key, side), ()))
+    return paths(api_key, side) | frozenset(_MORE.get((api_key, side), ()))
