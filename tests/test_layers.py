@@ -54,6 +54,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("kwcli.options",),
     ("kwcli.reference", "kwcli.decoding", "kwcli.net"),
     ("kwcli.telemetry",),
+    ("kwcli.reading.sinks", "kwcli.reading.run_reading"),
     ("kwcli.calling", "kwcli.sniff", "kwcli.stats"),
     ("kwcli.answers", "kwcli.mock", "kwcli.playground", "kwcli.proxy", "kwcli.replay"),
     ("kwcli.report",),
@@ -81,7 +82,7 @@ RESERVED: Final = {
     "pyiceberg": "kwcli.pipeline",
     "pyspark": "kwcli.pipeline",
     "rich": "kwcli.help",
-    "scapy": "kwcli.sniff.live_capture",
+    "scapy": "kwcli.reading.live_capture",
 }
 LOGIC: Final = (
     *(ast.If, ast.IfExp, ast.For, ast.While, ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.Import, ast.ImportFrom),

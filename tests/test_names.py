@@ -76,7 +76,7 @@ OTHER_WORDS: Final[dict[str, dict[str, str]]] = {
     "kwcli/proxy/relay/connection.py": {"feed": "log_queue", "session": "relay", "sessions": "relays"},
     "kwcli/proxy/server.py": {"feed": "log_queue", "session": "relay", "sessions": "relays"},
     "kwcli/output/facts/": {"shape": "room"},
-    "kwcli/sniff/": {"met": "logged", "noticed": "unshown", "sift": "filter", "skim": "rows_to_learn_from"},
+    "kwcli/reading/sinks/": {"met": "logged", "noticed": "unshown", "sift": "filter", "skim": "rows_to_learn_from"},
 }
 
 

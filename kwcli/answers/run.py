@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from decoders.filters import parse
 from kwcli.answers.portraits import PORTRAITS, PortraitRenderer
-from kwcli.answers.view import make_sniff_view
+from kwcli.answers.view import make_reading_view
 from kwcli.reading.input_files import has_capture_name, has_records_name
-from kwcli.sniff.run import Sniffing
+from kwcli.reading.run_reading import ReadingRun
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.doctor import Doctor
@@ -30,7 +30,7 @@ def run_answer(
     renderer: AnswerRenderer,
 ) -> Exit:
     """Feed the renderer's fold with the exchanges that the options select, write its answer, return the exit code."""
-    return Sniffing(env, settings, capture, filters, view=make_sniff_view(renderer)).run().exit_code()
+    return ReadingRun(env, settings, capture, filters, view=make_reading_view(renderer)).run().exit_code()
 
 
 def diagnose_cluster(env: Environment, config: ClientConfig, doctor: Doctor, renderer: AnswerRenderer) -> Exit:

@@ -14,8 +14,8 @@ from kwcli.output.csv import format_csv_lines
 from kwcli.output.short_texts import palette
 from kwcli.output.table import Column, draw_table
 from kwcli.output.value_writers import open_value_writer
-from kwcli.sniff.fold_renderer import FoldRenderer
-from kwcli.sniff.run import SniffView
+from kwcli.reading.sinks.fold_renderer import FoldRenderer
+from kwcli.reading.sinks.views import ReadingView
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Fold, Row
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kwcli.output.renderers import Write
     from kwcli.output.settings import Settings
 
-__all__ = ["AnswerRenderer", "answer_record", "flatten_value", "format_software", "make_sniff_view"]
+__all__ = ["AnswerRenderer", "answer_record", "flatten_value", "format_software", "make_reading_view"]
 
 # Rows that are aligned together, where they are too many to be held.
 _PAGE: Final = 10_000
@@ -54,7 +54,7 @@ class AnswerRenderer(FoldRenderer):
         self.ended: Callable[[Ended], None] | None = None  # gets how connections ended
 
     def open(self, write: Write) -> AnswerRenderer:
-        """Set the function to write with, which `Sniffing` knows; returns this renderer."""
+        """Set the function to write with, which `ReadingRun` knows; returns this renderer."""
         self._write = write
         return self
 
@@ -88,9 +88,9 @@ class AnswerRenderer(FoldRenderer):
             yield some
 
 
-def make_sniff_view(renderer: AnswerRenderer) -> SniffView:
-    """The SniffView by which `Sniffing` feeds the renderer's fold instead of showing exchanges."""
-    return SniffView(
+def make_reading_view(renderer: AnswerRenderer) -> ReadingView:
+    """The ReadingView by which `ReadingRun` feeds the renderer's fold instead of showing exchanges."""
+    return ReadingView(
         renderer.needs, renderer.open, renderer.hear, libraries=renderer.asks_libraries, ended=renderer.ended
     )
 

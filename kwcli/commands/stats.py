@@ -77,7 +77,7 @@ def command(
     One row per group, with count, rate, errors and percentiles (within 1 %). FILE as for `kw sniff`. Empty responses
     of fetches that waited for records are counted apart.
     """
-    from kwcli.sniff.run import Sniffing
+    from kwcli.reading.run_reading import ReadingRun
     from kwcli.stats.options import check_options
     from kwcli.stats.view import stats_view
 
@@ -88,4 +88,4 @@ def command(
         )
     settings = shown.make_settings(env)
     counting = stats_view(check_options(words), settings)
-    return Sniffing(env, settings, capture, filters, view=counting, strict=strict).run().exit_code()
+    return ReadingRun(env, settings, capture, filters, view=counting, strict=strict).run().exit_code()

@@ -21,9 +21,10 @@ from kwcli.net.listening import advertised_host, is_loopback, open_listener
 from kwcli.options import CaptureOptions, FilterOptions
 from kwcli.output.settings import Settings
 from kwcli.proxy.log.start_process import start
+from kwcli.reading.run_reading import ReadingRun
+from kwcli.reading.sinks.fold_renderer import FoldRenderer
+from kwcli.reading.sinks.views import ReadingView
 from kwcli.run_environment import Environment, Exit, Failure
-from kwcli.sniff.fold_renderer import FoldRenderer
-from kwcli.sniff.run import Sniffing, SniffView
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side
@@ -107,12 +108,12 @@ def read_recording(env: Environment, plan: MockPlan, recording: RecordedCluster)
     """
     fold: Any = recording
     renderer = _SilentRenderer([fold], "give a shorter recording")
-    sniffing = Sniffing(
+    sniffing = ReadingRun(
         env,
         Settings(quiet=True),
         plan.capture,
         FilterOptions(),
-        view=SniffView(_need_no_fields, renderer.open),
+        view=ReadingView(_need_no_fields, renderer.open),
     )
     try:
         code = sniffing.run().exit_code()

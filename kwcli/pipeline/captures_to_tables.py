@@ -14,8 +14,9 @@ from kwcli.pipeline.tables.exchange_columns import NUMBER_BITS, PACKETS, Exchang
 from kwcli.pipeline.tables.topic_partitions import TableNeeds
 from kwcli.pipeline.tables.write_parquet import TableWriter
 from kwcli.reading.capture_sources import escape_non_utf8
-from kwcli.sniff.fold_renderer import FoldRenderer
-from kwcli.sniff.run import Sniffing, SniffView
+from kwcli.reading.run_reading import ReadingRun
+from kwcli.reading.sinks.fold_renderer import FoldRenderer
+from kwcli.reading.sinks.views import ReadingView
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Exchange, Settled
@@ -50,12 +51,12 @@ def read_captures_into_tables(
 ) -> CaptureTables:
     """Read the captures of the options into `tables`, whose files are written below `folder`. Raises Failure."""
     renderer = _TableRenderer(folder, tables, bodies=bodies)
-    sniffing = Sniffing(
+    sniffing = ReadingRun(
         env,
         settings,
         capture,
         filters,
-        view=SniffView(TableNeeds(tables).needed_paths, renderer.open, tables=renderer),
+        view=ReadingView(TableNeeds(tables).needed_paths, renderer.open, tables=renderer),
     )
     code = sniffing.run().exit_code()
     return CaptureTables(", ".join(capture.files) or str(capture.interface), renderer.files, code)

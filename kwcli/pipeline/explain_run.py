@@ -10,8 +10,8 @@ from decoders.wire.readable_text import format_size
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.choose_engine import find_required_java
 from kwcli.pipeline.plan_splits import choose_split_size
+from kwcli.reading.sinks.closing_lines import format_time_span
 from kwcli.run_environment import Failure
-from kwcli.sniff.closing_lines import format_time_span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

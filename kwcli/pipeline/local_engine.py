@@ -17,7 +17,7 @@ from kwcli.pipeline.read.decode_request_logs import RequestLogDecoder
 from kwcli.pipeline.read.filter_and_batch_rows import RowBatcher, RowFilter
 from kwcli.pipeline.read.read_tls_keys import read_keys
 from kwcli.pipeline.read.split_reader import SplitReader
-from kwcli.sniff.closing_lines import note_dropped_keys
+from kwcli.reading.sinks.closing_lines import note_dropped_keys
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Row

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Final
 from decoders.wire.readable_text import format_size
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.tables.table_columns import ALL_TABLES
-from kwcli.sniff.closing_lines import describe_passed_over, describe_skipped_runs, format_client_count, format_time_span
+from kwcli.reading.sinks.closing_lines import (
+    describe_passed_over,
+    describe_skipped_runs,
+    format_client_count,
+    format_time_span,
+)
 from kwcli.terminal.progress import TransientLine, draw_bar
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from kwcli.pipeline.store.run_store import TableStore, open_store, refuse_foreig
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.reading.key_logs import check_key_logs
+from kwcli.reading.sinks.closing_lines import CaptureCounts, describe_passed_over, fault_lines, has_cut_packets
 from kwcli.run_environment import Exit, Failure
-from kwcli.sniff.closing_lines import CaptureCounts, describe_passed_over, fault_lines, has_cut_packets
 
 if TYPE_CHECKING:
     from kwcli.pipeline.job_spec import Progress

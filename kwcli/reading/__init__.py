@@ -1,1 +1,1 @@
-"""The inputs of a run: captures and records in files, pipes and folders, and the key logs of their TLS."""
+"""How every command reads: captures, records, live traffic and tables in, rows for a sink out."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwcli.net.options import read_config
+from kwcli.reading.run_reading import ReadingRun
+from kwcli.reading.sinks.views import ReadingView
 from kwcli.replay.dispatcher import (
     ReplaySettings,
     choose_exit_code,
@@ -16,7 +18,6 @@ from kwcli.replay.dispatcher import (
 from kwcli.replay.output import ReplayOutput, format_closing_lines
 from kwcli.replay.recording import AllowedChanges, ReplayRecording
 from kwcli.run_environment import Exit, Failure
-from kwcli.sniff.run import Sniffing, SniffView
 
 if TYPE_CHECKING:
     from kwcli.net.config.client_config import ConnectionOptions
@@ -74,11 +75,11 @@ def _read_recording(
     recording: ReplayRecording,
 ) -> Exit:
     """Read what the options name into the recording; the exit code of reading."""
-    sniffing = Sniffing(
+    sniffing = ReadingRun(
         env,
         settings._replace(format="ndjson"),
         capture,
         filters,
-        view=SniffView(lambda _key, _side: frozenset(), lambda _write: recording),
+        view=ReadingView(lambda _key, _side: frozenset(), lambda _write: recording),
     )
     return sniffing.run().exit_code()

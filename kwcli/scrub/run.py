@@ -46,11 +46,11 @@ from kwcli.reading.capture_inputs import Captures
 from kwcli.reading.capture_sources import STANDARD_INPUT
 from kwcli.reading.input_files import key_log_names
 from kwcli.reading.key_logs import KeyLogFiles, add_secrets_of_captures
+from kwcli.reading.sinks.closing_lines import DROPPED_KEYS_LINE
 from kwcli.run_environment import Exit, Failure
 from kwcli.scrub.checking import Check
 from kwcli.scrub.reading import Reading
 from kwcli.scrub.writing import write_scrubbed
-from kwcli.sniff.closing_lines import DROPPED_KEYS_LINE
 from kwcli.sniff.files_read_twice import OutFile, Spooled, check_output, environment_with_stdin, reopen_captures
 from kwcli.terminal.progress import ProgressLine
 

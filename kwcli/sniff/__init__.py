@@ -1,1 +1,1 @@
-"""Captures and interfaces in, exchanges on standard output out: what `kw sniff` does."""
+"""What only `kw sniff` does: the packets of the rows that it shows, cut out of captures."""

@@ -15,8 +15,8 @@ from kwcli.output.csv import format_csv_lines
 from kwcli.output.short_texts import find_zone, palette
 from kwcli.output.table import Column, draw_table
 from kwcli.output.value_writers import open_value_writer
-from kwcli.sniff.fold_renderer import FoldRenderer
-from kwcli.sniff.run import SniffView
+from kwcli.reading.sinks.fold_renderer import FoldRenderer
+from kwcli.reading.sinks.views import ReadingView
 from kwcli.stats import StatsOptions
 from kwcli.stats.options import sort_rows
 
@@ -179,14 +179,14 @@ def new_statistics(asked: StatsOptions, settings: Settings) -> Statistics:
     return Statistics(asked.by, asked.metric, bucket_ns=asked.bucket_ns, over_time=over_time)
 
 
-def stats_view(asked: StatsOptions, settings: Settings) -> SniffView:
-    """The SniffView by which `Sniffing` counts exchanges instead of showing them."""
+def stats_view(asked: StatsOptions, settings: Settings) -> ReadingView:
+    """The ReadingView by which `ReadingRun` counts exchanges instead of showing them."""
     fold, slowest = new_statistics(asked, settings), Slowest(asked.slowest or 0)
 
     def needs(api_key: int, side: Side) -> frozenset[str]:
         return fold.needs(api_key, side) | (slowest.needs(api_key, side) if asked.slowest else frozenset())
 
     needs_file_names, libraries = "file" in asked.by, "library" in asked.by
-    return SniffView(
+    return ReadingView(
         needs, lambda write: Stats(asked, settings, write), needs_file_names=needs_file_names, libraries=libraries
     )

@@ -260,7 +260,7 @@ def test_clients_and_uses_come_back(client: AuditedClient) -> None:
 @pytest.mark.plain
 def test_a_summary_counts_clients_up_to_a_limit(monkeypatch: pytest.MonkeyPatch, capture: str) -> None:
     assert f"{KEYS + BUSY} clients" in kw("sniff", capture, "--jobs", "1").err
-    for module in ("decoders.exchanges.exchange", "kwcli.sniff.closing_lines"):
+    for module in ("decoders.exchanges.exchange", "kwcli.reading.sinks.closing_lines"):
         monkeypatch.setattr(f"{module}.CLIENTS_COUNTED_MAX", 10)
     assert "more than 10 clients" in kw("sniff", capture, "--jobs", "1").err
     summary = Summary()

@@ -1,6 +1,6 @@
 """`--follow`: a growing capture and the next files of its writer give what one whole capture gives.
 
-A `Follower` is played step by step: every look that finds nothing ends a step, so that no test waits for a clock.
+A `CaptureFollower` is played step by step: a look that finds nothing ends a step, so that no test waits for a clock.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from typing import Any, Final
 import pytest
 
 from decoders.capture.files import CaptureReader
+from kwcli.reading import follow_captures as following
 from kwcli.reading.decompress_inputs import InputProblem
+from kwcli.reading.follow_captures import CaptureFollower
+from kwcli.reading.ring_file_names import find_ring
 from kwcli.run_environment import Exit
-from kwcli.sniff import following
-from kwcli.sniff.find_ring_files import find_ring
-from kwcli.sniff.following import Follower
 from tests.captures.shipped import FOLDER
 from tests.cli.test_live import may_capture
 from tests.cli.worlds import kw, world, written
@@ -77,11 +77,11 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Steps:
-    """A `Follower` over files that a test writes, its segments in `taken`."""
+    """A `CaptureFollower` over files that a test writes, its segments in `taken`."""
 
     def __init__(self, word: Path | str) -> None:
         self.env = world()
-        self.follower = Follower(str(word), self.env)
+        self.follower = CaptureFollower(str(word), self.env)
         self._stream = self.follower.stream()
         self.taken: list[tuple[Any, ...]] = []
 
@@ -285,7 +285,7 @@ def test_what_cannot_be_followed(tmp_path: Path, name: str, content: bytes | Non
     if content is not None:
         append(tmp_path / name, content)
     with pytest.raises(InputProblem, match=why):
-        Follower(str(tmp_path / name), world())
+        CaptureFollower(str(tmp_path / name), world())
     outcome = kw("sniff", str(tmp_path / name), "--follow")
     assert (outcome.code, outcome.out) == (Exit.FAILURE, "")
     assert why in outcome.err

@@ -17,10 +17,10 @@ import pytest
 
 from kwcli.main import run
 from kwcli.reading import capture_inputs
+from kwcli.reading.sinks import render_jobs as jobs
+from kwcli.reading.sinks import row_sink
+from kwcli.reading.sinks.render_jobs import PartResult, PartSizes, RenderJobs, WorkerMessage
 from kwcli.run_environment import Environment, Exit, Failure
-from kwcli.sniff import render_jobs as jobs
-from kwcli.sniff import run as sniff_run
-from kwcli.sniff.render_jobs import PartResult, PartSizes, RenderJobs, WorkerMessage
 from tests.captures.shipped import FOLDER
 from tests.cli.test_damage import capture, damaged
 from tests.cli.worlds import Outcome
@@ -77,7 +77,7 @@ def kw(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runner:
     """Runs kw with small parts into a file; `forks` counts them."""
     monkeypatch.setattr(jobs, "SIZES", PartSizes(3, 7, 1 << 14))
     monkeypatch.setattr(jobs, "RETURNED_MAX", 1 << 11)  # some parts write by themselves
-    monkeypatch.setattr(sniff_run, "SHARED_MIN", 0)
+    monkeypatch.setattr(row_sink, "SHARED_MIN", 0)
     monkeypatch.setattr(capture_inputs, "MERGED_MAX", 1 << 12)  # rows come in small pieces
     monkeypatch.setattr(capture_inputs, "_PIECE_MIN", 1 << 12)
     monkeypatch.setattr(jobs, "can_fork", lambda: True)  # the threads of the test runner do not matter
@@ -165,7 +165,7 @@ PIPE_SIZE: Final = 1 << 16
 # The behaviour of a process: exit codes, Ctrl-C, closed pipes.
 SMALL_PARTS: Final = """
 import sys
-from kwcli.sniff import render_jobs as jobs, run
+from kwcli.reading.sinks import render_jobs as jobs, row_sink as run
 jobs.SIZES = jobs.PartSizes(3, 20, 1 << 16)
 jobs.RETURNED_MAX = 1 << 12
 run.SHARED_MIN = 0

@@ -12,10 +12,10 @@ import pytest
 
 from decoders.capture.links import ARP, IP4, IP6
 from decoders.capture.raw_packets import CopyReader, PacketCopy
-from kwcli.sniff.kernel_filter.bpf_program import assemble, pack_instructions
-from kwcli.sniff.kernel_filter.broker_port_filter import is_for_ports
-from kwcli.sniff.kernel_filter.packet_layout import PacketLayout
-from kwcli.sniff.kernel_filter.parse_tcpdump_filter import NotUnderstood, parse_expression
+from kwcli.reading.kernel_filter.bpf_program import assemble, pack_instructions
+from kwcli.reading.kernel_filter.broker_port_filter import is_for_ports
+from kwcli.reading.kernel_filter.packet_layout import PacketLayout
+from kwcli.reading.kernel_filter.parse_tcpdump_filter import NotUnderstood, parse_expression
 from tests.captures.shipped import CLEAN, NEGATIVE, capture_bytes
 from tests.cli.bpf_machine import ETHERNET, RAW, Packet, compile_by_libpcap, libpcap, run
 

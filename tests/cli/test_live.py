@@ -18,8 +18,8 @@ import pytest
 
 import decoders
 from decoders.capture.files import CaptureReader
+from kwcli.reading.live_capture import KernelFilter, LiveCapture
 from kwcli.run_environment import Environment, Exit
-from kwcli.sniff.live_capture import KernelFilter, LiveCapture
 from tests.cli.bpf_machine import libpcap
 from tests.cli.worlds import kw
 
@@ -117,7 +117,7 @@ def test_no_permission(monkeypatch: pytest.MonkeyPatch) -> None:
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(scapy.arch, "get_if_list", lambda: ["lo"])
-    monkeypatch.setattr("kwcli.sniff.live_capture.socket.socket", refuse)
+    monkeypatch.setattr("kwcli.reading.live_capture.socket.socket", refuse)
     outcome = kw("sniff", "-i", "lo")
     assert (outcome.code, outcome.out) == (Exit.FAILURE, "")
     assert outcome.err.startswith("kw: lo: no permission to capture; run as root, or: sudo setcap cap_net_raw+eip ")

@@ -14,9 +14,9 @@ from kwcli.output import FORMATS, RECORD_FORMATS
 from kwcli.output.renderers import open_renderer
 from kwcli.output.settings import choose_settings
 from kwcli.output.value_writers import VALUE_WRITERS
+from kwcli.reading.sinks.closing_lines import ShownCounts, closing_lines, describe_passed_over, is_lossy
+from kwcli.reading.sinks.row_output import WRITE_SIZE, RowOutput
 from kwcli.run_environment import Exit
-from kwcli.sniff.closing_lines import ShownCounts, closing_lines, describe_passed_over, is_lossy
-from kwcli.sniff.row_output import WRITE_SIZE, RowOutput
 from kwcli.terminal.progress import ProgressLine
 from kwcli.terminal_escaping import ERASE
 from tests.capture.pcap_writer import PcapWriter

@@ -32,8 +32,8 @@ from decoders.messages.body_json import Options
 from kwcli.output.renderers import WantedPaths
 from kwcli.pipeline.tables.connection_columns import ConnectionColumns, read_connection_end
 from kwcli.pipeline.tables.stored_exchanges import StoredExchanges, StoredRowReader
+from kwcli.reading.sinks.row_output import split_off_connection_ends
 from kwcli.run_environment import Exit
-from kwcli.sniff.row_output import split_off_connection_ends
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes, segments
 from tests.cli.worlds import Outcome, kw
 from tests.pipeline.jobs import job_of

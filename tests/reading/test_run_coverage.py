@@ -10,9 +10,10 @@ import pytest
 from kwcli.options import CaptureOptions, FilterOptions
 from kwcli.output.settings import Settings
 from kwcli.reading.run_coverage import PartialRun, RunCoverage
+from kwcli.reading.run_reading import ReadingRun
+from kwcli.reading.sinks.fold_renderer import FoldRenderer
+from kwcli.reading.sinks.views import ReadingView
 from kwcli.run_environment import Environment
-from kwcli.sniff.fold_renderer import FoldRenderer
-from kwcli.sniff.run import Sniffing, SniffView
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import world
 
@@ -43,8 +44,8 @@ class Answer(FoldRenderer):
 
 def covered(env: Environment, file: str, filters: FilterOptions, jobs: int = 1) -> RunCoverage:
     answer = Answer([], "")
-    view = SniffView(lambda _key, _side: frozenset(), lambda _write: answer)
-    run = Sniffing(env, Settings(quiet=True), CaptureOptions((file,), jobs=jobs), filters, view=view)
+    view = ReadingView(lambda _key, _side: frozenset(), lambda _write: answer)
+    run = ReadingRun(env, Settings(quiet=True), CaptureOptions((file,), jobs=jobs), filters, view=view)
     outcome = run.run()
     assert answer.told is not None
     assert answer.told == outcome.coverage
@@ -59,7 +60,7 @@ def test_an_answer_on_whole_inputs_is_not_partial() -> None:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_filter_is_told_with_what_it_let_through(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwcli.sniff.run.SHARED_MIN", 0)
+    monkeypatch.setattr("kwcli.reading.sinks.row_sink.SHARED_MIN", 0)
     whole = covered(world(), str(TOUR), FilterOptions())
     found = covered(world(), str(TOUR), FilterOptions(apis=("Produce",)), jobs)
     assert found == RunCoverage(None, found.matched, whole.exchanges, filtered=True)

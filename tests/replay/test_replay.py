@@ -19,12 +19,13 @@ from decoders.replaying.id_map import NameMap
 from kwcli.options import CaptureOptions, FilterOptions
 from kwcli.output.settings import Settings
 from kwcli.playground.run import LibrdkafkaMock
+from kwcli.reading.run_reading import ReadingRun
+from kwcli.reading.sinks.views import ReadingView
 from kwcli.replay import dispatcher as running
 from kwcli.replay.dispatcher import ReplaySettings
 from kwcli.replay.recording import AllowedChanges, RecordedRequest, ReplayRecording
 from kwcli.replay.replayed_client import ReplayOutcome
 from kwcli.run_environment import Exit
-from kwcli.sniff.run import Sniffing, SniffView
 from tests.cli.worlds import kw, world
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -260,8 +261,8 @@ def test_records_that_kw_wrote_ask_the_same_as_the_capture(tmp_path: Path) -> No
 def recorded(*changes: str, file: str = TOUR) -> ReplayRecording:
     env = world()
     recording = ReplayRecording(AllowedChanges.parse_words(changes))
-    view = SniffView(lambda _key, _side: frozenset(), lambda _write: recording)
-    sniffing = Sniffing(
+    view = ReadingView(lambda _key, _side: frozenset(), lambda _write: recording)
+    sniffing = ReadingRun(
         env,
         Settings(format="ndjson", quiet=True),
         CaptureOptions((file,)),

@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kwcli.pipeline.read.read_tls_keys import read_keys
+from kwcli.reading.sinks.closing_lines import DROPPED_KEYS_LINE
 from kwcli.run_environment import Exit
-from kwcli.sniff.closing_lines import DROPPED_KEYS_LINE
 from tests.cli.worlds import Outcome, kw, world
 from tests.tls.wrapping import pcapng_of, segments_of, wrap
 

@@ -22,7 +22,7 @@ from kwcli.pipeline.spark.explain_failures import describe_split_place, turn_err
 from kwcli.pipeline.spark.garbage_collection import collect_garbage_seldom
 from kwcli.pipeline.spark.settled_rows import SettledRowsWriter
 from kwcli.pipeline.spark.stage_schemas import ReadReport, StageInput, Travelling, build_parts_batch
-from kwcli.sniff.closing_lines import note_dropped_keys
+from kwcli.reading.sinks.closing_lines import note_dropped_keys
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled

@@ -12,7 +12,7 @@ import pyarrow as pa
 from decoders.exchanges.exchange import ClientIdentity, foreign_name
 from decoders.exchanges.pairer import is_alone
 from decoders.limits import CLIENTS_COUNTED_MAX
-from kwcli.sniff.closing_lines import LOSSY, count_gaps_by_reason
+from kwcli.reading.sinks.closing_lines import LOSSY, count_gaps_by_reason
 
 __all__ = ["RunCounts"]
 

@@ -46,9 +46,9 @@ from kwcli.pipeline.read.split_reader import GrowingState
 from kwcli.pipeline.read.splits import FileRange, Problem, Split
 from kwcli.reading.capture_sources import CAPTURE_MAGICS, begins_as_request_log
 from kwcli.reading.decompress_inputs import COMPRESSED, InputProblem
+from kwcli.reading.follow_captures import first_packet_ns
 from kwcli.reading.input_files import has_capture_name
 from kwcli.run_environment import Failure
-from kwcli.sniff.following import first_packet_ns
 
 __all__ = ["SLOTS", "BatchPlan", "Lag", "PointPlan", "TrackedFile", "WatchedFiles"]
 

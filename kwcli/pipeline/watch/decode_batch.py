@@ -14,8 +14,8 @@ from kwcli.pipeline.read.read_tls_keys import read_keys
 from kwcli.pipeline.read.splits import Problem
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.pipeline.watch.findings_by_date import DailyDoctors
+from kwcli.reading.sinks.closing_lines import note_dropped_keys
 from kwcli.run_environment import Failure
-from kwcli.sniff.closing_lines import note_dropped_keys
 
 if TYPE_CHECKING:
     from kwcli.pipeline.job_spec import JobSpec

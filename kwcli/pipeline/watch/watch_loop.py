@@ -57,8 +57,8 @@ from kwcli.pipeline.watch.decode_batch import BatchInput, TaskReport, decode_poi
 from kwcli.pipeline.watch.findings_by_date import WatchFindings
 from kwcli.pipeline.watch.format_metrics import WatchProgress, format_metrics
 from kwcli.reading.key_logs import check_key_logs
+from kwcli.reading.sinks.closing_lines import DROPPED_KEYS_LINE, KEYS_DROPPED, describe_passed_over
 from kwcli.run_environment import Exit, Failure
-from kwcli.sniff.closing_lines import DROPPED_KEYS_LINE, KEYS_DROPPED, describe_passed_over
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

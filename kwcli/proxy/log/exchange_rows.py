@@ -20,9 +20,9 @@ from decoders.messages.exchange_json import SCHEMA
 from decoders.schema.json_form import row_json
 from kwcli.output.renderers import WantedPaths, open_renderer, renderer_needs, shows_history
 from kwcli.output.short_texts import count_of, find_zone
+from kwcli.reading.sinks.closing_lines import ShownCounts, closing_lines
+from kwcli.reading.sinks.row_output import RowOutput
 from kwcli.run_environment import describe_write_error
-from kwcli.sniff.closing_lines import ShownCounts, closing_lines
-from kwcli.sniff.row_output import RowOutput
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Login, Settled

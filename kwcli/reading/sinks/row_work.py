@@ -13,7 +13,7 @@ from decoders.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from kwcli.output.renderers import Renderer
-    from kwcli.sniff.fold_renderer import FoldRenderer
+    from kwcli.reading.sinks.fold_renderer import FoldRenderer
 
 __all__ = ["FoldWork", "RowCounts", "RowStep", "RowWork"]
 

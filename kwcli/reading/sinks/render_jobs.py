@@ -66,15 +66,15 @@ from decoders.messages.exchange_serialization import (
     new_topic_names,
 )
 from decoders.named_tuple import NamedTuple
+from kwcli.reading.sinks.row_work import RowCounts, RowStep
 from kwcli.run_environment import Failure
-from kwcli.sniff.row_work import RowCounts, RowStep
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from decoders.exchanges.pairer import Context
+    from kwcli.reading.sinks.row_output import RowOutput
+    from kwcli.reading.sinks.row_work import RowWork
     from kwcli.run_environment import Readable
-    from kwcli.sniff.row_output import RowOutput
-    from kwcli.sniff.row_work import RowWork
 
 __all__ = ["PartResult", "PartSizes", "RenderJobs", "WorkerMessage", "can_fork", "has_paused"]
 

@@ -13,8 +13,8 @@ from typing import Final
 from decoders.capture.links import IP4, IP6
 from decoders.capture.packets import EXTENSION_HEADERS
 from decoders.capture.tunnels import IP_TUNNELS, LAYERS, UDP_TUNNELS
-from kwcli.sniff.kernel_filter.bpf_program import Condition, Load, all_of, any_of, negate
-from kwcli.sniff.kernel_filter.packet_layout import (
+from kwcli.reading.kernel_filter.bpf_program import Condition, Load, all_of, any_of, negate
+from kwcli.reading.kernel_filter.packet_layout import (
     TCP,
     UDP,
     VLAN_TYPES,

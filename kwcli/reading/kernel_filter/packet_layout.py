@@ -11,7 +11,7 @@ from typing import Final
 
 from decoders.capture.links import ARP, IP4, IP6
 from decoders.named_tuple import NamedTuple
-from kwcli.sniff.kernel_filter.bpf_program import (
+from kwcli.reading.kernel_filter.bpf_program import (
     JUMP_ABOVE,
     JUMP_ANY_BIT,
     JUMP_AT_LEAST,

@@ -34,13 +34,13 @@ from decoders.named_tuple import NamedTuple
 from kwcli.reading.capture_sources import CAPTURE_MAGICS, add_byte_offset, check_capture_pieces, describe_os_error
 from kwcli.reading.decompress_inputs import COMPRESSED, PIECE_SIZE, InputProblem
 from kwcli.reading.input_files import has_capture_name
-from kwcli.sniff.find_ring_files import RingNames, find_ring
+from kwcli.reading.ring_file_names import RingNames, find_ring
 
 if TYPE_CHECKING:
     from decoders.tcp.chunks import Segment
     from kwcli.run_environment import Environment
 
-__all__ = ["Follower"]
+__all__ = ["CaptureFollower"]
 
 BUSY_S: Final = 0.05
 IDLE_S: Final = 0.2
@@ -127,7 +127,7 @@ class _GrowingFile:
         os.close(self._descriptor)
 
 
-class Follower:
+class CaptureFollower:
     """Follows a file that grows and its ring; `stream` never ends by itself.
 
     `names` are the files so far, in their order, where `numbered` (capture/merge.py). A problem with a file is reported

@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from kwcli.private_files import open_private
+from kwcli.reading.ring_file_names import WrittenRing
 from kwcli.run_environment import Failure
-from kwcli.sniff.find_ring_files import WrittenRing
 
 if TYPE_CHECKING:
     from io import BufferedWriter

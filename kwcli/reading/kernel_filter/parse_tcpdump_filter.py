@@ -19,8 +19,8 @@ from typing import Final
 
 from decoders.capture.links import ARP, IP4, IP6
 from decoders.named_tuple import NamedTuple
-from kwcli.sniff.kernel_filter.bpf_program import JUMP_EQUAL, NEVER, Condition, Load, Test, all_of, any_of, negate
-from kwcli.sniff.kernel_filter.packet_layout import (
+from kwcli.reading.kernel_filter.bpf_program import JUMP_EQUAL, NEVER, Condition, Load, Test, all_of, any_of, negate
+from kwcli.reading.kernel_filter.packet_layout import (
     BOTH,
     EITHER,
     ICMP,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from kwcli.extras import pip_command_for_extra
 from kwcli.net.addresses import format_address
+from kwcli.reading.sinks.fold_renderer import FoldRenderer
 from kwcli.run_environment import Failure
-from kwcli.sniff.fold_renderer import FoldRenderer
 from kwcli.telemetry.exchange_metrics import TrafficMetrics
 from kwcli.telemetry.http_server import MetricsServer
 from kwcli.telemetry.prometheus import format_family_lines

@@ -24,9 +24,9 @@ from kwcli.run_environment import Exit, Failure
 if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network
 
+    from kwcli.reading.kernel_filter.bpf_program import Instruction
+    from kwcli.reading.kernel_filter.parse_tcpdump_filter import NotUnderstood
     from kwcli.run_environment import Environment
-    from kwcli.sniff.kernel_filter.bpf_program import Instruction
-    from kwcli.sniff.kernel_filter.parse_tcpdump_filter import NotUnderstood
 
 TICK_S: Final = 0.05
 BATCH_PACKETS: Final = 256
@@ -224,10 +224,10 @@ def _attach_program(sock: socket.socket, program: bytes) -> None:
 
 def _compile_program(kernel_filter: KernelFilter, link_type: int, name: str) -> bytes:
     """The kernel's program for packets of a link type; empty where everything is wanted."""
-    from kwcli.sniff.kernel_filter.bpf_program import ACCEPT, ALWAYS, all_of, assemble, pack_instructions
-    from kwcli.sniff.kernel_filter.broker_port_filter import is_for_ports
-    from kwcli.sniff.kernel_filter.packet_layout import PacketLayout
-    from kwcli.sniff.kernel_filter.parse_tcpdump_filter import NotUnderstood, parse_expression
+    from kwcli.reading.kernel_filter.bpf_program import ACCEPT, ALWAYS, all_of, assemble, pack_instructions
+    from kwcli.reading.kernel_filter.broker_port_filter import is_for_ports
+    from kwcli.reading.kernel_filter.packet_layout import PacketLayout
+    from kwcli.reading.kernel_filter.parse_tcpdump_filter import NotUnderstood, parse_expression
 
     if not kernel_filter.ports and kernel_filter.bpf is None:
         return b""
@@ -251,8 +251,8 @@ def _compile_by_libpcap(bpf: str, name: str, problem: NotUnderstood) -> list[Ins
 
     from scapy.error import Scapy_Exception
 
-    from kwcli.sniff.kernel_filter.bpf_program import unpack_instructions
-    from kwcli.sniff.kernel_filter.parse_tcpdump_filter import KNOWN
+    from kwcli.reading.kernel_filter.bpf_program import unpack_instructions
+    from kwcli.reading.kernel_filter.parse_tcpdump_filter import KNOWN
 
     try:
         from scapy.arch.common import compile_filter, free_filter

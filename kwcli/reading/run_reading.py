@@ -1,0 +1,359 @@
+"""Inputs, settings and filters in; rows, or an answer on them, on standard output and a closing line out.
+
+One loop for files, pipes, growing files and live captures: source → segments → engine → exchanges → sink. How it ends
+is the subject of run_ends.py.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from decoders.exchanges.engine import Engine
+from decoders.tls.key_log import KeyLog
+from kwcli.output.renderers import WantedPaths
+from kwcli.output.short_texts import count_of, find_zone
+from kwcli.reading.capture_inputs import Captures
+from kwcli.reading.capture_sources import add_byte_offset, escape_non_utf8
+from kwcli.reading.decompress_inputs import InputProblem
+from kwcli.reading.input_files import is_read_once, key_log_names
+from kwcli.reading.key_logs import KeyLogFiles, add_secrets_of_captures
+from kwcli.reading.packet_sources import FileSource, FollowedSource, LiveSource, PacketSource
+from kwcli.reading.run_coverage import RunCoverage
+from kwcli.reading.run_ends import Event, RunEnds, RunPhase
+from kwcli.reading.sinks.closing_lines import (
+    closing_lines,
+    describe_passed_over,
+    fault_lines,
+    format_exchange_count,
+    has_cut_packets,
+    is_lossy,
+    limit_line,
+    make_capture_counts,
+    note_dropped_keys,
+)
+from kwcli.reading.sinks.row_sink import FilteredRowSink, paths_for_order
+from kwcli.reading.sinks.views import ReadingView, add_metrics_export, view_of_format
+from kwcli.run_environment import Exit, Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from decoders.errors import DecodeError
+    from kwcli.options import CaptureOptions, FilterOptions
+    from kwcli.output.settings import Settings
+    from kwcli.reading.sinks.views import PacketTap
+    from kwcli.run_environment import Environment
+
+__all__ = ["ReadingOutcome", "ReadingRun"]
+
+
+class ReadingOutcome:
+    """How a run ended: its events, the messages about its inputs, what it covers of them."""
+
+    def __init__(self) -> None:
+        self.ends = RunEnds()
+        self.problems: list[str] = []
+        self.coverage = RunCoverage()
+
+    def exit_code(self) -> Exit:
+        """The exit code of the run. A live capture mostly ends by being interrupted."""
+        return self.ends.exit_code()
+
+
+class ReadingRun:
+    """One run: reads what `capture` names and shows the rows that `filters` let through. Raises Failure.
+
+    `tap` sees the segments and rows besides (`kw sniff FILES -w`).
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        settings: Settings,
+        capture: CaptureOptions,
+        filters: FilterOptions,
+        *,
+        view: ReadingView | None = None,
+        sort: str | None = None,
+        strict: bool = False,
+        tap: PacketTap | None = None,
+    ) -> None:
+        self._env, self._settings, self._capture, self._tap = env, settings, capture, tap
+        selection = filters.build_filter(capture.time_filter_text(env, settings.zone))
+        view = add_metrics_export(env, settings, capture, view) or view_of_format(settings)
+        self._selection = selection
+        self._ports = ports = frozenset(capture.ports) or None
+        key_logs = key_log_names(capture.keylogs, env.variables)
+        self._key_logs = KeyLogFiles(key_logs, follow=capture.is_live) if key_logs else None
+        self._keys = KeyLog() if self._key_logs is None else self._key_logs.keys
+        wanted = WantedPaths(view.needs, *([] if selection is None else [selection.needs]), *paths_for_order(sort))
+        self._sink = FilteredRowSink(
+            env, settings, view, selection, ports=ports, limit=filters.limit, sort=sort, tap=tap
+        )
+        self._sink.looks_for_loss = self._strict = strict
+        if tap is not None:
+            self._engine = tap.make_engine(ports, wanted, self._keys, selection)
+        else:
+            ends = self._sink.end_of_connection is not None
+            self._engine = Engine(ports, wanted, connections=ends, keys=self._keys)
+        if capture.guess_requests:
+            self._engine.guess_requests()
+        remembers = view.remembers or (selection is not None and selection.asks_history)
+        if remembers or view.libraries:
+            self._engine.pairer.remember(only_libraries=not remembers)
+        self._hear = view.hear
+        self._outcome = ReadingOutcome()
+        self._begun = env.monotonic()
+
+    def run(self) -> ReadingOutcome:
+        """Read what the options name: an interface, a file that grows, or files."""
+        capture = self._capture
+        if capture.interface:
+            return self._read_source(self._open_interface(capture.interface))
+        if capture.follow and not is_read_once(capture.files[0]):
+            return self._read_source(self._open_growing_file(capture.files[0]))
+        return self.read_captures(self.open_captures(capture.files, self._env))
+
+    # -- sources -------------------------------------------------------------------------------------------------------
+
+    def open_captures(self, names: Iterable[str], env: Environment) -> Captures:
+        """Open files (`-`: the standard input of `env`), to be merged by packet time."""
+        captures = Captures(
+            names,
+            env,
+            numbered=self._sink.needs_numbers,
+            on_secrets=self._keys.add_text,
+            cut_receiver=self._engine,
+        )
+        self._keys.look_further = partial(add_secrets_of_captures, self._keys, captures.names)
+        return captures
+
+    def read_captures(self, captures: Captures) -> ReadingOutcome:
+        """Read opened files. Bad inputs are reported after the good ones."""
+        if self._tap is None:
+            self._sink.share_rendering(self._capture, captures.size, self._engine.pairer.context)
+        if not self._settings.quiet:
+            self._sink.output.start_progress(captures.size)
+        return self._read_source(FileSource(captures))
+
+    def _open_growing_file(self, word: str) -> PacketSource:
+        from kwcli.reading.follow_captures import CaptureFollower
+
+        numbered = self._sink.needs_numbers
+        return FollowedSource(CaptureFollower(word, self._env, numbered=numbered, on_secrets=self._keys.add_text))
+
+    def _open_interface(self, interface: str) -> PacketSource:
+        from kwcli.reading.live_capture import KernelFilter, LiveCapture
+        from kwcli.reading.sinks.kept_packets_file import open_packet_file
+
+        asked = self._capture
+        capture = LiveCapture(interface, KernelFilter(asked.ports, asked.bpf), self._env)
+        try:  # an older file stays where there is nothing to capture
+            kept = open_packet_file(asked.write, asked.rotation, self._env) if asked.write else None
+        except Failure:
+            capture.close()
+            raise
+        return LiveSource(capture, kept, self._env)
+
+    # -- the phases of a run -------------------------------------------------------------------------------------------
+
+    def _read_source(self, source: PacketSource) -> ReadingOutcome:
+        """Read a source and show its rows: the phases of a run up to the copying (run_ends.py)."""
+        ends, sink = self._outcome.ends, self._sink
+        sink.name_files(source.names, has_files=source.has_files)
+        try:
+            with ends.end_at_errors():
+                self._pull_segments(source)
+                if ends.reached_end and source.recorded is None:
+                    sink.take_rows(self._engine.finish())
+                sink.settle()
+                if sink.reached_limit and not ends.reached_limit:
+                    ends.note(Event.LIMIT_REACHED)
+                ends.note(Event.DONE)
+                self._close_output(source)
+                ends.note(Event.DONE)
+                if self._tap is None:
+                    ends.note(Event.DONE)
+        finally:
+            sink.kill_workers()
+        return self._outcome
+
+    def _pull_segments(self, source: PacketSource) -> None:
+        """Read until the source, a limit or a signal ends that; however it ends, the source is closed."""
+        ends, sink, engine, tap = self._outcome.ends, self._sink, self._engine, self._tap
+        try:
+            if source.greeting and not self._settings.quiet:
+                self._env.report(f"kw: {source.greeting}")
+            for segments, now_ns in source.read_batches():
+                self._read_keys()
+                if tap is not None:
+                    tap.log_segments(segments)
+                if not sink.take_rows(engine.feed(segments, now_ns)):
+                    ends.note(Event.LIMIT_REACHED)
+                    return
+                sink.output.show_progress(source.taken, engine.summary.exchanges)
+                sink.poll_workers()
+            if source.recorded is not None and not (
+                sink.take_rows(engine.finish()) and self._read_records(source.recorded)
+            ):
+                ends.note(Event.LIMIT_REACHED)
+                return
+            if source.problems:
+                ends.note(Event.INPUT_BROKEN)
+            ends.note(Event.INPUT_ENDED)
+        except KeyboardInterrupt:
+            if ends.phase is not RunPhase.READING:
+                raise
+            ends.note(Event.INTERRUPTED)
+        except InputProblem as problem:
+            self._outcome.problems.append(problem.text)
+            ends.note(Event.INPUT_LOST)
+        finally:
+            source.close()
+
+    def _read_keys(self) -> None:
+        """Read what was appended to the key logs, before packets are decrypted with it."""
+        if self._key_logs is not None:
+            self._key_logs.read_appended_keys(self._env.now_ns())
+
+    def _read_records(self, captures: Captures) -> bool:
+        """Show the exchanges of records that kw wrote; False when as many as wanted have been shown."""
+        from decoders.filters.contents import lacks_records
+
+        sink, ports = self._sink, self._ports
+        if self._settings.format in ("hex", "raw"):
+            names, form = ", ".join(captures.records), self._settings.format
+            raise Failure(f"{names}: -o {form} shows bytes, which NDJSON of kw lacks: give the capture", Exit.USAGE)
+        lacking = 0
+        if sink.end_of_connection is not None and sink.tables is None:
+            for ended in captures.ends():
+                if ports is None or _port_of(ended.connection_info.broker) in ports:
+                    sink.end_of_connection(ended)
+        for name, rows in captures.read_records():
+            for row in rows:
+                if (sink.needs_file_names or sink.tables is not None) and row.kind == "exchange":
+                    row.extra = {"file": escape_non_utf8(name), **(row.extra or {})}
+            if self._selection is not None and self._selection.reads_records:
+                lacking += sum(map(lacks_records, rows))
+            if ports is not None:
+                rows = [row for row in rows if _port_of(row.broker) in ports]
+            for row in rows:
+                self._engine.summary.count(row)
+            if not sink.take_rows(rows):
+                return False
+            sink.output.show_progress(captures.taken, self._engine.summary.exchanges)
+        if captures.request_logs and not self._settings.quiet:
+            self._env.report(
+                f"kw: {', '.join(captures.request_logs)}: a broker's request log has no sizes, packets, records and"
+                " logins; its times are the broker's, taken as UTC (kw help request-log)"
+            )
+        if lacking:
+            what = f"{count_of(lacking, 'exchange')} with records, but the file lacks their keys, values and headers"
+            self._env.report(f"kw: {what}: filters cannot match them (write the file with --records)")
+        return True
+
+    # -- what is said at the end ---------------------------------------------------------------------------------------
+
+    def _close_output(self, source: PacketSource) -> None:
+        """Close the output, then print the messages and the closing line."""
+        outcome, sink, summary, quiet = self._outcome, self._sink, self._engine.summary, self._settings.quiet
+        ends = outcome.ends
+        outcome.problems += source.problems
+        for name, problem in source.cut_captures():
+            outcome.problems.append(self._format_cut_short(name, problem, alone=source.count == 1))
+        if not quiet:
+            for line in source.last_remarks():
+                self._env.report(f"kw: {line}")
+        counts = Counter(self._engine.reassembly.counts)
+        counts.update(source.packet_counts())
+        note_dropped_keys(counts, self._keys)
+        told = not self._has_only_problems(source.count)
+        if self._key_logs is not None:
+            outcome.problems += self._key_logs.failures
+        if outcome.problems or source.is_broken:
+            ends.note(Event.INPUT_BROKEN)
+        if source.packets_unwritten:
+            ends.note(Event.PACKETS_UNWRITTEN)
+        passed_over = describe_passed_over(counts)
+        no_kafka_in_cut = has_cut_packets(counts) and not summary.connections
+        is_lossy_run = is_lossy(summary) or bool(passed_over) or bool(source.dropped) or no_kafka_in_cut
+        tells_loss = self._strict and (is_lossy_run or sink.found_loss)
+        if tells_loss:
+            ends.note(Event.TRAFFIC_LOST)
+        if source.dropped:
+            counts["dropped"] += source.dropped
+        faults = [*source.past_faults(), *(self._fault_sentences(source, counts) if told else [])]
+        shown = sink.shown_counts()
+        partial_run = ends.partial_run(source.taken, source.size, is_endless=source.is_endless)
+        outcome.coverage = RunCoverage(
+            partial_run, shown.exchanges, summary.exchanges, filtered=self._selection is not None
+        )
+        sink.set_coverage(outcome.coverage)
+        if self._hear is not None:
+            self._hear(faults)
+            faults = []
+        sink.close()
+        remarks = self._key_logs.remarks() if self._key_logs is not None and not quiet else []
+        for line in (*remarks, *outcome.problems, *(faults if not quiet or tells_loss else [])):
+            self._env.report(f"kw: {line}")
+        if quiet or not told:
+            return
+        if (unmatched := sink.no_match_line()) is not None:
+            self._env.report(f"kw: {unmatched}")
+        self._report_closing_line(source, counts["packets"], passed_over)
+
+    def _report_closing_line(self, source: PacketSource, packets: int, passed_over: list[str]) -> None:
+        seconds = self._env.monotonic() - self._begun
+        shown = self._sink.shown_counts()
+        if self._outcome.ends.reached_limit:
+            said = [limit_line(shown, seconds)]
+        else:
+            said = closing_lines(
+                self._engine.summary,
+                shown,
+                packets=packets,
+                read=[count_of(count, noun) for count, noun in source.counts_besides_packets() if count],
+                seconds=seconds,
+                passed_over=passed_over,
+                zone=find_zone(self._settings.zone),
+            )
+        more = "" if source.dropped is None else f" · {source.dropped:,} dropped by the kernel"
+        self._env.report(self._longest_fitting_line(said, more))
+
+    def _has_only_problems(self, inputs: int | None) -> bool:
+        """Whether the problems of the inputs say all that there is to say."""
+        summary = self._engine.summary
+        if inputs is None:
+            return False
+        return not inputs or (len(self._outcome.problems) >= inputs and not summary.exchanges and not summary.skipped)
+
+    def _format_cut_short(self, name: str, problem: DecodeError, *, alone: bool) -> str:
+        before = "everything before it is shown"
+        if alone:
+            total, count = self._engine.summary.exchanges, self._sink.shown_counts().exchanges
+            verb = "is" if count == total == 1 else "are"
+            shown = format_exchange_count(count, total)
+            before = f"{shown} before it {verb} shown" if total else "no exchange before it"
+        return f"{name}: {add_byte_offset(problem.text, problem.offset)}; {before}"
+
+    def _fault_sentences(self, source: PacketSource, counts: Mapping[str, int]) -> list[str]:
+        """What is wrong with the captures themselves, in sentences; records say nothing of packets."""
+        if source.recorded is not None:
+            return []
+        ends = self._outcome.ends
+        whole = source.is_read_whole and (ends.reached_end or source.is_endless)
+        counted = make_capture_counts(self._engine.summary, counts, self._ports, has_keys=bool(self._keys))
+        return fault_lines(counted, whole=whole and not self._outcome.problems and not ends.reached_limit)
+
+    def _longest_fitting_line(self, lines: list[str], more: str) -> str:
+        """The longest line that the terminal has room for."""
+        width = self._env.columns if self._env.stderr_terminal else None
+        fitting = (line for line in lines if width is None or len(line) + len(more) <= width)
+        return next(fitting, lines[-1]) + more
+
+
+def _port_of(address: str) -> int:
+    return int(address.rpartition(":")[2] or 0)

@@ -1,0 +1,1 @@
+"""The rows of a run in; shown, counted, written to the output or told to others out."""

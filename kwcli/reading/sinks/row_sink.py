@@ -1,0 +1,274 @@
+"""Rows of the engine in; those that the filters want, in the order and number asked for, to the renderer out.
+
+    engine ─► file names ─► ports ─► filter ─► (kept to be sorted) ─► limit ─► renderer, or the workers of --jobs
+
+The sink counts what it lets through, for the closing line, and it says when the limit is reached; it does not end the
+run (run_ends.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import repeat
+from math import inf
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.exchanges.exchange import Skipped
+from kwcli.reading.run_coverage import RunCoverage
+from kwcli.reading.sinks.closing_lines import LOSSY, ShownCounts
+from kwcli.reading.sinks.fold_renderer import FoldRenderer
+from kwcli.reading.sinks.row_output import RowOutput, needs_file_names, set_file_names, split_off_connection_ends
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Settled
+    from decoders.exchanges.pairer import Context
+    from decoders.filters import Filter
+    from kwcli.options import CaptureOptions
+    from kwcli.output.renderers import Needs
+    from kwcli.output.settings import Settings
+    from kwcli.reading.sinks.no_match_hint import NoMatchHint
+    from kwcli.reading.sinks.render_jobs import RenderJobs
+    from kwcli.reading.sinks.views import PacketTap, ReadingView
+    from kwcli.run_environment import Environment
+
+__all__ = ["ORDERS", "SHARED_MIN", "FilteredRowSink", "paths_for_order"]
+
+
+def _latency_order(row: Settled) -> tuple[bool, float, int]:
+    """Slowest first, then exchanges that waited by design, then rows without a latency in the order of their times."""
+    if row.kind != "exchange" or row.latency_ms is None:
+        return True, inf, row.time_ns
+    from decoders.analysis.exchange_facts import WAITING, waited_ns
+
+    waited = row.api_key in WAITING and waited_ns(row) is not None
+    return waited, -row.latency_ms, row.time_ns
+
+
+def _size_order(row: Settled) -> tuple[int, int]:
+    """Largest first, by the bytes of both sides."""
+    size = (row.request_size or 0) + (row.response_size or 0) if row.kind == "exchange" else 0
+    return -size, row.time_ns
+
+
+def paths_for_order(sort: str | None) -> list[Needs]:
+    """The paths of bodies that an order reads."""
+    if sort != "latency":
+        return []
+    from decoders.analysis.exchange_facts import WAITS
+
+    return [WAITS.needed_paths]
+
+
+# Captures of fewer bytes have too few rows to be shared among processes.
+SHARED_MIN: Final = 1 << 20
+# Word of --sort → the key of a row.
+ORDERS: Final[Mapping[str, Callable[[Settled], Any]]] = {
+    "time": lambda row: row.time_ns,
+    "latency": _latency_order,
+    "size": _size_order,
+}
+
+
+class FilteredRowSink:
+    """Takes the rows of one run; `tap` sees them before the filter, and those that are shown."""
+
+    def __init__(
+        self,
+        env: Environment,
+        settings: Settings,
+        view: ReadingView,
+        selection: Filter | None,
+        *,
+        ports: frozenset[int] | None,
+        limit: int | None,
+        sort: str | None,
+        tap: PacketTap | None,
+    ) -> None:
+        self.output = RowOutput(env, prompt=settings.prompt)
+        self.reached_limit = False
+        self.looks_for_loss = False  # asked for by --strict
+        self.found_loss = False  # a row has shown that traffic was lost
+        self._env = env
+        self._selection = selection
+        self._ports = ports
+        self._tap = tap
+        self.tables = view.tables
+        self.end_of_connection = view.ended if view.tables is None else view.tables.end_connection
+        self.needs_file_names = view.needs_file_names or needs_file_names(settings, selection)
+        self._file_names: Sequence[str] = ()  # of the inputs, where rows are to name theirs
+        self._left = limit
+        self._sort = sort
+        self._sorted: list[Settled] | None = [] if sort else None
+        self._shown = 0
+        self._wider: Filter | None = None  # what --errors all would show
+        self._expected = 0  # exchanges that --errors leaves out, and --errors all shows
+        self._unmatched: NoMatchHint | None = None
+        if selection is not None:
+            self._prepare_filter_hints(selection)
+        self._renderer = view.open(self.output.write)
+        # Answers are told how much of the inputs they cover (fold_renderer.py); renderers of rows are not.
+        self._set_coverage: Callable[[RunCoverage], None] | None = getattr(self._renderer, "set_coverage", None)
+        self._jobs: RenderJobs | None = None
+
+    def _prepare_filter_hints(self, selection: Filter) -> None:
+        """Prepare what a filter needs besides itself: the errors that it leaves out, the reason why nothing matches."""
+        from decoders.filters import parse
+        from kwcli.filter_options import WENT_WRONG, filter_for_expected_errors
+        from kwcli.reading.sinks.no_match_hint import NoMatchHint
+
+        self._wider = filter_for_expected_errors(selection)
+        self._unmatched = NoMatchHint(selection, parse(WENT_WRONG))
+
+    def name_files(self, names: Sequence[str], *, has_files: bool) -> None:
+        """Give the names of the captures, by their numbers, to those that want them."""
+        if self.needs_file_names and has_files:
+            self._file_names = names
+        if self.tables is not None:
+            self.tables.name_files(names)
+
+    @property
+    def needs_numbers(self) -> bool:
+        """Whether the numbers of packets have to name their files as well."""
+        return self.needs_file_names or self._tap is not None or self.tables is not None
+
+    # -- several processes ---------------------------------------------------------------------------------------------
+
+    def share_rendering(self, asked: CaptureOptions, size: int | None, context: Context) -> None:
+        """Have several processes show the rows, where that is possible and `size` bytes may have enough of them."""
+        if asked.jobs < 2 or asked.metrics is not None or asked.otlp is not None or self._sorted is not None:
+            return
+        if size is not None and size < SHARED_MIN:
+            return
+        from kwcli.reading.sinks.render_jobs import RenderJobs, can_fork, has_paused
+        from kwcli.reading.sinks.row_work import FoldWork, RowWork
+
+        if not can_fork():
+            return
+        if isinstance(self._renderer, FoldRenderer):
+            work: RowWork = FoldWork(self._renderer, self._filter_rows, kept=(self._env, self.output))
+        elif self.output.is_shared and not self._env.stdout_terminal:
+            work = RowWork(self._renderer, self._filter_rows)
+        else:
+            return
+        pause = partial(has_paused, self._env.stdin) if "-" in asked.files else None
+        self._renderer = self._jobs = RenderJobs(work, self.output, context, asked.jobs, pause=pause)
+
+    def poll_workers(self) -> None:
+        """Between two batches of the input: collect what workers have done."""
+        if self._jobs is not None:
+            self._jobs.poll_workers()
+
+    def kill_workers(self) -> None:
+        """Kill the workers that are left, however the run has ended."""
+        if self._jobs is not None:
+            self._jobs.kill_workers()
+
+    # -- rows ----------------------------------------------------------------------------------------------------------
+
+    def take_rows(self, rows: list[Settled]) -> bool:
+        """Filter and show rows; False when as many as wanted have been shown."""
+        if not rows:
+            return True
+        if self._tap is not None:
+            self._tap.note_rows(rows, numbered=bool(self._file_names))
+        if self.end_of_connection is not None:
+            rows = split_off_connection_ends(rows, self.end_of_connection)
+        if self._file_names:
+            set_file_names(rows, self._file_names, count=self.tables is None)
+        if self.looks_for_loss and not self.found_loss:
+            # Every exchange is decoded for this, also one that is not shown.
+            self.found_loss = any(row.kind == "exchange" and row.status in LOSSY for row in rows)
+        if self._ports is not None:
+            # With --port the other connections are not shown; the closing line counts them.
+            rows = [row for row in rows if row.kind == "exchange" or row.reason != "not_kafka"]
+        if self._selection is not None:
+            if self._jobs is not None and self._unmatched is None and self._left is None:
+                self._jobs.write_matching(rows)
+                return True
+            rows = self._matching_rows(rows)
+        if self._sorted is not None:
+            self._sorted += rows
+            return True
+        shown = self._show_rows(rows)
+        if self._tap is not None:
+            self._tap.end_batch()
+        return shown
+
+    def _filter_rows(self, rows: list[Settled]) -> tuple[list[Settled], int]:
+        """The exchanges that the filter wants, and how many others --errors leaves out that --errors all shows."""
+        assert self._selection is not None
+        wants = self._selection.matches
+        found: list[Settled] = [row for row in rows if row.kind == "exchange" and wants(row)]
+        if self._wider is None:
+            return found, 0
+        # Their errors were read for the filter.
+        matches = self._wider.matches
+        return found, sum(row.kind == "exchange" and not wants(row) and matches(row) for row in rows)
+
+    def _matching_rows(self, rows: list[Settled]) -> list[Settled]:
+        """The rows that the filter wants; until one is found, the others are examined to say why nothing matches."""
+        self._renderer.learn_from(rows)
+        found, expected = self._filter_rows(rows)
+        self._expected += expected
+        if found:
+            self._unmatched = None
+        elif self._unmatched is not None:
+            self._unmatched.examine_rows(rows)
+        return found
+
+    def _show_rows(self, rows: list[Settled]) -> bool:
+        if self._left is not None:
+            rows = self._limit_rows(rows)
+        if self._tap is not None:
+            self._tap.keep_rows(rows)
+        self._shown += len(rows) - sum(map(isinstance, rows, repeat(Skipped)))
+        self._renderer.write(rows)
+        self.output.end_batch()
+        self.reached_limit = self._left == 0 and self._sorted is None
+        return not self.reached_limit
+
+    def _limit_rows(self, rows: list[Settled]) -> list[Settled]:
+        """The rows that the limit leaves; rows that the format does not show do not count."""
+        assert self._left is not None
+        kept: list[Settled] = []
+        for row in rows:
+            if self._left == 0:
+                break
+            kept.append(row)
+            if row.kind == "exchange" or self._renderer.shows_skipped:
+                self._left -= 1
+        return kept
+
+    # -- the end -------------------------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Show the rows that were kept to be sorted, and those that workers have."""
+        if self._sorted is not None:
+            self._show_rows(sorted(self._sorted, key=ORDERS[self._sort or "time"]))
+            self._sorted = []
+        if self._jobs is not None:
+            self._jobs.write_all_rows()
+            counts = self._jobs.counts()
+            self._shown += counts.chosen
+            self._expected += counts.passed_over
+
+    def set_coverage(self, coverage: RunCoverage) -> None:
+        """Tell an answer what it covers of the inputs, before it is closed."""
+        if self._set_coverage is not None:
+            self._set_coverage(coverage)
+
+    def close(self) -> None:
+        """Write the end of the output."""
+        self._renderer.close()
+        self.output.flush()
+        self.output.hide_progress()
+
+    def shown_counts(self) -> ShownCounts:
+        """How many exchanges the filters have let through, and how many of them went wrong."""
+        renderer = self._renderer
+        return ShownCounts(self._shown, renderer.errors, renderer.expected + self._expected, renderer.undecoded)
+
+    def no_match_line(self) -> str | None:
+        """The sentence that says why no row has matched; None where one has."""
+        return None if self._unmatched is None else self._unmatched.hint_line()
