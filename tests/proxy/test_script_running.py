@@ -233,6 +233,20 @@ def test_scripts_that_no_proxy_starts_with(tmp_path: Path, source: str, text: st
     assert raised.value.text.startswith(f"{path}{text}")
 
 
+def test_a_script_that_cannot_be_read_is_a_line_at_once() -> None:
+    """No broker is asked before: the address of this one leads nowhere."""
+    ran = kw("proxy", "-b", "127.0.0.1:1", "--script", "nosuch.py")
+    assert (ran.code, ran.out, ran.err) == (2, "", "kw: --script nosuch.py: No such file or directory\n")
+
+
+def test_a_script_that_ends_its_process_while_it_is_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "s.py"
+    path.write_text("import os\nos._exit(0)\ndef request(x): 0")
+    with pytest.raises(Failure) as raised:
+        ScriptDecider(str(path), HeldExchanges(time.time_ns, lambda _: None), lambda _: None)
+    assert raised.value.text == f"{path}: the script ended its process while it was loaded"
+
+
 def test_the_command_line(mock: str, tmp_path: Path) -> None:  # noqa: F811
     """Script and control of a proxy in front of real clients; the log has the changes of a script."""
     script = tmp_path / "shop.py"

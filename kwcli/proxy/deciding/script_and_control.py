@@ -47,6 +47,11 @@ class ScriptAndControlOptions(NamedTuple):
 
     def check_usage(self) -> bool:
         """Whether a script or the control interface is asked for. Raises Failure (usage)."""
+        if self.script is not None:
+            try:
+                open(self.script, "rb").close()
+            except OSError as error:
+                raise Failure(f"--script {self.script}: {error.strerror}", Exit.USAGE) from None
         if self.script is None and self.script_timeout is not None:
             raise Failure("--script-timeout is for a script: it needs --script FILE.py", Exit.USAGE)
         if self.script is None and self.control is None and self.hold_timeout is not None:

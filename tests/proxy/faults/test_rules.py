@@ -49,9 +49,21 @@ def test_what_a_rule_says(text: str) -> None:
     assert said == {key: value for key, value in wanted.items() if value}
 
 
+NAMES = ", ".join(action.name for action in ACTIONS)
 BAD = {
     "": (1, "the action is missing"),
     "  clsoe": (3, "there is no action 'clsoe'"),
+    "drop 10%": (1, f"there is no action 'drop', write lose answer; actions are {NAMES}"),
+    "delay=100ms": (1, "write delay 100ms: a space, no '='"),
+    "produce: NOT_LEADER_OR_FOLLOWER 50%": (1, f"there is no action 'produce:': {NAMES}"),
+    "error 6 when api == Produce": (9, "a comma is missing before 'when'"),
+    "error 6 first 2 when api == Produce": (9, "a comma is missing before 'first'"),
+    "error 6 after 3": (9, "a comma is missing before 'after'"),
+    "error 6 after, first 2 when api == Produce": (24, "a comma is missing before 'when'"),
+    "close when api in (Produce, Fetch)": (7, "a comma is missing before 'when'"),
+    "delay 1s rate 5%": (10, "a comma is missing before 'rate'"),
+    "lose answer every 3": (13, "a comma is missing before 'every'"),
+    "rewrite request.acks=0 when api == Produce": (24, "a comma is missing before 'when'"),
     "error": (6, "write error NAME"),
     "error NOT_LEADER": (7, "no error has the name 'NOT_LEADER'"),
     "error 0": (7, "NONE is no error"),
@@ -72,7 +84,7 @@ BAD = {
     "close, frist 3": (8, "'frist' is no limit: first, every, rate, after, for, or when FILTER"),
     "close, first": (8, "write first N"),
     "close, first 0": (14, "'0' is no count: write first N"),
-    "close, rate 5": (13, "'5' is no share: write rate 5%"),
+    "close, rate 10": (13, "'10' is no share: write rate 10%"),
     "close, rate 101%": (13, "'101%' is no share: write rate 5%"),
     "close, for ever": (12, "'ever' is no duration: write 250us, 100ms or 2m; 1.5 is seconds"),
     "close, first 1, first 2": (17, "there is a second 'first'"),

@@ -27,6 +27,7 @@ from decoders.protocol_facts.keys import FETCH, METADATA
 from decoders.protocol_facts.paths import PathStep, parse_path
 from decoders.schema.model import Plan, Side, resolve
 from decoders.wire.units import parse_duration, parse_size
+from kwcli.spelling import did_you_mean
 
 When = Literal["connection", "request", "answer"]
 # APIs whose requests name topics that clients ask for by name.
@@ -209,12 +210,11 @@ def _parse_action(clause: _Clause) -> tuple[Action, Arguments, When | None]:
         if name in BY_NAME and name != "error after":
             break
     else:
-        raise _make_rule_error(
-            f"there is no action {words[0].text!r}", words[0], word=words[0].text, candidates=list(BY_NAME)
-        )
+        raise _make_action_error(words[0])
     rest = words[size:]
     read = _ACTION_PARSERS.get(name)
     if read is None:
+        _refuse_missing_comma(rest)
         if rest:
             raise _make_rule_error(f"{name!r} takes no {rest[0].text!r}", rest[0])
         return BY_NAME[name], Arguments(), None
@@ -225,7 +225,43 @@ def _parse_action(clause: _Clause) -> tuple[Action, Arguments, When | None]:
 _ActionParser = Callable[[Action, list[_Clause], _Clause], tuple[Action, Arguments, "When | None"]]
 
 
+# Words that other tools have for an action.
+_SYNONYMS: Final = {
+    **dict.fromkeys(("drop", "lose", "discard"), "lose answer"),
+    **dict.fromkeys(("latency", "sleep", "slowdown"), "delay"),
+    **dict.fromkeys(("timeout", "hang", "partition"), "blackhole"),
+    **dict.fromkeys(("disconnect", "kill", "down"), "close"),
+    **dict.fromkeys(("rst", "reset_peer"), "reset"),
+    **dict.fromkeys(("bandwidth", "limit"), "slow"),
+    **dict.fromkeys(("corrupt", "corruption"), "corrupt records"),
+    **dict.fromkeys(("fail", "reject"), "error"),
+}
+
+
+def _make_action_error(word: _Clause) -> RuleError:
+    """The error for a word that is no action; it lists the actions, unless one of them is nearly that word."""
+    head, sign, tail = word.text.partition("=")
+    if sign and tail and head.lower() in BY_NAME:
+        return _make_rule_error(f"write {head.lower()} {tail}: a space, no '='", word)
+    names = ", ".join(BY_NAME)
+    meant = _SYNONYMS.get(word.text.lower())
+    if meant is not None:
+        return _make_rule_error(f"there is no action {word.text!r}, write {meant}; actions are {names}", word)
+    text = f"there is no action {word.text!r}"
+    if not did_you_mean(word.text, BY_NAME):
+        text += f": {names}"
+    return _make_rule_error(text, word, word=word.text, candidates=list(BY_NAME))
+
+
+def _refuse_missing_comma(words: list[_Clause]) -> None:
+    """Raise RuleError where a limit or filter begins among the words of an action."""
+    for word in words[:1]:
+        if word.text.lower() in (*_LIMITS, "when"):
+            raise _make_rule_error(f"a comma is missing before {word.text!r}", word)
+
+
 def _refuse_more_words(action: Action, words: list[_Clause]) -> None:
+    _refuse_missing_comma(words)
     if words:
         raise _make_rule_error(f"write {action.name} {action.arguments}: leave {words[0].text!r} out", words[0])
 
@@ -245,6 +281,8 @@ def _parse_error_action(action: Action, words: list[_Clause], end: _Clause) -> t
     if not code or not -32768 <= code <= 32767:
         raise _make_rule_error(f"{error_name(code)} is no error", word)
     if len(words) > 1 and words[1].text.lower() == "after":
+        if len(words) > 2 and words[2].text.isdecimal():
+            _refuse_missing_comma(words[1:])
         _refuse_more_words(BY_NAME["error after"], words[2:])
         return BY_NAME["error after"], Arguments(code=code), None
     _refuse_more_words(action, words[1:])
@@ -275,6 +313,7 @@ def _parse_delay_action(action: Action, words: list[_Clause], end: _Clause) -> t
         raise _make_rule_error(f"{spread} around {time} would be less than zero", word)
     side: When | None = None
     if len(words) > 1:
+        _refuse_missing_comma(words[1:])
         if words[1].text.lower() not in ("request", "answer"):
             raise _make_rule_error(f"it is the request or the answer that is delayed, not {words[1].text!r}", words[1])
         side = "request" if words[1].text.lower() == "request" else "answer"
@@ -314,6 +353,8 @@ def _parse_leader_action(action: Action, words: list[_Clause], end: _Clause) -> 
 
 def _parse_rewrite_action(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
     first = _require_first_word(action, words, end)
+    if words[0].text.partition("=")[2][:1] not in ("'", '"'):
+        _refuse_missing_comma(words[1:])
     text = " ".join(word.text for word in words)
     path, sign, value = text.partition("=")
     head, _, tail = path.strip().partition(".")
@@ -378,6 +419,7 @@ def _parse_limits(clauses: list[_Clause]) -> Limits:
                 word=words[0].text,
                 candidates=[*_LIMITS, "when"],
             )
+        _refuse_missing_comma(words[2:])
         if len(words) != 2:
             raise _make_rule_error(f"write {_SYNTAX[name]}", words[0])
         if name in found or (name == "for" and "for_ns" in found):
@@ -395,7 +437,8 @@ def _parse_limit(name: str, word: _Clause) -> int | float:
     if name == "rate":
         match = re.fullmatch(r"(\d+(?:\.\d+)?|\.\d+)%", word.text)
         if match is None or float(match[1]) > 100:
-            raise _make_rule_error(f"{word.text!r} is no share: write rate 5%", word)
+            share = f"{word.text}%" if word.text.isdecimal() and int(word.text) <= 100 else "5%"
+            raise _make_rule_error(f"{word.text!r} is no share: write rate {share}", word)
         return float(match[1]) / 100
     if not re.fullmatch(r"\d{1,9}", word.text) or (name != "after" and not int(word.text)):
         raise _make_rule_error(f"{word.text!r} is no count: write {_SYNTAX[name]}", word)

@@ -119,6 +119,7 @@ class _Process(asyncio.Protocol):
     def __init__(
         self, path: str, told: Callable[[_Process, dict[str, Any], bytes], None], lost: Callable[[_Process], None]
     ) -> None:
+        self._path = path
         self._told = told
         self._lost = lost
         self._buffer = bytearray()
@@ -144,7 +145,7 @@ class _Process(asyncio.Protocol):
         while (left := end - time.monotonic()) > 0 and select.select([self._sock], [], [], left)[0]:
             data = self._sock.recv(1 << 16)
             if not data:
-                break
+                return {"broken": f"{self._path}: the script ended its process while it was loaded"}
             self._buffer += data
             for said, _ in unpack_messages(self._buffer):
                 return said
