@@ -56,7 +56,7 @@ def find_api(word: str) -> Api:
 def find_structure_name(word: str) -> str:
     """The exact name of the structure that a word names in any spelling. Raises Failure (usage)."""
     from decoders.embedded import STRUCTURES
-    from decoders.embedded import find_structure as known
+    from decoders.embedded import exact_structure_name as known
     from decoders.errors import UnknownApi
 
     try:
@@ -69,10 +69,10 @@ def find_structure_name(word: str) -> str:
 def find_release(word: str) -> str:
     """The release that `2.8`, `v2.8.2`, `0.10` (the last one of those) or `latest` means. Raises Failure (usage)."""
     from decoders.protocol_facts.releases import RELEASES
-    from decoders.protocol_facts.version_words import parse_release
+    from decoders.protocol_facts.version_words import parse_release_name
 
     try:
-        return parse_release(word)
+        return parse_release_name(word)
     except ValueError:
         major = word.strip().lower().removeprefix("v").partition(".")[0]
         same = [release for release in RELEASES if release.startswith(f"{major}.")]
@@ -92,10 +92,10 @@ def find_version(api: Api, word: str | int) -> int:
 
 def parse_api_version(api: Api, word: str | int) -> int:
     """The version that `12`, `v12`, `latest` or `earliest` means, in the API or not. Raises Failure (usage)."""
-    from decoders.protocol_facts.version_words import parse_version
+    from decoders.protocol_facts.version_words import parse_api_version
 
     try:
-        return parse_version(str(word), api.versions)
+        return parse_api_version(str(word), api.versions)
     except ValueError:
         text = f"{str(word)[:_LONGEST]!r} is no version of {api.name}: write {api.versions.high}, v{api.versions.high}"
         raise Failure(f"{text} or latest", Exit.USAGE) from None

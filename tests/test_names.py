@@ -70,7 +70,7 @@ OTHER_WORDS: Final[dict[str, dict[str, str]]] = {
     "kwcli/calling/": {"screen": "output", "stop": "destination", "stops": "destinations", "tape": "builder"},
     "kwcli/replay/": {"tape": "exchange_builder"},
     "kwcli/net/session/": {"way": "connector"},
-    "kwcli/proxy/": {"budget": "shared_memory", "route": "handling", "routes": "handling_table"},
+    "kwcli/proxy/": {"budget": "shared_memory", "route_of_api": "handling", "routes": "handling_table"},
     "kwcli/proxy/run_proxy.py": {"feed": "queue"},
     "kwcli/proxy/log/start_process.py": {"feed": "queue"},
     "kwcli/proxy/relay/connection.py": {"feed": "log_queue", "session": "relay", "sessions": "relays"},

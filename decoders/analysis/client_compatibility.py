@@ -62,8 +62,14 @@ from decoders.protocol_facts.keys import (
     SASL_HANDSHAKE,
     SYNC_GROUP,
 )
-from decoders.protocol_facts.releases import HISTORY, RELEASES, history, served_of, versions_by_api
-from decoders.protocol_facts.version_words import parse_release
+from decoders.protocol_facts.releases import (
+    HISTORY,
+    RELEASES,
+    api_versions_of_release,
+    drop_unserved_versions,
+    versions_of_api_by_release,
+)
+from decoders.protocol_facts.version_words import parse_release_name
 from decoders.schema.model import Versions
 from decoders.wire.state_serialization import fields, pack, unpack
 
@@ -107,12 +113,12 @@ class AuditTarget(NamedTuple):
     @classmethod
     def of_release(cls, release: str) -> AuditTarget:
         """The target that is a release, one of RELEASES."""
-        return cls(release, versions_by_api(release), release)
+        return cls(release, api_versions_of_release(release), release)
 
     @classmethod
     def of_broker(cls, name: str, offered: Mapping[int, Versions]) -> AuditTarget:
         """The target that is a broker which offers these versions."""
-        return cls(name, served_of(offered), None)
+        return cls(name, drop_unserved_versions(offered), None)
 
 
 class _Use(NamedTuple):
@@ -215,7 +221,7 @@ class Audit:
 
     def judge_brokers(self, release: str) -> list[Row]:
         """A row for each broker that said what it serves: whether it serves what clients of a release need."""
-        speaks = versions_by_api(release)
+        speaks = api_versions_of_release(release)
         rows = []
         for broker, offered in sorted(self._offered_versions_by_broker().items()):
             lacking = [
@@ -439,10 +445,12 @@ def _has_dropped_api(api_key: int, target: AuditTarget) -> bool:
     if target.release is None:
         return api_key in _DROPPED
     at = RELEASES.index(target.release)
-    return any(RELEASES.index(name) < at for name in history(api_key))
+    return any(RELEASES.index(name) < at for name in versions_of_api_by_release(api_key))
 
 
-_DROPPED: Final = frozenset(key for key in HISTORY if history(key) and RELEASES[-1] not in history(key))
+_DROPPED: Final = frozenset(
+    key for key in HISTORY if versions_of_api_by_release(key) and RELEASES[-1] not in versions_of_api_by_release(key)
+)
 
 
 def _share_a_version(one: Versions | None, other: Versions | None) -> bool:
@@ -458,21 +466,21 @@ def _release_of_java_client(software: Mapping[str, str | None] | None) -> str | 
     if software is None or software["name"] != _JAVA or not software["version"]:
         return None
     try:
-        return parse_release(software["version"])
+        return parse_release_name(software["version"])
     except ValueError:
         return None
 
 
 def _versions_java_client_speaks(software: Mapping[str, str | None] | None, api_key: int) -> Versions | None:
     release = _release_of_java_client(software)
-    return None if release is None else versions_by_api(release).get(api_key)
+    return None if release is None else api_versions_of_release(release).get(api_key)
 
 
 def _library_speaks_what_target_serves(software: Mapping[str, str | None] | None, target: AuditTarget) -> bool:
     """Whether the release of a library is known to speak all that clients need of the target."""
     release = _release_of_java_client(software)
     if release is not None:
-        speaks = versions_by_api(release)
+        speaks = api_versions_of_release(release)
         return all(
             _share_a_version(speaks[key], target.serves.get(key))
             for key in _CLIENT_APIS
@@ -525,7 +533,9 @@ def _first_java_release_for(uses: Iterable[_Use], target: AuditTarget) -> str | 
         served = target.serves.get(use.key)
         if served is None:
             return None
-        since.append(next((name for name, its in history(use.key).items() if its.high >= served.low), None))
+        since.append(
+            next((name for name, its in versions_of_api_by_release(use.key).items() if its.high >= served.low), None)
+        )
     known = [name for name in since if name is not None]
     return max(known, key=RELEASES.index) if known and len(known) == len(since) else None
 

@@ -49,7 +49,7 @@ from decoders.protocol_facts.keys import (
     OFFSET_FETCH,
     PRODUCE,
 )
-from decoders.protocol_facts.likeness import likeness
+from decoders.protocol_facts.likeness import find_most_alike_releases
 from decoders.schema.model import Versions
 from decoders.wire.state_serialization import fields, pack, unpack
 
@@ -530,7 +530,7 @@ class Brokers(Portraits):
         controllers = [row["node_id"] for row in sorted(self._controllers.rows(), key=lambda row: row["last"])]
         found = [
             self._make_broker_row(address, nodes.get(address), controllers)
-            | {"release": str(likeness(offers[address])) if address in offers else None}
+            | {"release": str(find_most_alike_releases(offers[address])) if address in offers else None}
             | _numbers_of_broker_portrait(portrait)
             for (address,), portrait in sort_by_key(portraits)
         ]

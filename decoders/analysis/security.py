@@ -25,7 +25,7 @@ from decoders.exchanges.exchange import Skipped
 from decoders.exchanges.topic_arrays import structs
 from decoders.protocol_facts.enums import ENUMS
 from decoders.protocol_facts.keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
-from decoders.protocol_facts.public_configs import is_public
+from decoders.protocol_facts.public_configs import is_public_config
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
@@ -203,7 +203,7 @@ def _names_of_secret_configs(exchange: Exchange) -> Iterator[str]:
     for each in structs(exchange.view("request"), "resources"):
         for config in structs(each, "configs"):
             name = str(config.get("name"))
-            if config.get("value") and not is_public(name):
+            if config.get("value") and not is_public_config(name):
                 yield name
 
 

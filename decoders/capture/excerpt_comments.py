@@ -48,11 +48,11 @@ __all__ = [
     "CutSegments",
     "PayloadPart",
     "TopicName",
-    "client_key",
-    "parse_note",
-    "parse_topics",
-    "write_note",
-    "write_topics",
+    "client_key_of_packet",
+    "format_note_comment",
+    "format_topic_comments",
+    "parse_note_comment",
+    "parse_topic_comment",
 ]
 
 # The comment of a section whose packets may carry notes.
@@ -111,17 +111,17 @@ class TopicName(NamedTuple):
 class CutReceiver(Protocol):
     """A receiver of the facts in notes other than segments (exchanges/engine.py)."""
 
-    def vouch(self, broker: str) -> None:
+    def accept_broker(self, broker: str) -> None:
         """Take connections to this host:port for Kafka without a look."""
 
-    def choose(self, key: bytes, places: Iterable[int]) -> None:
+    def choose_exchanges(self, key: bytes, places: Iterable[int]) -> None:
         """Choose the exchanges of the connection with this client key whose request begins at one of these places."""
 
     def name_topic(self, topic: TopicName) -> None:
         """Take over a topic's name, and the time from which on it is known."""
 
 
-def write_topics(names: Iterable[TopicName]) -> Iterator[str]:
+def format_topic_comments(names: Iterable[TopicName]) -> Iterator[str]:
     """Comments of a section that name topics; a name that no topic can have is left out."""
     words = [f"{each.identity.hex}={each.name}@{each.since_ns}" for each in names]
     words = [word for word in words if _TOPIC.fullmatch(word)]
@@ -129,7 +129,7 @@ def write_topics(names: Iterable[TopicName]) -> Iterator[str]:
         yield " ".join((_TOPICS, *words[at : at + _TOPICS_IN_COMMENT]))
 
 
-def parse_topics(comment: bytes) -> Iterator[TopicName]:
+def parse_topic_comment(comment: bytes) -> Iterator[TopicName]:
     """The topic names in a comment of a section; none in any other comment."""
     if comment.startswith(_TOPICS.encode()):
         for word in comment.decode("utf-8", "replace").split()[2:]:
@@ -138,8 +138,8 @@ def parse_topics(comment: bytes) -> Iterator[TopicName]:
                 yield TopicName(int(found[3]), UUID(hex=found[1]), found[2])
 
 
-def write_note(note: CutNote) -> str:
-    """The comment of a note, which `parse_note` reads."""
+def format_note_comment(note: CutNote) -> str:
+    """The comment of a note, which `parse_note_comment` reads."""
     words = [f"{_START}connection {note.connection} {'client' if note.client else 'broker'}"]
     if note.parts:
         words.append("keeps " + " ".join(f"{part.at}+{part.size}@{part.place}" for part in note.parts))
@@ -152,7 +152,7 @@ def write_note(note: CutNote) -> str:
     return "; ".join(words)
 
 
-def parse_note(comment: bytes) -> CutNote | None:
+def parse_note_comment(comment: bytes) -> CutNote | None:
     """The note in a comment; None for any other comment."""
     if not comment.startswith(_START.encode()):
         return None
@@ -183,27 +183,27 @@ class CutSegments:
         self._met: dict[bytes, int] = {}
 
     @staticmethod
-    def give_topics(comments: Iterable[bytes], receiver: CutReceiver | None) -> None:
+    def hand_topics_to_receiver(comments: Iterable[bytes], receiver: CutReceiver | None) -> None:
         """Give the topic names in comments of a section to the receiver."""
         if receiver is not None:
             for comment in comments:
-                for topic in parse_topics(comment):
+                for topic in parse_topic_comment(comment):
                     receiver.name_topic(topic)
 
     @staticmethod
-    def find_note(comments: Iterable[bytes]) -> CutNote | None:
+    def find_note_in_comments(comments: Iterable[bytes]) -> CutNote | None:
         """The note among the comments of a packet; None where there is none."""
-        return next(filter(None, map(parse_note, comments)), None)
+        return next(filter(None, map(parse_note_comment, comments)), None)
 
-    def apply_note(self, segment: Segment, note: CutNote, receiver: CutReceiver | None) -> list[Segment]:
+    def replace_by_noted_segments(self, segment: Segment, note: CutNote, receiver: CutReceiver | None) -> list[Segment]:
         """The segments that a packet with this note stands for; the other facts of the note go to the receiver."""
         if receiver is not None and note.broker:
-            receiver.vouch(note.broker)
+            receiver.accept_broker(note.broker)
         if receiver is not None and note.rows is not None:
-            receiver.choose(client_key(segment[0], note), note.rows)
-        return self.restore_segments(segment, note)
+            receiver.choose_exchanges(client_key_of_packet(segment[0], note), note.rows)
+        return self.segments_of_note(segment, note)
 
-    def restore_segments(self, segment: Segment, note: CutNote) -> list[Segment]:
+    def segments_of_note(self, segment: Segment, note: CutNote) -> list[Segment]:
         """The segments that a packet with this note stands for; its own where the packet lacks a part of the note."""
         key, time_ns, packet, _, _, flags, payload, cut = segment
         size = len(payload) + cut
@@ -212,7 +212,7 @@ class CutSegments:
         self.count += 1
         begin = note.connection * _SPREAD & _MASK
         first = begin + 1
-        out = self._open_connection(key, time_ns, packet, note, begin)
+        out = self._segments_opening_connection(key, time_ns, packet, note, begin)
         flags &= ~7  # no FIN, SYN or RST: the kept bytes do not end the connection
         ack = 0
         if note.ack is None:
@@ -225,10 +225,12 @@ class CutSegments:
             out.append((key, time_ns, packet, seq, ack, flags, data, part_size - len(data)))
         return out
 
-    def _open_connection(self, key: bytes, time_ns: int, packet: int, note: CutNote, begin: int) -> list[Segment]:
+    def _segments_opening_connection(
+        self, key: bytes, time_ns: int, packet: int, note: CutNote, begin: int
+    ) -> list[Segment]:
         """The segments that open the connection; none where it was met before."""
-        client = client_key(key, note)
-        broker = _reverse_key(client)
+        client = client_key_of_packet(key, note)
+        broker = _key_of_other_direction(client)
         if self._met.get(client) == note.connection:
             return []
         if len(self._met) >= CONNECTIONS_MAX:
@@ -240,12 +242,12 @@ class CutSegments:
         ]
 
 
-def client_key(key: bytes, note: CutNote) -> bytes:
+def client_key_of_packet(key: bytes, note: CutNote) -> bytes:
     """The client key of a packet with this note: addresses and ports as in the client's segments."""
-    return key if note.client else _reverse_key(key)
+    return key if note.client else _key_of_other_direction(key)
 
 
-def _reverse_key(key: bytes) -> bytes:
+def _key_of_other_direction(key: bytes) -> bytes:
     """The addresses and ports of the other direction."""
     size = (len(key) - 4) // 2
     return key[size:-4] + key[:size] + key[-2:] + key[-4:-2]

@@ -9,10 +9,10 @@ from math import gcd
 from struct import Struct
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from decoders.capture.find_key_log_lines import SECRETS, SECTION, TLS_KEY_LOG
 from decoders.capture.links import LINKS, UNSUPPORTED
 from decoders.capture.packets import Dissector
-from decoders.capture.secrets_blocks import SECRETS, SECTION, TLS_KEY_LOG
-from decoders.capture.tcp_headers import FUSED_SIZE, UNSAID, Shape, shapes
+from decoders.capture.tcp_headers import FUSED_SIZE, UNSAID, UsualHeaders, usual_headers_after
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated, without_frames
 from decoders.limits import BLOCK_MAX, INTERFACES_MAX, PACKET_MAX
 from decoders.mypyc_modules import mypyc_attr
@@ -39,7 +39,7 @@ MAGICS: Final[dict[bytes, tuple[str, int, int]]] = {
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Pcap:
-    """One pcap file, whose first 24 bytes are `header`. `read` takes whole records; `packets` counts them.
+    """One pcap file, whose first 24 bytes are `header`. `read_segments` takes whole records; `packets` counts them.
 
     Raises Malformed for a link type that is not in `links.LINKS`.
     """
@@ -52,12 +52,12 @@ class Pcap:
         if self.link_type not in LINKS:
             raise Malformed(f"link type {self.link_type} is not supported", offset=20)
         self._link = LINKS[self.link_type]
-        self._shapes: tuple[Shape, ...] = shapes(self._link)
+        self._shapes: tuple[UsualHeaders, ...] = usual_headers_after(self._link)
         self._ticks = 1_000_000_000 // self._tick
         self._fused = fused
         self.packets = 0
 
-    def read(self, buf: bytes, out: list[Segment]) -> tuple[int, int]:
+    def read_segments(self, buf: bytes, out: list[Segment]) -> tuple[int, int]:
         """Append the segments of the whole records in `buf`, which begins at a record.
 
         Gives (bytes used, bytes that the next record needs, as far as known). Raises Malformed at a record header that
@@ -74,18 +74,18 @@ class Pcap:
             begin = at + self._head
             end = begin + captured
             if fraction >= self._ticks or not captured <= wire <= PACKET_MAX or not (wire or seconds):
-                raise _record_error(fraction, self._ticks, captured, wire, at)
+                raise explain_bad_record_header(fraction, self._ticks, captured, wire, at)
             if end > size:
                 return at, self._head + captured
             self.packets += 1
             time_ns = seconds * 1_000_000_000 + fraction * self._tick
             missing = wire - captured
-            segment = self._dissector.segment(self._link, buf, begin, end, missing, time_ns, self.packets)
+            segment = self._dissector.dissect_packet(self._link, buf, begin, end, missing, time_ns, self.packets)
             if segment is not None:
                 out.append(segment)
             at = end
 
-    def _read_usual_records(self, buf: bytes, at: int, out: list[Segment], shape: Shape) -> int:
+    def _read_usual_records(self, buf: bytes, at: int, out: list[Segment], shape: UsualHeaders) -> int:
         """Take the records from `at` on that hold usual packets; the offset of the first record that does not."""
         unpack, network, version, mask, wanted, base, sizes = shape
         record, head, tick, ticks, packet = self._record, self._head, self._tick, self._ticks, self.packets
@@ -117,11 +117,11 @@ class Pcap:
                     cut += 1
                 else:
                     if cut:
-                        self._dissector.count_cut(cut_at, cut)
+                        self._dissector.count_packets_cut_at(cut_at, cut)
                     cut_at, cut = captured, 1
             at = end
         if cut:
-            self._dissector.count_cut(cut_at, cut)
+            self._dissector.count_packets_cut_at(cut_at, cut)
         self.packets = packet
         return at
 
@@ -134,7 +134,7 @@ class Pcap:
         (self.packets,) = fields(state, int)
 
 
-def _record_error(fraction: int, ticks: int, captured: int, wire: int, at: int) -> Malformed:
+def explain_bad_record_header(fraction: int, ticks: int, captured: int, wire: int, at: int) -> Malformed:
     """The error that says what is wrong with a record header."""
     if captured > PACKET_MAX or wire > PACKET_MAX:
         text = f"a packet of {in_bytes(max(captured, wire))}"
@@ -207,11 +207,11 @@ class Pcapng:
         self._time_ns = 0  # of the latest packet that had one
 
     @property
-    def dropped(self) -> int:
+    def count_dropped_packets(self) -> int:
         """Packets that the interfaces and the capturing system say they dropped."""
         return self._earlier_drops + sum(interface.dropped for interface in self.interfaces)
 
-    def read(self, buf: bytes, out: list[Segment]) -> tuple[int, int]:
+    def read_segments(self, buf: bytes, out: list[Segment]) -> tuple[int, int]:
         """Append the segments of the whole blocks in `buf`, which begins at a block.
 
         Gives (bytes used, bytes that the next block needs, as far as known). Raises Malformed at a block that cannot
@@ -231,7 +231,7 @@ class Pcapng:
             end = at + length
             if end > size:
                 return at, length
-            if self._u32(buf, end - 4) != length and not self._has_usual_length(buf, at, kind, length):
+            if self._read_uint32(buf, end - 4) != length and not self._has_usual_length(buf, at, kind, length):
                 raise Malformed(f"a block of {in_bytes(length)} does not repeat its length at its end", offset=at)
             handler = _BLOCKS.get(kind)
             if handler is not None:
@@ -242,19 +242,19 @@ class Pcapng:
         """Take the usual packets of one interface from `at` on; the offset of the first other block."""
         if len(buf) < at + PACKET_AT or self.cuts is not None:
             return at
-        number = self._u32(buf, at + 8)
+        number = self._read_uint32(buf, at + 8)
         if number < len(self.interfaces):
             interface = self.interfaces[number]
             link = LINKS.get(interface.link_type)
             if link is not None and interface.denominator == 1 and interface.numerator <= TICK_MAX:
-                for shape in shapes(link):
+                for shape in usual_headers_after(link):
                     at = self._read_enhanced_blocks(buf, at, out, number, interface, len(buf) - link.size, shape)
         return at
 
     def _read_enhanced_blocks(
-        self, buf: bytes, at: int, out: list[Segment], number: int, interface: Interface, safe: int, shape: Shape
+        self, buf: bytes, at: int, out: list[Segment], number: int, interface: Interface, safe: int, shape: UsualHeaders
     ) -> int:
-        """The fused loop (tests/bench/capture.py) over packets of interface `number`; the offset of another block."""
+        """The fused loop (tests/bench/capture.py) over packets of one interface; the offset of another block."""
         unpack, network, version, mask, wanted, base, sizes = shape
         block: Callable[[bytes, int], tuple[int, int, int, int, int, int, int]]
         block = _struct(self._order + BLOCK_HEAD).unpack_from
@@ -275,7 +275,7 @@ class Pcapng:
             if start > stop or kind != ENHANCED or source != number or not captured <= wire <= PACKET_MAX:
                 break
             # The length follows from the packet's length, or (with options) equals the one that closes the block.
-            if length != (captured + 35) & -4 and (length & 3 or self._u32(buf, after - 4) != length):
+            if length != (captured + 35) & -4 and (length & 3 or self._read_uint32(buf, after - 4) != length):
                 break
             if high != since:
                 since, since_ns = high, (high << 32) * tick + offset_ns
@@ -292,18 +292,18 @@ class Pcapng:
                     cut += 1
                 else:
                     if cut:
-                        self._dissector.count_cut(cut_at, cut)
+                        self._dissector.count_packets_cut_at(cut_at, cut)
                     cut_at, cut = captured, 1
             at = after
         if cut:
-            self._dissector.count_cut(cut_at, cut)
+            self._dissector.count_packets_cut_at(cut_at, cut)
         if packet != self.packets:
             self.packets, self._time_ns = packet, out[-1][1]
         return at
 
     def _has_usual_length(self, buf: bytes, at: int, kind: int, length: int) -> bool:
         """Whether the block is an enhanced packet block without options whose length follows from the packet's."""
-        return kind == ENHANCED and length >= PACKET_AT and length == (self._u32(buf, at + 20) + 35) & -4
+        return kind == ENHANCED and length >= PACKET_AT and length == (self._read_uint32(buf, at + 20) + 35) & -4
 
     def export(self) -> object:
         """The state as built-in values, for `resume`."""
@@ -323,9 +323,9 @@ class Pcapng:
         if any(interface.denominator < 1 for interface in self.interfaces):
             raise Malformed("a saved interface without a clock")
         if cuts is not None:
-            self._begin_cuts().count = cuts
+            self._begin_reading_cut_notes().count = cuts
 
-    def _u32(self, buf: bytes, at: int) -> int:
+    def _read_uint32(self, buf: bytes, at: int) -> int:
         value: int = _struct(self._order + "I").unpack_from(buf, at)[0]
         return value
 
@@ -334,19 +334,19 @@ class Pcapng:
         if order is None:
             raise Malformed("a section has no byte-order magic", offset=at + 8)
         self._order = order
-        self._earlier_drops = self.dropped
+        self._earlier_drops = self.count_dropped_packets
         self.interfaces = []
 
-    def _take_section(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
+    def _read_section_header(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
         """Check the version of a section that is there as a whole, and see whether its packets were cut out."""
         major = _struct(self._order + "H").unpack_from(buf, at + 12)[0] if at + 16 <= end else 0
         if major != 1:
             raise Malformed(f"version {major} of pcapng is not known", offset=at + 12)
         comments = [value for code, value in self._read_options(buf, at + 24, end) if code == _COMMENT]
         if any(comment.startswith(_CUT_OUT) for comment in comments):
-            self._begin_cuts().give_topics(comments, self.cut_receiver)
+            self._begin_reading_cut_notes().hand_topics_to_receiver(comments, self.cut_receiver)
 
-    def _begin_cuts(self) -> CutSegments:
+    def _begin_reading_cut_notes(self) -> CutSegments:
         """Read notes of packets from here on (excerpt_comments.py)."""
         from decoders.capture.excerpt_comments import CutSegments
 
@@ -354,18 +354,18 @@ class Pcapng:
             self.cuts = CutSegments()
         return self.cuts
 
-    def _find_note(self, buf: bytes, at: int, end: int) -> CutNote | None:
+    def _find_cut_note(self, buf: bytes, at: int, end: int) -> CutNote | None:
         """The note of the packet in an enhanced packet block; None where it has none."""
         assert self.cuts is not None
-        options = self._read_options(buf, at + PACKET_AT + (self._u32(buf, at + 20) + 3 & -4), end)
-        return self.cuts.find_note([value for code, value in options if code == _COMMENT])
+        options = self._read_options(buf, at + PACKET_AT + (self._read_uint32(buf, at + 20) + 3 & -4), end)
+        return self.cuts.find_note_in_comments([value for code, value in options if code == _COMMENT])
 
-    def _replace_segment(self, note: CutNote, before: int, out: list[Segment]) -> None:
+    def _replace_segment_by_noted(self, note: CutNote, before: int, out: list[Segment]) -> None:
         """Replace the segment of a packet with a note, where it gave one, by the segments that the note means."""
         if self.cuts is not None and len(out) > before:
-            out[before:] = self.cuts.apply_note(out[before], note, self.cut_receiver)
+            out[before:] = self.cuts.replace_by_noted_segments(out[before], note, self.cut_receiver)
 
-    def _take_interface(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
+    def _read_interface_description(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
         if at + 16 > end:
             raise Malformed("an interface description is too short", offset=at)
         if len(self.interfaces) >= INTERFACES_MAX:
@@ -387,8 +387,8 @@ class Pcapng:
                 interface.offset_ns = _struct(self._order + "q").unpack(value)[0] * 1_000_000_000
         self.interfaces.append(interface)
 
-    def _take_statistics(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
-        if at + 20 > end or self._u32(buf, at + 8) >= len(self.interfaces):
+    def _read_interface_statistics(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
+        if at + 20 > end or self._read_uint32(buf, at + 8) >= len(self.interfaces):
             return  # statistics say nothing about packets: no reason to stop reading
         counter = _struct(self._order + "Q")
         drops = {
@@ -396,13 +396,13 @@ class Pcapng:
             for code, value in self._read_options(buf, at + 20, end)
             if code in _ISB_DROPS and len(value) == 8
         }
-        self.interfaces[self._u32(buf, at + 8)].dropped = sum(drops.values())
+        self.interfaces[self._read_uint32(buf, at + 8)].dropped = sum(drops.values())
 
-    def _take_secrets(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
+    def _read_decryption_secrets(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
         """Give the lines of a key log to `on_secrets`."""
-        if self.on_secrets is None or at + 16 > end or self._u32(buf, at + 8) != TLS_KEY_LOG:
+        if self.on_secrets is None or at + 16 > end or self._read_uint32(buf, at + 8) != TLS_KEY_LOG:
             return
-        self.on_secrets(buf[at + 16 : min(at + 16 + self._u32(buf, at + 12), end)])
+        self.on_secrets(buf[at + 16 : min(at + 16 + self._read_uint32(buf, at + 12), end)])
 
     def _read_options(self, buf: bytes, at: int, end: int) -> Iterator[tuple[int, bytes]]:
         option = _struct(self._order + "HH")
@@ -414,34 +414,34 @@ class Pcapng:
             yield code, buf[at : at + size]
             at += size + 3 & -4
 
-    def _take_simple_block(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
+    def _read_simple_packet(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
         """Take a packet of the first interface without a time: it gets the time of the packet before it."""
         if at + 12 > end:
             raise Malformed("a packet block is too short", offset=at)
         if not self.interfaces:
             raise Malformed("a packet of an interface that is not described", offset=at)
-        wire = self._u32(buf, at + 8)
+        wire = self._read_uint32(buf, at + 8)
         snaplen = self.interfaces[0].snaplen or wire
-        self._take_packet(buf, at + 12, end, 0, min(wire, snaplen), wire, self._time_ns, out)
+        self._dissect_packet(buf, at + 12, end, 0, min(wire, snaplen), wire, self._time_ns, out)
 
-    def _take_obsolete_block(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
+    def _read_obsolete_packet(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
         if at + PACKET_AT > end:
             raise Malformed("a packet block is too short", offset=at)
         number, _drops, high, low, captured, wire = _struct(self._order + "HHIIII").unpack_from(buf, at + 8)
-        self._take_timed_packet(buf, at, end, number, high << 32 | low, captured, wire, out)
+        self._dissect_packet_with_ticks(buf, at, end, number, high << 32 | low, captured, wire, out)
 
-    def _take_enhanced_block(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
+    def _read_enhanced_packet(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
         """Take any enhanced packet block."""
         if at + PACKET_AT > end:
             raise Malformed("a packet block is too short", offset=at)
         number, high, low, captured, wire = _struct(self._order + "IIIII").unpack_from(buf, at + 8)
-        note = None if self.cuts is None else self._find_note(buf, at, end)
+        note = None if self.cuts is None else self._find_cut_note(buf, at, end)
         before = len(out)
-        self._take_timed_packet(buf, at, end, number, high << 32 | low, captured, wire, out)
+        self._dissect_packet_with_ticks(buf, at, end, number, high << 32 | low, captured, wire, out)
         if note is not None:
-            self._replace_segment(note, before, out)
+            self._replace_segment_by_noted(note, before, out)
 
-    def _take_timed_packet(
+    def _dissect_packet_with_ticks(
         self, buf: bytes, at: int, end: int, number: int, ticks: int, captured: int, wire: int, out: list[Segment]
     ) -> None:
         if number >= len(self.interfaces):
@@ -449,10 +449,10 @@ class Pcapng:
         interface = self.interfaces[number]
         time_ns = ticks * interface.numerator // interface.denominator + interface.offset_ns
         time_ns = min(max(time_ns, 0), TIME_MAX)
-        self._take_packet(buf, at + PACKET_AT, end, number, captured, wire, time_ns, out)
+        self._dissect_packet(buf, at + PACKET_AT, end, number, captured, wire, time_ns, out)
         self._time_ns = time_ns
 
-    def _take_packet(
+    def _dissect_packet(
         self,
         buf: bytes,
         at: int,
@@ -467,7 +467,7 @@ class Pcapng:
             raise Malformed(f"a packet of {in_bytes(wire)} of which {captured:,} were captured", offset=at)
         self.packets += 1
         link = LINKS.get(self.interfaces[number].link_type, UNSUPPORTED)
-        segment = self._dissector.segment(link, buf, at, at + captured, wire - captured, time_ns, self.packets)
+        segment = self._dissector.dissect_packet(link, buf, at, at + captured, wire - captured, time_ns, self.packets)
         if segment is not None:
             out.append(segment)
 
@@ -476,13 +476,13 @@ _Handler = Callable[[Pcapng, bytes, int, int, list[Segment]], None]
 
 # Block type → handler of the block buf[at:end], with its header, without its closing length. Others are passed over.
 _BLOCKS: Final[dict[int, _Handler]] = {
-    SECTION: Pcapng._take_section,
-    1: Pcapng._take_interface,
-    2: Pcapng._take_obsolete_block,
-    3: Pcapng._take_simple_block,
-    5: Pcapng._take_statistics,
-    ENHANCED: Pcapng._take_enhanced_block,
-    SECRETS: Pcapng._take_secrets,
+    SECTION: Pcapng._read_section_header,
+    1: Pcapng._read_interface_description,
+    2: Pcapng._read_obsolete_packet,
+    3: Pcapng._read_simple_packet,
+    5: Pcapng._read_interface_statistics,
+    ENHANCED: Pcapng._read_enhanced_packet,
+    SECRETS: Pcapng._read_decryption_secrets,
 }
 
 # `feed` keeps only the bytes of the record that is not whole yet, and reads it when enough bytes have come.
@@ -532,18 +532,18 @@ class CaptureReader:
         bytes were captured: the snap length.
         """
         packets = self._file.packets - self._before if self._file else 0
-        dropped = self._file.dropped if isinstance(self._file, Pcapng) else 0
+        dropped = self._file.count_dropped_packets if isinstance(self._file, Pcapng) else 0
         return {
             "packets": packets,
             "tcp": self._segments,
             **self._dissector.counts,
             "fragmented": self._dissector.fragments.given_up,
             "dropped": dropped,
-            **self._cut_out(),
+            **self._count_of_cut_out_packets(),
             **{f"{CUT_AT}{size}": count for size, count in self._dissector.cut.items()},
         }
 
-    def _cut_out(self) -> dict[str, int]:
+    def _count_of_cut_out_packets(self) -> dict[str, int]:
         """`cut_out`: packets of which only parts are kept, in a capture that was cut out of another one; else empty."""
         cuts = self._file.cuts if isinstance(self._file, Pcapng) else None
         return {} if cuts is None else {"cut_out": cuts.count}
@@ -562,7 +562,7 @@ class CaptureReader:
             if self._file is None:
                 buf = self._recognise_format(buf)
             if self._file is not None:
-                used, self._needed = self._file.read(buf, out)
+                used, self._needed = self._file.read_segments(buf, out)
                 self._at += used
                 buf = buf[used:]
         except DecodeError as problem:
@@ -581,7 +581,7 @@ class CaptureReader:
             self.kind = "pcapng"
             self._file = self._make_pcapng()
         elif magic not in MAGICS:
-            raise Malformed(f"not a capture: starts with {_quote_start(magic)}")
+            raise Malformed(f"not a capture: starts with {_quote_unknown_format(magic)}")
         elif len(buf) < HEADER_SIZE:
             self.kind = "pcap"
             self._needed = HEADER_SIZE
@@ -605,23 +605,23 @@ class CaptureReader:
         return file
 
     @property
-    def fragmented(self) -> int:
+    def count_fragmented_packets(self) -> int:
         """The number of IP packets of which some fragment was seen so far."""
         return self._dissector.fragments.begun
 
-    def finish(self, since: int = 0, until: int | None = None) -> list[Segment]:
+    def finish(self, since_fragment: int = 0, until_fragment: int | None = None) -> list[Segment]:
         """End the capture. Gives no segment; sets `problem` where the capture ends inside a record, or is no capture.
 
         A reader of a part of a file counts missing fragments only for IP packets that began when `fragmented` was at
-        least `since` and below `until`; the readers of the other parts count the others.
+        least `since_fragment` and below `until_fragment`; the readers of the other parts count the others.
         """
-        self._dissector.fragments.finish(since, until)
+        self._dissector.fragments.finish(since_fragment, until_fragment)
         if self.problem is None:
             end = self._at + self._held
             if self.kind is None:
                 start = b"".join(self._parts)
                 self.problem = Truncated(
-                    f"not a capture: {f'only {_quote_start(start)}' if start else 'empty'}", offset=end
+                    f"not a capture: {f'only {_quote_unknown_format(start)}' if start else 'empty'}", offset=end
                 )
             elif self._held:
                 self.problem = Truncated("cut off inside a packet" if self._file else "cut off", offset=end)
@@ -694,6 +694,6 @@ class CaptureReader:
             self.problem = _PROBLEMS.get(name, DecodeError)(text, offset=offset)
 
 
-def _quote_start(start: bytes) -> str:
+def _quote_unknown_format(start: bytes) -> str:
     text = start.decode("latin-1")
     return f'"{text}"' if text.isascii() and text.isprintable() else f"bytes {start.hex(' ')}"

@@ -14,7 +14,7 @@ from decoders.wire.state_serialization import fields
 _SIZE_MAX = 65_535
 
 
-class _Packet:
+class _FragmentedPacket:
     __slots__ = ("end", "have", "number", "parts", "protocol")
 
     def __init__(self, number: int) -> None:
@@ -31,9 +31,11 @@ class Fragments:
     def __init__(self) -> None:
         self.begun = 0
         self.given_up = 0
-        self._open: dict[bytes, _Packet] = {}
+        self._open: dict[bytes, _FragmentedPacket] = {}
 
-    def add(self, name: bytes, at: int, more: bool, protocol: int, data: bytes | None) -> tuple[int, bytes] | None:
+    def add_fragment(
+        self, name: bytes, at: int, more: bool, protocol: int, data: bytes | None
+    ) -> tuple[int, bytes] | None:
         """Add a fragment of the IP packet `name`, at byte `at` of its payload; `data` is None where it was cut.
 
         Gives (protocol, payload) when the packet is whole with this fragment.
@@ -41,13 +43,13 @@ class Fragments:
         packet = self._open.get(name)
         if packet is None:
             if len(self._open) >= FRAGMENTED_MAX:
-                self._give_up(next(iter(self._open)))
-            packet = self._open[name] = _Packet(self.begun)
+                self._give_up_packet(next(iter(self._open)))
+            packet = self._open[name] = _FragmentedPacket(self.begun)
             self.begun += 1
         if data is None or at + len(data) > _SIZE_MAX or (more and not data):
-            return self._give_up(name)
+            return self._give_up_packet(name)
         if at in packet.parts:
-            return None if len(packet.parts[at]) == len(data) else self._give_up(name)
+            return None if len(packet.parts[at]) == len(data) else self._give_up_packet(name)
         packet.parts[at] = data
         packet.have += len(data)
         if not more:
@@ -65,14 +67,15 @@ class Fragments:
             place += len(part)
         return packet.protocol, b"".join(part for _, part in sorted(packet.parts.items()))
 
-    def finish(self, since: int = 0, until: int | None = None) -> None:
-        """Give up waiting packets, as no fragment follows; of a part of a file, those numbered `since` to `until`."""
+    def finish(self, since_number: int = 0, until_number: int | None = None) -> None:
+        """Give up waiting packets, as no fragment follows; of a part of a file, those with numbers in this range."""
         self.given_up += sum(
-            since <= packet.number and (until is None or packet.number < until) for packet in self._open.values()
+            since_number <= packet.number and (until_number is None or packet.number < until_number)
+            for packet in self._open.values()
         )
         self._open.clear()
 
-    def _give_up(self, name: bytes) -> tuple[int, bytes] | None:
+    def _give_up_packet(self, name: bytes) -> tuple[int, bytes] | None:
         del self._open[name]
         self.given_up += 1
         return None
@@ -93,6 +96,6 @@ class Fragments:
             name, number, parts, end, protocol = fields(row, bytes, int, dict, int, int)
             if not all(isinstance(at, int) and isinstance(part, bytes) for at, part in parts.items()):
                 raise Malformed("a saved fragment is none")
-            packet = self._open[name] = _Packet(number)
+            packet = self._open[name] = _FragmentedPacket(number)
             packet.parts, packet.end, packet.protocol = parts, end, protocol
             packet.have = sum(map(len, parts.values()))

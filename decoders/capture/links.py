@@ -19,8 +19,8 @@ __all__ = [
     "UNSUPPORTED",
     "Follow",
     "Link",
-    "ethernet",
-    "ppp",
+    "follow_ethernet",
+    "follow_ppp",
 ]
 
 IP4: Final = 0x0800
@@ -61,27 +61,27 @@ class Link:
     follow: Follow
 
 
-def _read_ethertype(buf: bytes, at: int, end: int, field: int, size: int) -> tuple[int, int]:
-    """A header of `size` bytes whose EtherType is at `field`; VLAN tags may follow."""
+def _follow_ethertype_header(buf: bytes, at: int, end: int, ethertype_at: int, header_size: int) -> tuple[int, int]:
+    """A header of `header_size` bytes whose EtherType is at `ethertype_at`; VLAN tags may follow."""
     kind = SHORT
-    field += at
-    at += size
+    ethertype_at += at
+    at += header_size
     for _ in range(_TAGS_MAX):
         if at > end:
             return SHORT, end
-        kind = _U16(buf, field)[0]
+        kind = _U16(buf, ethertype_at)[0]
         if kind not in _TAGS:
             break
-        field = at + 2
+        ethertype_at = at + 2
         at += 4
     return kind, at
 
 
-def ethernet(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    return _read_ethertype(buf, at, end, 12, 14)
+def follow_ethernet(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    return _follow_ethertype_header(buf, at, end, 12, 14)
 
 
-def ppp(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def follow_ppp(buf: bytes, at: int, end: int) -> tuple[int, int]:
     """A PPP frame, with address and control field or without; its protocol in one byte or two (RFC 1661, 1662)."""
     if buf[at : at + 2] == b"\xff\x03":
         at += 2
@@ -92,24 +92,24 @@ def ppp(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return (_PPP.get(_U16(buf, at)[0], 0), at + 2) if at + 2 <= end else (SHORT, end)
 
 
-def _pppoe(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_pppoe(buf: bytes, at: int, end: int) -> tuple[int, int]:
     del buf, end
     return PPPOE, at
 
 
-def _hdlc(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    return _read_ethertype(buf, at, end, 2, 4)
+def _follow_cisco_hdlc(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    return _follow_ethertype_header(buf, at, end, 2, 4)
 
 
-def _cooked1(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    return _read_ethertype(buf, at, end, 14, 16)
+def _follow_linux_cooked(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    return _follow_ethertype_header(buf, at, end, 14, 16)
 
 
-def _cooked2(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    return _read_ethertype(buf, at, end, 0, 20)
+def _follow_linux_cooked_v2(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    return _follow_ethertype_header(buf, at, end, 0, 20)
 
 
-def _loopback(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_bsd_loopback(buf: bytes, at: int, end: int) -> tuple[int, int]:
     """A loopback header: an address family, in the byte order of the machine that captured."""
     if at + 4 > end:
         return SHORT, end
@@ -119,19 +119,19 @@ def _loopback(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return _FAMILIES.get(family, 0), at + 4
 
 
-def _enc(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_openbsd_ipsec(buf: bytes, at: int, end: int) -> tuple[int, int]:
     """OpenBSD's IPsec interface: an address family, an SPI and flags, in the byte order of the machine."""
-    return (_loopback(buf, at, end)[0], at + 12) if at + 12 <= end else (SHORT, end)
+    return (_follow_bsd_loopback(buf, at, end)[0], at + 12) if at + 12 <= end else (SHORT, end)
 
 
-def _pflog(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_openbsd_pflog(buf: bytes, at: int, end: int) -> tuple[int, int]:
     """The log of OpenBSD's packet filter: its header's length, padded to four bytes, then an address family."""
     if at + 2 > end:
         return SHORT, end
     return _FAMILIES.get(buf[at + 1], 0), at + (buf[at] + 3 & -4)
 
 
-def _nflog(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_netfilter_log(buf: bytes, at: int, end: int) -> tuple[int, int]:
     """Linux' netfilter log: an address family, then attributes, of which the packet is one."""
     family, at = buf[at] if at < end else 0, at + 4
     while at + 4 <= end:
@@ -145,51 +145,51 @@ def _nflog(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return SHORT, end
 
 
-def _pktap(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_darwin_pktap(buf: bytes, at: int, end: int) -> tuple[int, int]:
     """Darwin's pktap: a header whose first word is its length and whose third word is the link type of its frame."""
     if at + 12 > end:
         return SHORT, end
     order: Literal["little", "big"] = "little" if buf[at + 3] == 0 else "big"
     size, _, link = (int.from_bytes(buf[at + word : at + word + 4], order) for word in (0, 4, 8))
     behind = LINKS.get(link, UNSUPPORTED)
-    if size < 12 or at + size > end or behind.follow is _pktap:
+    if size < 12 or at + size > end or behind.follow is _follow_darwin_pktap:
         return SHORT, end
     return behind.follow(buf, at + size, end)
 
 
-def _raw(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_raw_ip(buf: bytes, at: int, end: int) -> tuple[int, int]:
     if at >= end:
         return SHORT, end
     return {4: IP4, 6: IP6}.get(buf[at] >> 4, 0), at
 
 
-def _unsupported_link(_buf: bytes, _at: int, end: int) -> tuple[int, int]:
+def _follow_unsupported_link(_buf: bytes, _at: int, end: int) -> tuple[int, int]:
     return NO_LINK, end
 
 
 # Stands for a link type that has no row.
-UNSUPPORTED: Final = Link("not supported", 0, "0s", 0, 0, _unsupported_link)
+UNSUPPORTED: Final = Link("not supported", 0, "0s", 0, 0, _follow_unsupported_link)
 
 # Numbers of https://www.tcpdump.org/linktypes.html; 12 and 14 are raw IP, 149 is pktap in files of
 # some systems. A link type without a fixed place for the network protocol (`0s`, 0) has no usual packet.
 LINKS: Final[dict[int, Link]] = {
-    0: Link("loopback", 4, "I", 0x02000000, 0x1E000000, _loopback),
-    1: Link("Ethernet", 14, "12xH", IP4, IP6, ethernet),
-    9: Link("PPP", 0, "0s", 0, 0, ppp),
-    12: Link("raw IP", 0, "0s", b"", b"", _raw),
-    14: Link("raw IP", 0, "0s", b"", b"", _raw),
-    50: Link("PPP in HDLC", 0, "0s", 0, 0, ppp),
-    51: Link("PPPoE", 0, "0s", 0, 0, _pppoe),
-    101: Link("raw IP", 0, "0s", b"", b"", _raw),
-    104: Link("Cisco HDLC", 4, "2xH", IP4, IP6, _hdlc),
-    108: Link("OpenBSD loopback", 4, "I", 2, 24, _loopback),
-    109: Link("OpenBSD IPsec", 0, "0s", 0, 0, _enc),
-    113: Link("Linux cooked", 16, "14xH", IP4, IP6, _cooked1),
-    117: Link("OpenBSD pflog", 0, "0s", 0, 0, _pflog),
-    149: Link("Darwin pktap", 0, "0s", 0, 0, _pktap),
-    228: Link("IPv4", 0, "0s", b"", b"", _raw),
-    229: Link("IPv6", 0, "0s", b"", b"", _raw),
-    239: Link("netfilter log", 0, "0s", 0, 0, _nflog),
-    258: Link("Darwin pktap", 0, "0s", 0, 0, _pktap),
-    276: Link("Linux cooked v2", 20, "H18x", IP4, IP6, _cooked2),
+    0: Link("loopback", 4, "I", 0x02000000, 0x1E000000, _follow_bsd_loopback),
+    1: Link("Ethernet", 14, "12xH", IP4, IP6, follow_ethernet),
+    9: Link("PPP", 0, "0s", 0, 0, follow_ppp),
+    12: Link("raw IP", 0, "0s", b"", b"", _follow_raw_ip),
+    14: Link("raw IP", 0, "0s", b"", b"", _follow_raw_ip),
+    50: Link("PPP in HDLC", 0, "0s", 0, 0, follow_ppp),
+    51: Link("PPPoE", 0, "0s", 0, 0, _follow_pppoe),
+    101: Link("raw IP", 0, "0s", b"", b"", _follow_raw_ip),
+    104: Link("Cisco HDLC", 4, "2xH", IP4, IP6, _follow_cisco_hdlc),
+    108: Link("OpenBSD loopback", 4, "I", 2, 24, _follow_bsd_loopback),
+    109: Link("OpenBSD IPsec", 0, "0s", 0, 0, _follow_openbsd_ipsec),
+    113: Link("Linux cooked", 16, "14xH", IP4, IP6, _follow_linux_cooked),
+    117: Link("OpenBSD pflog", 0, "0s", 0, 0, _follow_openbsd_pflog),
+    149: Link("Darwin pktap", 0, "0s", 0, 0, _follow_darwin_pktap),
+    228: Link("IPv4", 0, "0s", b"", b"", _follow_raw_ip),
+    229: Link("IPv6", 0, "0s", b"", b"", _follow_raw_ip),
+    239: Link("netfilter log", 0, "0s", 0, 0, _follow_netfilter_log),
+    258: Link("Darwin pktap", 0, "0s", 0, 0, _follow_darwin_pktap),
+    276: Link("Linux cooked v2", 20, "H18x", IP4, IP6, _follow_linux_cooked_v2),
 }

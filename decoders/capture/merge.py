@@ -8,24 +8,24 @@ from typing import Final
 
 from decoders.tcp.chunks import Segment
 
-__all__ = ["FILE_SHIFT", "file_of", "merge_segments", "number_before_file", "number_of"]
+__all__ = ["FILE_SHIFT", "file_index_of_packet", "merge_segments", "packet_number_before_file", "packet_number_in_file"]
 
 # A file of 2**40 packets has at least 16 TB, and an index of 23 bits still leaves the number a signed 64-bit one.
 FILE_SHIFT: Final = 40
 _NUMBERS: Final = (1 << FILE_SHIFT) - 1
 
 
-def number_before_file(file: int) -> int:
+def packet_number_before_file(file_index: int) -> int:
     """The number before those of this file's packets: its first packet has `number_before_file(file)` + 1."""
-    return file << FILE_SHIFT
+    return file_index << FILE_SHIFT
 
 
-def file_of(packet: int) -> int:
+def file_index_of_packet(packet: int) -> int:
     """The index of the file that holds this packet."""
     return packet >> FILE_SHIFT
 
 
-def number_of(packet: int) -> int:
+def packet_number_in_file(packet: int) -> int:
     """The packet's number in its file, as Wireshark counts, from 1."""
     return packet & _NUMBERS
 
@@ -40,19 +40,19 @@ _TIME: Final = 1  # of a segment
 _BATCH: Final = 4096
 
 
-class _Feed:
+class _CaptureFeed:
     """One capture: its batches, the batch at hand and the place in it; before the first batch, `since` is its time."""
 
     __slots__ = ("_batches", "_number", "_since", "at", "batch")
 
-    def __init__(self, number: int, batches: Iterable[list[Segment]], since: int) -> None:
+    def __init__(self, number: int, batches: Iterable[list[Segment]], none_before_ns: int) -> None:
         self._number = number
         self._batches = iter(batches)
-        self._since = since
+        self._since = none_before_ns
         self.batch: list[Segment] = []
         self.at = 0
 
-    def read_segment(self) -> bool:
+    def has_next_segment(self) -> bool:
         """Read on until a next segment is at hand; False at the end of the capture."""
         while self.at == len(self.batch):
             found = next(self._batches, None)
@@ -65,9 +65,9 @@ class _Feed:
         """When it is this capture's turn: the time of its next segment, and its number, which decides equal times."""
         return self.batch[self.at][_TIME] if self.batch else self._since, self._number
 
-    def take_until(self, until: tuple[int, int]) -> list[Segment]:
-        """The next segment, and the following ones that come before `until`, another capture's turn."""
-        time_ns, number = until
+    def take_segments_until(self, next_turn: tuple[int, int]) -> list[Segment]:
+        """The next segment, and the following ones that come before `next_turn`, another capture's turn."""
+        time_ns, number = next_turn
         if self._number < number:
             time_ns += 1
         batch, at = self.batch, self.at
@@ -79,15 +79,19 @@ class _Feed:
 
 
 def merge_segments(
-    captures: Sequence[Iterable[list[Segment]]], since: Sequence[int] | None = None
+    captures: Sequence[Iterable[list[Segment]]], none_before_ns: Sequence[int] | None = None
 ) -> Iterator[list[Segment]]:
     """The segments of all captures by time, in batches. A capture is read as far as is needed, and no further.
 
-    `since` has a time for each capture that none of its segments is before: it is opened only when it may be its turn.
+    `none_before_ns` has a time for each capture that none of its segments is before: then it is opened only when it may
+    be its turn.
     """
-    feeds = [_Feed(number, batches, since[number] if since else 0) for number, batches in enumerate(captures)]
-    if since is None:
-        feeds = [feed for feed in feeds if feed.read_segment()]
+    feeds = [
+        _CaptureFeed(number, batches, none_before_ns[number] if none_before_ns else 0)
+        for number, batches in enumerate(captures)
+    ]
+    if none_before_ns is None:
+        feeds = [feed for feed in feeds if feed.has_next_segment()]
     turns = [(*feed.next_turn(), feed) for feed in feeds]
     heapify(turns)
     del feeds  # a capture that has ended is not kept
@@ -95,15 +99,15 @@ def merge_segments(
     while len(turns) > 1:
         feed = turns[0][2]
         if feed.batch:
-            out += feed.take_until(min(turns[1:3])[:2])
+            out += feed.take_segments_until(min(turns[1:3])[:2])
         if out and (feed.at == len(feed.batch) or len(out) >= _BATCH):
             yield out  # before a read that may wait, or before too much is held
             out = []
-        if feed.at == len(feed.batch) and not feed.read_segment():
+        if feed.at == len(feed.batch) and not feed.has_next_segment():
             heappop(turns)
             continue
         heapreplace(turns, (*feed.next_turn(), feed))
     for *_, feed in turns:
-        while feed.read_segment():
+        while feed.has_next_segment():
             yield feed.batch[feed.at :]
             feed.at = len(feed.batch)

@@ -12,18 +12,18 @@ from typing import Final
 from decoders.capture.files import BLOCK_HEAD, ENHANCED, PACKET_AT, TICK_MAX, TIME_MAX, CaptureReader, Pcap, Pcapng
 from decoders.capture.links import Link
 from decoders.capture.packets import Dissector
-from decoders.capture.tcp_headers import Shape
+from decoders.capture.tcp_headers import UsualHeaders
 from decoders.limits import BLOCK_MAX, PACKET_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.tcp.chunks import Segment
 
-__all__ = ["Mark", "Walk"]
+__all__ = ["CutPoint", "CutPointFinder"]
 
 # Later than any clock says.
 _NEVER_NS: Final = TIME_MAX + 1
 
 
-class Mark(NamedTuple):
+class CutPoint(NamedTuple):
     """A place between two packets: the file's byte `at`, with `packets` packets of the file before it.
 
     `state` is for a `CaptureReader` that resumes with it and is fed the file from `at` on. `low_ns` and `high_ns` are
@@ -37,30 +37,30 @@ class Mark(NamedTuple):
     high_ns: int | None
 
 
-class _Times(Dissector):
+class _PacketTimes(Dissector):
     """A dissector that only takes the times of packets. `low_ns` is above `high_ns` while there was no packet."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.clear()
+        self.clear_times()
 
-    def clear(self) -> None:
+    def clear_times(self) -> None:
         """Forget the times."""
         self.low_ns, self.high_ns = _NEVER_NS, -1
 
-    def add_span(self, low_ns: int, high_ns: int) -> None:
+    def add_time_span(self, low_ns: int, high_ns: int) -> None:
         """Take packets with times from `low_ns` to `high_ns`."""
         self.low_ns = min(self.low_ns, low_ns)
         self.high_ns = max(self.high_ns, high_ns)
 
-    def segment(
+    def dissect_packet(
         self, link: Link, buf: bytes, at: int, end: int, missing: int, time_ns: int, packet: int
     ) -> Segment | None:
         del link, buf, at, end, missing, packet
-        self.add_span(time_ns, time_ns)
+        self.add_time_span(time_ns, time_ns)
         return None
 
-    def count_cut(self, size: int, count: int = 1) -> None:
+    def count_packets_cut_at(self, captured_size: int, count: int = 1) -> None:
         """Do nothing: contents of packets are not looked at."""
 
 
@@ -69,11 +69,11 @@ class _IndexedPcap(Pcap):
 
     def __init__(self, header: bytes, dissector: Dissector, *, fused: bool = True) -> None:
         super().__init__(header, dissector, fused=fused)
-        assert isinstance(dissector, _Times)
+        assert isinstance(dissector, _PacketTimes)
         self._times = dissector
         self._shapes = self._shapes[:1]  # what is in a packet makes no difference
 
-    def _read_usual_records(self, buf: bytes, at: int, out: list[Segment], shape: Shape) -> int:
+    def _read_usual_records(self, buf: bytes, at: int, out: list[Segment], shape: UsualHeaders) -> int:
         del out, shape
         record, head, tick, ticks, packet = self._record, self._head, self._tick, self._ticks, self.packets
         size = len(buf)
@@ -86,13 +86,13 @@ class _IndexedPcap(Pcap):
                 break
             if fraction < last or seconds != since:  # else the times ascend
                 if since >= 0:
-                    self._times.add_span(since_ns + first * tick, since_ns + last * tick)
+                    self._times.add_time_span(since_ns + first * tick, since_ns + last * tick)
                 since, since_ns, first = seconds, seconds * 1_000_000_000, fraction
             last = fraction
             packet += 1
             at = end
         if since >= 0:
-            self._times.add_span(since_ns + first * tick, since_ns + last * tick)
+            self._times.add_time_span(since_ns + first * tick, since_ns + last * tick)
         self.packets = packet
         return at
 
@@ -102,7 +102,7 @@ class _IndexedPcapng(Pcapng):
 
     def __init__(self, dissector: Dissector, *, fused: bool = True) -> None:
         super().__init__(dissector, fused=fused)
-        assert isinstance(dissector, _Times)
+        assert isinstance(dissector, _PacketTimes)
         self._times = dissector
 
     def _read_usual_blocks(self, buf: bytes, at: int, out: list[Segment]) -> int:
@@ -137,46 +137,46 @@ class _IndexedPcapng(Pcapng):
             time_ns = since_ns + low * tick
             if time_ns < last_ns or first_ns < 0:  # else the times ascend
                 if first_ns >= 0:
-                    self._times.add_span(first_ns, last_ns)
+                    self._times.add_time_span(first_ns, last_ns)
                 first_ns = time_ns
             last_ns = time_ns
             packet += 1
             at = after
         if packet != self.packets:
-            self._times.add_span(first_ns, last_ns)
+            self._times.add_time_span(first_ns, last_ns)
             self.packets, self._time_ns = packet, last_ns
         return at
 
 
-class Walk(CaptureReader):
-    """One capture: `feed` it bytes, `mark` places, then `finish`. It gives no segments.
+class CutPointFinder(CaptureReader):
+    """One capture: `feed` it bytes, `mark_cut_point` places, then `finish`. It gives no segments.
 
     `problem` and `counts` (of packets, and those dropped) are as in a `CaptureReader`.
     """
 
-    dissector = _Times
+    dissector = _PacketTimes
     formats = (_IndexedPcap, _IndexedPcapng)
 
     @property
-    def packets(self) -> int:
+    def packet_count(self) -> int:
         """The number of packets so far."""
         return self.counts["packets"]
 
     @property
-    def fed(self) -> int:
+    def fed_size(self) -> int:
         """The offset in the file of the next byte to feed."""
         return self._at + self._held
 
-    def mark(self) -> Mark:
+    def mark_cut_point(self) -> CutPoint:
         """The place after the last packet that was fed as a whole."""
         times = self._dissector
-        assert isinstance(times, _Times)
+        assert isinstance(times, _PacketTimes)
         low_ns, high_ns = times.low_ns, times.high_ns
-        times.clear()
+        times.clear_times()
         none = low_ns > high_ns
-        return Mark(
+        return CutPoint(
             self.at,
-            self.packets,
+            self.packet_count,
             self.export(held=False),
             None if none else low_ns,
             None if none else high_ns,

@@ -7,8 +7,8 @@ from typing import Final
 
 from decoders.capture.fragments import Fragments
 from decoders.capture.links import ARP, IP4, IP6, NO_LINK, SHORT, Link
-from decoders.capture.tcp_headers import PROTOCOL, tcp_segment
-from decoders.capture.tunnels import inner_packet, network_packet
+from decoders.capture.tcp_headers import PROTOCOL, read_tcp_segment
+from decoders.capture.tunnels import find_tunneled_packet, skip_layers_below_ip
 from decoders.limits import TUNNELS_MAX
 from decoders.tcp.chunks import Segment
 
@@ -53,28 +53,28 @@ class Dissector:
         self.cut: dict[int, int] = {}
         self.fragments = Fragments()
 
-    def segment(
+    def dissect_packet(
         self, link: Link, buf: bytes, at: int, end: int, missing: int, time_ns: int, packet: int
     ) -> Segment | None:
         """The segment of the frame in buf[at:end], with `missing` bytes not captured; None where it has none."""
         unreadable = self.counts["unreadable"]
-        segment = self._dissect(link, buf, at, end, missing, time_ns, packet)
+        segment = self._find_segment(link, buf, at, end, missing, time_ns, packet)
         if segment[7] if segment is not None else missing and self.counts["unreadable"] > unreadable:
-            self.count_cut(end - at)
+            self.count_packets_cut_at(end - at)
         return segment
 
-    def _dissect(
+    def _find_segment(
         self, link: Link, buf: bytes, at: int, end: int, missing: int, time_ns: int, packet: int
     ) -> Segment | None:
         kind, at = link.follow(buf, at, end)
         stop, count = end + missing, "other"
         for _ in range(TUNNELS_MAX):
             if kind not in _IP:
-                kind, at = network_packet(kind, buf, at, end)
+                kind, at = skip_layers_below_ip(kind, buf, at, end)
             if kind == IP4:
-                found = self._read_ip4(buf, at, end, stop)
+                found = self._read_ipv4_packet(buf, at, end, stop)
             elif kind == IP6:
-                found = self._read_ip6(buf, at, end, stop)
+                found = self._read_ipv6_packet(buf, at, end, stop)
             else:
                 found = _LINK_COUNTS.get(kind, "other")
             if isinstance(found, str):
@@ -82,29 +82,29 @@ class Dissector:
                 break
             protocol, buf, at, end, stop, addresses = found
             if protocol == PROTOCOL:
-                segment = self._read_tcp(buf, at, end, stop, addresses, time_ns, packet)
+                segment = self._read_tcp_segment(buf, at, end, stop, addresses, time_ns, packet)
                 if segment is not None:
                     return segment
                 count = "unreadable"
                 break
             count = _NAMES.get(protocol, "other")
             end = min(end, stop)
-            inner = inner_packet(protocol, buf, at, end)
+            inner = find_tunneled_packet(protocol, buf, at, end)
             if inner is None:
                 break
             kind, at = inner
         self.counts[count] += 1
         return None
 
-    def _read_tcp(
+    def _read_tcp_segment(
         self, buf: bytes, at: int, end: int, stop: int, addresses: bytes, time_ns: int, packet: int
     ) -> Segment | None:
-        """The segment whose header begins at `at`, as `tcp_segment` gives it."""
-        return tcp_segment(buf, at, end, stop, addresses, time_ns, packet)
+        """The segment whose header begins at `at`, as `read_tcp_segment` gives it."""
+        return read_tcp_segment(buf, at, end, stop, addresses, time_ns, packet)
 
     # These methods give the payload of the packet, or the name of the count for a packet without a segment.
 
-    def _read_ip4(self, buf: bytes, at: int, end: int, stop: int) -> _Payload | str:
+    def _read_ipv4_packet(self, buf: bytes, at: int, end: int, stop: int) -> _Payload | str:
         if at + 20 > end:
             return "unreadable"
         version, total, ident, fragment, protocol = _unpack_ipv4(buf, at)
@@ -121,7 +121,7 @@ class Dissector:
             return self._add_fragment(name, (fragment & 0x1FFF) * 8, bool(fragment & 0x2000), protocol, data, addresses)
         return protocol, buf, start, end, stop, addresses
 
-    def _read_ip6(self, buf: bytes, at: int, end: int, stop: int) -> _Payload | str:
+    def _read_ipv6_packet(self, buf: bytes, at: int, end: int, stop: int) -> _Payload | str:
         if at + 40 > end:
             return "unreadable"
         version, length, protocol = _unpack_ipv6(buf, at)
@@ -131,7 +131,7 @@ class Dissector:
             stop = at + 40 + length
         addresses = buf[at + 8 : at + 40]
         at += 40
-        protocol, at = _skip_extensions(buf, at, min(end, stop), protocol)
+        protocol, at = _skip_ipv6_extensions(buf, at, min(end, stop), protocol)
         if protocol < 0:
             return "unreadable"
         if protocol == _FRAGMENT:
@@ -145,24 +145,24 @@ class Dissector:
         self, name: bytes, at: int, more: bool, protocol: int, data: bytes | None, addresses: bytes
     ) -> _Payload | str:
         """The payload of the whole packet, where this fragment was the last one missing; else `fragments`."""
-        whole = self.fragments.add(name, at, more, protocol, data)
+        whole = self.fragments.add_fragment(name, at, more, protocol, data)
         if whole is None:
             return "fragments"
         protocol, data = whole
         return protocol, data, 0, len(data), len(data), addresses
 
-    def count_cut(self, size: int, count: int = 1) -> None:
-        """Count packets that are cut at `size`; beyond CUT_SIZES_MAX sizes the smallest counts as a greater one."""
-        if size not in self.cut and len(self.cut) >= CUT_SIZES_MAX:
+    def count_packets_cut_at(self, captured_size: int, count: int = 1) -> None:
+        """Count packets that are cut at this size; beyond CUT_SIZES_MAX sizes the smallest counts as a greater one."""
+        if captured_size not in self.cut and len(self.cut) >= CUT_SIZES_MAX:
             least = min(self.cut)
-            if size < least:
-                size = least
+            if captured_size < least:
+                captured_size = least
             else:
                 count += self.cut.pop(least)
-        self.cut[size] = self.cut.get(size, 0) + count
+        self.cut[captured_size] = self.cut.get(captured_size, 0) + count
 
 
-def _skip_extensions(buf: bytes, at: int, end: int, protocol: int) -> tuple[int, int]:
+def _skip_ipv6_extensions(buf: bytes, at: int, end: int, protocol: int) -> tuple[int, int]:
     """(protocol, offset) after the IPv6 extension headers, or of a whole fragment header; protocol -1 where cut off."""
     for _ in range(_EXTENSIONS_MAX):
         if protocol not in EXTENSION_HEADERS:

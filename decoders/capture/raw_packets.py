@@ -50,7 +50,7 @@ class PacketCopy(NamedTuple):
     missing: int = 0
 
 
-class _Copying(Dissector):
+class _CopyingDissector(Dissector):
     """A dissector that gives a PacketCopy for each packet, in place of a Segment."""
 
     def __init__(self) -> None:
@@ -61,18 +61,18 @@ class _Copying(Dissector):
         self._copy = PacketCopy(b"", 0, 0, b"", 0, (0, ""))
         self._head = b""
 
-    def segment(
+    def dissect_packet(
         self, link: Link, buf: bytes, at: int, end: int, missing: int, time_ns: int, packet: int
     ) -> Segment | None:
         frame = buf[at:end]
         self._earlier = []
         self._copy = PacketCopy(b"", time_ns, packet, frame, len(frame) + missing, self.source)
-        segment = super().segment(link, buf, at, end, missing, time_ns, packet)
+        segment = super().dissect_packet(link, buf, at, end, missing, time_ns, packet)
         copy: Any = self._copy
         if segment is not None:
             copy = copy._replace(
                 key=segment[0],
-                spans=(_span(segment),),
+                spans=(_payload_span(segment),),
                 earlier=tuple(self._earlier),
                 tcp=self._head,
                 held=len(segment[6]),
@@ -81,11 +81,11 @@ class _Copying(Dissector):
         found: Segment = copy
         return found
 
-    def _read_tcp(
+    def _read_tcp_segment(
         self, buf: bytes, at: int, end: int, stop: int, addresses: bytes, time_ns: int, packet: int
     ) -> Segment | None:
         self._head = buf[at : at + (buf[at + _OFFSET_AT] >> 4) * 4] if at + _OFFSET_AT < end else b""
-        return super()._read_tcp(buf, at, end, stop, addresses, time_ns, packet)
+        return super()._read_tcp_segment(buf, at, end, stop, addresses, time_ns, packet)
 
     def _add_fragment(
         self, name: bytes, at: int, more: bool, protocol: int, data: bytes | None, addresses: bytes
@@ -100,20 +100,20 @@ class _Copying(Dissector):
         return found
 
 
-def _span(segment: Segment) -> StreamSpan:
+def _payload_span(segment: Segment) -> StreamSpan:
     _, _, _, seq, _, flags, payload, cut = segment
     return StreamSpan(seq + bool(flags & _SYN) & _MASK, 0, len(payload) + cut)
 
 
-class _Pcap(Pcap):
+class _CopyingPcap(Pcap):
     def __init__(self, header: bytes, dissector: Dissector, *, fused: bool = True) -> None:
         super().__init__(header, dissector, fused=fused)
-        assert isinstance(dissector, _Copying)
+        assert isinstance(dissector, _CopyingDissector)
         dissector.source = (self.link_type, "")
 
 
-class _Pcapng(Pcapng):
-    def _take_packet(
+class _CopyingPcapng(Pcapng):
+    def _dissect_packet(
         self,
         buf: bytes,
         at: int,
@@ -124,19 +124,19 @@ class _Pcapng(Pcapng):
         time_ns: int,
         out: list[Segment],
     ) -> None:
-        assert isinstance(self._dissector, _Copying)
+        assert isinstance(self._dissector, _CopyingDissector)
         interface = self.interfaces[number]
         self._dissector.source = (interface.link_type, interface.name)
-        super()._take_packet(buf, at, end, number, captured, wire, time_ns, out)
+        super()._dissect_packet(buf, at, end, number, captured, wire, time_ns, out)
 
-    def _replace_segment(self, note: CutNote, before: int, out: list[Segment]) -> None:
+    def _replace_segment_by_noted(self, note: CutNote, before: int, out: list[Segment]) -> None:
         copies: list[Any] = out
         copy = copies[before]
         if not copy.key:
             return
         span = copy.spans[0]
         segment = (copy.key, copy.time_ns, copy.packet, span.seq, 0, 0, bytes(span.size), 0)
-        meant = [each for each in CutSegments().restore_segments(segment, note) if not each[5] & _SYN]
+        meant = [each for each in CutSegments().segments_of_note(segment, note) if not each[5] & _SYN]
         if note.parts and meant != [segment]:
             spans = tuple(StreamSpan(each[3], part.at, part.size) for each, part in zip(meant, note.parts, strict=True))
             copy = copy._replace(spans=spans)
@@ -146,8 +146,8 @@ class _Pcapng(Pcapng):
 class CopyReader(CaptureReader):
     """A CaptureReader that gives copies of all packets in place of segments."""
 
-    dissector = _Copying
-    formats = (_Pcap, _Pcapng)
+    dissector = _CopyingDissector
+    formats = (_CopyingPcap, _CopyingPcapng)
 
     def __init__(self, *, fused: bool = False, before: int = 0) -> None:
         del fused

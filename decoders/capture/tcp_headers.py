@@ -1,7 +1,7 @@
 """The bytes of one IP payload in, one TCP segment out.
 
-`shapes` serves the fused loops of `pcap` and `pcapng`: link, IP and TCP header in one call. `tcp_segment` is the plain
-way, for the packets that those loops leave: the two must agree.
+`usual_headers_after` serves the fused loops of `pcap` and `pcapng`: link, IP and TCP header in one call.
+`read_tcp_segment` is the plain way, for the packets that those loops leave: the two must agree.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TCP: Final = Struct(">4sIIBBH").unpack_from
 FusedHeaders = tuple[int | bytes, int, int, int, bytes, Any, Any, int, int, int]
 
 
-class Shape(NamedTuple):
+class UsualHeaders(NamedTuple):
     """How the fused loops read the usual packet of one IP version: a header without options, right before TCP.
 
     `unpack` reads link, IP and TCP header up to the window: network protocol, version, length, a word, addresses and
@@ -55,36 +55,36 @@ class Shape(NamedTuple):
 
 
 @cache
-def shapes(link: Link) -> tuple[Shape, Shape]:
+def usual_headers_after(link: Link) -> tuple[UsualHeaders, UsualHeaders]:
     """The shapes of IPv4 and IPv6 packets after this link header."""
     size = link.size
     four = Struct(">" + link.head + _FUSED_IPV4).unpack_from
     six = Struct(">" + link.head + _FUSED_IPV6).unpack_from
     return (
-        Shape(four, link.ip4, 0x45, 0xBFFF00FF, PROTOCOL, size, _header_sizes(size + 20)),
-        Shape(six, link.ip6, 0x60, 0xFF00, PROTOCOL << 8, size + 40, _header_sizes(size + 40)),
+        UsualHeaders(four, link.ip4, 0x45, 0xBFFF00FF, PROTOCOL, size, _payload_starts_by_data_offset(size + 20)),
+        UsualHeaders(six, link.ip6, 0x60, 0xFF00, PROTOCOL << 8, size + 40, _payload_starts_by_data_offset(size + 40)),
     )
 
 
-def _header_sizes(before: int) -> tuple[int, ...]:
-    """For each TCP data-offset byte: `before` plus the size of the TCP header, or more than any packet has."""
-    return tuple(before + (byte >> 4) * 4 if byte >> 4 >= 5 else _NEVER for byte in range(256))
+def _payload_starts_by_data_offset(size_before: int) -> tuple[int, ...]:
+    """For each TCP data-offset byte: `size_before` plus the size of the TCP header, or more than any packet has."""
+    return tuple(size_before + (byte >> 4) * 4 if byte >> 4 >= 5 else _NEVER for byte in range(256))
 
 
-def tcp_segment(
-    buf: bytes, at: int, end: int, stop: int, addresses: bytes, time_ns: int, packet: int
+def read_tcp_segment(
+    buf: bytes, at: int, captured_end: int, wire_end: int, addresses: bytes, time_ns: int, packet: int
 ) -> Segment | None:
-    """The segment whose TCP header begins at `at`; captured up to `end`, on the wire up to `stop`.
+    """The segment whose TCP header begins at `at`; captured up to `captured_end`, on the wire up to `wire_end`.
 
     None where the header is cut off, or cannot be a TCP header.
     """
-    if at + 20 > min(end, stop):
+    if at + 20 > min(captured_end, wire_end):
         return None
     ports, seq, ack, offset, flags, window = _TCP(buf, at)
     start = at + (offset >> 4) * 4
-    if offset >> 4 < 5 or start > stop:
+    if offset >> 4 < 5 or start > wire_end:
         return None
     if not window and not flags & UNSAID:
         flags |= ZERO_WINDOW
-    payload = buf[start : min(end, stop)]
-    return addresses + ports, time_ns, packet, seq, ack, flags, payload, stop - start - len(payload)
+    payload = buf[start : min(captured_end, wire_end)]
+    return addresses + ports, time_ns, packet, seq, ack, flags, payload, wire_end - start - len(payload)

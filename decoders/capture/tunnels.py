@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final
 
-from decoders.capture.links import IP4, IP6, MPLS, PPPOE, SHORT, Follow, ethernet, ppp
+from decoders.capture.links import IP4, IP6, MPLS, PPPOE, SHORT, Follow, follow_ethernet, follow_ppp
 
-__all__ = ["IP_TUNNELS", "LAYERS", "UDP_TUNNELS", "inner_packet", "network_packet"]
+__all__ = ["IP_TUNNELS", "LAYERS", "UDP_TUNNELS", "find_tunneled_packet", "skip_layers_below_ip"]
 
 _LAYERS_MAX: Final = 4
 # Transparent Ethernet bridging: a whole Ethernet frame follows (RFC 1701).
@@ -28,32 +28,32 @@ _PORTS: Final = Struct(">HH").unpack_from
 _NONE: Final = (0, 0)
 
 
-def network_packet(kind: int, buf: bytes, at: int, end: int) -> tuple[int, int]:
+def skip_layers_below_ip(ethertype: int, buf: bytes, at: int, end: int) -> tuple[int, int]:
     """(EtherType, offset) after the layers between link and network in buf[at:end]: MPLS, PPPoE, bridged Ethernet."""
     for _ in range(_LAYERS_MAX):
-        layer = LAYERS.get(kind)
+        layer = LAYERS.get(ethertype)
         if layer is None:
             break
-        kind, at = layer(buf, at, end)
-    return kind, at
+        ethertype, at = layer(buf, at, end)
+    return ethertype, at
 
 
-def inner_packet(protocol: int, buf: bytes, at: int, end: int) -> tuple[int, int] | None:
+def find_tunneled_packet(ip_protocol: int, buf: bytes, at: int, end: int) -> tuple[int, int] | None:
     """(EtherType, offset) of the packet that the IP payload buf[at:end] carries; None where it carries none."""
-    if protocol == _UDP:
+    if ip_protocol == _UDP:
         if at + 16 > end:
             return None
         tunnel = UDP_TUNNELS.get(_PORTS(buf, at)[1])
         at += 8
     else:
-        tunnel = IP_TUNNELS.get(protocol)
+        tunnel = IP_TUNNELS.get(ip_protocol)
     if tunnel is None:
         return None
     kind, at = tunnel(buf, at, end)
     return (kind, at) if kind > 0 and at < end else None
 
 
-def _mpls(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_mpls(buf: bytes, at: int, end: int) -> tuple[int, int]:
     """An MPLS label stack (RFC 3032), then IP, or Ethernet with or without a control word before it (RFC 4448)."""
     while at + 4 < end:
         bottom = buf[at + 2] & 1
@@ -66,14 +66,14 @@ def _mpls(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return SHORT, end
 
 
-def _pppoe(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_pppoe_session(buf: bytes, at: int, end: int) -> tuple[int, int]:
     """A PPPoE session frame (RFC 2516): version and type, code 0, session, length."""
     if at + 8 > end:
         return SHORT, end
-    return ppp(buf, at + 6, end) if buf[at] == 0x11 and buf[at + 1] == 0 else _NONE
+    return follow_ppp(buf, at + 6, end) if buf[at] == 0x11 and buf[at + 1] == 0 else _NONE
 
 
-def _gre(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_gre(buf: bytes, at: int, end: int) -> tuple[int, int]:
     """GRE (RFC 2784, 2890), PPTP's form of it (RFC 2637), and ERSPAN in it."""
     if at + 4 > end:
         return _NONE
@@ -83,7 +83,7 @@ def _gre(buf: bytes, at: int, end: int) -> tuple[int, int]:
         return _NONE
     at += 4 + 4 * (bool(flags & 0x8000) + bool(flags & 0x2000) + bool(flags & 0x1000))
     if version == 1:
-        return ppp(buf, at + (4 if flags & 0x80 else 0), end) if kind == _PPP else _NONE
+        return follow_ppp(buf, at + (4 if flags & 0x80 else 0), end) if kind == _PPP else _NONE
     if kind == _ERSPAN and flags & 0x1000:  # type I has no sequence number, and no header of its own
         at += 8
     elif kind == _ERSPAN_3:
@@ -95,19 +95,19 @@ def _gre(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return kind, at
 
 
-def _vxlan(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_vxlan(buf: bytes, at: int, end: int) -> tuple[int, int]:
     """VXLAN (RFC 7348), with the bits of the group-policy extension: a flag says that the network id is there."""
     del end
     return (_BRIDGED, at + 8) if buf[at] & 0x77 == 0 and buf[at] & 8 and buf[at + 7] == 0 else _NONE
 
 
-def _vxlan_gpe(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_vxlan_gpe(buf: bytes, at: int, end: int) -> tuple[int, int]:
     """VXLAN-GPE, the generic protocol extension: the header names the inner protocol."""
     del end
     return (_GPE.get(buf[at + 3], 0), at + 8) if buf[at] & 0xF4 == 4 else _NONE
 
 
-def _geneve(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_geneve(buf: bytes, at: int, end: int) -> tuple[int, int]:
     """Geneve (RFC 8926): options in words of four bytes, and an EtherType."""
     del end
     if buf[at] >> 6 or buf[at + 7]:
@@ -115,7 +115,7 @@ def _geneve(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return _U16(buf, at + 2)[0], at + 8 + (buf[at] & 63) * 4
 
 
-def _gtp_u(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_gtp_u(buf: bytes, at: int, end: int) -> tuple[int, int]:
     """GTP-U (3GPP TS 29.281): a subscriber's packet (type 255), after optional fields and extension headers."""
     if buf[at] >> 4 != 3 or buf[at + 1] != 255:
         return _NONE
@@ -133,19 +133,19 @@ def _gtp_u(buf: bytes, at: int, end: int) -> tuple[int, int]:
             return _NONE
         more = buf[at + size - 1]
         at += size
-    return _bare_ip(buf, at, end)
+    return _follow_bare_ip(buf, at, end)
 
 
-def _bare_ip(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_bare_ip(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return (_VERSIONS.get(buf[at] >> 4, 0), at) if at < end else _NONE
 
 
-def _ip4(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_ip_in_ip(buf: bytes, at: int, end: int) -> tuple[int, int]:
     del buf, end
     return IP4, at
 
 
-def _ip6(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_ipv6_in_ip(buf: bytes, at: int, end: int) -> tuple[int, int]:
     del buf, end
     return IP6, at
 
@@ -155,25 +155,25 @@ _VERSIONS: Final = {4: IP4, 6: IP6}
 _GPE: Final = {1: IP4, 2: IP6, 3: _BRIDGED, 5: MPLS}
 
 LAYERS: Final[dict[int, Follow]] = {
-    MPLS: _mpls,
-    _MPLS_MULTICAST: _mpls,
-    PPPOE: _pppoe,
-    _BRIDGED: ethernet,
+    MPLS: _follow_mpls,
+    _MPLS_MULTICAST: _follow_mpls,
+    PPPOE: _follow_pppoe_session,
+    _BRIDGED: follow_ethernet,
 }
 
 IP_TUNNELS: Final[dict[int, Follow]] = {
-    4: _ip4,  # IP in IP (RFC 2003)
-    41: _ip6,  # RFC 4213
-    47: _gre,
-    137: _mpls,  # RFC 4023
+    4: _follow_ip_in_ip,  # IP in IP (RFC 2003)
+    41: _follow_ipv6_in_ip,  # RFC 4213
+    47: _follow_gre,
+    137: _follow_mpls,  # RFC 4023
 }
 
 # By destination port.
 UDP_TUNNELS: Final[dict[int, Follow]] = {
-    2152: _gtp_u,
-    4789: _vxlan,
-    4790: _vxlan_gpe,
-    6081: _geneve,
-    6635: _mpls,  # RFC 7510
-    8472: _vxlan,  # Linux before VXLAN had a number; flannel and Cilium still
+    2152: _follow_gtp_u,
+    4789: _follow_vxlan,
+    4790: _follow_vxlan_gpe,
+    6081: _follow_geneve,
+    6635: _follow_mpls,  # RFC 7510
+    8472: _follow_vxlan,  # Linux before VXLAN had a number; flannel and Cilium still
 }

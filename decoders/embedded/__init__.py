@@ -11,12 +11,12 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final, Literal
 
-from decoders.embedded.otlp import METRICS, metrics_from_json
+from decoders.embedded.otlp import METRICS, encode_metrics_from_json
 from decoders.errors import DecodeError, EncodeError, Truncated, UnknownApi, UnsupportedVersion
 from decoders.limits import EMBEDDED_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.names import current_names
-from decoders.protocol_facts.public_configs import is_public
+from decoders.protocol_facts.names import rename_to_current_names
+from decoders.protocol_facts.public_configs import is_public_config
 from decoders.schema.codec import TRAILING, decode, encode
 from decoders.schema.json_form import PUBLIC, Makers, base64_json, bytes_from_json, from_json, quote_json, to_json
 from decoders.schema.model import Message, Plan, parse_message, resolve
@@ -30,17 +30,17 @@ __all__ = [
     "TOPICS",
     "TYPE",
     "VERSION",
-    "declarations_in",
     "decode_embedded",
-    "embedded_from_json",
-    "embedded_json",
+    "embedded_structure_json",
     "encode_embedded",
-    "find_structure",
-    "held_json",
+    "encode_embedded_from_json",
+    "exact_structure_name",
     "locate_structure",
-    "read_structure",
-    "record_structures",
-    "structure",
+    "parse_structure_declaration",
+    "split_declarations",
+    "structure_or_stand_in_json",
+    "structure_plan_and_json",
+    "structures_of_record",
 ]
 
 TYPE: Final = "$type"
@@ -197,20 +197,20 @@ INSIDE: Final[dict[str, dict[str, str]]] = {
     "ConsumerProtocolAssignment": {"user_data": "AssignmentInfo"},
     "ConnectProtocolMetadata": {"allocation": "ConnectProtocolAssignment"},
 }
-_SECRETS: Final = {PUBLIC: is_public}
+_SECRETS: Final = {PUBLIC: is_public_config}
 _BY_NAME: Final = {name.lower(): name for name in STRUCTURES}
 
 
 @cache
-def structure(name: str) -> Message:
+def parse_structure_declaration(name: str) -> Message:
     """The declaration of a structure by its exact name. Raises KeyError."""
     text: str = import_module(f"decoders.embedded.{STRUCTURES[name].module}").DECLARATION
-    return parse_message(next(part for part in declarations_in(text) if part.startswith(f"message {name}\n")))
+    return parse_message(next(part for part in split_declarations(text) if part.startswith(f"message {name}\n")))
 
 
-def declarations_in(text: str) -> list[str]:
+def split_declarations(module_text: str) -> list[str]:
     """The texts of the declarations in a module, each beginning with its `message NAME`."""
-    return [f"message {part}" for part in f"\n{text.strip()}\n".split("\nmessage ")[1:]]
+    return [f"message {part}" for part in f"\n{module_text.strip()}\n".split("\nmessage ")[1:]]
 
 
 def decode_embedded(name: str, data: bytes) -> dict[str, Any]:
@@ -218,8 +218,8 @@ def decode_embedded(name: str, data: bytes) -> dict[str, Any]:
 
     Bytes after it are kept under `_trailing`; `$frame` is set if the frame has another version than 1.
     """
-    head = _read_head(name, data)
-    return {**head.json(), **decode(head.plan, data, head.end, strict=False)}
+    head = _read_structure_head(name, data)
+    return {**head.type_and_version_json(), **decode(head.plan, data, head.end, strict=False)}
 
 
 def encode_embedded(name: str, version: int, value: Mapping[str, Any]) -> bytes:
@@ -227,8 +227,8 @@ def encode_embedded(name: str, version: int, value: Mapping[str, Any]) -> bytes:
 
     For a key, `version` is 0, or the key's type, which releases before 4.1 call its version. Raises EncodeError.
     """
-    name = find_structure(name)
-    message, row = structure(name), STRUCTURES[name]
+    name = exact_structure_name(name)
+    message, row = parse_structure_declaration(name), STRUCTURES[name]
     if row.framing == "key" and version == row.number:
         version = 0
     if version not in message.versions:
@@ -243,10 +243,10 @@ def encode_embedded(name: str, version: int, value: Mapping[str, Any]) -> bytes:
     frame = value.get(FRAME, _FRAME)
     if not isinstance(frame, int) or not 0 <= frame < 1 << 31:
         raise EncodeError(f"a number is expected, not {quote_json(frame)}", path=FRAME)
-    return _write_head(row, version, frame) + encode(plan, fields) + behind
+    return _encode_framing(row, version, frame) + encode(plan, fields) + behind
 
 
-def _write_head(row: StructureRow, version: int, frame: int) -> bytes:
+def _encode_framing(row: StructureRow, version: int, frame: int) -> bytes:
     """The bytes before the fields of a structure."""
     if row.framing == "framed":
         return write_uvarint(frame) + write_uvarint(row.number or 0) + write_uvarint(version)
@@ -255,88 +255,90 @@ def _write_head(row: StructureRow, version: int, frame: int) -> bytes:
     return ((row.number or 0) if row.framing == "key" else version).to_bytes(2, "big")
 
 
-def embedded_json(
-    name: str, data: bytes | None, *, behind: bool = False, reveal: bool = False
+def embedded_structure_json(
+    name: str, data: bytes | None, *, allow_trailing: bool = False, reveal: bool = False
 ) -> dict[str, Any] | None:
     """The structure in JSON form; None if `data` is too large, or is not exactly what encoding the structure gives.
 
-    With `behind`, for bytes that are known to hold this structure, other bytes may follow it; they are kept under
-    `_trailing`. Secrets are redacted unless `reveal` shows them.
+    With `allow_trailing`, for bytes that are known to hold this structure, other bytes may follow it; they are kept
+    under `_trailing`. Secrets are redacted unless `reveal` shows them.
     """
     if data is None or not 2 <= len(data) <= EMBEDDED_MAX:
         return None
     try:
-        head = _read_head(name, data)
-        value = decode(head.plan, data, head.end, strict=not behind)
+        head = _read_structure_head(name, data)
+        value = decode(head.plan, data, head.end, strict=not allow_trailing)
         rest = value.pop(TRAILING, b"")
         if data[: head.end] + encode(head.plan, value) + rest != data:
             return None
-        if _write_head(STRUCTURES[head.name], head.plan.version, head.frame) != data[: head.end] and head.end:
+        if _encode_framing(STRUCTURES[head.name], head.plan.version, head.frame) != data[: head.end] and head.end:
             return None  # a varint of more bytes than needed
     except (DecodeError, EncodeError):
         return None
     return _structure_json(head, value, rest, reveal=reveal)
 
 
-def read_structure(name: str, data: bytes, *, reveal: bool = False) -> tuple[Plan, dict[str, Any]]:
+def structure_plan_and_json(name: str, data: bytes, *, reveal: bool = False) -> tuple[Plan, dict[str, Any]]:
     """The plan of the structure in `data`, and its JSON form, with bytes after it under `_trailing`.
 
     `reveal` shows secrets. Raises DecodeError.
     """
-    head = _read_head(name, data)
+    head = _read_structure_head(name, data)
     value = decode(head.plan, data, head.end, strict=False)
     return head.plan, _structure_json(head, value, value.pop(TRAILING, b""), reveal=reveal)
 
 
 def locate_structure(name: str, data: bytes) -> tuple[str, Plan, int]:
     """The exact name of the structure in `data`, its plan, and where its fields begin. Raises DecodeError."""
-    head = _read_head(name, data)
+    head = _read_structure_head(name, data)
     return head.name, head.plan, head.end
 
 
 def _structure_json(head: _StructureHead, value: dict[str, Any], rest: bytes, *, reveal: bool) -> dict[str, Any]:
-    made = {**head.json(), **to_json(head.plan, value, table=_SECRETS, reveal=reveal)}
+    made = {**head.type_and_version_json(), **to_json(head.plan, value, table=_SECRETS, reveal=reveal)}
     for path, name in INSIDE.get(head.name, {}).items():
         *above, field = path.split(".")
-        for row, inner in _structs(made, value, above):
+        for row, inner in _structs_at_path(made, value, above):
             if field in inner:  # not in every version
-                row[field] = held_json(name, inner[field]) or row[field]
+                row[field] = structure_or_stand_in_json(name, inner[field]) or row[field]
     if rest:
         made[TRAILING] = base64_json(rest)
     return made
 
 
-def _structs(made: Any, value: Any, steps: Sequence[str]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def _structs_at_path(
+    json_form: Any, value: Any, steps: Sequence[str]
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """The structs at a path, in JSON form and as values; each element of an array, none where a struct is absent."""
     if value is None:
         return
     if isinstance(value, list):
-        for one, other in zip(made, value, strict=True):
-            yield from _structs(one, other, steps)
+        for one, other in zip(json_form, value, strict=True):
+            yield from _structs_at_path(one, other, steps)
     elif not steps:
-        yield made, value
+        yield json_form, value
     else:
-        yield from _structs(made.get(steps[0]), value.get(steps[0]), steps[1:])
+        yield from _structs_at_path(json_form.get(steps[0]), value.get(steps[0]), steps[1:])
 
 
-def held_json(name: str, data: bytes | None) -> dict[str, Any] | None:
+def structure_or_stand_in_json(name: str, data: bytes | None) -> dict[str, Any] | None:
     """The JSON form of a field's bytes as this structure, or as one that may stand in its place; None if neither."""
     for each in (name, *INSTEAD.get(name, ())):
-        found = embedded_json(each, data)
+        found = embedded_structure_json(each, data)
         if found is not None and -1 <= found.get("generation", 0) < _GENERATION_MAX:
             return found
     return None
 
 
-def embedded_from_json(value: Mapping[str, Any], path: str) -> bytes:
+def encode_embedded_from_json(value: Mapping[str, Any], path: str) -> bytes:
     """The bytes of a structure in JSON form, by its `$type` and `$version`. Raises EncodeError under `path`."""
     name, version = value.get(TYPE), value.get(VERSION)
     if name == METRICS:
-        return metrics_from_json(value, path)
-    exact = _BY_NAME.get(_fold_name(name)) if isinstance(name, str) else None
+        return encode_metrics_from_json(value, path)
+    exact = _BY_NAME.get(_fold_structure_name(name)) if isinstance(name, str) else None
     if exact is None:
         raise EncodeError(f"no structure {quote_json(name)}", path=f"{path}.{TYPE}")
-    message = structure(exact)
+    message = parse_structure_declaration(exact)
     if not isinstance(version, int) or isinstance(version, bool) or version not in message.versions:
         text = f"{exact} has versions {message.versions}, not {quote_json(version)}"
         raise EncodeError(text, path=f"{path}.{VERSION}")
@@ -345,8 +347,8 @@ def embedded_from_json(value: Mapping[str, Any], path: str) -> bytes:
     try:
         if TRAILING in fields:
             around[TRAILING] = bytes_from_json(fields.pop(TRAILING), TRAILING)
-        named = current_names(message.fields, version, fields)
-        made = from_json(resolve(message, version), named, Makers(_refuse_records, embedded_from_json))
+        named = rename_to_current_names(message.fields, version, fields)
+        made = from_json(resolve(message, version), named, Makers(_refuse_records, encode_embedded_from_json))
         return encode_embedded(exact, version, {**made, **around})
     except EncodeError as failure:
         raise EncodeError(failure.text, path=f"{path}.{failure.path}" if failure.path else path) from None
@@ -356,13 +358,13 @@ def _refuse_records(value: object, path: str) -> bytes:
     raise EncodeError(f"bytes expected, not {quote_json(value)}", path=path)
 
 
-def _fold_name(name: str) -> str:
+def _fold_structure_name(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
-def find_structure(name: str) -> str:
+def exact_structure_name(name: str) -> str:
     """The exact name of a structure from its name in any spelling. Raises UnknownApi."""
-    found = _BY_NAME.get(_fold_name(name))
+    found = _BY_NAME.get(_fold_structure_name(name))
     if found is None:
         raise UnknownApi(f"no structure {name!r}")
     return found
@@ -376,35 +378,35 @@ class _StructureHead(NamedTuple):
     end: int
     frame: int
 
-    def json(self) -> dict[str, Any]:
+    def type_and_version_json(self) -> dict[str, Any]:
         """The first keys of the structure in JSON form: `$type`, `$version`, and `$frame` if it is not 1."""
         found: dict[str, Any] = {TYPE: self.name, VERSION: self.plan.version}
         return found if self.frame == _FRAME else {**found, FRAME: self.frame}
 
 
-def _read_head(name: str, data: bytes) -> _StructureHead:
+def _read_structure_head(name: str, data: bytes) -> _StructureHead:
     """Read the frame of a structure. Raises DecodeError."""
-    name = find_structure(name)
+    name = exact_structure_name(name)
     row = STRUCTURES[name]
     if row.framing == "framed":
         return _read_framed_head(name, row, data)
     if row.framing == "bare":
         return _read_bare_head(name, data)
-    number, version = _first_number(data, 4 if row.framing == "own4" else 2), 0
+    number, version = _read_leading_number(data, 4 if row.framing == "own4" else 2), 0
     if row.framing == "key":
         name = _OLDER.get((name, number), name)
         if number != STRUCTURES[name].number:
             raise UnsupportedVersion(f"{name} is a key of type {row.number}, not {number}", offset=0)
     else:
         version = number
-    message = structure(name)
+    message = parse_structure_declaration(name)
     if version not in message.versions:
         raise UnsupportedVersion(f"{name} has versions {message.versions}, not {version}", offset=0)
     return _StructureHead(name, resolve(message, version), 2 if row.framing in ("prefix", "key") else 0, _FRAME)
 
 
 def _read_bare_head(name: str, data: bytes) -> _StructureHead:
-    message = structure(name)
+    message = parse_structure_declaration(name)
     plans = [resolve(message, version) for version in range(message.versions.high, message.versions.low - 1, -1)]
     for plan in plans:
         try:
@@ -421,13 +423,13 @@ def _read_framed_head(name: str, row: StructureRow, data: bytes) -> _StructureHe
     version, at = read_uvarint(data, at, len(data))
     if number != row.number:
         raise UnsupportedVersion(f"{name} is a record of type {row.number}, not {number}", offset=0)
-    message = structure(name)
+    message = parse_structure_declaration(name)
     if version not in message.versions:
         raise UnsupportedVersion(f"{name} has versions {message.versions}, not {version}", offset=0)
     return _StructureHead(name, resolve(message, version), at, frame)
 
 
-def _first_number(data: bytes, size: int = 2) -> int:
+def _read_leading_number(data: bytes, size: int = 2) -> int:
     if len(data) < size:
         raise Truncated(f"need {size} bytes, have {len(data)}", offset=0)
     return int.from_bytes(data[:size], "big", signed=True)
@@ -447,7 +449,7 @@ TOPICS: Final[dict[str, tuple[str, ...]]] = {
 
 
 @cache
-def _names_by_number(topic: str) -> dict[tuple[Framing, int], str]:
+def _structures_by_type_number(topic: str) -> dict[tuple[Framing, int], str]:
     """The structures of a topic: framing and type number → name; the newest where several have the same number."""
     found: dict[tuple[Framing, int], str] = {}
     for name, row in STRUCTURES.items():
@@ -456,14 +458,14 @@ def _names_by_number(topic: str) -> dict[tuple[Framing, int], str]:
     return found
 
 
-def record_structures(topic: str, key: bytes | None, value: bytes | None) -> tuple[str | None, str | None]:
+def structures_of_record(topic: str, key: bytes | None, value: bytes | None) -> tuple[str | None, str | None]:
     """The names of the structures in a record's key and value, for an internal topic; None where none is known."""
     if topic not in TOPICS:
         return None, None
-    known = _names_by_number(topic)
+    known = _structures_by_type_number(topic)
     try:
         if not any(framing == "framed" for framing, _ in known):
-            name = None if key is None else known.get(("key", _first_number(key)))
+            name = None if key is None else known.get(("key", _read_leading_number(key)))
             return name, None if name is None else f"{name.removesuffix('Key')}Value"
         if value is not None:
             frame, at = read_uvarint(value, 0, len(value))

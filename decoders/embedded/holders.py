@@ -31,25 +31,25 @@ HOLDERS: Final[dict[tuple[int, Side], dict[str, str]]] = {
 }
 
 
-def _make_hook(name: str) -> Callable[[bytes | None], Any]:
+def _make_structure_hook(structure_name: str) -> Callable[[bytes | None], Any]:
     def show(data: bytes | None) -> Any:
         if data is None:
             return None
-        from decoders.embedded import held_json  # loads the declarations
+        from decoders.embedded import structure_or_stand_in_json  # loads the declarations
 
-        value = held_json(name, data)
+        value = structure_or_stand_in_json(structure_name, data)
         return json_bytes(data) if value is None else value
 
     return show
 
 
-def _show_metrics(data: bytes | None, codec: int | None) -> Any:
+def _metrics_json(data: bytes | None, codec: int | None) -> Any:
     from decoders.embedded.otlp import metrics_json  # loads codecs
 
     return metrics_json(data, codec)
 
 
 HOOKS: Final[dict[str, Callable[..., Any]]] = {
-    **{name: _make_hook(name) for paths in HOLDERS.values() for name in paths.values()},
-    _METRICS: _show_metrics,
+    **{name: _make_structure_hook(name) for paths in HOLDERS.values() for name in paths.values()},
+    _METRICS: _metrics_json,
 }

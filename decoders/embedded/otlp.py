@@ -31,7 +31,7 @@ from decoders.schema.json_form import (
 )
 from decoders.wire.readable_text import in_bytes
 
-__all__ = ["CODEC", "METRICS", "ORIGINAL", "TEMPORALITY", "metrics_from_json", "metrics_json"]
+__all__ = ["CODEC", "METRICS", "ORIGINAL", "TEMPORALITY", "encode_metrics_from_json", "metrics_json"]
 
 METRICS: Final = "MetricsData"
 CODEC: Final = "$codec"
@@ -72,24 +72,24 @@ def metrics_json(data: bytes | None, codec: int | None) -> Any:
         plain = _decompress_metrics(data, codec or 0)
         found = _parse_metrics(plain)
     except LimitExceeded:
-        return _unread_json(data, "limit", f"more than {in_bytes(METRICS_SIZE_MAX)} of metrics")
+        return _unreadable_metrics_json(data, "limit", f"more than {in_bytes(METRICS_SIZE_MAX)} of metrics")
     except DecodeError as problem:
-        return _unread_json(data, "codec", problem.text)
+        return _unreadable_metrics_json(data, "codec", problem.text)
     if found is None:
         missing = _load_otlp() is None
         text = "opentelemetry-proto is not installed" if missing else "no OTLP metrics"
-        return _unread_json(data, "package" if missing else "malformed", text)
+        return _unreadable_metrics_json(data, "package" if missing else "malformed", text)
     made: dict[str, Any] = {**_HEAD, CODEC: NAMES[codec]} if codec else dict(_HEAD)
     try:
-        made |= _fields(found, [METRICS_MESSAGES_MAX])
+        made |= _message_fields_json(found, [METRICS_MESSAGES_MAX])
     except LimitExceeded as problem:
-        return _unread_json(data, "limit", problem.text)
-    if _pack_metrics(made, "") != data:
+        return _unreadable_metrics_json(data, "limit", problem.text)
+    if _encode_metrics(made, "") != data:
         made[ORIGINAL] = base64_json(data)
     return made
 
 
-def metrics_from_json(value: Mapping[str, Any], path: str) -> bytes:
+def encode_metrics_from_json(value: Mapping[str, Any], path: str) -> bytes:
     """The bytes of metrics in JSON form, compressed as `$codec` says. Raises EncodeError under `path`."""
     if value.get("$version", 1) != 1:
         raise EncodeError(f"{METRICS} has version 1, not {quote_json(value['$version'])}", path=f"{path}.$version")
@@ -102,10 +102,10 @@ def metrics_from_json(value: Mapping[str, Any], path: str) -> bytes:
         sent = bytes_from_json(value[ORIGINAL], f"{path}.{ORIGINAL}")
         if metrics_json(sent, NAMES.index(codec)) == dict(value):
             return sent
-    return _pack_metrics(value, path)
+    return _encode_metrics(value, path)
 
 
-def _unread_json(data: bytes, reason: str, text: str) -> dict[str, Any]:
+def _unreadable_metrics_json(data: bytes, reason: str, text: str) -> dict[str, Any]:
     return {**base64_json(data), ERROR: {"reason": reason, "text": text}}
 
 
@@ -128,31 +128,37 @@ def _parse_metrics(plain: bytes) -> Any:
     return found if found.ListFields() or not plain else None
 
 
-def _fields(message: Any, left: list[int]) -> dict[str, Any]:
-    """The fields that are set in a message; `left` counts down the messages that are still allowed."""
-    left[0] -= 1
-    if left[0] < 0:
+def _message_fields_json(message: Any, messages_left: list[int]) -> dict[str, Any]:
+    """The fields that are set in a message; `messages_left` counts down the messages that are still allowed."""
+    messages_left[0] -= 1
+    if messages_left[0] < 0:
         raise LimitExceeded(f"more than {METRICS_MESSAGES_MAX:,} values in metrics")
-    return {field.name: _value(value, left) for field, value in message.ListFields()}
+    return {field.name: _field_value_json(value, messages_left) for field, value in message.ListFields()}
 
 
-def _value(value: Any, left: list[int]) -> Any:
+def _field_value_json(value: Any, messages_left: list[int]) -> Any:
     if isinstance(value, float):
         return float_json(value)
     if isinstance(value, bytes):
         return json_bytes(value)
     if isinstance(value, str | int):
         return value
-    return _fields(value, left) if hasattr(value, "ListFields") else [_value(each, left) for each in value]
+    return (
+        _message_fields_json(value, messages_left)
+        if hasattr(value, "ListFields")
+        else [_field_value_json(each, messages_left) for each in value]
+    )
 
 
-def _pack_metrics(value: Mapping[str, Any], path: str) -> bytes:
+def _encode_metrics(value: Mapping[str, Any], path: str) -> bytes:
     """The bytes of metrics in JSON form, compressed as `$codec` says. Raises EncodeError."""
     otlp = _load_otlp()
     if otlp is None:
         raise EncodeError("opentelemetry-proto is not installed", path=path)
     message = otlp.data()
-    _fill(otlp, message, {name: inner for name, inner in value.items() if name not in _AROUND}, path, 0)
+    _fill_message_from_json(
+        otlp, message, {name: inner for name, inner in value.items() if name not in _AROUND}, path, 0
+    )
     try:
         plain: bytes = message.SerializeToString(deterministic=True)
     except otlp.failed as problem:
@@ -160,15 +166,15 @@ def _pack_metrics(value: Mapping[str, Any], path: str) -> bytes:
     return deflate(value.get(CODEC, NAMES[0]), plain)
 
 
-def _fill(otlp: _Otlp, message: Any, value: object, path: str, depth: int) -> None:
+def _fill_message_from_json(otlp: _Otlp, message: Any, fields_json: object, path: str, depth: int) -> None:
     """Set the fields of a protobuf message from JSON. Raises EncodeError."""
-    if not isinstance(value, Mapping):
-        raise EncodeError(f"an object expected, not {quote_json(value)}", path=path)
+    if not isinstance(fields_json, Mapping):
+        raise EncodeError(f"an object expected, not {quote_json(fields_json)}", path=path)
     if depth > _DEPTH_MAX:
         raise EncodeError(f"values inside values, more than {_DEPTH_MAX} deep", path=path)
     message.SetInParent()
     known = message.DESCRIPTOR.fields_by_name
-    for name, inner in value.items():
+    for name, inner in fields_json.items():
         place = f"{path}.{name}" if path else str(name)
         if name not in known:
             few = ", ".join(known)
@@ -177,41 +183,41 @@ def _fill(otlp: _Otlp, message: Any, value: object, path: str, depth: int) -> No
             )
         current = getattr(message, name)
         if isinstance(current, otlp.message):
-            _fill(otlp, current, inner, place, depth + 1)
+            _fill_message_from_json(otlp, current, inner, place, depth + 1)
         elif isinstance(current, str | bytes | int | float):
-            _set(message, name, _scalar(current, inner, place), place)
+            _set_message_field(message, name, _scalar_from_json(current, inner, place), place)
         elif not isinstance(inner, list | tuple):
             raise EncodeError(f"an array expected, not {quote_json(inner)}", path=place)
         elif hasattr(current, "add"):
             for index, element in enumerate(inner):
-                _fill(otlp, current.add(), element, f"{place}[{index}]", depth + 1)
+                _fill_message_from_json(otlp, current.add(), element, f"{place}[{index}]", depth + 1)
         else:
-            _extend(current, known[name], inner, place)
+            _extend_repeated_scalar(current, known[name], inner, place)
 
 
-def _scalar(current: object, value: object, path: str) -> object:
-    """The value of a scalar field as protobuf takes it; `current` is a value of the field's type."""
-    if isinstance(current, bytes):
-        return bytes_from_json(value, path)
-    if isinstance(current, float):
-        return leaf_from_json("float64", value, path)
-    if isinstance(current, bool) != isinstance(value, bool):
-        raise EncodeError(f"{'true or false' if isinstance(current, bool) else 'no boolean'} expected", path=path)
-    return value
+def _scalar_from_json(current_value: object, json_value: object, path: str) -> object:
+    """The value of a scalar field as protobuf takes it; `current_value` is a value of the field's type."""
+    if isinstance(current_value, bytes):
+        return bytes_from_json(json_value, path)
+    if isinstance(current_value, float):
+        return leaf_from_json("float64", json_value, path)
+    if isinstance(current_value, bool) != isinstance(json_value, bool):
+        raise EncodeError(f"{'true or false' if isinstance(current_value, bool) else 'no boolean'} expected", path=path)
+    return json_value
 
 
-def _set(message: Any, name: str, value: object, path: str) -> None:
+def _set_message_field(message: Any, name: str, value: object, path: str) -> None:
     try:
         setattr(message, name, value)
     except (TypeError, ValueError):
         raise EncodeError(f"{quote_json(value)} does not fit", path=path) from None
 
 
-def _extend(current: Any, field: Any, values: Any, path: str) -> None:
+def _extend_repeated_scalar(repeated_field: Any, field: Any, values: Any, path: str) -> None:
     numbers = field.cpp_type in (field.CPPTYPE_DOUBLE, field.CPPTYPE_FLOAT)
     for index, value in enumerate(values):
         place = f"{path}[{index}]"
         try:
-            current.append(leaf_from_json("float64", value, place) if numbers else value)
+            repeated_field.append(leaf_from_json("float64", value, place) if numbers else value)
         except (TypeError, ValueError):
             raise EncodeError(f"{quote_json(value)} does not fit", path=place) from None

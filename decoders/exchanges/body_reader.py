@@ -21,7 +21,7 @@ from decoders.frames.header_checks import find_response_body, is_flexible, read_
 from decoders.limits import BODY_WHOLE_MAX
 from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.errors.returned import expected_codes
+from decoders.protocol_facts.errors.returned import expected_error_codes
 from decoders.protocol_facts.keys import (
     API_VERSIONS,
     CONTROLLED_SHUTDOWN,
@@ -170,7 +170,7 @@ class ApiReader:
         self._quick: tuple[Projector, Projector] | None = None
         self.json: list[Any] = [None, None]  # the Readers that messages/body_json.py has made: without and with secrets
         self.read_when_settled = key in _READ_WHEN_SETTLED or names_topic_ids(key, version)
-        self.expected = expected_codes(key)
+        self.expected = expected_error_codes(key)
         self._needs = needs
         self._nameless: dict[Side, tuple[str, ...]] = {}
 

@@ -86,7 +86,7 @@ class Engine:
         self.pairer.context.rest()
         return self._keep_chosen(settled) if self._chosen else settled
 
-    def vouch(self, broker: str) -> None:
+    def accept_broker(self, broker: str) -> None:
         """Take connections to this host:port for Kafka without a look; a note in a cut-out capture says so."""
         self.pairer.context.brokers.setdefault(broker, 0)
 
@@ -113,7 +113,7 @@ class Engine:
                     topics.add(topic.identity, topic.name)
         return settled + self._feed_segments(segments[at:], now_ns)
 
-    def choose(self, key: bytes, places: Iterable[int]) -> None:
+    def choose_exchanges(self, key: bytes, places: Iterable[int]) -> None:
         """Give only those exchanges of a connection whose request begins at one of `places` of the client's stream.
 
         `key` is the connection's, as its client sends. The places of several calls add up; a note in a cut-out capture
@@ -252,7 +252,7 @@ def _read_segments(
     source: Source, problems: list[DecodeError], engine: Engine, keys: KeyLog
 ) -> Iterator[list[Segment]]:
     reader = CaptureReader()
-    reader.on_secrets = keys.add_text
+    reader.on_secrets = keys.add_lines
     reader.cut_receiver = engine
     for piece in pieces(source):
         yield reader.feed(piece)

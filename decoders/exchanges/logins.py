@@ -30,9 +30,9 @@ from decoders.protocols.sasl_messages import (
     FINAL_ANSWERS,
     REFUSAL,
     SaslStep,
+    family_of_mechanism,
     guess_mechanism,
-    mechanism_family,
-    read_step,
+    read_sasl_step,
 )
 from decoders.schema.json_form import json_text
 from decoders.schema.model import Side
@@ -75,7 +75,7 @@ class LoginAttempt:
         if data is not None:
             if self.mechanism is None:
                 self.mechanism = guess_mechanism(data)
-            step = read_step(self.mechanism or "", data, "request")
+            step = read_sasl_step(self.mechanism or "", data, "request")
         self.step = step.name if step is not None else ""
         if step is not None and step.user is not None:
             self.user = owners.get(step.user, step.user) if "token_id" in step.said else step.user
@@ -84,9 +84,9 @@ class LoginAttempt:
 
     def answer(self, exchange: Exchange, data: bytes | None) -> Login | None:
         """Take the broker's answer, without an error code, to the latest step; returns who is logged in then."""
-        step = None if data is None else read_step(self.mechanism or "", data, "response")
+        step = None if data is None else read_sasl_step(self.mechanism or "", data, "response")
         _add_sasl_step(exchange, "response", step)
-        last = FINAL_ANSWERS.get(mechanism_family(self.mechanism or ""))
+        last = FINAL_ANSWERS.get(family_of_mechanism(self.mechanism or ""))
         self.over = last is None or step is None or (self.step, step.name) in last
         refused = step is not None and (step.name == REFUSAL or "refusal" in step.said)
         return self.before if refused else self.login

@@ -378,7 +378,7 @@ class Pairer:
         first = connection.first
         info = ConnectionInfo(connection.number, first.source, first.target, connection.began_ns, self.context.topics)
         if size:
-            self.context.skip(Skipped(info, None, size, "tls", facts.text(), time_ns))
+            self.context.skip(Skipped(info, None, size, "tls", facts.describe_in_one_line(), time_ns))
             self.context.summary.foreign[TLS, _port_of_endpoint(first.target)] += 1
 
     def _take_event_of_half(
@@ -407,9 +407,9 @@ class Pairer:
         self.context.undecided[connection.number] = undecided
         known = ""
         if connection.opened and isinstance(data, bytes) and not may_begin_frame(data):
-            from decoders.protocols.signatures import certain_protocol  # no connection of Kafka comes here
+            from decoders.protocols.signatures import find_proven_protocol  # no connection of Kafka comes here
 
-            known = certain_protocol(data)
+            known = find_proven_protocol(data)
         if self.context.ports is None or known == TLS:
             undecided.foreign = known
         elif self._find_client_by_port(connection) is None:
@@ -460,7 +460,7 @@ class Pairer:
         info = ConnectionInfo(connection.number, client.source, client.target, connection.began_ns, context.topics)
         first = client is connection.first
         if facts is not None:
-            info.tls = facts.info()
+            info.tls = facts.exchange_tls_info()
         elif not first or len(undecided.chunks) > 1 or undecided.dropped:
             info.late_ns = since_ns
         if undecided.dropped:
@@ -535,7 +535,7 @@ class Pairer:
         else:
             facts = tls_facts(connection)
             if facts is not None and facts.size:
-                ended.reason, ended.detail = "tls", facts.text()
+                ended.reason, ended.detail = "tls", facts.describe_in_one_line()
         self._deliver_ended_connection(ended)
 
     def _find_client_and_info(
@@ -588,7 +588,7 @@ def describe_undecided(undecided: UndecidedConnection) -> tuple[str, str, int]:
     sizes = undecided.sizes
     size = sum(sizes.values()) if broker is None else sizes[broker is undecided.connection.first]
     if facts is not None and not facts.opened:
-        return "tls", facts.text(), size + facts.size
+        return "tls", facts.describe_in_one_line(), size + facts.size
     detail = ANSWERS_ONLY if broker is not None else undecided.detail() or NOTHING_DECODES
     return undecided.reason, detail if facts is None else f"{detail}, in {facts.version}", size
 

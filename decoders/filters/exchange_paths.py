@@ -28,8 +28,8 @@ from decoders.filters.expression import (
 from decoders.filters.fields import ALIASES, BODIES, FIELDS, entity_names, entity_paths
 from decoders.limits import CELL_MAX, MIB
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.protocol_facts.number_words import words_for
-from decoders.protocol_facts.paths import PathStep, parse_path, values_at
+from decoders.protocol_facts.number_words import word_for_number_in_set
+from decoders.protocol_facts.paths import FieldPathStep, parse_field_path, values_at_path
 from decoders.schema.json_form import json_bytes, json_text
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text
@@ -100,7 +100,7 @@ def record_path(text: str, *, names: bool = False) -> RecordPath:
             text, lambda _row, record: _list_unless_null(record.get(name)), whole=True, history=name in HISTORY
         )
     try:
-        steps = parse_path(name)
+        steps = parse_field_path(name)
     except ValueError as problem:
         raise FilterError(f"{text!r} is no path (write topic, errors[].code or request.topics[].name)", 1) from problem
     if steps[0].name in KEYS and (len(steps) > 1 or steps[0].indices):
@@ -112,7 +112,7 @@ def record_path(text: str, *, names: bool = False) -> RecordPath:
             raise FilterError(f"{steps[0].name} has no {steps[1].name!r}", 1, word=text, candidates=candidates)
         history = steps[0].name in HISTORY
         return RecordPath(
-            text, lambda _row, record: _flatten_lists(values_at(record, steps)), whole=True, history=history
+            text, lambda _row, record: _flatten_lists(values_at_path(record, steps)), whole=True, history=history
         )
     return _path_of_filter_field(text)
 
@@ -192,15 +192,17 @@ def _path_in_body(text: str, head: str, path: str, *, names: bool) -> RecordPath
         raise FilterError(f"no {head} has a field {path!r}", 1, word=text, candidates=others)
 
     @cache
-    def steps_in(api_key: int) -> list[tuple[PathStep, ...]]:
+    def steps_in(api_key: int) -> list[tuple[FieldPathStep, ...]]:
         spelt = spellings_of_path(api_key, side, _part_declared_by_kafka(path))
         rest = path[len(_part_declared_by_kafka(path)) :]
-        return [parse_path(each.removesuffix("[]") + rest if rest else each.removesuffix("[]")) for each in spelt]
+        return [parse_field_path(each.removesuffix("[]") + rest if rest else each.removesuffix("[]")) for each in spelt]
 
     def values(row: Settled, record: Record) -> list[Any]:
         if row.kind != "exchange" or row.api_key is None:
             return []
-        found = _flatten_lists(value for steps in steps_in(row.api_key) for value in values_at(record[side], steps))
+        found = _flatten_lists(
+            value for steps in steps_in(row.api_key) for value in values_at_path(record[side], steps)
+        )
         sets = set(number_word_sets_at(row.api_key, side, path).values()) if names else None
         return [_add_number_word(value, *sets) for value in found] if sets and len(sets) == 1 else found
 
@@ -210,7 +212,7 @@ def _path_in_body(text: str, head: str, path: str, *, names: bool) -> RecordPath
 def _add_number_word(value: Any, means: str) -> Any:
     if not isinstance(value, int):
         return value
-    words = words_for(means, value)
+    words = word_for_number_in_set(means, value)
     return f"{value} {words}" if words else value
 
 

@@ -27,8 +27,8 @@ from decoders.filters.fields import (
 from decoders.filters.named_numbers import NamedNumber, fold_word, words_of_set
 from decoders.filters.tokens import Scanner, Word
 from decoders.filters.values import read_value
-from decoders.protocol_facts.number_words import set_of
-from decoders.protocol_facts.paths import PathStep, parse_path
+from decoders.protocol_facts.number_words import number_set_of_field
+from decoders.protocol_facts.paths import FieldPathStep, parse_field_path
 from decoders.schema.json_form import MESSAGE
 from decoders.schema.model import Field, Side
 from decoders.schema.projection import make_getter
@@ -49,14 +49,16 @@ def spellings_of_path(api_key: int, side: Side, path: str) -> tuple[str, ...]:
 def number_word_sets_at(api_key: int, side: Side, path: str) -> Mapping[str, str]:
     """Spelling of a path → its set of words (`means`), for the spellings that are fields of numbers with words."""
     found = (
-        ((spelt, set_of(field)) for spelt, field in declared_fields_at(api_key, side, path)) if api_key in NAMES else ()
+        ((spelt, number_set_of_field(field)) for spelt, field in declared_fields_at(api_key, side, path))
+        if api_key in NAMES
+        else ()
     )
     return {spelt: words for spelt, words in found if words}
 
 
 def declared_fields_at(api_key: int, side: Side, path: str) -> Iterator[tuple[str, Field]]:
     """The spellings of a path in the declaration of an API, each with its field."""
-    return _spell_path(api(api_key).message(side).fields, parse_path(path))
+    return _spell_path(api(api_key).message(side).fields, parse_field_path(path))
 
 
 def apis_with_path(side: Side, path: str) -> frozenset[int]:
@@ -73,7 +75,7 @@ def all_body_paths(side: Side, keys: Iterable[int] = KEYS) -> list[str]:
     return list(found)
 
 
-def _spell_path(fields: Iterable[Field], steps: Sequence[PathStep]) -> Iterator[tuple[str, Field]]:
+def _spell_path(fields: Iterable[Field], steps: Sequence[FieldPathStep]) -> Iterator[tuple[str, Field]]:
     """The paths that these steps stand for, spelt as declared, arrays with their brackets; each with its field."""
     (name, indices), *rest = steps
     bracket = "".join("[]" if index is None else f"[{index}]" for index in indices)

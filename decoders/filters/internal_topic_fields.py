@@ -12,7 +12,13 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.embedded import STRUCTURES, TOPICS, embedded_json, record_structures, structure
+from decoders.embedded import (
+    STRUCTURES,
+    TOPICS,
+    embedded_structure_json,
+    parse_structure_declaration,
+    structures_of_record,
+)
 from decoders.filters.contents import records_by_topic
 
 if TYPE_CHECKING:
@@ -33,7 +39,7 @@ def structure_paths() -> tuple[str, ...]:
     found: dict[str, None] = {}
     for name, row in STRUCTURES.items():
         if row.module in modules:
-            found.update(dict.fromkeys(_list_declared_paths(structure(name).fields, "")))
+            found.update(dict.fromkeys(_list_declared_paths(parse_structure_declaration(name).fields, "")))
     return tuple(sorted(found))
 
 
@@ -59,10 +65,10 @@ def structure_values(path: str) -> Callable[[Exchange], list[Any]]:
 
 
 def _decode_record_structures(topic: str, key: Any, value: Any) -> Iterator[dict[str, Any]]:
-    names = record_structures(topic, *(each if isinstance(each, bytes) else None for each in (key, value)))
+    names = structures_of_record(topic, *(each if isinstance(each, bytes) else None for each in (key, value)))
     for name, held in zip(names, (key, value), strict=True):
         if name is not None and isinstance(held, bytes):
-            shown = embedded_json(name, held, behind=True)
+            shown = embedded_structure_json(name, held, allow_trailing=True)
             if shown is not None:
                 yield shown
 

@@ -7,7 +7,7 @@ from functools import cache
 from decoders.apis import KEYS, api_name
 from decoders.protocol_facts.enums import BITS, ENUMS
 from decoders.protocol_facts.errors.error_codes import ERRORS
-from decoders.protocol_facts.number_words import API, ERROR, words_for
+from decoders.protocol_facts.number_words import API, ERROR, word_for_number_in_set
 
 __all__ = ["NamedNumber", "fold_word", "words_of_set"]
 
@@ -26,7 +26,7 @@ class NamedNumber(int):
     @property
     def words(self) -> frozenset[str]:
         """The word for the number, or those for all its bits; empty where there is none."""
-        found = words_for(self._set, int(self))
+        found = word_for_number_in_set(self._set, int(self))
         return frozenset(map(fold_word, found.split(","))) if found else frozenset()
 
 

@@ -12,7 +12,7 @@ from decoders.errors import FilterError, UnknownApi
 from decoders.filters.fields import Kind
 from decoders.filters.tokens import Word
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.errors.error_codes import ERRORS, find_error
+from decoders.protocol_facts.errors.error_codes import ERRORS, find_error_code
 from decoders.wire.units import parse_duration, parse_moment, parse_size
 
 _NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d+)?|\.\d+)")
@@ -119,7 +119,7 @@ def _read_error(word: Word) -> int:
     text = word.text
     if re.fullmatch(r"-?\d+", text):
         return int(text)
-    code = find_error(text)
+    code = find_error_code(text)
     if code is None:
         names = [row.name for row in ERRORS.values()]
         raise FilterError(f"no error has the name {text!r}", word.at + 1, word=text, candidates=names)

@@ -114,9 +114,9 @@ class UndecidedConnection:
             fresh = len(side.first) < MARK_MAX
             side.first = (side.first + data)[:FIRST_BYTES_MAX]
             if fresh and side.opening and not (self.foreign or may_begin_frame(side.first)):
-                from decoders.protocols.signatures import certain_protocol  # no connection of Kafka comes here
+                from decoders.protocols.signatures import find_proven_protocol  # no connection of Kafka comes here
 
-                self.foreign = certain_protocol(side.first)
+                self.foreign = find_proven_protocol(side.first)
                 if self.foreign:
                     self._drop_held_bytes()
         if self.foreign:
@@ -285,16 +285,23 @@ class UndecidedConnection:
 
     def name(self) -> str:
         """What the connection looks like, when it is no Kafka."""
-        from decoders.protocols.signatures import likely_protocol
+        from decoders.protocols.signatures import find_likely_protocol
 
-        return self.foreign or likely_protocol(self.sides[True].first) or likely_protocol(self.sides[False].first)
+        return (
+            self.foreign
+            or find_likely_protocol(self.sides[True].first)
+            or find_likely_protocol(self.sides[False].first)
+        )
 
     def detail(self) -> str:
         """What the connection looks like, with what exactly each side began with."""
-        from decoders.protocols.signatures import describe_protocol
+        from decoders.protocols.signatures import describe_likely_protocol
 
         name = self.name()
-        first, second = describe_protocol(self.sides[True].first), describe_protocol(self.sides[False].first)
+        first, second = (
+            describe_likely_protocol(self.sides[True].first),
+            describe_likely_protocol(self.sides[False].first),
+        )
         if not name or not (first.startswith(name) or second.startswith(name)):
             return name
         answer = second.removeprefix(f"{name}: ").removeprefix("answer ")

@@ -16,15 +16,15 @@ from decoders.frames.header_checks import FITS, HEAD, YES, request_verdict
 from decoders.frames.live_framing import add_size_field
 from decoders.limits import FRAME_MAX
 from decoders.protocols import TLS
-from decoders.protocols.detect_sasl import find_token
+from decoders.protocols.detect_sasl import find_sasl_token
 from decoders.protocols.signatures import (
     CERTAIN,
     LIKELY,
     Finding,
-    Signature,
-    text_of,
+    ProtocolSignature,
+    printable_text,
 )
-from decoders.tls.explain_first_record import remedy_of_tls
+from decoders.tls.explain_first_record import remedy_of_tls_alert
 from decoders.wire.readable_text import in_bytes
 
 # How far from the start another frame is looked for.
@@ -76,8 +76,8 @@ def explain_bytes(data: bytes) -> list[Finding]:
     return list(dict.fromkeys(found))
 
 
-def _describe_signature(mark: Signature, data: bytes) -> Finding:
-    remedy = remedy_of_tls(data) if mark.name == TLS else ""
+def _describe_signature(mark: ProtocolSignature, data: bytes) -> Finding:
+    remedy = remedy_of_tls_alert(data) if mark.name == TLS else ""
     return Finding(mark.name, mark.describe(data), remedy or mark.remedy)
 
 
@@ -107,7 +107,7 @@ def _has_known_version(data: bytes) -> bool:
 def _find_sasl_token(data: bytes) -> Iterator[Finding]:
     size = int.from_bytes(data[:4], "big")
     for start in (4, 0) if len(data) > 4 and size == len(data) - 4 else (0,):
-        found = find_token(data[start:])
+        found = find_sasl_token(data[start:])
         if found is not None:
             framed = "" if start else ", without a size field"
             yield Finding("SASL token", f"{found.mechanism}: {found.detail}{framed}", _SASL_REMEDY)
@@ -167,4 +167,4 @@ def _find_text(data: bytes) -> Iterator[Finding]:
     head = data[:64]
     if len(head) >= 4 and all(32 <= byte < 127 or byte in b"\t\r\n" for byte in head):
         kind = "JSON text" if head.lstrip()[:1] in (b"{", b"[") else "XML or HTML" if head[:1] == b"<" else "text"
-        yield Finding(kind, f'"{text_of(head, 40)}"', "")
+        yield Finding(kind, f'"{printable_text(head, 40)}"', "")

@@ -12,7 +12,7 @@ from decoders.protocols import TLS
 from decoders.protocols.signatures import (
     MARKS,
     Finding,
-    text_of,
+    printable_text,
 )
 from decoders.tls.handshake import VERSIONS
 from decoders.wire.readable_text import in_bytes
@@ -128,7 +128,7 @@ def _explain_four_bytes(number: int, data: bytes) -> Iterator[Finding]:
     if start is not None:
         yield Finding(start.name, start.detail, _REMEDIES[start.name])
     elif all(32 <= byte < 127 for byte in data):
-        yield Finding("text", f'"{text_of(data)}"', "somebody sent text where a size was expected")
+        yield Finding("text", f'"{printable_text(data)}"', "somebody sent text where a size was expected")
     elif data[0] not in _RECORDS or record not in VERSIONS:
         yield from _explain_as_size_or_key(data)
 
@@ -176,7 +176,7 @@ def _explain_api_key(key: int) -> list[Finding]:
     if key in NAMES or not -(1 << 15) <= key < 1 << 16:
         return []
     data = (key & 0xFFFF).to_bytes(2, "big")
-    text = f', the text "{text_of(data)}"' if all(32 <= byte < 127 for byte in data) else ""
+    text = f', the text "{printable_text(data)}"' if all(32 <= byte < 127 for byte in data) else ""
     remedy = "the bytes after the size are no Kafka request: another protocol, or a wrong place in the stream"
     return [Finding("lost framing", f"no API has the key {key} (bytes {data.hex(' ')}{text})", remedy)]
 

@@ -327,13 +327,13 @@ def _cut_whole_frames(
             return stop
         reason = direction.owner.find_objection(direction, data, at, size)
         if reason is not None:
-            from decoders.protocols.signatures import describe_certain_protocol  # few captures lose their step
+            from decoders.protocols.signatures import describe_proven_protocol  # few captures lose their step
 
             direction.doubt = False
             lose_step(
                 direction,
                 reason,
-                describe_certain_protocol(data[at : at + FIRST_BYTES_MAX]) or _DETAILS[reason],
+                describe_proven_protocol(data[at : at + FIRST_BYTES_MAX]) or _DETAILS[reason],
                 *first,
             )
             return at

@@ -17,7 +17,7 @@ from decoders.exchanges.topic_arrays import METADATA_HOLDERS, PIECES, RECORD_ARR
 from decoders.limits import BODY_WHOLE_MAX, RECORDS_HELD_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.protocol_facts.public_configs import is_public
+from decoders.protocol_facts.public_configs import is_public_config
 from decoders.schema import codec
 from decoders.schema.codec import TRAILING
 from decoders.schema.codegen_support import CRUDE
@@ -133,7 +133,7 @@ def hooks_of(key: int, side: Side) -> dict[str, str]:
     return {**held, RECORD_ARRAYS[key].records_path: PIECE if key in PIECES else RECORDS}
 
 
-_NO_RECORDS: Final[Hooks] = {**HOOKS, PUBLIC: is_public}
+_NO_RECORDS: Final[Hooks] = {**HOOKS, PUBLIC: is_public_config}
 
 
 class RecordsHook:
@@ -352,7 +352,7 @@ def bare(api_reader: ApiReader, side: Side, plan: Plan, data: bytes, at: int, en
     """A large body with arrays deferred and records left out, in which names and ids can be looked for."""
     names = hooks_of(api_reader.key or 0, side)
     nothing = dict.fromkeys(names.values(), _make_no_value)
-    return BodyReader(names, {PUBLIC: is_public, **nothing}, reveal=False).read(plan, data, at, end)[0]
+    return BodyReader(names, {PUBLIC: is_public_config, **nothing}, reveal=False).read(plan, data, at, end)[0]
 
 
 def _make_no_value(_data: object) -> None:

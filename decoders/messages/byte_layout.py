@@ -21,9 +21,9 @@ from decoders.embedded import (
     TYPE,
     VERSION,
     StructureRow,
-    held_json,
     locate_structure,
-    record_structures,
+    structure_or_stand_in_json,
+    structures_of_record,
 )
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError, without_frames
@@ -38,7 +38,7 @@ from decoders.protocol_facts.headers import (
     response_header_plan,
     response_header_version,
 )
-from decoders.protocol_facts.public_configs import is_public
+from decoders.protocol_facts.public_configs import is_public_config
 from decoders.records.byte_parts import Hide, split_batches_into_parts
 from decoders.records.json_form import control_record_structures, metadata_record_holds_secret
 from decoders.schema.codec import trailing_error
@@ -210,7 +210,7 @@ def _add_parts_of_structures(
             if field == "key":
                 key = held
             if held is not None:
-                pair = control_record_structures(key) if control else record_structures(topic or "", key, held)
+                pair = control_record_structures(key) if control else structures_of_record(topic or "", key, held)
                 name = pair[field == "value"]
         yield from (None if name is None else _split_structure(name, data, part, reveal)) or [part]
 
@@ -224,7 +224,7 @@ def _find_fields_with_structures(key: int | None, side: Side) -> dict[str, str]:
 def _split_structure(name: str, data: bytes, part: BytePart, reveal: bool) -> list[BytePart]:
     """The parts of a structure inside bytes; none where they are not exactly one."""
     held = data[part.at : part.end]
-    found = held_json(name, held)
+    found = structure_or_stand_in_json(name, held)
     if found is None:
         return []
     name, plan, start = locate_structure(found[TYPE], held)
@@ -270,7 +270,7 @@ def _make_parts_of_spans(plan: Plan, spans: Iterable[Span], reveal: bool) -> Ite
         secret = field.secret and not reveal
         if secret and field.unless:
             name = names.get(f"{span.path.rpartition('.')[0]}.{field.unless}".lstrip("."))
-            secret = not (isinstance(name, str) and is_public(name))
+            secret = not (isinstance(name, str) and is_public_config(name))
         element = span.path.endswith("]")
         array = field.array and not element
         hidden, count = secret and span.what == "value", array and span.what == "size"

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
-from decoders.embedded import STRUCTURES, VERSION, structure
+from decoders.embedded import STRUCTURES, VERSION, parse_structure_declaration
 from decoders.embedded.otlp import METRICS, TEMPORALITY
 from decoders.exchanges.body_reader import SIDES, layouts
 from decoders.limits import NAMES_SHOWN_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.enums import BITS
-from decoders.protocol_facts.number_words import ERROR, set_of, words_for
+from decoders.protocol_facts.number_words import ERROR, number_set_of_field, word_for_number_in_set
 from decoders.schema.json_form import STRUCTURE
 from decoders.schema.model import Plan, PlanField, Side, resolve
 from decoders.wire.deferred_json import DeferredList
@@ -92,7 +92,7 @@ def _list_fields_with_words(plan: Plan) -> tuple[_NamedField, ...]:
     return tuple(
         _NamedField(field, means)
         for field in (*plan.fields, *plan.tagged)
-        if (means := set_of(field))
+        if (means := number_set_of_field(field))
         or field.kind in _HOLDERS
         or (field.plan is not None and _list_fields_with_words(field.plan))
     )
@@ -121,11 +121,11 @@ def _find_words_in_struct(plan: Plan, value: Mapping[str, Any], above: str) -> I
 def _find_words_of_value(means: str, value: Any) -> Words | None:
     """The word for a number, or the words for its bits or for a list of numbers; None where there is none."""
     if isinstance(value, _LISTS):
-        words = [words_for(means, each) if isinstance(each, int) else None for each in value]
+        words = [word_for_number_in_set(means, each) if isinstance(each, int) else None for each in value]
         return words if any(words) else None
     if not isinstance(value, int) or (means == ERROR and not value):
         return None
-    found = words_for(means, value)
+    found = word_for_number_in_set(means, value)
     return list(found.split(",")) if found and means in BITS else found
 
 
@@ -164,6 +164,6 @@ def _find_words_in_structure(value: Mapping[str, Any], above: str) -> Iterator[t
     if name == METRICS:
         yield from _find_words_in_metrics(value, above)
     if isinstance(name, str) and isinstance(version, int) and name in STRUCTURES:
-        message = structure(name)
+        message = parse_structure_declaration(name)
         if version in message.versions:
             yield from _find_words_in_struct(resolve(message, version), value, above)

@@ -20,7 +20,15 @@ from decoders.limits import SESSION_PARTITIONS_MAX
 from decoders.messages.whole_messages import encode_response
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import ERRORS
-from decoders.protocol_facts.errors.error_places import ERROR_PLACES, IN_PARTITIONS, Each, ErrorMark, Row, Same, Until
+from decoders.protocol_facts.errors.error_places import (
+    ERROR_PLACES,
+    IN_PARTITIONS,
+    EachElement,
+    ErrorMark,
+    Row,
+    SameField,
+    UntilVersion,
+)
 from decoders.protocol_facts.keys import PRODUCE
 from decoders.schema.model import Plan, PlanField, resolve
 
@@ -112,7 +120,7 @@ def _list_fields_of_error(row: Row, plan: Plan) -> Iterator[tuple[PlanField, Any
     """The fields of a version that a row has, each with what the row says of it."""
     for field in (*plan.fields, *plan.tagged):
         value = row.get(field.name, _ABSENT)
-        if isinstance(value, Until):
+        if isinstance(value, UntilVersion):
             value = value.value if plan.version <= value.version else _ABSENT
         if value is not _ABSENT:
             yield field, value
@@ -122,7 +130,7 @@ def _row_has_code_field(row: Row, plan: Plan) -> bool:
     """Whether some field of this version would hold the error."""
     for field, value in _list_fields_of_error(row, plan):
         if value is ErrorMark.CODE or (
-            isinstance(value, Each) and field.plan and _row_has_code_field(value.row, field.plan)
+            isinstance(value, EachElement) and field.plan and _row_has_code_field(value.row, field.plan)
         ):
             return True
     return False
@@ -134,13 +142,13 @@ def _fill_struct_with_error(
     """A struct of the response for an element of the request; the fields that are left out have their defaults."""
     made: dict[str, Any] = {}
     for field, value in _list_fields_of_error(row, plan):
-        if isinstance(value, Each):
+        if isinstance(value, EachElement):
             assert field.plan is not None
             made[field.name] = [
                 _fill_struct_with_error(value.row, field.plan, each, outer, error)
                 for each, outer in _iterate_request_elements(value.path, element)
             ]
-        elif isinstance(value, Same):
+        elif isinstance(value, SameField):
             found = _find_same_field(value.names, element, around)
             if found is not None or field.nullable:
                 made[field.name] = found
@@ -183,7 +191,7 @@ def _count_error_fields(row: Row, plan: Plan, body: Mapping[str, Any]) -> int:
     for field, value in _list_fields_of_error(row, plan):
         if value is ErrorMark.CODE:
             count += 1
-        elif isinstance(value, Each) and field.plan is not None:
+        elif isinstance(value, EachElement) and field.plan is not None:
             count += sum(_count_error_fields(value.row, field.plan, each) for each in body.get(field.name) or ())
     return count
 

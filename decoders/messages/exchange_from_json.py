@@ -16,7 +16,7 @@ from typing import Any, Final, get_args
 from uuid import UUID
 
 from decoders.capture.files import TIME_MAX
-from decoders.embedded import STRUCTURES, VERSION, embedded_from_json, structure
+from decoders.embedded import STRUCTURES, VERSION, encode_embedded_from_json, parse_structure_declaration
 from decoders.errors import EncodeError, Malformed
 from decoders.exchanges.body_reader import API_READERS_MAX, SIDES, ApiReader, DecodeFailure, Needs, Sides
 from decoders.exchanges.connection_pairing import set_initial_values
@@ -433,9 +433,9 @@ def _read_structure_fields(value: dict[str, Any], path: str) -> dict[str, Any]:
         raise ValueError(f"{path}.{STRUCTURE} is {quote_json(name)}")
     if name not in STRUCTURES:
         return value
-    if version.__class__ is not int or version not in structure(name).versions:
+    if version.__class__ is not int or version not in parse_structure_declaration(name).versions:
         return {STRUCTURE: ""}
-    _read_struct(resolve(structure(name), version), value, path, whole=False)
+    _read_struct(resolve(parse_structure_declaration(name), version), value, path, whole=False)
     return value
 
 
@@ -536,7 +536,7 @@ def _read_key_or_value(value: Any) -> Any:
 def _read_structure_bytes(value: Mapping[str, Any]) -> bytes | str:
     """The bytes of a structure; where secrets in it are redacted, a text with the size of these."""
     try:
-        return embedded_from_json(value, "")
+        return encode_embedded_from_json(value, "")
     except EncodeError as failure:
         hidden = [each["redacted"] for each in value.values() if isinstance(each, dict) and "redacted" in each]
         if not hidden or not all(isinstance(size, int) for size in hidden):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from decoders.embedded import TOPICS, embedded_json, record_structures
+from decoders.embedded import TOPICS, embedded_structure_json, structures_of_record
 from decoders.errors import EncodeError
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS, TopicArray, topic_of_records
 from decoders.schema.json_form import bytes_from_json
@@ -65,9 +65,9 @@ def _show_structures_of_record(record: dict[str, Any], topic: str, reveal: bool)
     if "control_record" in record:
         return
     key, value = _bytes_of_json_value(record.get("key")), _bytes_of_json_value(record.get("value"))
-    names = record_structures(topic, key, value)
+    names = structures_of_record(topic, key, value)
     for field, data, name in (("key", key, names[0]), ("value", value, names[1])):
-        shown = None if name is None else embedded_json(name, data, behind=True, reveal=reveal)
+        shown = None if name is None else embedded_structure_json(name, data, allow_trailing=True, reveal=reveal)
         if shown is not None:
             record[field] = shown
 

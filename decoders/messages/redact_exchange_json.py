@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, Final
 
-from decoders.embedded import STRUCTURES, VERSION, structure
+from decoders.embedded import STRUCTURES, VERSION, parse_structure_declaration
 from decoders.exchanges.body_reader import SIDES, Layout, layouts
 from decoders.exchanges.topic_arrays import holds_metadata
 from decoders.messages.body_json import ECHOING, REDACTED, hide_messages, holds_secrets
-from decoders.protocol_facts.public_configs import is_public
+from decoders.protocol_facts.public_configs import is_public_config
 from decoders.records.json_form import metadata_record_holds_secret
 from decoders.schema.json_form import BASE64, STRUCTURE, redacted_json
 from decoders.schema.model import FIXED, Plan, PlanField, Side, resolve
@@ -141,7 +141,7 @@ class _Redaction:
             return self._redact_struct(field.plan, value) if isinstance(value, dict) else value
         if field.secret:
             name = owner.get(field.unless) if field.unless else None
-            return value if isinstance(name, str) and is_public(name) else self._redact_secret(field, value)
+            return value if isinstance(name, str) and is_public_config(name) else self._redact_secret(field, value)
         return self._redact_held(value)
 
     def _redact_secret(self, field: PlanField, value: Any) -> Any:
@@ -161,7 +161,7 @@ class _Redaction:
         name, version = value.get(STRUCTURE), value.get(VERSION)
         if not isinstance(name, str) or not isinstance(version, int) or name not in STRUCTURES:
             return value
-        message = structure(name)
+        message = parse_structure_declaration(name)
         return self._redact_struct(resolve(message, version), value) if version in message.versions else value
 
     def _redact_batch(self, batch: Any) -> Any:

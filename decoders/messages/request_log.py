@@ -41,7 +41,7 @@ from decoders.messages.read_ndjson import BLANK, LineReader
 from decoders.messages.single_message import frame_body
 from decoders.messages.whole_messages import encode_message
 from decoders.protocol_facts.keys import API_VERSIONS, PRODUCE
-from decoders.protocol_facts.names import current_names, known_fields
+from decoders.protocol_facts.names import drop_unknown_fields, rename_to_current_names
 from decoders.schema.compile_json_schema import compile_json_schema
 from decoders.schema.model import Field, Side
 from decoders.wire.primitives import RANGES, uuid_bytes
@@ -216,7 +216,7 @@ class RequestLogLines(LineReader):
 def _encode_logged_body(key: int, version: int, side: Side, value: Mapping[str, Any]) -> bytes:
     """The bytes of a body without its records, and without fields that its version lacks. Raises EncodeError."""
     fields = api(key).message(side).fields
-    renamed = known_fields(fields, version, current_names(fields, version, value))
+    renamed = drop_unknown_fields(fields, version, rename_to_current_names(fields, version, value))
     return encode_message(key, version, side, _read_logged_struct(fields, version, renamed))
 
 

@@ -15,7 +15,7 @@ from decoders.protocol_facts.headers import (
     response_header_version,
 )
 from decoders.protocol_facts.keys import API_VERSIONS
-from decoders.protocol_facts.names import current_names
+from decoders.protocol_facts.names import rename_to_current_names
 from decoders.schema.codec import decode, encode
 from decoders.schema.codegen_support import CRUDE
 from decoders.schema.json_form import Makers, from_json
@@ -82,7 +82,7 @@ def encode_message(
     try:
         return encode(plan, value)
     except EncodeError:
-        renamed = current_names(_find_message(api_key, version, kind, layout).fields, version, value)
+        renamed = rename_to_current_names(_find_message(api_key, version, kind, layout).fields, version, value)
         if renamed == value:
             raise
         return encode(plan, renamed)
@@ -100,7 +100,7 @@ def encode_json(api_key: int, version: int, kind: Side, value: object, *, layout
         except EncodeError:
             if not isinstance(value, Mapping):
                 raise
-            renamed = current_names(_find_message(api_key, version, kind, layout).fields, version, value)
+            renamed = rename_to_current_names(_find_message(api_key, version, kind, layout).fields, version, value)
             if renamed == value:
                 raise
             return encode(plan, from_json(plan, renamed, _MAKERS))
@@ -128,9 +128,9 @@ def _encode_batches_json(batches: list[Any], path: str) -> bytes:
 
 
 def _encode_structure_json(value: Mapping[str, Any], path: str) -> bytes:
-    from decoders.embedded import embedded_from_json
+    from decoders.embedded import encode_embedded_from_json
 
-    return embedded_from_json(value, path)
+    return encode_embedded_from_json(value, path)
 
 
 # These load their modules when there is something to make.

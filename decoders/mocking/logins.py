@@ -18,7 +18,7 @@ from typing import Final
 from decoders.mocking.cluster_state import Call, MockCluster, MockLogin
 from decoders.mocking.finish_responses import ResponseBody
 from decoders.mocking.refusal import Refusal
-from decoders.protocols.scram import HASHES, LEAST_ITERATIONS, make_proofs, xor_bytes
+from decoders.protocols.scram import HASHES, LEAST_ITERATIONS, make_scram_proofs, xor_bytes
 
 __all__ = ["TAKEN_MECHANISMS", "UNPROVEN_MECHANISMS", "handle_sasl_authenticate", "handle_sasl_handshake"]
 
@@ -84,7 +84,7 @@ class ScramLogin:
             raise Refusal("SASL_AUTHENTICATION_FAILED", f"no final message of {self._mechanism}")
         password = self._cluster.find_password(self._user)
         signed = b"%b,%b" % (self._said, found[1])
-        proofs = make_proofs(self._mechanism, password, self._salt, LEAST_ITERATIONS, signed)
+        proofs = make_scram_proofs(self._mechanism, password, self._salt, LEAST_ITERATIONS, signed)
         try:
             shown = b64decode(found[3], validate=True)
         except NotBase64:

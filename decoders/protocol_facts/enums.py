@@ -209,11 +209,11 @@ BITS: Final[dict[str, tuple[dict[int, str], int, str]]] = {
 }
 
 
-def words_of(means: str, number: int) -> str | None:
-    """The word for a number in a field that `means` this set, or the words for its bits; None where it has none."""
-    bits = BITS.get(means)
+def word_for_number(number_set: str, number: int) -> str | None:
+    """The word for a number in a field of this set (`means`), or the words for its bits; None where it has none."""
+    bits = BITS.get(number_set)
     if bits is None:
-        return ENUMS[means].get(number) if means else None
+        return ENUMS[number_set].get(number) if number_set else None
     known, unasked, text = bits
     if number == unasked:
         return text

@@ -19,19 +19,19 @@ from functools import cache
 from typing import Any, Final
 
 from decoders.apis import section
-from decoders.protocol_facts.names import known_fields
+from decoders.protocol_facts.names import drop_unknown_fields
 from decoders.schema.model import JSON_WORDS, Api, Versions
 
-__all__ = ["NAME", "example", "whole_example"]
+__all__ = ["NAME", "example_of_all_versions", "example_request"]
 
 NAME: Final = "kw-example"
 _CONTROLLER: Final = "controller"
 
 
 @cache
-def whole_example(key: int) -> Mapping[str, Any]:
+def example_of_all_versions(api_key: int) -> Mapping[str, Any]:
     """What the declaration of an API says, of all versions; nothing where it has no example."""
-    said = section(key, "example")
+    said = section(api_key, "example")
     if said is None:
         return {}
     try:  # JSON as examples have it is Python with these words; a reader of JSON would take a third of a call's start
@@ -43,12 +43,14 @@ def whole_example(key: int) -> Mapping[str, Any]:
     return found
 
 
-def example(api: Api, version: int, *, controller: bool = False) -> dict[str, Any]:
+def example_request(api: Api, version: int, *, controller: bool = False) -> dict[str, Any]:
     """A request in JSON form that is answered and does no harm; the caller may change it.
 
     `controller`: for a controller's own listener, where a few APIs have to ask for something else.
     """
-    return known_fields(api.request.fields, version, _select_for_version(whole_example(api.key), version, controller))
+    return drop_unknown_fields(
+        api.request.fields, version, _select_for_version(example_of_all_versions(api.key), version, controller)
+    )
 
 
 def _select_for_version(value: Any, version: int, controller: bool) -> Any:

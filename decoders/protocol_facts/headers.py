@@ -41,17 +41,17 @@ _PLAIN: Final[dict[Side, int]] = {"request": 1, "response": 0}
 _flexible_from: dict[int, Versions] = {}
 
 
-def request_header_version(key: int, version: int) -> int:
+def request_header_version(api_key: int, version: int) -> int:
     """0, 1 or 2. An API that nobody knows is taken for one that is not flexible."""
-    return _header_version(key, "request", version)
+    return _header_version_of_side(api_key, "request", version)
 
 
-def response_header_version(key: int, version: int) -> int:
+def response_header_version(api_key: int, version: int) -> int:
     """0 or 1. An API that nobody knows is taken for one that is not flexible."""
-    return _header_version(key, "response", version)
+    return _header_version_of_side(api_key, "response", version)
 
 
-def _header_version(key: int, side: Side, version: int) -> int:
+def _header_version_of_side(key: int, side: Side, version: int) -> int:
     for exception, its_side, versions, header in EXCEPTIONS:
         if exception == key and its_side == side and version in versions:
             return header

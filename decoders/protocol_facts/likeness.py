@@ -7,10 +7,10 @@ from typing import Final
 from decoders.apis import api
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import GET_TELEMETRY_SUBSCRIPTIONS, LEADER_AND_ISR, PRODUCE, PUSH_TELEMETRY, VOTE
-from decoders.protocol_facts.releases import RELEASES, UNSTABLE, Offer, served_of, versions_by_api
+from decoders.protocol_facts.releases import RELEASES, UNSTABLE, Offer, api_versions_of_release, drop_unserved_versions
 from decoders.schema.model import Versions
 
-__all__ = ["OPTIONAL", "Likeness", "likeness", "stable"]
+__all__ = ["OPTIONAL", "ReleaseLikeness", "find_most_alike_releases", "stable_versions_of_release"]
 
 # Offered only where a metrics plug-in asks for them.
 OPTIONAL: Final = frozenset({GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY})
@@ -18,7 +18,7 @@ OPTIONAL: Final = frozenset({GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY})
 SHARE: Final = 4
 
 
-class Likeness(NamedTuple):
+class ReleaseLikeness(NamedTuple):
     """Releases that an offer looks like equally well, and in how many APIs it differs from them, of how many."""
 
     releases: tuple[str, ...]
@@ -38,27 +38,29 @@ class Likeness(NamedTuple):
         return name if not self.differences else f"~{name}"
 
 
-def stable(release: str) -> dict[int, Versions]:
+def stable_versions_of_release(release: str) -> dict[int, Versions]:
     """API key → the versions that brokers of a release offer unless told otherwise."""
     hidden = UNSTABLE.get(release, {})
     found = {}
-    for key, versions in versions_by_api(release).items():
+    for key, versions in api_versions_of_release(release).items():
         shown = Versions(versions.low, versions.high - 1) if hidden.get(key) == versions.high else versions
         if shown:
             found[key] = shown
     return found
 
 
-def likeness(offer: Offer) -> Likeness:
+def find_most_alike_releases(offer: Offer) -> ReleaseLikeness:
     """The releases that the offer differs least from."""
-    served = served_of(offer)
-    counts = {release: _differences(served, stable(release)) for release in RELEASES}
+    served = drop_unserved_versions(offer)
+    counts = {release: _count_differences(served, stable_versions_of_release(release)) for release in RELEASES}
     least = min(counts.values())
     nearest = tuple(release for release in RELEASES if counts[release] == least)
-    return Likeness(nearest, least, max(len(served.keys() | stable(release).keys()) for release in nearest))
+    return ReleaseLikeness(
+        nearest, least, max(len(served.keys() | stable_versions_of_release(release).keys()) for release in nearest)
+    )
 
 
-def _differences(offer: Offer, release: Offer) -> int:
+def _count_differences(offer: Offer, release: Offer) -> int:
     """How many APIs are offered in other versions than the release has, or missing though its brokers have them."""
     wrong = sum(release.get(key) != versions for key, versions in offer.items() if key not in OPTIONAL)
     # A node offers those of its listener; a ZooKeeper broker those that its controller sends, too.

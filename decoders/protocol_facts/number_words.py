@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Protocol
 
 from decoders.apis import NAMES, api_name
-from decoders.protocol_facts.enums import words_of
+from decoders.protocol_facts.enums import word_for_number
 from decoders.protocol_facts.errors.error_codes import error_name
 
 # In the place of a set's name: every field called so has the same numbers.
@@ -29,7 +29,7 @@ class NumberField(Protocol):
         """The set of its words, empty for none."""
 
 
-def set_of(field: NumberField) -> str:
+def number_set_of_field(field: NumberField) -> str:
     """The name of the set whose words the numbers of this field have; empty for none."""
     if field.means or field.kind != "int16":
         return field.means
@@ -38,10 +38,10 @@ def set_of(field: NumberField) -> str:
     return API if field.name == API else ""
 
 
-def words_for(words: str, number: int) -> str | None:
+def word_for_number_in_set(number_set: str, number: int) -> str | None:
     """The word for a number in this set, with commas between those of its bits; None where it has none."""
-    if words == ERROR:
+    if number_set == ERROR:
         return error_name(number)
-    if words == API:
+    if number_set == API:
         return api_name(number) if number in NAMES else None
-    return words_of(words, number)
+    return word_for_number(number_set, number)

@@ -10,38 +10,41 @@ from functools import cache
 from typing import Any
 
 from decoders.apis import api
-from decoders.protocol_facts.routing import route
+from decoders.protocol_facts.routing import route_of_api
 from decoders.schema.model import Field
 
-__all__ = ["keep_places", "places", "routed_by"]
+__all__ = ["fields_that_route", "find_routing_places", "keep_only_places"]
 
 Place = tuple[Any, ...]
 
 
 @cache
-def routed_by(key: int, version: int) -> tuple[str, ...]:
+def fields_that_route(api_key: int, version: int) -> tuple[str, ...]:
     """The fields that name the place in this version, outermost first: `("topics[].topic_id", "topics[]…")`."""
-    fields = api(key).request.fields
-    return tuple(next(each for each in part.split("|") if _exists(fields, each, version)) for part in route(key).path)
+    fields = api(api_key).request.fields
+    return tuple(
+        next(each for each in part.split("|") if _field_exists(fields, each, version))
+        for part in route_of_api(api_key).path
+    )
 
 
-def places(key: int, version: int, body: Mapping[str, Any]) -> list[Place]:
+def find_routing_places(api_key: int, version: int, body: Mapping[str, Any]) -> list[Place]:
     """Each place that the request names, once, in its order: `("orders", 0)`, `("my-group",)`, `(4, "1")`.
 
     A value that the body lacks or holds as null names nothing.
     """
-    chains = tuple(tuple(_steps(path)) for path in routed_by(key, version))
-    return list(dict.fromkeys(_places(body, chains, ()))) if chains else []
+    chains = tuple(tuple(_split_path_at_arrays(path)) for path in fields_that_route(api_key, version))
+    return list(dict.fromkeys(_iterate_places(body, chains, ()))) if chains else []
 
 
-def keep_places(key: int, version: int, body: Mapping[str, Any], wanted: set[Place]) -> dict[str, Any]:
+def keep_only_places(api_key: int, version: int, body: Mapping[str, Any], wanted: set[Place]) -> dict[str, Any]:
     """The request without the places that are not wanted, nor what is empty for their lack; the rest as it is."""
-    chains = tuple(tuple(_steps(path)) for path in routed_by(key, version))
-    return _keep_wanted(body, chains, (), wanted)[0]
+    chains = tuple(tuple(_split_path_at_arrays(path)) for path in fields_that_route(api_key, version))
+    return _struct_with_wanted_places(body, chains, (), wanted)[0]
 
 
-def _exists(fields: Sequence[Field], path: str, version: int) -> bool:
-    for step in _steps(path):
+def _field_exists(fields: Sequence[Field], path: str, version: int) -> bool:
+    for step in _split_path_at_arrays(path):
         name, listed = step
         found = next((field for field in fields if field.name == name and version in field.versions), None)
         if found is None or found.array is not listed:
@@ -50,7 +53,7 @@ def _exists(fields: Sequence[Field], path: str, version: int) -> bool:
     return True
 
 
-def _steps(path: str) -> Iterator[tuple[str, bool]]:
+def _split_path_at_arrays(path: str) -> Iterator[tuple[str, bool]]:
     """`topics[].name` → ("topics", True), ("name", False)."""
     for step in path.split("."):
         yield step.removesuffix("[]"), step.endswith("[]")
@@ -60,7 +63,7 @@ def _steps(path: str) -> Iterator[tuple[str, bool]]:
 _Chains = tuple[tuple[tuple[str, bool], ...], ...]
 
 
-def _places(value: Mapping[str, Any], chains: _Chains, sofar: Place) -> Iterator[Place]:
+def _iterate_places(value: Mapping[str, Any], chains: _Chains, sofar: Place) -> Iterator[Place]:
     if not chains:
         yield sofar
         return
@@ -69,14 +72,14 @@ def _places(value: Mapping[str, Any], chains: _Chains, sofar: Place) -> Iterator
     if found is None:
         return
     if not listed:
-        yield from _places(value, chains[1:], (*sofar, found))
+        yield from _iterate_places(value, chains[1:], (*sofar, found))
         return
     inner, outer = _split_chains(chains, name)
     for element in found:
         if rest:
-            yield from _places(element, inner, sofar)
+            yield from _iterate_places(element, inner, sofar)
         else:
-            yield from _places(value, outer, (*sofar, element))
+            yield from _iterate_places(value, outer, (*sofar, element))
 
 
 def _split_chains(chains: _Chains, name: str) -> tuple[_Chains, _Chains]:
@@ -85,7 +88,7 @@ def _split_chains(chains: _Chains, name: str) -> tuple[_Chains, _Chains]:
     return through, chains[len(through) :]
 
 
-def _keep_wanted(
+def _struct_with_wanted_places(
     value: Mapping[str, Any], chains: _Chains, sofar: Place, wanted: set[Place]
 ) -> tuple[dict[str, Any], bool]:
     """The struct with what is wanted, and whether anything is."""
@@ -97,11 +100,11 @@ def _keep_wanted(
     if found is None:
         return made, False
     if not listed:
-        return _keep_wanted(value, chains[1:], (*sofar, found), wanted)
+        return _struct_with_wanted_places(value, chains[1:], (*sofar, found), wanted)
     if not rest:
         made[name] = [element for element in found if (*sofar, element) in wanted]
         return made, bool(made[name])
     inner, _ = _split_chains(chains, name)
-    parts = [_keep_wanted(element, inner, sofar, wanted) for element in found]
+    parts = [_struct_with_wanted_places(element, inner, sofar, wanted) for element in found]
     made[name] = [part for part, any_of_it in parts if any_of_it]
     return made, bool(made[name])

@@ -151,10 +151,10 @@ _NAMES: Final = """
 PUBLIC_CONFIGS: Final = frozenset(_NAMES.split())
 
 
-def is_public(name: str | None) -> bool:
+def is_public_config(config_name: str | None) -> bool:
     """Whether the value of this config may be shown; `listener.name.NAME.` before a broker's config is allowed."""
-    if name in PUBLIC_CONFIGS:
+    if config_name in PUBLIC_CONFIGS:
         return True
-    if name is None or not name.startswith("listener.name."):
+    if config_name is None or not config_name.startswith("listener.name."):
         return False
-    return name.split(".", 3)[-1] in PUBLIC_CONFIGS
+    return config_name.split(".", 3)[-1] in PUBLIC_CONFIGS

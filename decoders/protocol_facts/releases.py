@@ -182,13 +182,13 @@ FEATURES: Final[dict[str, str]] = {
 
 
 @cache
-def history(key: int) -> dict[str, Versions]:
+def versions_of_api_by_release(api_key: int) -> dict[str, Versions]:
     """Each release that has the API, oldest first, with its versions; unstable ones included. No row, no release."""
-    return _by_release(HISTORY.get(key, ""))
+    return _parse_history_row(HISTORY.get(api_key, ""))
 
 
-def _by_release(row: str) -> dict[str, Versions]:
-    changes = dict(change.split(":") for change in row.split())
+def _parse_history_row(history_row: str) -> dict[str, Versions]:
+    changes = dict(change.split(":") for change in history_row.split())
     found: dict[str, Versions] = {}
     now = NONE
     for release in RELEASES:
@@ -201,15 +201,17 @@ def _by_release(row: str) -> dict[str, Versions]:
 
 
 @cache
-def features(release: str) -> dict[str, Versions]:
+def feature_levels_of_release(release: str) -> dict[str, Versions]:
     """Feature → the levels that brokers of a release support."""
-    return {name: levels[release] for name, row in FEATURES.items() if release in (levels := _by_release(row))}
+    return {name: levels[release] for name, row in FEATURES.items() if release in (levels := _parse_history_row(row))}
 
 
 @cache
-def versions_by_api(release: str) -> dict[int, Versions]:
+def api_versions_of_release(release: str) -> dict[int, Versions]:
     """API key → versions in one release. A release that does not exist speaks nothing."""
-    return {key: history(key)[release] for key in HISTORY if release in history(key)}
+    return {
+        key: versions_of_api_by_release(key)[release] for key in HISTORY if release in versions_of_api_by_release(key)
+    }
 
 
 # From 4.0 on brokers list Produce 0 to 2 for the sake of old librdkafka, and do not serve them (KAFKA-18659).
@@ -217,7 +219,7 @@ _FETCH_SINCE_4: Final = 4
 _PRODUCE_SERVED: Final = 3
 
 
-def served_of(offer: Offer) -> dict[int, Versions]:
+def drop_unserved_versions(offer: Offer) -> dict[int, Versions]:
     """An offer without the Produce versions that brokers from 4.0 on list and do not serve."""
     served = dict(offer)
     if served.get(FETCH, NONE).low >= _FETCH_SINCE_4 and PRODUCE in served:

@@ -28,7 +28,7 @@ from typing import Final, Literal, get_args
 from decoders.apis import section
 from decoders.named_tuple import NamedTuple
 
-__all__ = ["NODE_RESOURCES", "Route", "Sender", "To", "route"]
+__all__ = ["NODE_RESOURCES", "Route", "Sender", "To", "route_of_api"]
 
 To = Literal["any", "leader", "group", "transaction", "share", "resource", "controller", "all"]
 Sender = Literal["client", "tool", "broker", "controller"]
@@ -50,9 +50,9 @@ _UNKNOWN: Final = Route("any", sent_by=(), mutates=True)
 
 
 @cache
-def route(key: int) -> Route:
+def route_of_api(api_key: int) -> Route:
     """The route of an API; where its declaration says none, any node, and it may change something."""
-    said, sent = section(key, "route"), section(key, "sent")
+    said, sent = section(api_key, "route"), section(api_key, "sent")
     if said is None or sent is None:
         return _UNKNOWN
     to, *path = said.text.split() or [""]
@@ -61,4 +61,4 @@ def route(key: int) -> Route:
         raise said.error(f"no kind of route {to!r}")
     if by != "by" or not sent_by or not {*sent_by} <= {*get_args(Sender)}:
         raise sent.error(f"`sent by` and any of {' '.join(get_args(Sender))}")
-    return Route(to, tuple(path), tuple(sent_by), section(key, "mutates") is not None)  # type: ignore[arg-type]  # checked
+    return Route(to, tuple(path), tuple(sent_by), section(api_key, "mutates") is not None)  # type: ignore[arg-type]  # checked

@@ -8,7 +8,7 @@ from typing import Final
 from decoders.protocol_facts.releases import RELEASES
 from decoders.schema.model import Versions
 
-__all__ = ["parse_release", "parse_version", "split_range"]
+__all__ = ["parse_api_version", "parse_release_name", "split_version_range"]
 
 # Words for the highest and the lowest there is.
 HIGHEST: Final = frozenset({"latest", "newest", "highest", "max", "last"})
@@ -19,7 +19,7 @@ _RELEASE: Final = r"(?ai)(?:kafka[-_ ]?(?:\d+\.\d+-)?)?v?(\d+(?:\.\d+){0,3})"
 _RANGE: Final = r"([^.,:-]+(?:\.\d+)*)\s*(?:\.{2,3}|[,:-])\s*([^.,:-]+(?:\.\d+)*)"
 
 
-def parse_version(text: str, versions: Versions) -> int:
+def parse_api_version(text: str, versions: Versions) -> int:
     """`12`, `v12`, `latest` (or max), `earliest` (or min): a version of an API that has `versions`.
 
     A number need not be one of them. ValueError where it is none of these.
@@ -35,7 +35,7 @@ def parse_version(text: str, versions: Versions) -> int:
     return int(match[1])
 
 
-def parse_release(text: str) -> str:
+def parse_release_name(text: str) -> str:
     """`3.9`, `v3.9`, `3.9.1`, `kafka_2.13-3.9.1`, `0.10` (the last one of those), `latest`: a release that kw knows.
 
     ValueError where it knows none like this.
@@ -50,7 +50,7 @@ def parse_release(text: str) -> str:
     raise ValueError(f"no release: {text!r}")
 
 
-def split_range(text: str) -> tuple[str, str] | None:
+def split_version_range(text: str) -> tuple[str, str] | None:
     """`3.9..4.0`, `12-13`, `v12:v13`, `2.8,latest`: both ends as they are written; None for a single word."""
     match = re.fullmatch(_RANGE, text.strip())
     return (match[1], match[2]) if match else None

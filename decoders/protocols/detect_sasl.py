@@ -31,50 +31,54 @@ _MECHANISMS: Final = {
 _KERBEROS_TOKENS: Final = {b"\1\0": "AP-REQ", b"\2\0": "AP-REP", b"\3\0": "KRB-ERROR"}
 
 
-class Token(NamedTuple):
+class SaslTokenFound(NamedTuple):
     """The mechanism of a token, and a description of the token."""
 
     mechanism: str
     detail: str
 
 
-def find_token(data: bytes) -> Token | None:
+def find_sasl_token(data: bytes) -> SaslTokenFound | None:
     """The token that begins at the first byte of `data`; None where there is none."""
     if not data:
         return None
     return _find_gssapi(data) or _find_scram(data) or _find_plain(data)
 
 
-def _find_scram(data: bytes) -> Token | None:
+def _find_scram(data: bytes) -> SaslTokenFound | None:
     if _BEARER.match(data):
-        return Token("OAUTHBEARER", "client's first message, with a bearer token")
+        return SaslTokenFound("OAUTHBEARER", "client's first message, with a bearer token")
     if found := _SCRAM_FIRST.match(data):
-        return Token("SCRAM", f"client's first message, user {_text(found[1])}")
+        return SaslTokenFound("SCRAM", f"client's first message, user {_limited_text(found[1])}")
     if found := _SCRAM_CHALLENGE.match(data):
-        return Token("SCRAM", f"server's challenge, {int(found[1][:9])} iterations")
+        return SaslTokenFound("SCRAM", f"server's challenge, {int(found[1][:9])} iterations")
     if _SCRAM_FINAL.match(data):
-        return Token("SCRAM", "client's proof")
+        return SaslTokenFound("SCRAM", "client's proof")
     if found := _SCRAM_OUTCOME.match(data):
-        return Token("SCRAM", f"server's refusal: {_text(found[1])}" if found[1] else "server's signature: accepted")
+        return SaslTokenFound(
+            "SCRAM", f"server's refusal: {_limited_text(found[1])}" if found[1] else "server's signature: accepted"
+        )
     return None
 
 
-def _find_plain(data: bytes) -> Token | None:
+def _find_plain(data: bytes) -> SaslTokenFound | None:
     found = _PLAIN.fullmatch(data)
-    if found is None or not all(map(_is_readable, found.groups())):
+    if found is None or not all(map(_is_printable_text, found.groups())):
         return None
     password = data.rpartition(b"\0")[2]
-    if not _is_readable(password):
+    if not _is_printable_text(password):
         return None
-    acting = f" acting as {_text(found[1])}" if found[1] and found[1] != found[2] else ""
-    return Token("PLAIN", f"user {_text(found[2])}{acting}, with a password of {in_bytes(len(password))} in clear")
+    acting = f" acting as {_limited_text(found[1])}" if found[1] and found[1] != found[2] else ""
+    return SaslTokenFound(
+        "PLAIN", f"user {_limited_text(found[2])}{acting}, with a password of {in_bytes(len(password))} in clear"
+    )
 
 
-def _find_gssapi(data: bytes) -> Token | None:
+def _find_gssapi(data: bytes) -> SaslTokenFound | None:
     if data[0] == _NEGOTIATION and data[1:2] and b"\x30" in data[2:6]:
-        return Token("GSSAPI", "SPNEGO answer")
+        return SaslTokenFound("GSSAPI", "SPNEGO answer")
     if data[:2] == _WRAP and data[3:4] == b"\xff":
-        return Token("GSSAPI", "Kerberos, wrapped message")
+        return SaslTokenFound("GSSAPI", "Kerberos, wrapped message")
     if data[0] != _APPLICATION:
         return None
     at = 2 + (data[1] & 0x7F if data[1:2] and data[1] & 0x80 else 0)
@@ -83,18 +87,18 @@ def _find_gssapi(data: bytes) -> Token | None:
     size = int.from_bytes(data[at + 1 : at + 2], "big")
     name = _MECHANISMS.get(data[at + 2 : at + 2 + size])
     if name is None:
-        return Token("GSSAPI", "first token of an unknown mechanism") if size else None
+        return SaslTokenFound("GSSAPI", "first token of an unknown mechanism") if size else None
     kind = _KERBEROS_TOKENS.get(data[at + 2 + size : at + 4 + size]) if name.startswith("Kerberos") else None
-    return Token("GSSAPI", f"{name} {kind}" if kind else f"{name} token")
+    return SaslTokenFound("GSSAPI", f"{name} {kind}" if kind else f"{name} token")
 
 
-def _is_readable(data: bytes) -> bool:
+def _is_printable_text(data: bytes) -> bool:
     try:
         return data.decode().isprintable()
     except UnicodeDecodeError:
         return False
 
 
-def _text(data: bytes) -> str:
+def _limited_text(data: bytes) -> str:
     """Bytes of a token as text of limited length, without control characters."""
     return printable(data, USER_MAX)

@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from decoders.limits import SASL_TOKEN_READ_MAX, USER_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.protocols.detect_sasl import find_token
+from decoders.protocols.detect_sasl import find_sasl_token
 from decoders.schema.model import Side
 
-__all__ = ["FINAL_ANSWERS", "REFUSAL", "SaslStep", "guess_mechanism", "mechanism_family", "read_step"]
+__all__ = ["FINAL_ANSWERS", "REFUSAL", "SaslStep", "family_of_mechanism", "guess_mechanism", "read_sasl_step"]
 
 GSSAPI: Final = "GSSAPI"
 OAUTHBEARER: Final = "OAUTHBEARER"
@@ -37,7 +37,7 @@ class SaslStep(NamedTuple):
     said: dict[str, Any] = {}  # noqa: RUF012 - never changed
 
 
-def _text(data: bytes) -> str:
+def _limited_text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")[:USER_MAX]
 
 
@@ -50,7 +50,7 @@ def _read_plain(data: bytes, side: Side) -> SaslStep | None:
     parts = data.split(b"\0")
     if len(parts) != 3 or not parts[1]:
         return SaslStep("credentials")
-    acting, user = _text(parts[0]), _text(parts[1])
+    acting, user = _limited_text(parts[0]), _limited_text(parts[1])
     return SaslStep("credentials", user, {"acting_as": acting} if acting and acting != user else {})
 
 
@@ -68,24 +68,24 @@ def _read_scram(data: bytes, side: Side) -> SaslStep | None:
         if found := _CHALLENGE.match(data):
             return SaslStep("server-first", None, {"iterations": int(found[1])})
         if data[:2] == b"e=":
-            return SaslStep("server-final", None, {"refusal": _text(data[2:].partition(b",")[0])})
+            return SaslStep("server-final", None, {"refusal": _limited_text(data[2:].partition(b",")[0])})
         return SaslStep("server-final") if data[:2] == b"v=" else None
     if data[:2] == b"c=":
         return SaslStep("client-final")
     found = _FIRST.match(data)
     if found is None:
         return None
-    user, said = _unescape_name(found[2]), {}
-    if found[1] and _unescape_name(found[1]) != user:
-        said["acting_as"] = _unescape_name(found[1])
+    user, said = _unescape_scram_name(found[2]), {}
+    if found[1] and _unescape_scram_name(found[1]) != user:
+        said["acting_as"] = _unescape_scram_name(found[1])
     if b"tokenauth=true" in found[3].lower().split(b","):
         said["token_id"] = user
     return SaslStep("client-first", user, said)
 
 
-def _unescape_name(data: bytes) -> str:
+def _unescape_scram_name(data: bytes) -> str:
     """A name in which `=2C` stands for a comma and `=3D` for an equals sign."""
-    return _text(data.replace(b"=2C", b",").replace(b"=3D", b"="))
+    return _limited_text(data.replace(b"=2C", b",").replace(b"=3D", b"="))
 
 
 # OAUTHBEARER.
@@ -101,14 +101,14 @@ def _read_oauthbearer(data: bytes, side: Side) -> SaslStep | None:
         if not data:
             return SaslStep("accepted")
         found = _REFUSAL.match(data)
-        return SaslStep(REFUSAL, None, {"refusal": _text(found[1])} if found else {})
+        return SaslStep(REFUSAL, None, {"refusal": _limited_text(found[1])} if found else {})
     if data == b"\x01":
         return SaslStep("client-abort")
     found = _BEARER.match(data)
     if found is None:
         return None
-    user, said = _read_claims(data[found.end() :])
-    acting = _unescape_name(found[1]) if found[1] else None
+    user, said = _read_jwt_claims(data[found.end() :])
+    acting = _unescape_scram_name(found[1]) if found[1] else None
     if acting is not None and acting != user:
         if user is None:  # the token names no user: the broker holds the client to the name that it gives
             user = acting
@@ -117,17 +117,17 @@ def _read_oauthbearer(data: bytes, side: Side) -> SaslStep | None:
     return SaslStep("client-first", user, said)
 
 
-def _read_claims(pairs: bytes) -> tuple[str | None, dict[str, Any]]:
+def _read_jwt_claims(pairs: bytes) -> tuple[str | None, dict[str, Any]]:
     """The subject of a JWT, and when it expires; None and an empty dict for a token that is no JWT."""
     for pair in pairs[:SASL_TOKEN_READ_MAX].split(b"\x01"):
         name, _, value = pair.partition(b"=")
         parts = value.split(b".")
         if name == b"auth" and value[:7].lower() == b"bearer " and len(parts) == 3:
-            return _read_payload(parts[1])
+            return _read_jwt_payload(parts[1])
     return None, {}
 
 
-def _read_payload(part: bytes) -> tuple[str | None, dict[str, Any]]:
+def _read_jwt_payload(part: bytes) -> tuple[str | None, dict[str, Any]]:
     from base64 import urlsafe_b64decode
 
     import orjson
@@ -166,20 +166,20 @@ def _read_gssapi(data: bytes, side: Side) -> SaslStep | None:
     if not data:
         return SaslStep("empty")
     if data[:2] == _WRAP:
-        return _read_wrapped(data, side)
+        return _read_security_layers(data, side)
     at = data.find(_KERBEROS)
     while at >= 0:
         at += len(_KERBEROS)
         name = _KERBEROS_STEPS.get(data[at : at + 2])
         if name == "AP-REQ":
-            return SaslStep(name, None, _read_ticket(data, at + 2))
+            return SaslStep(name, None, _read_kerberos_ticket(data, at + 2))
         if name is not None:
             return SaslStep(name)
         at = data.find(_KERBEROS, at)
     return SaslStep("negotiation") if data[:1] in (b"\x60", b"\xa1") else None
 
 
-def _read_wrapped(data: bytes, side: Side) -> SaslStep:
+def _read_security_layers(data: bytes, side: Side) -> SaslStep:
     """The broker's offer of security layers, or the client's choice with the name that it logs in by."""
     name = "security-layer" if side == "request" else "security-layers"
     if len(data) < _WRAP_HEAD or data[2] & _SEALED or side == "response":
@@ -190,10 +190,10 @@ def _read_wrapped(data: bytes, side: Side) -> SaslStep:
         turned %= len(body)
         body = body[turned:] + body[:turned]
     plain = body[: len(body) - checksum] if checksum < len(body) else b""
-    return SaslStep(name, _text(plain[_LAYERS:]).rstrip("\0") or None)
+    return SaslStep(name, _limited_text(plain[_LAYERS:]).rstrip("\0") or None)
 
 
-def _read_ticket(data: bytes, at: int) -> dict[str, Any]:
+def _read_kerberos_ticket(data: bytes, at: int) -> dict[str, Any]:
     """Realm and service of the ticket in an AP-REQ (RFC 4120, 5.3 and 5.5.1); the name of its owner is encrypted."""
     end = len(data)
     for tag in _WAY_TO_TICKET:
@@ -205,10 +205,10 @@ def _read_ticket(data: bytes, at: int) -> dict[str, Any]:
     for tag, begun, until in _der_elements(data, at, end):
         if tag == _REALM:
             for _, first, last in _der_elements(data, begun, until):
-                said["realm"] = _text(data[first:last])
+                said["realm"] = _limited_text(data[first:last])
         elif tag == _SERVICE:
             parts = [
-                _text(data[a:b])
+                _limited_text(data[a:b])
                 for _, outer, outer_end in _der_elements(data, begun, until)
                 for name, inner, inner_end in _der_elements(data, outer, outer_end)
                 if name == _NAMES
@@ -254,18 +254,18 @@ FINAL_ANSWERS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
 }
 
 
-def mechanism_family(mechanism: str) -> str:
+def family_of_mechanism(mechanism: str) -> str:
     """The family of a mechanism: `SCRAM` for `SCRAM-SHA-512`."""
     return mechanism.partition("-")[0]
 
 
-def read_step(mechanism: str, data: bytes, side: Side) -> SaslStep | None:
+def read_sasl_step(mechanism: str, data: bytes, side: Side) -> SaslStep | None:
     """The step of a message of the client (`request`) or the broker; None where it is no message of the mechanism."""
-    read = _READERS.get(mechanism_family(mechanism))
+    read = _READERS.get(family_of_mechanism(mechanism))
     return None if read is None else read(data, side)
 
 
 def guess_mechanism(data: bytes) -> str | None:
     """The mechanism of a client's message, where the capture does not have its SaslHandshake; None where unknown."""
-    found = find_token(data)
+    found = find_sasl_token(data)
     return None if found is None else found.mechanism

@@ -9,7 +9,7 @@ from typing import Final
 
 from decoders.named_tuple import NamedTuple
 
-__all__ = ["HASHES", "LEAST_ITERATIONS", "ScramProofs", "make_proofs", "xor_bytes"]
+__all__ = ["HASHES", "LEAST_ITERATIONS", "ScramProofs", "make_scram_proofs", "xor_bytes"]
 
 HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 # RFC 7677 and Kafka's own client ask for 4096 at least.
@@ -24,15 +24,15 @@ class ScramProofs(NamedTuple):
     server_signature: bytes
 
 
-def make_proofs(mechanism: str, password: str, salt: bytes, iterations: int, signed: bytes) -> ScramProofs:
-    """The proofs over `signed`, the AuthMessage (client-first-bare, server-first, client-final-without-proof)."""
+def make_scram_proofs(mechanism: str, password: str, salt: bytes, iterations: int, auth_message: bytes) -> ScramProofs:
+    """The proofs over `auth_message`, the AuthMessage (client-first-bare, server-first, client-final-without-proof)."""
     algorithm = HASHES[mechanism]
     salted = _salt_password(algorithm, password.encode(), salt, iterations)
     client_key = hmac.digest(salted, b"Client Key", algorithm)
     stored_key = hashlib.new(algorithm, client_key).digest()
     server_key = hmac.digest(salted, b"Server Key", algorithm)
     return ScramProofs(
-        client_key, hmac.digest(stored_key, signed, algorithm), hmac.digest(server_key, signed, algorithm)
+        client_key, hmac.digest(stored_key, auth_message, algorithm), hmac.digest(server_key, auth_message, algorithm)
     )
 
 

@@ -28,41 +28,41 @@ _POSTGRESQL: Final = {
 _ADDRESSES: Final = {0x11: "TCP over IPv4", 0x21: "TCP over IPv6"}
 
 
-def text_of(data: bytes, most: int = LINE_MAX) -> str:
+def printable_text(data: bytes, size_max: int = LINE_MAX) -> str:
     """Bytes as printable text of limited length."""
-    return printable(data, most)
+    return printable(data, size_max)
 
 
-def first_line(data: bytes) -> bytes:
+def read_first_line(data: bytes) -> bytes:
     """The bytes up to the first line end."""
     return data.partition(b"\n")[0].rstrip(b"\r")
 
 
 def describe_tls(data: bytes) -> str:
     """A description of the first record of TLS."""
-    from decoders.tls.explain_first_record import describe_first_record  # most captures have no TLS
+    from decoders.tls.explain_first_record import describe_first_tls_record  # most captures have no TLS
 
-    return describe_first_record(data)
+    return describe_first_tls_record(data)
 
 
-def describe_text(data: bytes) -> str:
+def describe_first_line(data: bytes) -> str:
     """The first line of a protocol of lines."""
-    return text_of(first_line(data))
+    return printable_text(read_first_line(data))
 
 
 def describe_http1(data: bytes) -> str:
     """An HTTP/1 request without its query, `GET /metrics`, or a response, `answer 400 Bad Request`."""
-    line = first_line(data)
+    line = read_first_line(data)
     if line.startswith(b"HTTP/"):
-        return f"answer {text_of(line[9:])}"
+        return f"answer {printable_text(line[9:])}"
     method, _, rest = line.partition(b" ")
     path = rest.partition(b" ")[0].partition(b"?")[0]
-    return f"{text_of(method)} {text_of(path)}"
+    return f"{printable_text(method)} {printable_text(path)}"
 
 
 def describe_ssh(data: bytes) -> str:
     """The SSH banner, without `SSH-`."""
-    return text_of(first_line(data)[4:])
+    return printable_text(read_first_line(data)[4:])
 
 
 def describe_amqp(data: bytes) -> str:
@@ -73,7 +73,7 @@ def describe_amqp(data: bytes) -> str:
 def describe_proxy(data: bytes) -> str:
     """The version of the PROXY protocol, and for whom the proxy speaks."""
     if data.startswith(b"PROXY "):
-        return f"version 1, {text_of(first_line(data)[6:])}"
+        return f"version 1, {printable_text(read_first_line(data)[6:])}"
     return f"version 2, {_ADDRESSES.get(data[13], 'another family')}" if len(data) > 13 else "version 2"
 
 
@@ -86,7 +86,7 @@ def describe_mqtt(data: bytes) -> str:
 
 def describe_mysql(data: bytes) -> str:
     """The server's version in a MySQL greeting."""
-    return f"server's greeting, {text_of(data[5:].partition(bytes(1))[0], 40)}"
+    return f"server's greeting, {printable_text(data[5:].partition(bytes(1))[0], 40)}"
 
 
 def describe_redis(data: bytes) -> str:
@@ -94,9 +94,9 @@ def describe_redis(data: bytes) -> str:
     if data.startswith(b"*"):
         lines = data.split(b"\r\n", 3)
         word = lines[2] if len(lines) > 3 and lines[1].startswith(b"$") else b""
-        return f"command {text_of(word, 20)}" if word.isalpha() else ""
+        return f"command {printable_text(word, 20)}" if word.isalpha() else ""
     if data.startswith((b"-", b"+")):
-        return f"answer {text_of(first_line(data))}"
+        return f"answer {printable_text(read_first_line(data))}"
     return ""
 
 
@@ -109,14 +109,14 @@ def describe_postgresql(data: bytes) -> str:
     """The kind of a PostgreSQL start-up packet, or the server's error."""
     if data[:1] == b"E":
         parts = {part[:1]: part[1:] for part in data[5:].split(b"\0") if part}
-        return f"error {text_of(parts.get(b'M', b''))}".rstrip()
+        return f"error {printable_text(parts.get(b'M', b''))}".rstrip()
     return _POSTGRESQL.get(int.from_bytes(data[4:8], "big"), "")
 
 
 def describe_zookeeper(data: bytes) -> str:
     """A ZooKeeper connect request or response, or one of the words that administrators send."""
     if data[:1] != b"\0":
-        return f"word {text_of(data[:4])}" if data[:4].islower() else text_of(first_line(data))
+        return f"word {printable_text(data[:4])}" if data[:4].islower() else printable_text(read_first_line(data))
     return "connect request" if data[3] in (0x2C, 0x2D) else "connect response"
 
 
@@ -137,7 +137,7 @@ _PROXY_2: Final = bytes.fromhex("0d0a0d0a000d0a515549540a")
 _TELNET: Final = (b"\xff\xfb", b"\xff\xfc", b"\xff\xfd", b"\xff\xfe")
 
 
-class Signature(NamedTuple):
+class ProtocolSignature(NamedTuple):
     """One protocol: `known` says whether bytes begin with its mark, `describe` describes them (may be empty).
 
     `certain`: no Kafka connection begins with the mark; as the size of a frame it would be far beyond every limit.
@@ -198,7 +198,7 @@ def _is_cassandra(data: bytes) -> bool:
     return len(data) >= 9 and data[0] in (3, 4, 5) and data[1:4] == bytes(3) and data[4] in (1, 5)
 
 
-def _no_detail(_data: bytes) -> str:
+def _describe_nothing(_data: bytes) -> str:
     return ""
 
 
@@ -206,88 +206,94 @@ _OTHER_PORT: Final = "this is no Kafka port: check host and port"
 _WEB: Final = "this is a web server's or client's traffic: check host and port (Kafka's own is often 9092)"
 _SPEAKS_TLS: Final = "set security.protocol to SSL or SASL_SSL, or use a port without TLS"
 
-MARKS: Final[tuple[Signature, ...]] = (
-    Signature(TLS, True, _TLS.match, describe_tls, _SPEAKS_TLS),
-    Signature("HTTP/2", True, lambda data: data.startswith(b"PRI * HTTP/2.0\r\n"), lambda _: "client's preface", _WEB),
-    Signature("HTTP/1", True, _HTTP1.match, describe_http1, _WEB),
-    Signature("SSH", True, lambda data: data.startswith(b"SSH-"), describe_ssh, _OTHER_PORT),
-    Signature(
+MARKS: Final[tuple[ProtocolSignature, ...]] = (
+    ProtocolSignature(TLS, True, _TLS.match, describe_tls, _SPEAKS_TLS),
+    ProtocolSignature(
+        "HTTP/2", True, lambda data: data.startswith(b"PRI * HTTP/2.0\r\n"), lambda _: "client's preface", _WEB
+    ),
+    ProtocolSignature("HTTP/1", True, _HTTP1.match, describe_http1, _WEB),
+    ProtocolSignature("SSH", True, lambda data: data.startswith(b"SSH-"), describe_ssh, _OTHER_PORT),
+    ProtocolSignature(
         "AMQP", True, lambda data: data.startswith((b"AMQP\0", b"AMQP\2", b"AMQP\3")), describe_amqp, _OTHER_PORT
     ),
-    Signature(
+    ProtocolSignature(
         "PROXY protocol",
         True,
         lambda data: data.startswith((b"PROXY ", _PROXY_2)),
         describe_proxy,
         "a load balancer puts this before the stream: turn it off, Kafka does not understand it",
     ),
-    Signature(
+    ProtocolSignature(
         "MQTT",
         True,
         lambda data: data[:1] == b"\x10" and data[2:8] in (b"\0\4MQTT", b"\0\6MQIs"),
         describe_mqtt,
         _OTHER_PORT,
     ),
-    Signature("Telnet", True, lambda data: data.startswith(_TELNET) and len(data) > 2, _no_detail, _OTHER_PORT),
-    Signature("NATS", True, lambda data: data.startswith((b"INFO {", b"CONNECT {")), _no_detail, _OTHER_PORT),
-    Signature(
+    ProtocolSignature(
+        "Telnet", True, lambda data: data.startswith(_TELNET) and len(data) > 2, _describe_nothing, _OTHER_PORT
+    ),
+    ProtocolSignature(
+        "NATS", True, lambda data: data.startswith((b"INFO {", b"CONNECT {")), _describe_nothing, _OTHER_PORT
+    ),
+    ProtocolSignature(
         "mail or FTP server",
         True,
         lambda data: data.startswith((b"220 ", b"220-", b"* OK ")),
-        describe_text,
+        describe_first_line,
         _OTHER_PORT,
     ),
-    Signature("MySQL", True, _is_mysql, describe_mysql, _OTHER_PORT),
-    Signature("PostgreSQL", True, _is_postgresql_error, describe_postgresql, _OTHER_PORT),
-    Signature("Redis", True, _REDIS.match, describe_redis, _OTHER_PORT),
-    Signature("MongoDB", False, _is_mongodb, describe_mongodb, _OTHER_PORT),
-    Signature("PostgreSQL", False, _is_postgresql, describe_postgresql, _OTHER_PORT),
-    Signature(
+    ProtocolSignature("MySQL", True, _is_mysql, describe_mysql, _OTHER_PORT),
+    ProtocolSignature("PostgreSQL", True, _is_postgresql_error, describe_postgresql, _OTHER_PORT),
+    ProtocolSignature("Redis", True, _REDIS.match, describe_redis, _OTHER_PORT),
+    ProtocolSignature("MongoDB", False, _is_mongodb, describe_mongodb, _OTHER_PORT),
+    ProtocolSignature("PostgreSQL", False, _is_postgresql, describe_postgresql, _OTHER_PORT),
+    ProtocolSignature(
         "ZooKeeper",
         False,
         _is_zookeeper,
         describe_zookeeper,
         "this is a ZooKeeper client or port (2181): Kafka clients go to the brokers themselves",
     ),
-    Signature("HTTP/2", False, _is_http2_settings, lambda _: "server's settings", _WEB),
-    Signature("Cassandra", False, _is_cassandra, _no_detail, _OTHER_PORT),
+    ProtocolSignature("HTTP/2", False, _is_http2_settings, lambda _: "server's settings", _WEB),
+    ProtocolSignature("Cassandra", False, _is_cassandra, _describe_nothing, _OTHER_PORT),
 )
 CERTAIN: Final = tuple(mark for mark in MARKS if mark.certain)
 LIKELY: Final = tuple(mark for mark in MARKS if not mark.certain)
 
 
-def mark_of(data: bytes) -> Signature | None:
+def find_signature(first_bytes: bytes) -> ProtocolSignature | None:
     """The signature that the first bytes of a direction match, certain ones first; None where they match none."""
     for marks in (CERTAIN, LIKELY):
         for mark in marks:
-            if mark.known(data):
+            if mark.known(first_bytes):
                 return mark
     return None
 
 
-def certain_protocol(data: bytes) -> str:
+def find_proven_protocol(first_bytes: bytes) -> str:
     """The protocol that these first bytes of a direction prove; empty where they prove none, or begin with a zero."""
     for mark in CERTAIN:
-        if mark.known(data):
+        if mark.known(first_bytes):
             return mark.name
     return ""
 
 
-def likely_protocol(data: bytes) -> str:
+def find_likely_protocol(first_bytes: bytes) -> str:
     """The most likely protocol of these first bytes of a direction that is not Kafka; empty where none is known."""
-    mark = mark_of(data)
+    mark = find_signature(first_bytes)
     return mark.name if mark else ""
 
 
-def describe_protocol(data: bytes) -> str:
+def describe_likely_protocol(first_bytes: bytes) -> str:
     """The most likely protocol of first bytes, described: `TLS: ClientHello for kafka1.example, TLS 1.2, 1.3`."""
-    mark = mark_of(data)
+    mark = find_signature(first_bytes)
     if mark is None:
         return ""
-    detail = mark.describe(data)
+    detail = mark.describe(first_bytes)
     return f"{mark.name}: {detail}" if detail else mark.name
 
 
-def describe_certain_protocol(data: bytes) -> str:
-    """`describe_protocol` of bytes that prove their protocol, else empty: in mid-stream likely marks are chance."""
-    return describe_protocol(data) if certain_protocol(data) else ""
+def describe_proven_protocol(first_bytes: bytes) -> str:
+    """The protocol that first bytes prove, described, else empty: in mid-stream likely marks are chance."""
+    return describe_likely_protocol(first_bytes) if find_proven_protocol(first_bytes) else ""

@@ -8,10 +8,10 @@ from operator import itemgetter
 from struct import Struct
 from typing import Any, Final
 
-from decoders.embedded import decode_embedded, embedded_json, record_structures
+from decoders.embedded import decode_embedded, embedded_structure_json, structures_of_record
 from decoders.errors import DecodeError
 from decoders.limits import EMBEDDED_MAX, PIECE, VALUE_WHOLE_MAX
-from decoders.protocol_facts.public_configs import is_public
+from decoders.protocol_facts.public_configs import is_public_config
 from decoders.records.model import Budget, Form, Header, Row
 from decoders.schema.json_form import json_bytes, json_text
 from decoders.wire.deferred_json import DeferredList, DeferredText
@@ -49,7 +49,7 @@ def decode_control_record(key: bytes | None, value: bytes | None) -> dict[str, A
 def control_record_json(key: bytes | None, value: bytes | None) -> dict[str, Any]:
     """A control record in JSON form: {"type": name, "version": of the key, "value"}."""
     name, version, structure = _read_control_record_key(key)
-    found: Any = embedded_json(structure, value) if structure else None
+    found: Any = embedded_structure_json(structure, value) if structure else None
     if found is None and value is not None:
         found = json_bytes(value)
     return {"type": name, "version": version, "value": found}
@@ -95,7 +95,7 @@ def metadata_record_holds_secret(metadata_record: bytes) -> bool:
     except DecodeError:
         return True
     name = metadata_record[at : at + max(size - 1, 0)]
-    return not is_public(name.decode("utf-8", "replace"))
+    return not is_public_config(name.decode("utf-8", "replace"))
 
 
 # Records in JSON form
@@ -147,8 +147,8 @@ def _make_redacting_json_maker(hide: Callable[[bytes], bool]) -> Callable[[bytes
     def show(value: bytes) -> object:
         if not hide(value):
             return json_bytes(value)
-        _, name = record_structures("__cluster_metadata", None, value)
-        shown = None if name is None else embedded_json(name, value)  # with its secrets redacted
+        _, name = structures_of_record("__cluster_metadata", None, value)
+        shown = None if name is None else embedded_structure_json(name, value)  # with its secrets redacted
         return {"redacted": len(value)} if shown is None else shown
 
     return show

@@ -396,7 +396,7 @@ def _int64_from_json(value: object, path: str) -> int:
 
 def _bytes_or_structure_from_json(value: object, path: str) -> bytes | None:
     if isinstance(value, dict) and "$type" in value:
-        from decoders.embedded import embedded_from_json  # only records of internal topics need it
+        from decoders.embedded import encode_embedded_from_json  # only records of internal topics need it
 
-        return embedded_from_json(value, path)
+        return encode_embedded_from_json(value, path)
     return None if value is None else bytes_from_json(value, path)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final, Literal
 
-from decoders.scrubbing.field_kinds import kind_of
+from decoders.scrubbing.field_kinds import kind_of_field
 
 __all__ = ["ROLES", "Role", "find_field_role"]
 
@@ -98,5 +98,5 @@ def find_field_role(owner: str, name: str) -> Role | None:
     found = _BY_FIELD.get(f"{owner}.{name}") or _BY_FIELD.get(name)
     if found is not None or name in _CHOSEN:
         return found
-    kind = kind_of(owner, f"{owner}.{name}")
+    kind = kind_of_field(owner, f"{owner}.{name}")
     return None if kind is None else _OF_KINDS.get(kind)

@@ -16,7 +16,7 @@ from functools import cache
 from typing import Final, Literal, get_args
 
 from decoders.apis import section
-from decoders.protocol_facts.routing import route
+from decoders.protocol_facts.routing import route_of_api
 
 __all__ = ["CLASSES", "ApiClass", "classify_api"]
 
@@ -30,9 +30,9 @@ def classify_api(api_key: int) -> ApiClass:
     said = section(api_key, "replay")
     if said is not None and said.text != "never":
         raise said.error("only `replay never` can be said, all else follows")
-    sent_by = route(api_key).sent_by
+    sent_by = route_of_api(api_key).sent_by
     if said is not None or not {"client", "tool"} & {*sent_by}:
         return "never"
-    if not route(api_key).mutates:
+    if not route_of_api(api_key).mutates:
         return "read"
     return "data" if "client" in sent_by else "admin"

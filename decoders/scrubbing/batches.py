@@ -18,18 +18,18 @@ from typing import Final
 
 import google_crc32c
 
-from decoders.embedded import TOPICS, record_structures
+from decoders.embedded import TOPICS, structures_of_record
 from decoders.errors import DecodeError, Malformed
 from decoders.limits import BATCH_INFLATED_MAX
 from decoders.records.batch_layout import CONTROL, CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
 from decoders.records.codecs import CODEC_MASK, inflate
 from decoders.records.json_form import control_record_structures
-from decoders.scrubbing.exact_size import compress_to
+from decoders.scrubbing.exact_size import compress_to_exact_size
 from decoders.scrubbing.names import FILLER
-from decoders.scrubbing.spelled_text import SPELLED, keeps_text
+from decoders.scrubbing.spelled_text import SPELLED, still_spells_text
 from decoders.wire.primitives import read_varint, read_varlong
 
-__all__ = ["GARBAGE", "BatchScrubber", "inflate_batches"]
+__all__ = ["GARBAGE", "BatchScrubber", "inflate_batches_anywhere"]
 
 # Replaces bytes that could not be read: no size and no length begins with it.
 GARBAGE: Final = b"\xff"
@@ -59,36 +59,36 @@ _ATTRIBUTES_AT: Final = {0: _MESSAGE_ATTRIBUTES_AT, 1: _MESSAGE_ATTRIBUTES_AT, 2
 _WRAPPERS: Final = re.compile(rb"(?=\x00[\x01-\x03]\xff{4}|\x01[\x01-\x03\x09-\x0b].{8}\xff{4})", re.DOTALL)
 
 
-class _Overwritten:
-    """Bytes with overwritten parts; `make` gives them with some overwritten bytes as letters without a pattern."""
+class _OverwrittenBytes:
+    """Bytes with overwritten parts; `make_bytes` makes some of the overwritten bytes letters without a pattern."""
 
     def __init__(self, data: bytes, noise: bytes) -> None:
         self.data = bytearray(data)
         self.ranges: list[_Range] = []
         self._noise = noise
 
-    def overwrite(self, at: int, end: int) -> None:
+    def overwrite_range(self, at: int, end: int) -> None:
         if at < end:
             self.data[at:end] = FILLER * (end - at)
             self.ranges.append((at, end))
 
     @property
-    def most(self) -> int:
+    def count_most_letters(self) -> int:
         return sum(end - at for at, end in self.ranges)
 
-    def make(self, letters: int) -> bytes:
-        if not letters:
+    def make_bytes(self, letter_count: int) -> bytes:
+        if not letter_count:
             return bytes(self.data)
         out, taken = bytearray(self.data), 0
         for at, end in self.ranges:
-            size = min(end - at, letters - taken)
+            size = min(end - at, letter_count - taken)
             if size <= 0:
                 break
-            out[at : at + size] = self._letters(taken, size)
+            out[at : at + size] = self._letters_without_pattern(taken, size)
             taken += size
         return bytes(out)
 
-    def _letters(self, at: int, size: int) -> bytes:
+    def _letters_without_pattern(self, at: int, size: int) -> bytes:
         """`size` letters without a pattern, from place `at` on; they repeat too far apart for a codec to see it."""
         at %= len(self._noise)
         found = self._noise[at : at + size]
@@ -97,7 +97,7 @@ class _Overwritten:
         return found
 
 
-class _Batches:
+class _FieldScrubber:
     def __init__(self, topic: str | None, rewrite: Rewrite, sample: Sample, noise: bytes, counts: Counter[str]) -> None:
         self._topic = topic if topic in TOPICS else None
         self._rewrite = rewrite
@@ -105,12 +105,12 @@ class _Batches:
         self._noise = noise
         self._counts = counts
 
-    def field(self, data: bytes) -> bytes:
+    def scrub_records_field(self, data: bytes) -> bytes:
         out, at, end = bytearray(data), 0, len(data)
         while at < end:
             magic = data[at + MAGIC_AT] if end - at > MAGIC_AT else -1
             length = _INT32.unpack_from(data, at + 8)[0] if end - at >= LOG_OVERHEAD else -1
-            if magic not in _SIZE_MIN or length < _SIZE_MIN[magic] or not _is_batch(data, at, magic, length):
+            if magic not in _SIZE_MIN or length < _SIZE_MIN[magic] or not is_plausible_batch(data, at, magic, length):
                 begun = at
                 shown = data[at : at + LOG_OVERHEAD]
                 if magic < 0 and not any(shown[:2] + shown[8:9]) and not SPELLED.search(shown):
@@ -124,15 +124,15 @@ class _Batches:
                     out[at:body] = GARBAGE * (body - at)
                 out[body:end] = FILLER * (end - body)
                 break
-            new = self._batch(data[at:stop]) if magic == 2 else self._message(data[at:stop], magic)
-            if not _has_right_checksum(data, at, stop, magic) and _keeps_text(data[at:stop], new, magic):
+            new = self._scrub_batch(data[at:stop]) if magic == 2 else self._scrub_outer_message(data[at:stop], magic)
+            if not _has_right_checksum(data, at, stop, magic) and _batch_still_spells_text(data[at:stop], new, magic):
                 new = GARBAGE * len(new)
             out[at:stop] = new
             self._counts["batches"] += 1
             at = stop
         return bytes(out)
 
-    def _batch(self, data: bytes) -> bytes:
+    def _scrub_batch(self, data: bytes) -> bytes:
         attributes = data[CRC_START + 1]
         (count,) = _INT32.unpack_from(data, _COUNT_AT)
         right = google_crc32c.value(data[CRC_START:]) == _UINT32.unpack_from(data, CRC_START - 4)[0]
@@ -140,7 +140,7 @@ class _Batches:
         codec = attributes & CODEC_MASK
         out = bytearray(data)
         if not codec:
-            out[SIZE:] = self._records(packed, count, control=bool(attributes & CONTROL)).data
+            out[SIZE:] = self._overwrite_records(packed, count, control=bool(attributes & CONTROL)).data
         else:
             try:
                 plain = inflate(codec, memoryview(packed), BATCH_INFLATED_MAX, 2) if count else b""
@@ -150,8 +150,10 @@ class _Batches:
             else:
                 found, topic = None, self._topic
                 for self._topic in dict.fromkeys((topic, None)) if count else ():
-                    made = self._records(plain, count, control=bool(attributes & CONTROL))
-                    found = compress_to(codec, (made.make, made.most), len(packed), packed, 2)
+                    made = self._overwrite_records(plain, count, control=bool(attributes & CONTROL))
+                    found = compress_to_exact_size(
+                        codec, (made.make_bytes, made.count_most_letters), len(packed), packed, 2
+                    )
                     if found is not None:
                         if self._topic != topic:
                             self._counts["blanked"] += 1
@@ -167,101 +169,103 @@ class _Batches:
         _UINT32.pack_into(out, CRC_START - 4, crc if right else crc ^ 1)
         return bytes(out)
 
-    def _records(self, plain: bytes, count: int, *, control: bool) -> _Overwritten:
+    def _overwrite_records(self, plain: bytes, count: int, *, control: bool) -> _OverwrittenBytes:
         """The overwritten records of a batch; from the first record that cannot be read on, all bytes are garbage."""
-        made = _Overwritten(plain, self._noise)
+        made = _OverwrittenBytes(plain, self._noise)
         at, stop = 0, len(plain)
         try:
             for _ in range(count):
-                at = self._record(made, plain, at, stop, control=control)
+                at = self._overwrite_record(made, plain, at, stop, control=control)
                 self._counts["records"] += 1
         except DecodeError:
             pass
         made.data[at:] = GARBAGE * (stop - at)
         return made
 
-    def _record(self, made: _Overwritten, data: bytes, at: int, stop: int, *, control: bool) -> int:
+    def _overwrite_record(self, made: _OverwrittenBytes, data: bytes, at: int, stop: int, *, control: bool) -> int:
         size, start = read_varint(data, at, stop)
         end = start + size
         if size < 1 or end > stop:
             raise Malformed("a record that cannot be", offset=at)
         _, at = read_varlong(data, start + 1, end)
         _, at = read_varint(data, at, end)
-        key = _read_sized(data, at, end)
-        value = _read_sized(data, key[1], end)
+        key = _locate_varint_sized(data, at, end)
+        value = _locate_varint_sized(data, key[1], end)
         parts = [key, value]
         count, at = read_varint(data, value[1], end)
         for _ in range(count):
             for _ in range(2):
-                parts.append(_read_sized(data, at, end))
+                parts.append(_locate_varint_sized(data, at, end))
                 at = parts[-1][1]
         if at != end:
             raise Malformed("a record that does not end where it says", offset=at)
         if self._topic is not None or control:
-            self._keep_structures(made, data, key, value, control=control)
+            self._scrub_key_and_value(made, data, key, value, control=control)
             del parts[:2]
         else:
             self._sample(data[slice(*value)])
         for begin, finish in parts:
-            made.overwrite(begin, finish)
+            made.overwrite_range(begin, finish)
         return end
 
-    def _keep_structures(self, made: _Overwritten, data: bytes, key: _Range, value: _Range, *, control: bool) -> None:
+    def _scrub_key_and_value(
+        self, made: _OverwrittenBytes, data: bytes, key: _Range, value: _Range, *, control: bool
+    ) -> None:
         """Replace the names in the structures of key and value; overwrite a key or value that is no structure."""
         texts = data[slice(*key)], data[slice(*value)]
         found: tuple[str | None, str | None] = (
             control_record_structures(texts[0])
             if control
-            else record_structures(self._topic or "", texts[0] or None, texts[1] or None)
+            else structures_of_record(self._topic or "", texts[0] or None, texts[1] or None)
         )
         for (at, end), name, text in zip((key, value), found, texts, strict=True):
             new = self._rewrite(name, text) if name is not None and text else None
             if new is None:
-                made.overwrite(at, end)
+                made.overwrite_range(at, end)
             else:
                 made.data[at:end] = new
 
     # Magic 0 and 1.
 
-    def _message(self, data: bytes, magic: int) -> bytes:
+    def _scrub_outer_message(self, data: bytes, magic: int) -> bytes:
         """An outer message with its contents overwritten."""
         codec = data[_MESSAGE_ATTRIBUTES_AT] & CODEC_MASK
-        made = _MessageSet(data, self._noise)
+        made = _OverwrittenMessageSet(data, self._noise)
         if not codec:
-            self._overwrite_messages(made, magic)
-            return made.make(0)
+            self._overwrite_message_set(made, magic)
+            return made.make_bytes(0)
         try:
-            value = next(_messages(data))[2]
+            value = next(_locate_messages(data))[2]
             packed = data[slice(*value)]
-            inner = _MessageSet(inflate(codec, memoryview(packed), BATCH_INFLATED_MAX, magic), self._noise)
+            inner = _OverwrittenMessageSet(inflate(codec, memoryview(packed), BATCH_INFLATED_MAX, magic), self._noise)
         except DecodeError:
-            self._overwrite_messages(made, magic)
-            return made.make(0)
-        self._overwrite_messages(inner, magic)
-        made.note(next(_messages(data)))
-        found = compress_to(codec, (inner.make, inner.most), len(packed), packed, magic)
+            self._overwrite_message_set(made, magic)
+            return made.make_bytes(0)
+        self._overwrite_message_set(inner, magic)
+        made.note_message(next(_locate_messages(data)))
+        found = compress_to_exact_size(codec, (inner.make_bytes, inner.count_most_letters), len(packed), packed, magic)
         if found is None:
             self._counts["emptied"] += 1
             made.data[_MESSAGE_ATTRIBUTES_AT] &= ~CODEC_MASK
             found = FILLER * len(packed)
         made.data[slice(*value)] = found
-        return made.make(0)
+        return made.make_bytes(0)
 
-    def _overwrite_messages(self, made: _MessageSet, magic: int) -> None:
+    def _overwrite_message_set(self, made: _OverwrittenMessageSet, magic: int) -> None:
         """Overwrite the messages of a set; from the first message that cannot be read on, all bytes become garbage."""
         at, data = 0, bytes(made.data)
         try:
-            for each in _messages(data):
-                made.note(each)
+            for each in _locate_messages(data):
+                made.note_message(each)
                 keyed, valued = each[1:3]
                 if data[each[0][0] + _MESSAGE_ATTRIBUTES_AT] & CODEC_MASK:  # a nested wrapper
                     made.data[each[0][0] + _MESSAGE_ATTRIBUTES_AT] &= ~CODEC_MASK
                 if self._topic is not None:
-                    self._keep_structures(made, data, keyed, valued, control=False)
+                    self._scrub_key_and_value(made, data, keyed, valued, control=False)
                 else:
                     self._sample(data[slice(*valued)])
-                    made.overwrite(*keyed)
-                    made.overwrite(*valued)
+                    made.overwrite_range(*keyed)
+                    made.overwrite_range(*valued)
                 self._counts["records"] += 1
                 at = each[0][1]
         except DecodeError:
@@ -271,13 +275,13 @@ class _Batches:
             made.data[begun:] = GARBAGE * (len(data) - begun)
 
 
-def _keeps_text(before: bytes, after: bytes, magic: int) -> bool:
+def _batch_still_spells_text(before: bytes, after: bytes, magic: int) -> bool:
     """Whether a rewritten batch still spells text; behind the header of a compressed one its codec alone does."""
     size = _HEADER_SIZES[magic] if after[_ATTRIBUTES_AT[magic]] & CODEC_MASK else len(before)
-    return keeps_text(before[:size], after[:size])
+    return still_spells_text(before[:size], after[:size])
 
 
-def _is_batch(data: bytes, at: int, magic: int, length: int) -> bool:
+def is_plausible_batch(data: bytes, at: int, magic: int, length: int) -> bool:
     """Whether a batch begins at `at`: its checksum is right, or the numbers of its header are plausible, as far as the
     header is there. Text has no zeros in it.
     """
@@ -297,28 +301,28 @@ def _has_right_checksum(data: bytes, at: int, stop: int, magic: int) -> bool:
     return bool(find(data[at + begin : stop]) == _UINT32.unpack_from(data, at + crc_at)[0])
 
 
-class _MessageSet(_Overwritten):
-    """Messages of magic 0 and 1 with overwritten parts; `make` sets their checksums."""
+class _OverwrittenMessageSet(_OverwrittenBytes):
+    """Messages of magic 0 and 1 with overwritten parts; `make_bytes` sets their checksums."""
 
     def __init__(self, data: bytes, noise: bytes) -> None:
         super().__init__(data, noise)
         self._messages: list[tuple[int, int, bool]] = []
 
-    def note(self, message: tuple[_Range, _Range, _Range]) -> None:
-        """Note a message, and whether its checksum is right: `make` keeps that."""
+    def note_message(self, message: tuple[_Range, _Range, _Range]) -> None:
+        """Note a message, and whether its checksum is right: `make_bytes` keeps that."""
         at, stop = message[0]
         crc = zlib.crc32(memoryview(bytes(self.data[at + _MESSAGE_CRC_START : stop])))
         self._messages.append((at, stop, crc == _UINT32.unpack_from(self.data, at + _MESSAGE_CRC_AT)[0]))
 
-    def make(self, letters: int) -> bytes:
-        out = bytearray(super().make(letters))
+    def make_bytes(self, letter_count: int) -> bytes:
+        out = bytearray(super().make_bytes(letter_count))
         for at, stop, right in self._messages:
             crc = zlib.crc32(bytes(out[at + _MESSAGE_CRC_START : stop]))
             _UINT32.pack_into(out, at + _MESSAGE_CRC_AT, crc if right else crc ^ 1)
         return bytes(out)
 
 
-def _messages(data: bytes) -> Iterator[tuple[_Range, _Range, _Range]]:
+def _locate_messages(data: bytes) -> Iterator[tuple[_Range, _Range, _Range]]:
     """Where each message, its key and its value begin and end. Raises DecodeError."""
     at, end = 0, len(data)
     while at < end:
@@ -328,15 +332,15 @@ def _messages(data: bytes) -> Iterator[tuple[_Range, _Range, _Range]]:
         stop = at + LOG_OVERHEAD + _INT32.unpack_from(data, at + 8)[0]
         if magic > 1 or stop > end or stop < at + LOG_OVERHEAD + _SIZE_MIN[magic]:
             raise Malformed("no message", offset=at)
-        key = _int32_sized(data, at + _HEADER_SIZES[magic], stop)
-        value = _int32_sized(data, key[1], stop)
+        key = _locate_int32_sized(data, at + _HEADER_SIZES[magic], stop)
+        value = _locate_int32_sized(data, key[1], stop)
         if value[1] != stop:
             raise Malformed("bytes behind a message", offset=value[1])
         yield (at, stop), key, value
         at = stop
 
 
-def _int32_sized(data: bytes, at: int, stop: int) -> _Range:
+def _locate_int32_sized(data: bytes, at: int, stop: int) -> _Range:
     if at + 4 > stop:
         raise Malformed("a message that is cut", offset=at)
     size = max(_INT32.unpack_from(data, at)[0], 0)
@@ -345,7 +349,7 @@ def _int32_sized(data: bytes, at: int, stop: int) -> _Range:
     return at + 4, at + 4 + size
 
 
-def _read_sized(data: bytes, at: int, end: int) -> _Range:
+def _locate_varint_sized(data: bytes, at: int, end: int) -> _Range:
     size, start = read_varint(data, at, end)
     if start + size > end:
         raise Malformed("longer than its record", offset=at)
@@ -360,27 +364,27 @@ class BatchScrubber:
     def __init__(self, rewrite: Rewrite, sample: Sample, noise: bytes, counts: Counter[str]) -> None:
         self._given = rewrite, sample, noise, counts
 
-    def scrub(self, data: bytes, topic: str | None) -> bytes:
+    def scrub_records_field(self, data: bytes, topic: str | None) -> bytes:
         """A records field, scrubbed; `topic` is None where the topic is not known."""
-        return _Batches(topic, *self._given).field(data)
+        return _FieldScrubber(topic, *self._given).scrub_records_field(data)
 
 
-def inflate_batches(data: bytes, cap: int) -> Iterator[bytes]:
-    """The plain records of compressed batches and messages, wherever they begin in `data`; `cap` bytes each at most."""
+def inflate_batches_anywhere(data: bytes, size_max: int) -> Iterator[bytes]:
+    """The plain records of compressed batches and messages, wherever they begin in `data`; each at most `size_max`."""
     at = data.find(b"\2", MAGIC_AT)
     while at >= 0:
         begin = at - MAGIC_AT
-        plain = _inflate_batch(data, begin, cap) if begin + SIZE <= len(data) else None
+        plain = _inflate_batch(data, begin, size_max) if begin + SIZE <= len(data) else None
         if plain is not None:
             yield plain
         at = data.find(b"\2", at + 1)
     for found in _WRAPPERS.finditer(data, MAGIC_AT):
-        plain = _inflate_message(data, found.start() - MAGIC_AT, cap)
+        plain = _inflate_message(data, found.start() - MAGIC_AT, size_max)
         if plain is not None:
             yield plain
 
 
-def _inflate_batch(data: bytes, at: int, cap: int) -> bytes | None:
+def _inflate_batch(data: bytes, at: int, size_max: int) -> bytes | None:
     """The plain records of the compressed batch of magic 2 at `at`; None if there is none, or it cannot be read."""
     stop = at + LOG_OVERHEAD + _INT32.unpack_from(data, at + 8)[0]
     codec = data[at + CRC_START + 1] & CODEC_MASK
@@ -388,21 +392,23 @@ def _inflate_batch(data: bytes, at: int, cap: int) -> bytes | None:
         return None
     if not _has_right_checksum(data, at, stop, 2):
         return None
-    return _inflate_or_none(codec, memoryview(data)[at + SIZE : stop], cap, 2)
+    return _inflate_or_none(codec, memoryview(data)[at + SIZE : stop], size_max, 2)
 
 
-def _inflate_message(data: bytes, at: int, cap: int) -> bytes | None:
+def _inflate_message(data: bytes, at: int, size_max: int) -> bytes | None:
     """The plain messages of the compressed message at `at`; None if there is none, or it cannot be read."""
     stop = at + LOG_OVERHEAD + _INT32.unpack_from(data, at + 8)[0]
     magic = data[at + MAGIC_AT]
     if stop > len(data) or not _has_right_checksum(data, at, stop, magic):
         return None
     value = at + _HEADER_SIZES[magic] + 8  # behind the sizes of the key, which is null, and of itself
-    return _inflate_or_none(data[at + _MESSAGE_ATTRIBUTES_AT] & CODEC_MASK, memoryview(data)[value:stop], cap, magic)
+    return _inflate_or_none(
+        data[at + _MESSAGE_ATTRIBUTES_AT] & CODEC_MASK, memoryview(data)[value:stop], size_max, magic
+    )
 
 
-def _inflate_or_none(codec: int, packed: memoryview, cap: int, magic: int) -> bytes | None:
+def _inflate_or_none(codec: int, packed: memoryview, size_max: int, magic: int) -> bytes | None:
     try:
-        return inflate(codec, packed, cap, magic)
+        return inflate(codec, packed, size_max, magic)
     except DecodeError:
         return None

@@ -20,7 +20,7 @@ import zstandard
 
 from decoders.records.codecs.lz4 import compute_descriptor_checksum
 
-__all__ = ["Variants", "compress_to"]
+__all__ = ["Variants", "compress_to_exact_size"]
 
 Form = Callable[[bytes], bytes]
 # A function: compressed bytes and the number of missing bytes in, compressed bytes of the full size out, or None.
@@ -53,18 +53,22 @@ _WIDEST: Final = 5
 _SNAPPY_BLOCKS: Final = (1 << 15, 1 << 14, 1 << 13, 1 << 12, 1 << 11)
 
 
-def compress_to(number: int, variants: Variants, size: int, like: bytes, magic: int) -> bytes | None:
+def compress_to_exact_size(codec_number: int, variants: Variants, size: int, like: bytes, magic: int) -> bytes | None:
     """`size` bytes that the codec inflates to one of the variants, in the form of `like`; None if no variant fits."""
     make = variants[0]
-    if number == 1:
-        return _gzip(make(0), size)
-    if number == 4:
-        return _zstd(make(0), size)
-    forms, pad = (_lz4_forms(magic, len(make(0))), None) if number == 3 else (_snappy_forms(like), _widen)
-    return next((found for form in forms if (found := _search(form, pad, variants, size)) is not None), None)
+    if codec_number == 1:
+        return _pad_gzip_to_size(make(0), size)
+    if codec_number == 4:
+        return _pad_zstd_to_size(make(0), size)
+    forms, pad = (
+        (_make_lz4_forms(magic, len(make(0))), None) if codec_number == 3 else (_make_snappy_forms(like), _widen_snappy)
+    )
+    return next(
+        (found for form in forms if (found := _search_variant_of_size(form, pad, variants, size)) is not None), None
+    )
 
 
-def _search(form: Form, pad: Pad | None, variants: Variants, size: int) -> bytes | None:
+def _search_variant_of_size(form: Form, pad: Pad | None, variants: Variants, size: int) -> bytes | None:
     """`size` bytes in this form, or None. A letter without a pattern adds mostly one byte, so few tries suffice."""
     make, most = variants
     tried: set[int] = set()
@@ -92,7 +96,7 @@ def _search(form: Form, pad: Pad | None, variants: Variants, size: int) -> bytes
     return pad(nearest, size - len(nearest)) if pad is not None and nearest else None
 
 
-def _gzip(plain: bytes, size: int) -> bytes | None:
+def _pad_gzip_to_size(plain: bytes, size: int) -> bytes | None:
     packer = zlib.compressobj(9, wbits=-15)
     body = packer.compress(plain) + packer.flush()
     body += zlib.crc32(plain).to_bytes(4, "little") + (len(plain) & 0xFFFF_FFFF).to_bytes(4, "little")
@@ -103,7 +107,7 @@ def _gzip(plain: bytes, size: int) -> bytes | None:
     return _GZIP + bytes((_GZIP_NAMED if left else 0,)) + _GZIP_REST + name + body
 
 
-def _zstd(plain: bytes, size: int) -> bytes | None:
+def _pad_zstd_to_size(plain: bytes, size: int) -> bytes | None:
     for level, sized in _ZSTD_FORMS:
         packed = zstandard.ZstdCompressor(level=level, write_content_size=sized).compress(plain)
         left = size - len(packed)
@@ -121,7 +125,7 @@ def _zstd(plain: bytes, size: int) -> bytes | None:
     return begun + packed[head:first] + _EMPTY_BLOCK * blocks + packed[first:]
 
 
-def _lz4_forms(magic: int, size: int) -> Iterator[Form]:
+def _make_lz4_forms(magic: int, size: int) -> Iterator[Form]:
     """The forms of a frame of independent blocks for `size` bytes; of each level, the shortest first: checksums and
     sizes add some bytes.
     """
@@ -154,7 +158,7 @@ def _lz4_forms(magic: int, size: int) -> Iterator[Form]:
         yield form
 
 
-def _snappy_forms(like: bytes) -> Iterator[Form]:
+def _make_snappy_forms(like: bytes) -> Iterator[Form]:
     """The forms of one raw block, or of a stream of blocks as Java writes it, whichever the original is."""
     if not like.startswith(_SNAPPY[:8]):
         yield lambda plain: bytes(cramjam.snappy.compress_raw(plain))
@@ -171,18 +175,18 @@ def _snappy_forms(like: bytes) -> Iterator[Form]:
         yield form
 
 
-def _widen(packed: bytes, left: int) -> bytes | None:
-    """A raw block or stream made `left` bytes longer by longer heads of its literals; None if it has too few."""
+def _widen_snappy(packed: bytes, by_bytes: int) -> bytes | None:
+    """A raw block or stream made `by_bytes` bytes longer by longer heads of its literals; None if it has too few."""
     if not packed.startswith(_SNAPPY[:8]):
-        return _widen_block(packed, left)
+        return _widen_snappy_block(packed, by_bytes)
     size = int.from_bytes(packed[len(_SNAPPY) : len(_SNAPPY) + 4], "big")
     begin = len(_SNAPPY) + 4
-    block = _widen_block(packed[begin : begin + size], left)
+    block = _widen_snappy_block(packed[begin : begin + size], by_bytes)
     return block and _SNAPPY + len(block).to_bytes(4, "big") + block + packed[begin + size :]
 
 
-def _widen_block(block: bytes, left: int) -> bytes | None:
-    """A raw block made `left` bytes longer by longer heads of its literals; None if it has too few.
+def _widen_snappy_block(block: bytes, by_bytes: int) -> bytes | None:
+    """A raw block made `by_bytes` bytes longer by longer heads of its literals; None if it has too few.
 
     A literal of up to 60 bytes has its length in its tag, a longer one in one to four bytes after the tag. First,
     single bytes of literals become literals of their own, with the longest heads.
@@ -200,18 +204,18 @@ def _widen_block(block: bytes, left: int) -> bytes | None:
         begin = at + 1 + extra
         count = int.from_bytes(block[at + 1 : begin], "little") if extra else tag >> 2  # the literal's length less one
         at = begin + count + 1
-        while left and count:
-            wide = min(left, _WIDEST)
-            out += (_literal(0, wide - 1), block[begin : begin + 1])
-            left, begin, count = left - wide, begin + 1, count - 1
+        while by_bytes and count:
+            wide = min(by_bytes, _WIDEST)
+            out += (_encode_literal_head(0, wide - 1), block[begin : begin + 1])
+            by_bytes, begin, count = by_bytes - wide, begin + 1, count - 1
         least = next(wide for wide in range(5) if count < (60, 1 << 8, 1 << 16, 1 << 24, 1 << 32)[wide])
-        left += max(extra - least, 0)  # the length may need fewer bytes now
-        more = min(left, 4 - least)
-        left -= more
-        out += (_literal(count, least + more), block[begin:at])
-    return None if left else b"".join(out)
+        by_bytes += max(extra - least, 0)  # the length may need fewer bytes now
+        more = min(by_bytes, 4 - least)
+        by_bytes -= more
+        out += (_encode_literal_head(count, least + more), block[begin:at])
+    return None if by_bytes else b"".join(out)
 
 
-def _literal(count: int, wide: int) -> bytes:
+def _encode_literal_head(count: int, wide: int) -> bytes:
     """The head of a literal of `count` + 1 bytes, with its length in the tag, or in `wide` bytes after the tag."""
     return bytes(((59 + wide) << 2,)) + count.to_bytes(wide, "little") if wide else bytes((count << 2,))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-__all__ = ["BY_FIELD", "BY_SIBLING", "KINDS", "Kind", "kind_of"]
+__all__ = ["BY_FIELD", "BY_SIBLING", "KINDS", "Kind", "kind_of_field"]
 
 # Names that --keep accepts: topics … members. `other`: names of all other kinds, always replaced. `word`: one of
 # Kafka's own words, kept if it is in the list of these, else a name. `config`: the name of a config, kept if it is in a
@@ -128,7 +128,7 @@ BY_SIBLING: Final[dict[str, tuple[str, dict[object, Kind]]]] = {
 }
 
 
-def kind_of(message: str, path: str) -> Kind | None:
+def kind_of_field(message: str, path: str) -> Kind | None:
     """The kind of a field, by the message's name and the field's path without indices; None if the table lacks it."""
     above, _, name = path.rpartition(".")
     owner = above.rpartition(".")[2] or message

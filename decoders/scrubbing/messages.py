@@ -20,7 +20,7 @@ from struct import error
 from typing import Any, Final
 from uuid import UUID
 
-from decoders.embedded import INSIDE, TYPE, held_json, locate_structure
+from decoders.embedded import INSIDE, TYPE, locate_structure, structure_or_stand_in_json
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import ApiReader, Layout, Needs
@@ -37,12 +37,12 @@ from decoders.protocol_facts.keys import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.schema.model import Plan, Side
 from decoders.schema.plan_walker import Span, Walker
 from decoders.scrubbing.batches import GARBAGE, BatchScrubber
-from decoders.scrubbing.field_kinds import BY_SIBLING, Kind, kind_of
-from decoders.scrubbing.names import FILLER, KEPT, Names
+from decoders.scrubbing.field_kinds import BY_SIBLING, Kind, kind_of_field
+from decoders.scrubbing.names import FILLER, KEPT, NameReplacer
 from decoders.scrubbing.spelled_text import SPELLED
 from decoders.scrubbing.tokens import scrub_token
 
-__all__ = ["Scrubber", "frame_size"]
+__all__ = ["Scrubber", "harmless_size_field"]
 
 _INDEX: Final = re.compile(r"\[\d+\]")
 _STEP: Final = re.compile(r"([^.\[\]]+)(?:\[(\d+)\])?\.?")
@@ -69,7 +69,7 @@ _STEPS: Final = frozenset({SASL_HANDSHAKE, SASL_AUTHENTICATE})
 TopicNames = Callable[["UUID"], str | None]
 
 
-class _Texts(Walker):
+class _TextWalker(Walker):
     """A Walker that collects where strings and bytes are, and where uuids are, and the offset that it reached."""
 
     __slots__ = ("begin", "found", "reached", "uuids")
@@ -88,8 +88,8 @@ class _Texts(Walker):
             elif value.__class__ is UUID:
                 self.uuids.append(at)
 
-    def overwrite_spelled(self, out: bytearray, plan: Plan, begin: int, end: int, fixed: int) -> int:
-        """Overwrite the numbers in `out` that spell text, between `begin` and `end`, but none before `fixed`.
+    def overwrite_numbers_that_spell(self, out: bytearray, plan: Plan, begin: int, end: int, keep_before: int) -> int:
+        """Overwrite the numbers in `out` that spell text, between `begin` and `end`, but none before `keep_before`.
 
         Returns how many these are; -1 if sizes or tags spell text as well.
         """
@@ -111,23 +111,23 @@ class _Texts(Walker):
                 runs.pop()
             if not runs:
                 break
-            if what == "value" and stop > runs[-1][0] and at >= fixed and value.__class__ in (int, float, bool):
+            if what == "value" and stop > runs[-1][0] and at >= keep_before and value.__class__ in (int, float, bool):
                 out[at:stop] = bare[at:stop] = _NO_NUMBER * (stop - at)
                 count += 1
         return -1 if SPELLED.search(bare, begin) else count
 
 
 @cache
-def _api_reader(key: int, version: int) -> ApiReader:
+def _reader_of_version(key: int, version: int) -> ApiReader:
     return ApiReader(key, version, _NO_NEEDS)
 
 
 @cache
-def _kind(message: str, path: str) -> Kind | None:
-    return kind_of(message, _INDEX.sub("", path)) if "[" in path else kind_of(message, path)
+def _kind_or_free_text(message: str, path: str) -> Kind | None:
+    return kind_of_field(message, _INDEX.sub("", path)) if "[" in path else kind_of_field(message, path)
 
 
-def frame_size(packed: bytes) -> bytes:
+def harmless_size_field(packed: bytes) -> bytes:
     """The size field that takes the place of one: the largest, of no frame either, if it spells text; else itself."""
     return _LARGEST if SPELLED.search(packed) else packed
 
@@ -139,27 +139,34 @@ class Scrubber:
     text.
     """
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: NameReplacer) -> None:
         self.names = names
         self.counts: Counter[str] = Counter()
-        self._batches = BatchScrubber(self.record_structure, names.sample, names.pseudonyms.noise(_NOISE), self.counts)
+        self._batches = BatchScrubber(
+            self.scrub_record_structure,
+            names.remember_record_value,
+            names.pseudonyms.letters_without_pattern(_NOISE),
+            self.counts,
+        )
 
     @property
-    def lost(self) -> int:
+    def count_lossy_frames(self) -> int:
         """How often a frame has lost more than its texts: it was overwritten, or numbers in it."""
         return self.counts["unread"] + self.counts["numbers"]
 
-    def token(self, data: bytes) -> bytes:
+    def scrub_token_frame(self, data: bytes) -> bytes:
         """A raw SASL token, scrubbed, with its size field."""
         return data[:_SIZE] + scrub_token(data[_SIZE:], self.names)
 
-    def request(
+    def scrub_request(
         self, data: bytes, key: int, version: int, topic_name: TopicNames, *, whole: bool = True, depth: int = 0
     ) -> bytes:
         """A request, scrubbed, with its size field; if not `whole`, bytes at its end are missing."""
-        return _Frame(self, _api_reader(key, version), "request", topic_name, depth).scrub(data, whole=whole)
+        return _FrameScrubber(self, _reader_of_version(key, version), "request", topic_name, depth).scrub_frame(
+            data, whole=whole
+        )
 
-    def response(
+    def scrub_response(
         self,
         data: bytes,
         key: int | None,
@@ -177,82 +184,84 @@ class Scrubber:
         """
         if key is None or version is None:
             self.counts["unread"] += 1
-            head = self.replace_head(data, "response", alone=not depth)[: _FIXED["response"]]
+            head = self.replace_size_and_correlation_id(data, "response", alone=not depth)[: _FIXED["response"]]
             return head + GARBAGE * (len(data) - len(head))
-        return _Frame(self, _api_reader(key, version), "response", topic_name, depth, asked or {}).scrub(
-            data, whole=whole
-        )
+        return _FrameScrubber(
+            self, _reader_of_version(key, version), "response", topic_name, depth, asked or {}
+        ).scrub_frame(data, whole=whole)
 
-    def replace_head(self, data: bytes, side: Side, *, alone: bool = False) -> bytes:
+    def replace_size_and_correlation_id(self, data: bytes, side: Side, *, alone: bool = False) -> bytes:
         """A frame with another size and correlation id where these spell text: no frame, but it was taken for one.
 
         Of a response without its request (`alone`), both together may spell text.
         """
         at = _CORRELATION_AT[side]
-        size, before = frame_size(data[:_SIZE]), data[at : at + 4]
-        after = self.names.pseudonyms.correlation_id(before, size if alone else b"")
+        size, before = harmless_size_field(data[:_SIZE]), data[at : at + 4]
+        after = self.names.pseudonyms.harmless_correlation_id(before, size if alone else b"")
         if size == data[:_SIZE] and after == before:
             return data
         self.counts["numbers"] += 1
         return size + data[_SIZE:at] + after + data[at + 4 :]
 
-    def structure(self, name: str, data: bytes) -> bytes | None:
+    def scrub_structure(self, name: str, data: bytes) -> bytes | None:
         """A structure inside bytes, scrubbed, as this one or one that may stand in its place; None if it is neither."""
-        found = held_json(name, data)
-        return None if found is None else self._structure(found[TYPE], data)
+        found = structure_or_stand_in_json(name, data)
+        return None if found is None else self._scrub_located_structure(found[TYPE], data)
 
-    def record_structure(self, name: str, data: bytes) -> bytes | None:
+    def scrub_record_structure(self, name: str, data: bytes) -> bytes | None:
         """A structure in a record of an internal topic, scrubbed; bytes may follow it. None if it cannot be read."""
         try:
-            return self._structure(name, data)
+            return self._scrub_located_structure(name, data)
         except DecodeError:
             return None
 
-    def _structure(self, name: str, data: bytes) -> bytes | None:
+    def _scrub_located_structure(self, name: str, data: bytes) -> bytes | None:
         name, plan, start = locate_structure(name, data)
-        texts = _Texts(data, start)
+        texts = _TextWalker(data, start)
         end = texts.read(plan, start, len(data))
         out = bytearray(data)
         inside = INSIDE.get(name, {})
         for path, at, stop in texts.found:
             other = inside.get(_INDEX.sub("", path))
             if other is not None:
-                out[at:stop] = self.structure(other, data[at:stop]) or FILLER * (stop - at)
+                out[at:stop] = self.scrub_structure(other, data[at:stop]) or FILLER * (stop - at)
             else:
-                out[at:stop] = self.text(name, path, data[at:stop], texts.root, {})
+                out[at:stop] = self.scrub_text_field(name, path, data[at:stop], texts.root, {})
         self.replace_uuids(out, texts)
         out[end:] = FILLER * (len(data) - end)
-        count = texts.overwrite_spelled(out, plan, 0, end, start)
+        count = texts.overwrite_numbers_that_spell(out, plan, 0, end, start)
         self.counts["numbers"] += max(count, 0)
         return bytes(out) if count >= 0 else None
 
-    def replace_uuids(self, out: bytearray, texts: _Texts) -> None:
+    def replace_uuids(self, out: bytearray, texts: _TextWalker) -> None:
         """Replace the uuids of a message."""
         for at in texts.uuids:
-            out[at : at + _UUID] = self.names.uuid(bytes(out[at : at + _UUID]))
+            out[at : at + _UUID] = self.names.replace_uuid(bytes(out[at : at + _UUID]))
 
-    def text(self, message: str, path: str, data: bytes, root: Mapping[str, Any], asked: Mapping[str, Any]) -> bytes:
+    def scrub_text_field(
+        self, message: str, path: str, data: bytes, root: Mapping[str, Any], asked: Mapping[str, Any]
+    ) -> bytes:
         """The scrubbed value of a field that holds neither a structure nor records."""
-        kind = _kind(message, path)
+        kind = _kind_or_free_text(message, path)
         names = self.names
         if kind == "sibling":
-            return names.data(_kind_by_sibling(path, data, root, asked, names), data)
+            return names.replace_bytes(_kind_by_sibling(path, data, root, asked, names), data)
         if kind == "secret":
-            return names.secret(data)
+            return names.overwrite_secret(data)
         if kind == "token":
             return scrub_token(data, names)
         if kind == "address":
-            return data if "hosts" in names.keep and len(data) in (4, 16) else names.pseudonyms.address(data)
+            return data if "hosts" in names.keep and len(data) in (4, 16) else names.pseudonyms.address_pseudonym(data)
         if kind in (None, "text", "structure", "records", "request", "response"):
             return FILLER * len(data)
-        return names.data(kind, data)
+        return names.replace_bytes(kind, data)
 
-    def batches(self, data: bytes, topic: str | None) -> bytes:
+    def scrub_records_field(self, data: bytes, topic: str | None) -> bytes:
         """A records field, scrubbed."""
-        return self._batches.scrub(data, topic)
+        return self._batches.scrub_records_field(data, topic)
 
 
-class _Frame:
+class _FrameScrubber:
     """Scrubs one frame."""
 
     def __init__(
@@ -273,34 +282,34 @@ class _Frame:
         holders = HOLDERS.get((api_reader.key or 0, side), {})
         self._holders = {path.replace("[]", ""): name for path, name in holders.items()}
 
-    def scrub(self, data: bytes, *, whole: bool) -> bytes:
+    def scrub_frame(self, data: bytes, *, whole: bool) -> bytes:
         key, version = self._api_reader.key or 0, self._api_reader.version or 0
         if self._side == "request":
             plan = request_header_plan(request_header_version(key, version))
         else:
             plan = response_header_plan(response_header_version(key, version))
-        data = self._scrubber.replace_head(data, self._side)
+        data = self._scrubber.replace_size_and_correlation_id(data, self._side)
         out = bytearray(data)
         # If bytes of the frame are missing, those before the gap are there: it is walked as if all bytes were.
         end = len(data) if whole else max(len(data), _SIZE + int.from_bytes(data[:_SIZE], "big"))
-        head = _Texts(data, min(_SIZE, len(data)))
+        head = _TextWalker(data, min(_SIZE, len(data)))
         at = -1
         with suppress(*_FAILURES):
             at = head.read(plan, head.reached, end)
         read = head.reached if at < 0 else at
-        if not self._fill(out, data, head, plan, read):
-            self._overwrite(out, _FIXED[self._side], _NO_CLIENT_ID if self._side == "request" else b"")
+        if not self._replace_found_texts(out, data, head, plan, read):
+            self._overwrite_unreadable(out, _FIXED[self._side], _NO_CLIENT_ID if self._side == "request" else b"")
         elif at < 0:
-            self._overwrite(out, read)
+            self._overwrite_unreadable(out, read)
         else:
-            self._body(out, data, at, end)
+            self._scrub_body(out, data, at, end)
         return bytes(out)
 
-    def _body(self, out: bytearray, data: bytes, at: int, end: int) -> None:
+    def _scrub_body(self, out: bytearray, data: bytes, at: int, end: int) -> None:
         cut = end > len(data)
 
-        def read(layout: Layout) -> tuple[tuple[_Texts, int], int] | None:
-            texts = _Texts(data, at)
+        def read(layout: Layout) -> tuple[tuple[_TextWalker, int], int] | None:
+            texts = _TextWalker(data, at)
             try:
                 after = texts.read(layout.plan, at, end)
             except DecodeError:
@@ -312,15 +321,15 @@ class _Frame:
 
         best = self._api_reader.try_layouts(self._side, data, read, stable_only=cut)
         if best is None:
-            self._overwrite(out, at, self._what_settles(data, at))
+            self._overwrite_unreadable(out, at, self._bytes_that_settle_next_frames(data, at))
             return
         (texts, after), layout = best
-        if self._fill(out, data, texts, layout.plan, after):
+        if self._replace_found_texts(out, data, texts, layout.plan, after):
             out[after:] = GARBAGE * (len(data) - after)
         else:
-            self._overwrite(out, at, self._what_settles(data, at))
+            self._overwrite_unreadable(out, at, self._bytes_that_settle_next_frames(data, at))
 
-    def _what_settles(self, data: bytes, at: int) -> bytes:
+    def _bytes_that_settle_next_frames(self, data: bytes, at: int) -> bytes:
         """The first bytes of an overwritten body, which begins at `at`, that say which frames follow."""
         api_reader = self._api_reader
         if self._side == "request":
@@ -330,14 +339,14 @@ class _Frame:
         error_code = data[at : at + 2]
         return error_code if api_reader.key in _STEPS and int.from_bytes(error_code, "big") <= ERROR_CODE_MAX else b""
 
-    def _overwrite(self, out: bytearray, at: int, begin: bytes = b"") -> None:
+    def _overwrite_unreadable(self, out: bytearray, at: int, begin: bytes = b"") -> None:
         """Overwrite a frame from `at` on with bytes that cannot be read, the first of them `begin`."""
         self._scrubber.counts["unread"] += 1
         size = max(len(out) - at, 0)
         made = begin + _UNREADABLE
         out[at:] = (made + GARBAGE * (size - len(made)))[:size]
 
-    def _fill(self, out: bytearray, data: bytes, texts: _Texts, plan: Plan, end: int) -> bool:
+    def _replace_found_texts(self, out: bytearray, data: bytes, texts: _TextWalker, plan: Plan, end: int) -> bool:
         """Replace the strings, bytes, uuids and spelling numbers that were found before `end`, at the same lengths.
 
         False if sizes or tags spell text: then all of it is to be overwritten.
@@ -348,21 +357,21 @@ class _Frame:
             out[at : at + len(new)] = new
         self._scrubber.replace_uuids(out, texts)
         begin = texts.begin if self._side == "request" else _SIZE  # no text separates it from the correlation id
-        count = texts.overwrite_spelled(out, plan, begin, end, _FIXED[self._side])
+        count = texts.overwrite_numbers_that_spell(out, plan, begin, end, _FIXED[self._side])
         self._scrubber.counts["numbers"] += max(count, 0)
         return count >= 0
 
     def _scrub_field(self, message: str, path: str, data: bytes, root: Mapping[str, Any]) -> bytes:
         scrubber = self._scrubber
-        kind = _kind(message, path)
+        kind = _kind_or_free_text(message, path)
         if kind == "records":
-            return scrubber.batches(data, topic_at(self._api_reader.key, root, path, self._topic_name))
+            return scrubber.scrub_records_field(data, topic_at(self._api_reader.key, root, path, self._topic_name))
         if kind == "structure":
             name = self._holders.get(_INDEX.sub("", path))
-            return (scrubber.structure(name, data) if name else None) or FILLER * len(data)
+            return (scrubber.scrub_structure(name, data) if name else None) or FILLER * len(data)
         if kind in ("request", "response"):
             return self._scrub_enclosed_frame(kind == "request", data)
-        return scrubber.text(message, path, data, root, self._asked)
+        return scrubber.scrub_text_field(message, path, data, root, self._asked)
 
     def _scrub_enclosed_frame(self, asks: bool, data: bytes) -> bytes:
         """The frame in an Envelope, which has no size field, scrubbed."""
@@ -379,14 +388,14 @@ class _Frame:
         if depth > _DEPTH_MAX:
             return GARBAGE * len(data)
         if asks:
-            return scrubber.request(frame, head.api_key, head.api_version, self._topic_name, depth=depth)[_SIZE:]
-        known = _api_reader(head.api_key, head.api_version).known
-        return scrubber.response(
+            return scrubber.scrub_request(frame, head.api_key, head.api_version, self._topic_name, depth=depth)[_SIZE:]
+        known = _reader_of_version(head.api_key, head.api_version).known
+        return scrubber.scrub_response(
             frame, head.api_key if known else None, head.api_version, self._topic_name, depth=depth
         )[_SIZE:]
 
 
-def _structs(path: str, root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _structs_around_field(path: str, root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The structs around a field, the message first."""
     found = [root]
     for step in _STEP.finditer(path.rpartition(".")[0]):
@@ -398,14 +407,16 @@ def _structs(path: str, root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return found
 
 
-def _kind_by_sibling(path: str, data: bytes, root: Mapping[str, Any], asked: Mapping[str, Any], names: Names) -> Kind:
+def _kind_by_sibling(
+    path: str, data: bytes, root: Mapping[str, Any], asked: Mapping[str, Any], names: NameReplacer
+) -> Kind:
     """The kind of a name whose kind another field says (BY_SIBLING)."""
     field = _INDEX.sub("", path).rpartition(".")[2]
     sibling, kinds = BY_SIBLING[field]
-    structs = (*reversed(_structs(path, root)), asked)
+    structs = (*reversed(_structs_around_field(path, root)), asked)
     value = next((struct[sibling] for struct in structs if sibling in struct), 0 if sibling == "key_type" else None)
     kind = kinds.get(value)
     if kind is not None:
         return kind
     text = data.decode("utf-8", "surrogateescape")
-    return next((each for each in KEPT if each in kinds.values() and names.knows((each,), text)), "other")
+    return next((each for each in KEPT if each in kinds.values() and names.is_kept_text((each,), text)), "other")

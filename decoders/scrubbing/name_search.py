@@ -12,7 +12,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-__all__ = ["NameSearch", "searchable"]
+__all__ = ["NameSearch", "select_searchable_names"]
 
 # Runs of bytes that may be text; overwritten runs are of one letter.
 _RUN: Final = re.compile(rb"[^\x00-\x1f\x7f\xff]{5,}")
@@ -27,14 +27,16 @@ _BITS_OF_LETTER: Final = 4.7
 _PART: Final = 64
 
 
-def searchable(names: Iterable[bytes], kept: Iterable[str], size: int) -> tuple[dict[bytes, bytes], int]:
+def select_searchable_names(
+    names: Iterable[bytes], kept: Iterable[str], size_min: int
+) -> tuple[dict[bytes, bytes], int]:
     """The names (or secrets) that can be searched for, by their longest run of text, and how many names are left out.
 
-    A name is left out if it is a part of a text that stays (`kept`), or so short that it occurs by chance in `size`
+    A name is left out if it is a part of a text that stays (`kept`), or so short that it occurs by chance in `size_min`
     bytes of text.
     """
     names = set(names)
-    least = max(_LEAST, round((_CHANCE * max(size, 1) * max(len(names), 1)).bit_length() / _BITS_OF_LETTER))
+    least = max(_LEAST, round((_CHANCE * max(size_min, 1) * max(len(names), 1)).bit_length() / _BITS_OF_LETTER))
     found: dict[bytes, bytes] = {}
     for name in names:
         run = max(_RUN.findall(name), key=len, default=b"")[:_PART]
@@ -57,7 +59,7 @@ class NameSearch:
         self.found: set[bytes] = set()
         self._heads: dict[bytes, list[tuple[bytes, bytes]]] = {}
         for run, name in names.items():
-            for form in _forms(run):
+            for form in _search_forms(run):
                 self._heads.setdefault(form[:_LEAST], []).append((form, name))
         self._seen: set[bytes] = set()
 
@@ -79,7 +81,7 @@ class NameSearch:
                         self.found.update(name for form, name in heads[head] if run.startswith(form, at))
 
 
-def _forms(run: bytes) -> Iterator[bytes]:
+def _search_forms(run: bytes) -> Iterator[bytes]:
     """The forms of a text to search for: plain, in hexadecimal, and in base64 at each of three alignments."""
     yield run
     yield run.hex().encode()

@@ -14,7 +14,7 @@ from decoders.scrubbing.pseudonyms import Pseudonyms
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["FILLER", "KEPT", "Names"]
+__all__ = ["FILLER", "KEPT", "NameReplacer"]
 
 # The byte that overwritten texts and bytes consist of.
 FILLER: Final = b"x"
@@ -183,7 +183,7 @@ _SAMPLES_MAX: Final = 2000
 _SAMPLE_MIN: Final = 16
 
 
-class Names:
+class NameReplacer:
     """Replaces names. `keep`: kinds of names that stay. `replaced`: {(kind, name): pseudonym}; `kept`: texts that stay.
 
     `uuids`: {uuid: pseudonym}. `secrets` are values that were overwritten, cut to the part that is searched for.
@@ -198,56 +198,56 @@ class Names:
         self.secrets: set[bytes] = set()
         self._samples: set[bytes] = set()
 
-    def data(self, kind: Kind, data: bytes) -> bytes:
+    def replace_bytes(self, kind: Kind, data: bytes) -> bytes:
         """The replacement for the bytes of a text of this kind, with the same length."""
         text = data.decode("utf-8", "surrogateescape")
-        return self.text(kind, text).encode("utf-8", "surrogateescape")
+        return self.replace_text(kind, text).encode("utf-8", "surrogateescape")
 
-    def text(self, kind: Kind, text: str) -> str:
+    def replace_text(self, kind: Kind, text: str) -> str:
         """The replacement for a text of this kind: its pseudonym, or the text itself if it stays."""
         if not text:
             return text
         known = self.replaced.get((kind, text))
         if known is not None:
             return known
-        if self._stays(kind, text):
+        if self._text_stays(kind, text):
             self.kept.add(text)
             return text
-        made = _MAKERS.get(kind, Names._replace_plain)(self, text)
+        made = _MAKERS.get(kind, NameReplacer._replace_name)(self, text)
         if made == text and kind == "hosts":  # localhost
             self.kept.add(text)
             return text
         self.replaced[kind, text] = made
         return made
 
-    def uuid(self, packed: bytes) -> bytes:
+    def replace_uuid(self, packed: bytes) -> bytes:
         """The replacement for a uuid, 16 bytes: in a message of the wrong layout it may be a part of a text."""
         made = self.uuids.get(packed)
         if made is None:
-            made = self.uuids[packed] = self.pseudonyms.uuid(packed)
+            made = self.uuids[packed] = self.pseudonyms.uuid_pseudonym(packed)
         return made
 
-    def secret(self, data: bytes) -> bytes:
+    def overwrite_secret(self, data: bytes) -> bytes:
         """Filler for a secret, with the same length; the secret is remembered for the search."""
         if len(data) >= _SECRET_MIN and len(self.secrets) < _SECRETS_MAX and data.translate(None, _OVERWRITTEN):
             self.secrets.add(data[:_SECRET_PART])
         return FILLER * len(data)
 
-    def sample(self, data: bytes) -> None:
+    def remember_record_value(self, data: bytes) -> None:
         """Remember the value of a record for the search; only some values are kept."""
         if len(self._samples) < _SAMPLES_MAX and len(data) >= _SAMPLE_MIN:
             self._samples.add(data[:_SECRET_PART])
 
     @property
-    def overwritten(self) -> set[bytes]:
+    def overwritten_values(self) -> set[bytes]:
         """The overwritten secrets and record values to search for."""
         return self.secrets | self._samples
 
-    def knows(self, kinds: Iterable[Kind], text: str) -> bool:
+    def is_kept_text(self, kinds: Iterable[Kind], text: str) -> bool:
         """Whether one of these kinds stays, and a text that may be of several kinds was kept before."""
         return text in self.kept and any(kind in self.keep for kind in kinds)
 
-    def _stays(self, kind: Kind, text: str) -> bool:
+    def _text_stays(self, kind: Kind, text: str) -> bool:
         if kind in self.keep or text in _SPECIAL:
             return True
         if kind == "word":
@@ -256,50 +256,50 @@ class Names:
             return text in _WORDS or text in PUBLIC_CONFIGS
         return kind == "number" and text.isascii() and text.isdecimal()
 
-    def _replace_plain(self, text: str) -> str:
+    def _replace_name(self, text: str) -> str:
         return self.pseudonyms.text(text)
 
-    def _user(self, text: str) -> str:
+    def _replace_user(self, text: str) -> str:
         """The pseudonym of a principal, which may contain the subject of a certificate."""
         found = _PRINCIPAL.match(text)
         at = found.end() if found is not None else 0
         made = text[:at]
         for word in _SUBJECT.finditer(text, at):
-            made += self._replace_plain(text[at : word.start()]) + word[0]
+            made += self._replace_name(text[at : word.start()]) + word[0]
             at = word.end()
-        return made + self._replace_plain(text[at:])
+        return made + self._replace_name(text[at:])
 
-    def _member(self, text: str) -> str:
+    def _replace_member_id(self, text: str) -> str:
         """The pseudonym of a member id: mostly the client id or the group instance id, and a random part."""
         found = _MEMBER.fullmatch(text)
         if found is None or "clients" not in self.keep:
-            return self._replace_plain(text)
-        return found[1] + self._replace_plain(found[2])
+            return self._replace_name(text)
+        return found[1] + self._replace_name(found[2])
 
-    def _version(self, text: str) -> str:
+    def _replace_software_version(self, text: str) -> str:
         """The replacement for the version of a program: numbers and known words stay."""
 
         def change(found: re.Match[str]) -> str:
-            return found[0] if found[0].lower() in _VERSION_WORDS else self._replace_plain(found[0])
+            return found[0] if found[0].lower() in _VERSION_WORDS else self._replace_name(found[0])
 
         made = _VERSION_PARTS.sub(change, text)
         self.kept.add(made)
         return made
 
-    def _host(self, text: str) -> str:
+    def _replace_host(self, text: str) -> str:
         """The pseudonym of a host, an address or a URL: scheme and port stay, and the names of the own host."""
         found = _URL.fullmatch(text)
         assert found is not None  # any text is a host
         if found["port"] and ":" in found["host"] and not found["host"].endswith("]"):
-            return self._replace_plain(text)  # the port is the last group of an IPv6 address
+            return self._replace_name(text)  # the port is the last group of an IPv6 address
         own = _OWN_HOST.fullmatch(found["host"])
-        made = self._replace_plain(found["host"]) if own is None else self._replace_plain(own["above"]) + own["name"]
+        made = self._replace_name(found["host"]) if own is None else self._replace_name(own["above"]) + own["name"]
         return (found["scheme"] or "") + made + (found["port"] or "")
 
 
-_MAKERS: Final[dict[Kind, Callable[[Names, str], str]]] = {
-    "users": Names._user,
-    "members": Names._member,
-    "hosts": Names._host,
-    "version": Names._version,
+_MAKERS: Final[dict[Kind, Callable[[NameReplacer, str], str]]] = {
+    "users": NameReplacer._replace_user,
+    "members": NameReplacer._replace_member_id,
+    "hosts": NameReplacer._replace_host,
+    "version": NameReplacer._replace_software_version,
 }

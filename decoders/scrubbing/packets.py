@@ -17,7 +17,7 @@ from decoders.capture.raw_packets import PacketCopy
 from decoders.named_tuple import NamedTuple
 from decoders.scrubbing.pseudonyms import Pseudonyms
 
-__all__ = ["RAW", "PacketScrubber", "Rewritten"]
+__all__ = ["RAW", "PacketScrubber", "RewrittenPacket"]
 
 # Link type of packets that begin with their IP header.
 RAW: Final = 101
@@ -37,7 +37,7 @@ _NO_OPERATION: Final = 1
 _OPTIONS_KEPT: Final = frozenset({2, 3, 4, 5})
 
 
-class Rewritten(NamedTuple):
+class RewrittenPacket(NamedTuple):
     """A packet as it is written: its link type, its bytes, and its length on the wire."""
 
     link_type: int
@@ -52,22 +52,22 @@ class PacketScrubber:
         self._pseudonyms = pseudonyms
         self._keeps = keeps_hosts
 
-    def address(self, packed: bytes) -> bytes:
+    def replace_address(self, packed: bytes) -> bytes:
         """The pseudonym of an IP address, or the address itself with `keeps_hosts`."""
-        return packed if self._keeps else self._pseudonyms.address(packed)
+        return packed if self._keeps else self._pseudonyms.address_pseudonym(packed)
 
-    def rewrite(self, packet: PacketCopy, payload: bytes) -> Rewritten:
+    def rewrite_packet(self, packet: PacketCopy, payload: bytes) -> RewrittenPacket:
         """The TCP packet rewritten with a new payload, which has as many bytes as the old one."""
-        return self._in_place(packet, payload) or self._rewrite_as_raw_ip(packet, payload)
+        return self._rewrite_in_place(packet, payload) or self._rewrite_as_raw_ip(packet, payload)
 
-    def _in_place(self, packet: PacketCopy, payload: bytes) -> Rewritten | None:
+    def _rewrite_in_place(self, packet: PacketCopy, payload: bytes) -> RewrittenPacket | None:
         """The packet rewritten in place if it is a usual one (see the module); else None."""
         link_type, frame = packet.source[0], packet.frame
         head = _HEADS.get(link_type)
         if head is None or packet.earlier:
             return None
         kind, at = LINKS[link_type].follow(frame, 0, len(frame))
-        size = _ip_header(frame, kind, at)
+        size = _ip_header_size(frame, kind, at)
         start = at + size
         if not size or frame[start : start + len(packet.tcp)] != packet.tcp:
             return None
@@ -77,51 +77,51 @@ class PacketScrubber:
             head(self._pseudonyms, out)
         body = start + len(packet.tcp)
         end = body + len(payload)
-        out[start:body] = _tcp_header(packet.tcp)
+        out[start:body] = _harmless_tcp_header(packet.tcp)
         out[body:end] = payload
-        addresses = self._place_addresses(out, kind, at, size)
-        _put_checksum(out, start, end, addresses, whole=not packet.missing)
-        return Rewritten(link_type, bytes(out), max(packet.wire, len(out)))
+        addresses = self._replace_ip_addresses(out, kind, at, size)
+        _set_tcp_checksum(out, start, end, addresses, whole=not packet.missing)
+        return RewrittenPacket(link_type, bytes(out), max(packet.wire, len(out)))
 
-    def _place_addresses(self, out: bytearray, kind: int, at: int, size: int) -> bytes:
+    def _replace_ip_addresses(self, out: bytearray, kind: int, at: int, size: int) -> bytes:
         """Replace the addresses, options and checksum of an IP header; returns both new addresses together."""
         begin, width = (at + 12, 4) if kind == IP4 else (at + 8, 16)
         middle, end = begin + width, begin + 2 * width
-        out[begin:middle] = self.address(bytes(out[begin:middle]))
-        out[middle:end] = self.address(bytes(out[middle:end]))
+        out[begin:middle] = self.replace_address(bytes(out[begin:middle]))
+        out[middle:end] = self.replace_address(bytes(out[middle:end]))
         if kind == IP4:
             out[at + _IP4_HEAD.size : at + size] = bytes((_NO_OPERATION,)) * (size - _IP4_HEAD.size)
             _U16.pack_into(out, at + 10, 0)
-            _U16.pack_into(out, at + 10, _checksum(bytes(out[at : at + size])))
+            _U16.pack_into(out, at + 10, _internet_checksum(bytes(out[at : at + size])))
         return bytes(out[begin:end])
 
-    def _rewrite_as_raw_ip(self, packet: PacketCopy, payload: bytes) -> Rewritten:
+    def _rewrite_as_raw_ip(self, packet: PacketCopy, payload: bytes) -> RewrittenPacket:
         """The packet rewritten as raw IP, with a new IP header."""
         width = 4 if len(packet.key) == _IP4_KEY else 16
-        first, second = self.address(packet.key[:width]), self.address(packet.key[width : 2 * width])
+        first, second = self.replace_address(packet.key[:width]), self.replace_address(packet.key[width : 2 * width])
         length = len(packet.tcp) + len(payload) + packet.missing
         out = bytearray()
         if width == 4:
             total = length + _IP4_HEAD.size
             fields = (0x45, 0, total if total <= _IP_MAX else 0, 0, _DO_NOT_FRAGMENT, _HOPS, _TCP, 0, first, second)
             out += _IP4_HEAD.pack(*fields)
-            _U16.pack_into(out, 10, _checksum(bytes(out)))
+            _U16.pack_into(out, 10, _internet_checksum(bytes(out)))
         else:
             out += _IP6_HEAD.pack(6 << 28, length if length <= _IP_MAX else 0, _TCP, _HOPS, first, second)
         start = len(out)
-        out += _tcp_header(packet.tcp) + payload
-        _put_checksum(out, start, len(out), first + second, whole=not packet.missing)
-        return Rewritten(RAW, bytes(out), len(out) + packet.missing)
+        out += _harmless_tcp_header(packet.tcp) + payload
+        _set_tcp_checksum(out, start, len(out), first + second, whole=not packet.missing)
+        return RewrittenPacket(RAW, bytes(out), len(out) + packet.missing)
 
-    def set_tcp_checksum(self, packet: bytes) -> bytes:
+    def with_tcp_checksum(self, packet: bytes) -> bytes:
         """A packet that begins with an IP header and then TCP, with its TCP checksum set."""
         out = bytearray(packet)
         start, begin = (_IP4_HEAD.size, 12) if packet[0] >> 4 == 4 else (_IP6_HEAD.size, 8)
-        _put_checksum(out, start, len(out), bytes(out[begin:start]), whole=True)
+        _set_tcp_checksum(out, start, len(out), bytes(out[begin:start]), whole=True)
         return bytes(out)
 
 
-def _ip_header(frame: bytes, kind: int, at: int) -> int:
+def _ip_header_size(frame: bytes, kind: int, at: int) -> int:
     """The size of the IP header at `at`; 0 if there is none, or TCP does not follow it directly."""
     if kind == IP4 and at + _IP4_HEAD.size <= len(frame):
         if frame[at + 9] == _TCP and not _U16.unpack_from(frame, at + 6)[0] & _FRAGMENT:
@@ -131,7 +131,7 @@ def _ip_header(frame: bytes, kind: int, at: int) -> int:
     return 0
 
 
-def _tcp_header(header: bytes) -> bytes:
+def _harmless_tcp_header(header: bytes) -> bytes:
     """The TCP header; options that are not known to be harmless become no-operations."""
     out = bytearray(header)
     at = _TCP_MIN
@@ -150,16 +150,16 @@ def _tcp_header(header: bytes) -> bytes:
     return bytes(out)
 
 
-def _put_checksum(out: bytearray, start: int, end: int, addresses: bytes, *, whole: bool) -> None:
+def _set_tcp_checksum(out: bytearray, start: int, end: int, addresses: bytes, *, whole: bool) -> None:
     """Set the checksum of the TCP segment in `out[start:end]`, or 0 unless it is `whole`."""
     _U16.pack_into(out, start + _CHECKSUM_AT, 0)
     if whole:
         segment = bytes(out[start:end])
         pseudo = addresses + _TCP.to_bytes(4, "big") + len(segment).to_bytes(4, "big")
-        _U16.pack_into(out, start + _CHECKSUM_AT, _checksum(pseudo + segment))
+        _U16.pack_into(out, start + _CHECKSUM_AT, _internet_checksum(pseudo + segment))
 
 
-def _checksum(data: bytes) -> int:
+def _internet_checksum(data: bytes) -> int:
     """The Internet checksum (RFC 1071)."""
     return -int.from_bytes(data + b"\0" * (len(data) & 1), "big") % 0xFFFF
 
@@ -167,33 +167,33 @@ def _checksum(data: bytes) -> int:
 # Functions that replace the addresses in link headers.
 
 
-def _ethernet(pseudonyms: Pseudonyms, out: bytearray) -> None:
-    out[:6] = pseudonyms.hardware(bytes(out[:6]))
-    out[6:12] = pseudonyms.hardware(bytes(out[6:12]))
+def _replace_ethernet_addresses(pseudonyms: Pseudonyms, out: bytearray) -> None:
+    out[:6] = pseudonyms.mac_address_pseudonym(bytes(out[:6]))
+    out[6:12] = pseudonyms.mac_address_pseudonym(bytes(out[6:12]))
 
 
-def _cooked1(pseudonyms: Pseudonyms, out: bytearray) -> None:
+def _replace_linux_cooked_address(pseudonyms: Pseudonyms, out: bytearray) -> None:
     _replace_cooked_address(pseudonyms, out, 6, int.from_bytes(out[4:6], "big"))
 
 
-def _cooked2(pseudonyms: Pseudonyms, out: bytearray) -> None:
+def _replace_linux_cooked_v2_address(pseudonyms: Pseudonyms, out: bytearray) -> None:
     _replace_cooked_address(pseudonyms, out, 12, out[11])
 
 
 def _replace_cooked_address(pseudonyms: Pseudonyms, out: bytearray, at: int, size: int) -> None:
     """Replace the address in a Linux cooked header: a field of eight bytes, of which `size` are used."""
     size = min(size, 8)
-    out[at : at + 8] = pseudonyms.hardware(bytes(out[at : at + size])) + bytes(8 - size)
+    out[at : at + 8] = pseudonyms.mac_address_pseudonym(bytes(out[at : at + size])) + bytes(8 - size)
 
 
-def _replace_nothing(pseudonyms: Pseudonyms, out: bytearray) -> None:
+def _keep_link_header(pseudonyms: Pseudonyms, out: bytearray) -> None:
     del pseudonyms, out
 
 
 # Link types whose headers are kept.
 _HEADS: Final[dict[int, Callable[[Pseudonyms, bytearray], None]]] = {
-    1: _ethernet,
-    113: _cooked1,
-    276: _cooked2,
-    **dict.fromkeys((0, 9, 12, 14, 50, 101, 104, 108, 228, 229), _replace_nothing),
+    1: _replace_ethernet_addresses,
+    113: _replace_linux_cooked_address,
+    276: _replace_linux_cooked_v2_address,
+    **dict.fromkeys((0, 9, 12, 14, 50, 101, 104, 108, 228, 229), _keep_link_header),
 }

@@ -81,40 +81,43 @@ class Pseudonyms:
 
     def __init__(self, key: bytes) -> None:
         self._key = blake2b(key, digest_size=32).digest()
-        self.text = lru_cache(_KNOWN_MAX)(self._text)
-        self.four = lru_cache(_KNOWN_MAX)(self._four)
-        self.six = lru_cache(_KNOWN_MAX)(self._six)
-        self._word = lru_cache(_KNOWN_MAX)(self._next_word)
+        self.text = lru_cache(_KNOWN_MAX)(self._text_pseudonym)
+        self.four = lru_cache(_KNOWN_MAX)(self._ipv4_pseudonym)
+        self.six = lru_cache(_KNOWN_MAX)(self._ipv6_pseudonym)
+        self._word = lru_cache(_KNOWN_MAX)(self._word_pseudonym)
 
-    def _text(self, text: str) -> str:
+    def _text_pseudonym(self, text: str) -> str:
         """The pseudonym of a name, or of a text with names: the separators of its words stay."""
-        return _PARTS.sub(self._part, text)
+        return _PARTS.sub(self._matched_part_pseudonym, text)
 
-    def _four(self, packed: bytes) -> bytes:
+    def _ipv4_pseudonym(self, packed: bytes) -> bytes:
         """The pseudonym of an IPv4 address of 4 bytes."""
-        return bytes(self._octet(place, octet) for place, octet in enumerate(packed))
+        return bytes(self._octet_pseudonym(place, octet) for place, octet in enumerate(packed))
 
-    def _six(self, packed: bytes) -> bytes:
+    def _ipv6_pseudonym(self, packed: bytes) -> bytes:
         """The pseudonym of an IPv6 address of 16 bytes; an IPv4-mapped one becomes that of its IPv4 address, mapped."""
         if packed.startswith(_MAPPED):
             return _MAPPED + self.four(packed[12:])
         groups = (int.from_bytes(packed[at : at + 2], "big") for at in range(0, 16, 2))
         last = _LAST_GROUPS if not any(packed[:14]) else _GROUPS
-        made = (self._group(place, group, last if place == 7 else _GROUPS) for place, group in enumerate(groups))
+        made = (
+            self._ipv6_group_pseudonym(place, group, last if place == 7 else _GROUPS)
+            for place, group in enumerate(groups)
+        )
         return b"".join(group.to_bytes(2, "big") for group in made)
 
-    def address(self, packed: bytes) -> bytes:
+    def address_pseudonym(self, packed: bytes) -> bytes:
         """The pseudonym of an address of 4 or 16 bytes; other sizes are no addresses and become zeros."""
         return {4: self.four, 16: self.six}.get(len(packed), lambda other: bytes(len(other)))(packed)
 
-    def hardware(self, packed: bytes) -> bytes:
+    def mac_address_pseudonym(self, packed: bytes) -> bytes:
         """The pseudonym of a MAC address: the group bit stays, the local bit is set; zeros and broadcast stay."""
         if not any(packed) or packed == b"\xff" * len(packed):
             return packed
         made = blake2b(packed, key=self._key, person=b"hardware", digest_size=max(len(packed), 1)).digest()
         return bytes((made[0] & ~_GROUP_BIT | packed[0] & _GROUP_BIT | _LOCAL_BIT,)) + made[1:]
 
-    def uuid(self, packed: bytes) -> bytes:
+    def uuid_pseudonym(self, packed: bytes) -> bytes:
         """The pseudonym of a uuid, 16 bytes: a random uuid; those that Kafka reserves stay."""
         if int.from_bytes(packed, "big") < _UUIDS_RESERVED:
             return packed
@@ -124,7 +127,7 @@ class Pseudonyms:
             made[0] ^= 0x80
         return bytes(made)
 
-    def correlation_id(self, packed: bytes, before: bytes = b"") -> bytes:
+    def harmless_correlation_id(self, packed: bytes, before: bytes = b"") -> bytes:
         """A correlation id, 4 bytes: itself, but one whose bytes spell text becomes another positive number.
 
         `before`: bytes before it that may spell a part of the text.
@@ -134,44 +137,44 @@ class Pseudonyms:
         made = blake2b(packed, key=self._key, person=b"correlation id", digest_size=4).digest()
         return bytes((made[0] & 0x3F, *(byte | 0x80 for byte in made[1:])))
 
-    def noise(self, size: int) -> bytes:
+    def letters_without_pattern(self, size: int) -> bytes:
         """`size` letters without a pattern, always the same ones for a key."""
         made = shake_256(self._key + b"noise").digest(size)
         return made.translate(_LETTERS)
 
     # Parts of names.
 
-    def _part(self, found: re.Match[str]) -> str:
+    def _matched_part_pseudonym(self, found: re.Match[str]) -> str:
         text = found[0]
         if found["word"]:
             return self._word(text)
         if found["four"]:
-            return self._four_text(text, found["dot"])
+            return self._ipv4_text_pseudonym(text, found["dot"])
         if found["uuid"]:
             digits = [_HEX.index(digit) for digit in text if digit != "-"]
-            made = iter(self._next_digits(b"uuid", digits, [16] * len(digits)))
+            made = iter(self._successor_of_digits(b"uuid", digits, [16] * len(digits)))
             return "".join("-" if digit == "-" else _HEX[next(made)] for digit in text)
         try:
             IPv6Address(text)
         except ValueError:  # no address, but words with colons between them
             return re.sub("[0-9A-Za-z]+", lambda word: self._word(word[0]), text)
-        return self._six_text(text)
+        return self._ipv6_text_pseudonym(text)
 
-    def _next_word(self, word: str) -> str:
-        shapes = [_shape(character) for character in word]
-        letters = [_characters(shape) for shape in shapes]
+    def _word_pseudonym(self, word: str) -> str:
+        shapes = [_character_class(character) for character in word]
+        letters = [_characters_of_class(shape) for shape in shapes]
         digits = [bisect_left(each, ord(character)) for each, character in zip(letters, word, strict=True)]
-        made = self._next_digits(bytes(shapes), digits, list(map(len, letters)))
+        made = self._successor_of_digits(bytes(shapes), digits, list(map(len, letters)))
         return "".join(chr(each[digit]) for each, digit in zip(letters, made, strict=True))
 
-    def _four_text(self, text: str, dot: str) -> str:
+    def _ipv4_text_pseudonym(self, text: str, dot: str) -> str:
         words = text.split(dot)
         octets = [int(word) for word in words]
         if max(octets) > _OCTET_MAX or [str(octet) for octet in octets] != words:
             return dot.join(map(self._word, words))
-        return dot.join(str(self._octet(place, octet)) for place, octet in enumerate(octets))
+        return dot.join(str(self._octet_pseudonym(place, octet)) for place, octet in enumerate(octets))
 
-    def _six_text(self, text: str) -> str:
+    def _ipv6_text_pseudonym(self, text: str) -> str:
         """The pseudonym of an IPv6 address in any text form."""
         address = IPv6Address(text)
         ranges: dict[int, _Ranges] = dict.fromkeys(range(8), _GROUPS)
@@ -182,45 +185,45 @@ class Pseudonyms:
         stay = 6 if address.ipv4_mapped else 0
         hexadecimal, colon, four = text.rpartition(":") if "." in text else (text, "", "")
         before, gap, behind = hexadecimal.partition("::")
-        made = self._groups_text(before, 0, stay, ranges) + gap
-        made += self._groups_text(behind, (6 if four else 8) - len(behind.split(":")), stay, ranges)
-        made += colon + (self._four_text(four, ".") if four else "")
+        made = self._ipv6_groups_pseudonym(before, 0, stay, ranges) + gap
+        made += self._ipv6_groups_pseudonym(behind, (6 if four else 8) - len(behind.split(":")), stay, ranges)
+        made += colon + (self._ipv4_text_pseudonym(four, ".") if four else "")
         return made.upper() if text != text.lower() else made
 
-    def _groups_text(self, text: str, first: int, stay: int, ranges: Mapping[int, _Ranges]) -> str:
+    def _ipv6_groups_pseudonym(self, text: str, first: int, stay: int, ranges: Mapping[int, _Ranges]) -> str:
         """The pseudonyms of groups, the first at place `first` of the address; those at places below `stay` stay."""
         return ":".join(
             digits
             if place < stay or not digits
-            else f"{self._group(place, int(digits, 16), ranges[place]):x}".zfill(len(digits))
+            else f"{self._ipv6_group_pseudonym(place, int(digits, 16), ranges[place]):x}".zfill(len(digits))
             for place, digits in enumerate(text.split(":"), first)
         )
 
-    def _octet(self, place: int, octet: int) -> int:
-        return self._next_in_range(b"octet%d" % place, octet, _OCTETS if place else _FIRST_OCTETS)
+    def _octet_pseudonym(self, place: int, octet: int) -> int:
+        return self._successor_in_ranges(b"octet%d" % place, octet, _OCTETS if place else _FIRST_OCTETS)
 
-    def _group(self, place: int, group: int, ranges: _Ranges) -> int:
-        return self._next_in_range(b"group%d" % place, group, ranges) if group else 0
+    def _ipv6_group_pseudonym(self, place: int, group: int, ranges: _Ranges) -> int:
+        return self._successor_in_ranges(b"group%d" % place, group, ranges) if group else 0
 
-    def _next_in_range(self, label: bytes, number: int, ranges: _Ranges) -> int:
+    def _successor_in_ranges(self, label: bytes, number: int, ranges: _Ranges) -> int:
         first, count = next(each for each in ranges if number < sum(each))
-        return first + self._next(label + b":%d" % first, number - first, count)
+        return first + self._successor_in_cycle(label + b":%d" % first, number - first, count)
 
     # Permutations.
 
-    def _next_digits(self, label: bytes, digits: list[int], counts: list[int]) -> list[int]:
-        """The digits of the number that `_next` gives for a number; `counts` are the bases of its digits."""
+    def _successor_of_digits(self, label: bytes, digits: list[int], counts: list[int]) -> list[int]:
+        """The digits of the successor (`_successor_in_cycle`) of a number; `counts` are the bases of its digits."""
         number, size = 0, 1
         for digit, count in zip(digits, counts, strict=True):
             number, size = number * count + digit, size * count
-        number = self._next(label, number, size)
+        number = self._successor_in_cycle(label, number, size)
         made = []
         for count in reversed(counts):
             number, digit = divmod(number, count)
             made.append(digit)
         return made[::-1]
 
-    def _next(self, label: bytes, number: int, size: int) -> int:
+    def _successor_in_cycle(self, label: bytes, number: int, size: int) -> int:
         """The successor of a number in a cycle through all numbers below `size`."""
         half = ((size - 1).bit_length() + 1) // 2
         place = (self._permute_number(label, number, size, half, range(_ROUNDS)) + 1) % size
@@ -246,7 +249,7 @@ class Pseudonyms:
                 return number
 
 
-def _shape(character: str) -> int:
+def _character_class(character: str) -> int:
     """The number of a character's class: the characters of a class replace each other."""
     code = ord(character)
     index = next(index for index, (first, end) in enumerate(_RANGES) if first <= code < end)
@@ -254,12 +257,12 @@ def _shape(character: str) -> int:
 
 
 @cache
-def _characters(shape: int) -> Sequence[int]:
+def _characters_of_class(character_class: int) -> Sequence[int]:
     """The code points of the characters of a shape, ascending."""
-    first, end = _RANGES[shape >> 1]
+    first, end = _RANGES[character_class >> 1]
     if first < 0x80:  # all of them can be printed
         return range(first, end)
-    return array("L", (code for code in range(first, end) if chr(code).isprintable() is bool(shape & 1)))
+    return array("L", (code for code in range(first, end) if chr(code).isprintable() is bool(character_class & 1)))
 
 
 # The letter for each byte of noise.

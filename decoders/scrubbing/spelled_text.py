@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["SPELLED", "keeps_text"]
+__all__ = ["SPELLED", "still_spells_text"]
 
 # A letter in UTF-8: one of ASCII, of the alphabets with two bytes, of the scripts with three bytes.
 _LETTER: Final = rb"(?:[A-Za-z]|[\xc3-\xdf][\x80-\xbf]|[\xe1-\xed][\x80-\xbf]{2})"
@@ -20,7 +20,7 @@ _FILLED: Final = re.compile(rb"x+")
 _EQUAL: Final = bytes((255, *bytes(255)))  # 0 becomes 255, everything else 0
 
 
-def keeps_text(before: bytes, after: bytes) -> bool:
+def still_spells_text(before: bytes, after: bytes) -> bool:
     """Whether bytes that were rewritten, at the same length, still spell a text that they spelled before."""
     size = len(before)
     old, new = int.from_bytes(before, "big"), int.from_bytes(after, "big")

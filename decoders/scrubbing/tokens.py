@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from decoders.scrubbing.names import FILLER, Names
+from decoders.scrubbing.names import FILLER, NameReplacer
 from decoders.scrubbing.spelled_text import SPELLED
 
 __all__ = ["scrub_token"]
@@ -41,28 +41,32 @@ _WRAP_MARK: Final = 4
 _ANSWER: Final = b"\xa1"
 
 
-def scrub_token(data: bytes, names: Names) -> bytes:
+def scrub_token(data: bytes, names: NameReplacer) -> bytes:
     """A message of a SASL login without its user and its secrets, with the same length."""
-    kept = _gssapi(data)
+    kept = _gssapi_header_size(data)
     if kept:
-        names.secret(data[kept:])
+        names.overwrite_secret(data[kept:])
         return data[:kept] + FILLER * (len(data) - kept)
     if found := _PLAIN.fullmatch(data):
-        user = names.data("users", found[1]) if found[1] else b""
-        return b"\0".join((user, names.data("users", found[2]), names.secret(found[3])))
+        user = names.replace_bytes("users", found[1]) if found[1] else b""
+        return b"\0".join((user, names.replace_bytes("users", found[2]), names.overwrite_secret(found[3])))
     if found := _FIRST.fullmatch(data):
-        acting = b"" if found[2] is None else b"a=" + names.data("users", found[2])
-        rest = _bearer(found[3], names) if found[3].startswith(b"\1") else _scram(found[3], names)
+        acting = b"" if found[2] is None else b"a=" + names.replace_bytes("users", found[2])
+        rest = (
+            _scrub_oauthbearer_message(found[3], names)
+            if found[3].startswith(b"\1")
+            else _scrub_scram_message(found[3], names)
+        )
         return found[1] + acting + b"," + rest
     if _SCRAM.match(data):
-        return _scram(data, names)
-    return names.secret(data)
+        return _scrub_scram_message(data, names)
+    return names.overwrite_secret(data)
 
 
-def _scram(data: bytes, names: Names) -> bytes:
+def _scrub_scram_message(data: bytes, names: NameReplacer) -> bytes:
     """A SCRAM message with its letters and lengths kept, its user replaced and its other values overwritten."""
     if not _SCRAM.match(data):
-        return names.secret(data)
+        return names.overwrite_secret(data)
 
     def change(found: re.Match[bytes]) -> bytes:
         pair = found[0]
@@ -70,26 +74,26 @@ def _scram(data: bytes, names: Names) -> bytes:
             names.kept.add(pair.decode())
             return pair
         if pair.startswith(b"n="):
-            return b"n=" + names.data("users", pair[2:])
-        names.secret(pair[2:])
+            return b"n=" + names.replace_bytes("users", pair[2:])
+        names.overwrite_secret(pair[2:])
         letter, _, value = pair.partition(b"=")
         return letter + b"=" + _SIGNS.sub(FILLER, value)
 
     return _PAIR.sub(change, data)
 
 
-def _bearer(data: bytes, names: Names) -> bytes:
+def _scrub_oauthbearer_message(data: bytes, names: NameReplacer) -> bytes:
     """An OAUTHBEARER message (pairs of a name and a value, each after a byte 1) with its values overwritten."""
 
     def change(found: re.Match[bytes]) -> bytes:
         names.kept.add(found[1].decode())
-        names.secret(found[2])
+        names.overwrite_secret(found[2])
         return found[1] + _SIGNS.sub(FILLER, found[2])
 
     return _BEARER.sub(change, data)
 
 
-def _gssapi(data: bytes) -> int:
+def _gssapi_header_size(data: bytes) -> int:
     """How many first bytes of a GSSAPI message say which mechanism and which message it is; 0 for other messages."""
     if found := _GSSAPI.match(data) or _WRAP.match(data):
         return _WRAP_MARK if SPELLED.search(found[0]) else found.end()

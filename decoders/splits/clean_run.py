@@ -24,7 +24,7 @@ from decoders.limits import IN_FLIGHT_MAX
 from decoders.tcp.connections import MASK, Connection, Half
 from decoders.wire.state_serialization import pack
 
-__all__ = ["FRAME_STATE", "ID_RANGE", "ORPHAN_ATTRIBUTES", "CleanRun", "required_state"]
+__all__ = ["FRAME_STATE", "ID_RANGE", "ORPHAN_ATTRIBUTES", "CleanRun", "state_needed_by_clean_run"]
 
 # All correlation ids of a clean run are less than this above the lowest one.
 ID_RANGE: Final = 1 << 30
@@ -38,7 +38,7 @@ ORPHAN_ATTRIBUTES: Final = (
 )
 
 
-def required_state(connection: Connection, pairing: Pairing) -> list[Any] | None:
+def state_needed_by_clean_run(connection: Connection, pairing: Pairing) -> list[Any] | None:
     """The state on which a clean run that begins now depends; None if none may begin.
 
     The caller has checked that the connection waits for nothing.
@@ -66,11 +66,11 @@ def required_state(connection: Connection, pairing: Pairing) -> list[Any] | None
         client.key,
         client.place & MASK,
         client.peer.place & MASK,
-        *(_frame_state(direction) for direction in directions),
+        *(_pack_frame_state(direction) for direction in directions),
     ]
 
 
-def _frame_state(direction: FrameDirection) -> list[Any]:
+def _pack_frame_state(direction: FrameDirection) -> list[Any]:
     """The frame that a direction is inside of; only its mode between frames."""
     return save(direction, FRAME_STATE) if direction.need else [direction.mode]
 
@@ -97,11 +97,13 @@ class Checkpoint:
 class CleanRun:
     """The clean run that a connection of a splitter is in. `required_state` is the state that it depends on."""
 
-    def __init__(self, connection: Connection, pairing: Pairing, agreed: list[Any], after: int) -> None:
+    def __init__(self, connection: Connection, pairing: Pairing, agreed: list[Any], after_packet: int) -> None:
         self.connection = connection
         self.pairing = pairing
-        self.after = after  # the clean run begins after the segment with this packet number
-        self.since: int | None = after  # `after`, as long as that segment is in the current batch; else None
+        self.after = after_packet  # the clean run begins after the segment with this packet number
+        self.since: int | None = (
+            after_packet  # `after_packet`, as long as that segment is in the current batch; else None
+        )
         client = connection.first if pairing.client_first else connection.second
         self.halves: tuple[Half, Half] = (client, client.peer)
         self.directions = (pairing.requests, pairing.responses)
@@ -138,14 +140,14 @@ class CleanRun:
             self.rows.append((row.correlation_id, row.request_packet or 0, last))
             self.made.append(project(row))
 
-    def commit(self) -> list[Any] | None:
+    def believe_batch(self) -> list[Any] | None:
         """Believe the batch if its rows do not depend on the past; returns their projections, or else None.
 
         Orphans are not among them: they wait in `orphans`.
         """
         rows, made, orphans, odd = self.rows, self.made, self.late, self.odd
         self.rows, self.made, self.late, self.odd = [], [], [], False
-        if odd or not self._is_believable(rows):
+        if odd or not self.is_independent_of_past(rows):
             return None
         for half in self.halves:
             half.sync_place()
@@ -154,7 +156,7 @@ class CleanRun:
         self.count += len(rows)
         return made
 
-    def _is_believable(self, settled: list[tuple[int, int, int]]) -> bool:
+    def is_independent_of_past(self, settled: list[tuple[int, int, int]]) -> bool:
         pairing = self.pairing
         if pairing.early or pairing.in_flight.doubled:
             return False
@@ -164,7 +166,10 @@ class CleanRun:
             return False
         ids = [correlation_id for correlation_id, _, _ in settled]
         ids += pairing.in_flight
-        if len(ids) >= IN_FLIGHT_MAX // 2 and _max_in_flight(settled) + pairing.in_flight.count() >= IN_FLIGHT_MAX // 2:
+        if (
+            len(ids) >= IN_FLIGHT_MAX // 2
+            and _count_most_in_flight(settled) + pairing.in_flight.count() >= IN_FLIGHT_MAX // 2
+        ):
             return False
         if ids:
             least = min(ids)
@@ -175,11 +180,11 @@ class CleanRun:
         return True
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether nothing in the clean run is believed."""
         return self.checkpoint.halves == self.begin.halves
 
-    def pack_run(self) -> bytes:
+    def pack_run_part(self) -> bytes:
         """The blob of the clean run's RUN part, which is then handed on."""
         self.begun = True
         begin = self.begin
@@ -187,15 +192,15 @@ class CleanRun:
             [False, self.after, self.low, begin.software, begin.login, begin.directions[0][1], self.required_state]
         )
 
-    def pack_orphans(self) -> bytes:
+    def pack_orphan_responses(self) -> bytes:
         """The blob of a ROWS part: the orphan responses, which the stitcher matches with their requests."""
         orphans, self.orphans = self.orphans, []
         return pack([save(each, ORPHAN_ATTRIBUTES) for each in orphans]) if orphans else b""
 
-    def pack_end(self, until: int | None) -> bytes:
+    def pack_end_part(self, until_packet: int | None) -> bytes:
         """The blob of the END part: what the clean run adds up to the last commit.
 
-        `until` is the number of the first packet after the clean run, None if it lasts to the end of the split.
+        `until_packet` is the number of the first packet after the clean run, None if it lasts to the end of the split.
         """
         begin, checkpoint = self.begin, self.checkpoint
         halves = [
@@ -211,10 +216,10 @@ class CleanRun:
             each.extra, each.outcome = extra, "complete"
             waiting.append([each.correlation_id, save(each, REQUEST)])
         names = [checkpoint.client_raw, checkpoint.client_id, checkpoint.software]
-        return pack([until, halves, directions, waiting, names, self.count])
+        return pack([until_packet, halves, directions, waiting, names, self.count])
 
 
-def _max_in_flight(settled: list[tuple[int, int, int]]) -> int:
+def _count_most_in_flight(settled: list[tuple[int, int, int]]) -> int:
     """The most of these exchanges that were in flight at one time."""
     begun = sorted(first for _, first, _ in settled)
     ended = sorted(last for _, _, last in settled)

@@ -11,12 +11,12 @@ from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange
 from decoders.named_tuple import NamedTuple
 from decoders.tcp.chunks import Segment
 from decoders.tcp.connections import endpoints, reverse_key
-from decoders.tls.key_log import Sessions
+from decoders.tls.key_log import TlsSessions
 from decoders.wire.state_serialization import fields, pack, unpack
 
 __all__ = [
-    *("END", "FACT", "ROWS", "RUN", "SEGMENTS", "Facts", "Part"),
-    *("canonical", "pack_segments", "unpack_segments"),
+    *("END", "FACT", "ROWS", "RUN", "SEGMENTS", "SharedFacts", "Part"),
+    *("canonical_connection_key", "pack_segments", "unpack_segments"),
 ]
 
 # Kinds of parts.
@@ -46,7 +46,7 @@ class Part(NamedTuple):
 
 
 class RowCorrection(NamedTuple):
-    """The values that rows of a run lack because it was decoded without its past; `apply` sets them."""
+    """The values that rows of a run lack because it was decoded without its past; `correct_rows` sets them."""
 
     connection_info: ConnectionInfo
     place_added: int
@@ -54,11 +54,11 @@ class RowCorrection(NamedTuple):
     login: Login | None  # for rows that have none
 
     @property
-    def began_ns(self) -> int:
+    def connection_began_ns(self) -> int:
         """The time of the connection's first packet."""
         return self.connection_info.began_ns
 
-    def apply(self, rows: Iterable[Row]) -> None:
+    def correct_rows(self, rows: Iterable[Row]) -> None:
         """Set the missing values in rows of the run."""
         for row in rows:
             row.connection_info = self.connection_info
@@ -69,12 +69,12 @@ class RowCorrection(NamedTuple):
                     row.login = row.login or self.login
 
 
-class Facts:
+class SharedFacts:
     """Facts that connections may learn from one another, with the time since when they are known.
 
     `topics`: topic id → name, time. `brokers`: endpoint → the first two times at which different clients showed it to
     be a broker, with these clients. `sessions`: TLS 1.2 sessions that may be resumed. `last`: time and number of the
-    capture's last packet. `add` merges the facts of many splits, in any order.
+    capture's last packet. `add_fact_part` merges the facts of many splits, in any order.
     """
 
     __slots__ = ("brokers", "last", "sessions", "topics")
@@ -82,12 +82,12 @@ class Facts:
     def __init__(self) -> None:
         self.brokers: dict[str, list[tuple[int, str]]] = {}
         self.topics: dict[bytes, tuple[str, int]] = {}
-        self.sessions = Sessions()
+        self.sessions = TlsSessions()
         self.last = (0, 0)
 
-    def add(self, blob: bytes) -> None:
+    def add_fact_part(self, fact_part: bytes) -> None:
         """Add the facts of a FACT part. Raises DecodeError if the blob is no such part."""
-        brokers, topics, sessions, last = fields(unpack(blob), dict, dict, dict, tuple)
+        brokers, topics, sessions, last = fields(unpack(fact_part), dict, dict, dict, tuple)
         last_ns, packet = fields(last, int, int)
         self.last = max(self.last, (last_ns, packet))
         self.sessions.add(sessions)
@@ -101,17 +101,17 @@ class Facts:
             if known is None or since_ns < known[1]:
                 self.topics[identity] = (name, since_ns)
 
-    def add_broker(self, endpoint: str, since_ns: int, client: str) -> None:
+    def add_broker(self, endpoint: str, since_ns: int, client_key: str) -> None:
         """Note that a client has shown an endpoint to be a broker."""
         rows = self.brokers.setdefault(endpoint, [])
         if len(rows) == 2 and since_ns >= rows[1][0]:
             return
         first: dict[str, int] = {}
-        for since, who in sorted([*rows, (since_ns, client)]):
+        for since, who in sorted([*rows, (since_ns, client_key)]):
             first.setdefault(who, since)
         rows[:] = [(since, who) for who, since in first.items()][:2]
 
-    def brokers_without(self, key: bytes) -> dict[str, int]:
+    def brokers_shown_by_others(self, key: bytes) -> dict[str, int]:
         """The brokers that connections of other keys have shown, and since when they are known."""
         own = endpoints(key)
         found = {
@@ -120,13 +120,13 @@ class Facts:
         }
         return {endpoint: rows[0] for endpoint, rows in found.items() if rows}
 
-    def pack(self) -> bytes:
+    def pack_fact_part(self) -> bytes:
         """The blob of a FACT part."""
         topics = {identity: list(row) for identity, row in self.topics.items()}
         return pack([self.brokers, topics, self.sessions.export(), self.last])
 
 
-def canonical(key: bytes) -> bytes:
+def canonical_connection_key(key: bytes) -> bytes:
     """The canonical key of a connection: the smaller one of its two keys."""
     return min(key, reverse_key(key))
 

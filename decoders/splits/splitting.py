@@ -41,16 +41,26 @@ from decoders.exchanges.exchange import ConnectionInfo, Ended, Row, Settled
 from decoders.exchanges.pairer import Pairer, doubtful
 from decoders.exchanges.pairer_state import export_pairing, export_undecided
 from decoders.limits import SEGMENT_COST
-from decoders.splits.clean_run import CleanRun, required_state
-from decoders.splits.parts import END, FACT, ROWS, RUN, SEGMENTS, Facts, Part, canonical, pack_segments
+from decoders.splits.clean_run import CleanRun, state_needed_by_clean_run
+from decoders.splits.parts import (
+    END,
+    FACT,
+    ROWS,
+    RUN,
+    SEGMENTS,
+    Part,
+    SharedFacts,
+    canonical_connection_key,
+    pack_segments,
+)
 from decoders.tcp.chunks import Chunk, How, Segment
 from decoders.tcp.connections import MASK, NOT_TLS, Connection, Half, reverse_key
 from decoders.tcp.reassembly import RST, SYN, Reassembly, replaces
-from decoders.tls.decryption import Decryption, export_connection, missing_secrets_of
+from decoders.tls.decryption import Decryption, export_tls_connection, missing_secrets_of
 from decoders.tls.key_log import KeyLog
 from decoders.wire.state_serialization import pack
 
-__all__ = ["PART_SIZE", "OpenedConnection", "Splitter", "Track", "Watched"]
+__all__ = ["PART_SIZE", "KeyTrack", "OpenedConnection", "Splitter", "WatchedReassembly"]
 
 # Reassembly that calls a watcher before and after it takes an unusual segment.
 
@@ -71,7 +81,7 @@ class Watcher(Protocol):
         """Called when a connection is over at this packet, which may belong to another connection."""
 
 
-class Watched(Reassembly):
+class WatchedReassembly(Reassembly):
     """Reassembly of all TCP connections of a split, which calls a watcher around unusual segments."""
 
     def __init__(self, watcher: Watcher) -> None:
@@ -84,11 +94,11 @@ class Watched(Reassembly):
         self._delivery.out.clear()
         return out
 
-    def is_long(self, segments: list[Segment]) -> bool:
+    def must_feed_one_by_one(self, segments: list[Segment]) -> bool:
         """Whether these segments must be fed one by one, so that `given` has all chunks."""
         return segments[-1][1] >= self._drowsy_ns
 
-    def begins(self, half: Half | None, segment: Segment) -> bool:
+    def is_first_of_connection(self, half: Half | None, segment: Segment) -> bool:
         """Whether a segment is the SYN of a new connection."""
         if not segment[5] & SYN:
             return False
@@ -97,7 +107,7 @@ class Watched(Reassembly):
             not self._connections.repeats_syn(segment[0], first, segment[1]) if half is None else replaces(half, first)
         )
 
-    def is_nothing(self, segment: Segment) -> bool:
+    def is_dropped_segment(self, segment: Segment) -> bool:
         """Whether a segment that neither belongs to an open connection nor begins one is dropped."""
         return bool(segment[5] & (SYN | RST)) or self._connections.count_late_bytes(segment) is not None
 
@@ -147,8 +157,8 @@ class OpenedConnection:
         self.rows.append(row)
         self.made.append(row if isinstance(row, Ended) else project(row))
 
-    def pack_run(self, late_ns: int) -> bytes:
-        """The blob of the RUN part. If the broker was known before `late_ns`, the rows would be different."""
+    def pack_run_part(self, if_known_before_ns: int) -> bytes:
+        """The blob of the RUN part. Had the broker been known before `if_known_before_ns`, rows would be different."""
         goes_on, self.begun = self.begun, True  # begun already: a connection that took the ports without a SYN
         assert self.connection is not None
         first, second = self.connection.first, self.connection.second
@@ -161,16 +171,16 @@ class OpenedConnection:
                 self.connection_info.tls,
             ]
         lack = self.lack or missing_secrets_of(self.connection)
-        return pack([True, goes_on, self.segment, second.source, late_ns, who, lack])
+        return pack([True, goes_on, self.segment, second.source, if_known_before_ns, who, lack])
 
-    def pack_end(self, until: int | None, watched: Watched, pairer: Pairer) -> tuple[bytes, int]:
+    def pack_end_part(self, until_packet: int | None, watched: WatchedReassembly, pairer: Pairer) -> tuple[bytes, int]:
         """The blob of the END part, and the `late_ns` for a RUN part if the connection gave no row."""
         connection = self.connection
         assert connection is not None
         pairing = pairer.context.pairings.get(connection.number)
         undecided = pairer.context.undecided.get(connection.number)
-        tls = NOT_TLS if connection.tls is NOT_TLS else export_connection(connection.tls)
-        state: list[Any] = [until, watched.export_key(self.segment[0], connection), None, None, tls]
+        tls = NOT_TLS if connection.tls is NOT_TLS else export_tls_connection(connection.tls)
+        state: list[Any] = [until_packet, watched.export_key(self.segment[0], connection), None, None, tls]
         late_ns = 0
         if pairing is not None:
             state[2], late_ns = export_pairing(pairing), pairing.connection_info.late_ns
@@ -179,7 +189,7 @@ class OpenedConnection:
         return pack(state), late_ns
 
 
-class Track:
+class KeyTrack:
     """The parts of one key of a split. Without a clean run or a fresh connection, its segments are handed on."""
 
     __slots__ = ("clean_run", "countdown", "fresh", "key", "parts", "segments", "seq", "size", "tries")
@@ -195,78 +205,80 @@ class Track:
         self.tries = 1  # after how many segments to check again whether a clean run may begin
         self.countdown = 1
 
-    def add_segment(self, segment: Segment) -> int:
+    def keep_segment(self, segment: Segment) -> int:
         """Keep a segment; returns the change in bytes kept, which may be negative."""
         self.segments.append(segment)
         size = len(segment[6]) + SEGMENT_COST
         self.size += size
-        return size - self.hand_segments() if self.size >= PART_SIZE else size
+        return size - self.hand_on_segments() if self.size >= PART_SIZE else size
 
-    def hand_segments(self) -> int:
+    def hand_on_segments(self) -> int:
         """Hand on the segments kept; returns how many bytes they were."""
         size, self.size = self.size, 0
         if self.segments:
-            self.hand_part(SEGMENTS, pack_segments(self.key, self.segments))
+            self.hand_on_part(SEGMENTS, pack_segments(self.key, self.segments))
             self.segments = []
         return size
 
-    def hand_part(self, kind: int, blob: bytes, rows: list[Any] | None = None) -> None:
+    def hand_on_part(self, part_kind: int, blob: bytes, rows: list[Any] | None = None) -> None:
         """Hand on the next part."""
-        self.parts.append(Part(self.key, self.seq, kind, blob, rows or []))
+        self.parts.append(Part(self.key, self.seq, part_kind, blob, rows or []))
         self.seq += 1
 
-    def hand_rows(self, clean_run: CleanRun, rows: list[Any]) -> int:
+    def hand_on_rows(self, clean_run: CleanRun, believed_rows: list[Any]) -> int:
         """Hand on the believed rows of a clean run; returns the bytes of kept segments that were handed on before."""
-        if not clean_run.begun and not rows and clean_run.low is None and len(clean_run.orphans) < ORPHANS_MAX:
+        if not clean_run.begun and not believed_rows and clean_run.low is None and len(clean_run.orphans) < ORPHANS_MAX:
             return 0
-        size = self.begin_clean_run(clean_run)
-        if rows or clean_run.orphans:
-            self.hand_part(ROWS, clean_run.pack_orphans(), rows)
+        size = self.hand_on_begin_of_clean_run(clean_run)
+        if believed_rows or clean_run.orphans:
+            self.hand_on_part(ROWS, clean_run.pack_orphan_responses(), believed_rows)
         return size
 
-    def begin_clean_run(self, clean_run: CleanRun) -> int:
+    def hand_on_begin_of_clean_run(self, clean_run: CleanRun) -> int:
         """Hand on the RUN part of a clean run, once; returns the bytes of kept segments that were handed on before."""
         size = 0
         if not clean_run.begun:
-            size = self.hand_segments()
-            self.hand_part(RUN, clean_run.pack_run())
+            size = self.hand_on_segments()
+            self.hand_on_part(RUN, clean_run.pack_run_part())
             if clean_run.low is None:
                 clean_run.low = _NONE
         return size
 
-    def end_clean_run(self, clean_run: CleanRun, until: int | None) -> int:
+    def hand_on_end_of_clean_run(self, clean_run: CleanRun, until_packet: int | None) -> int:
         """Hand on the END part of a clean run, unless it is empty; returns the bytes of kept segments handed on."""
         size = 0
-        if clean_run.begun or not clean_run.empty:
-            size = self.begin_clean_run(clean_run)
+        if clean_run.begun or not clean_run.is_empty:
+            size = self.hand_on_begin_of_clean_run(clean_run)
             if clean_run.orphans:
-                self.hand_part(ROWS, clean_run.pack_orphans())
-            self.hand_part(END, clean_run.pack_end(until))
+                self.hand_on_part(ROWS, clean_run.pack_orphan_responses())
+            self.hand_on_part(END, clean_run.pack_end_part(until_packet))
         return size
 
-    def hand_fresh(self, fresh: OpenedConnection) -> int:
+    def hand_on_opened_rows(self, opened: OpenedConnection) -> int:
         """Hand on the rows of a fresh connection; returns the bytes of kept segments that were handed on before."""
-        size = self.hand_segments()
-        pairs = zip(fresh.rows, fresh.made, strict=True)
-        fresh.rows, fresh.made = [], []
+        size = self.hand_on_segments()
+        pairs = zip(opened.rows, opened.made, strict=True)
+        opened.rows, opened.made = [], []
         for number, group in groupby(pairs, key=lambda pair: pair[0].connection_info.number):
             its = list(group)
-            if fresh.connection_info is None or number != fresh.connection_info.number:
-                fresh.connection_info = its[0][0].connection_info
-                self.hand_part(RUN, fresh.pack_run(fresh.connection_info.late_ns))
+            if opened.connection_info is None or number != opened.connection_info.number:
+                opened.connection_info = its[0][0].connection_info
+                self.hand_on_part(RUN, opened.pack_run_part(opened.connection_info.late_ns))
             ended = [row.export() for row, _ in its if isinstance(row, Ended)]
             made = [each for row, each in its if not isinstance(row, Ended)]
-            self.hand_part(ROWS, pack(ended) if ended else b"", made)
+            self.hand_on_part(ROWS, pack(ended) if ended else b"", made)
         return size
 
-    def end_fresh(self, fresh: OpenedConnection, until: int | None, watched: Watched, pairer: Pairer) -> int:
+    def hand_on_end_of_opened(
+        self, opened: OpenedConnection, until_packet: int | None, watched: WatchedReassembly, pairer: Pairer
+    ) -> int:
         """Hand on the last rows and the END part of a fresh connection; returns the bytes of kept segments before."""
-        size = self.hand_fresh(fresh) if fresh.rows else 0
-        blob, late_ns = fresh.pack_end(until, watched, pairer)
-        if not fresh.begun:
-            size += self.hand_segments()
-            self.hand_part(RUN, fresh.pack_run(late_ns))
-        self.hand_part(END, blob)
+        size = self.hand_on_opened_rows(opened) if opened.rows else 0
+        blob, late_ns = opened.pack_end_part(until_packet, watched, pairer)
+        if not opened.begun:
+            size += self.hand_on_segments()
+            self.hand_on_part(RUN, opened.pack_run_part(late_ns))
+        self.hand_on_part(END, blob)
         return size
 
 
@@ -284,13 +296,13 @@ TRIES_MAX: Final = 64
 _payload = itemgetter(6)
 
 
-class Source(Protocol):
+class SegmentSource(Protocol):
     """Where segments come from; it can give them again."""
 
-    def mark(self) -> None:
+    def mark_as_done(self) -> None:
         """Note that the segments given so far will not be asked for again."""
 
-    def reread(self) -> Iterable[list[Segment]]:
+    def reread_since_mark(self) -> Iterable[list[Segment]]:
         """All segments given since the mark."""
 
 
@@ -310,7 +322,7 @@ class Splitter:
         *,
         raw: bool = False,
         batch: int = BATCH_MIN,
-        source: Source | None = None,
+        source: SegmentSource | None = None,
         project: Callable[[Settled], Any] | None = None,
         keys: KeyLog | None = None,
     ) -> None:
@@ -318,18 +330,18 @@ class Splitter:
         self._source = source
         self._project = project or _return_row
         self._batch_min = batch
-        self._tracks: dict[bytes, Track] = {}  # under both keys of a connection
+        self._tracks: dict[bytes, KeyTrack] = {}  # under both keys of a connection
         self._parts: list[Part] = []
         self._size = 0  # of the segments that tracks keep
-        self._facts = Facts()
+        self._facts = SharedFacts()
         self._plain = Reassembly()
-        self._watched = Watched(self)
+        self._watched = WatchedReassembly(self)
         self._decryption = Decryption(keys)
         self._lacks: dict[int, list[Any]] = {}
         self._decryption.lacks = self._lacks
         self._pairer = Pairer(ports, needs, connections=True)
         self._pairer.context.vouching = []
-        self._clean: dict[Track, CleanRun] = {}
+        self._clean: dict[KeyTrack, CleanRun] = {}
         self._routes: dict[int, CleanRun | OpenedConnection] = {}  # by number of the connection: the taker of its rows
         self._fresh: list[OpenedConnection] = []  # with rows
         self._over: list[OpenedConnection] = []  # that ended, maybe in the current batch
@@ -343,13 +355,13 @@ class Splitter:
             self._facts.last = segments[-1][1:3]
         if self._raw:
             for segment in segments:
-                self._size += self._track(segment[0]).add_segment(segment)
+                self._size += self._track_of_key(segment[0]).keep_segment(segment)
             self._pairer.feed(self._decryption.feed(self._plain.feed(segments)))
-            self._learn_facts()
+            self._learn_shared_facts()
         else:
-            self._work_through(segments)
+            self._decode_in_batches(segments)
         if self._size > WAITING_MAX:
-            self._hand_all_on()
+            self._hand_on_all_segments()
         return self._take_parts()
 
     def end_batch(self) -> list[Part]:
@@ -362,32 +374,32 @@ class Splitter:
         self._commit_batch()
         self._facts.sessions.add(self._decryption.sessions.export())
         for track, clean_run in self._clean.items():
-            self._size -= track.end_clean_run(clean_run, None)
+            self._size -= track.hand_on_end_of_clean_run(clean_run, None)
         for key, track in self._tracks.items():
             if track.fresh is not None and key == track.key:
-                self._size -= track.end_fresh(track.fresh, None, self._watched, self._pairer)
-        self._hand_all_on()
-        return [*self._take_parts(), Part(b"", 0, FACT, self._facts.pack(), [])]
+                self._size -= track.hand_on_end_of_opened(track.fresh, None, self._watched, self._pairer)
+        self._hand_on_all_segments()
+        return [*self._take_parts(), Part(b"", 0, FACT, self._facts.pack_fact_part(), [])]
 
     def _take_parts(self) -> list[Part]:
         parts = self._parts[:]
         self._parts.clear()
         return parts
 
-    def _hand_all_on(self) -> None:
+    def _hand_on_all_segments(self) -> None:
         for track in self._tracks.values():
-            self._size -= track.hand_segments()
+            self._size -= track.hand_on_segments()
 
-    def _track(self, key: bytes) -> Track:
+    def _track_of_key(self, key: bytes) -> KeyTrack:
         track = self._tracks.get(key)
         if track is None:
-            its = canonical(key)
-            track = self._tracks[key] = self._tracks.setdefault(its, Track(its, self._parts))
+            its = canonical_connection_key(key)
+            track = self._tracks[key] = self._tracks.setdefault(its, KeyTrack(its, self._parts))
         return track
 
     # Decoding.
 
-    def _work_through(self, segments: list[Segment]) -> None:
+    def _decode_in_batches(self, segments: list[Segment]) -> None:
         """Decode segments at once, while they are in the processor's caches; believe them in batches of some size."""
         at, end = 0, len(segments)
         while at < end:
@@ -395,23 +407,23 @@ class Splitter:
             room = end if self._source else max(size - self._batch_count, 1)  # a mark is after all segments given
             some = segments[at : at + room]
             at += len(some)
-            self._decode(some)
+            self._decode_segments(some)
             if self._batch_count >= size or self._batch_size >= (BATCH_SIZE if self._source else KEPT_SIZE):
                 self._commit_batch()
 
-    def _decode(self, segments: list[Segment]) -> None:
+    def _decode_segments(self, segments: list[Segment]) -> None:
         """Decode more segments of the batch."""
         if not self._batch_count:
-            self._leave_fresh(segments[0][2])
+            self._end_closed_connections(segments[0][2])
         if self._source is None or self._batch:
             self._batch += segments
         self._batch_count += len(segments)
         self._batch_size += sum(map(len, map(_payload, segments))) + SEGMENT_COST * len(segments)
-        if self._watched.is_long(segments):
+        if self._watched.must_feed_one_by_one(segments):
             for segment in segments:
-                self._pair(self._watched.feed([segment]))
+                self._pair_chunks(self._watched.feed([segment]))
         else:
-            self._pair(self._watched.feed(segments))
+            self._pair_chunks(self._watched.feed(segments))
 
     def _commit_batch(self) -> None:
         """End the batch: commit its clean runs, and hand on the rows of its fresh connections."""
@@ -421,29 +433,29 @@ class Splitter:
             clean_run.since = None
         for fresh in self._fresh:
             if fresh.rows:
-                self._size -= self._track(fresh.segment[0]).hand_fresh(fresh)
+                self._size -= self._track_of_key(fresh.segment[0]).hand_on_opened_rows(fresh)
         self._fresh.clear()
-        self._learn_facts()
+        self._learn_shared_facts()
         self._batch, self._batch_count, self._batch_size = [], 0, 0
         if self._source is not None:
-            self._source.mark()
+            self._source.mark_as_done()
 
-    def _leave_fresh(self, packet: int) -> None:
+    def _end_closed_connections(self, before_packet: int) -> None:
         """End fresh connections that were over before the last batch, before the segment with this packet number."""
         late, self._late, self._over = self._late, self._over, []
         for fresh in late:
-            track = self._track(fresh.segment[0])
+            track = self._track_of_key(fresh.segment[0])
             if track.fresh is fresh and fresh.connection is not None and fresh.connection.over:
-                self._end_fresh(track, fresh, packet)
+                self._end_opened_connection(track, fresh, before_packet)
 
-    def _end_fresh(self, track: Track, fresh: OpenedConnection, packet: int) -> None:
+    def _end_opened_connection(self, track: KeyTrack, opened: OpenedConnection, before_packet: int) -> None:
         """End a fresh connection before the segment with this packet number."""
-        for number in fresh.numbers:
+        for number in opened.numbers:
             del self._routes[number]
-        self._size -= track.end_fresh(fresh, packet, self._watched, self._pairer)
+        self._size -= track.hand_on_end_of_opened(opened, before_packet, self._watched, self._pairer)
         track.fresh = None
 
-    def _learn_facts(self) -> None:
+    def _learn_shared_facts(self) -> None:
         """Add the facts that this batch has shown."""
         context = self._pairer.context
         for endpoint, since_ns, client in context.vouching or ():
@@ -454,7 +466,7 @@ class Splitter:
             for identity, (name, _) in list(names.items())[len(self._facts.topics) :]:
                 self._facts.topics[identity.bytes] = name, self._facts.last[0]
 
-    def _pair(self, chunks: list[Chunk]) -> None:
+    def _pair_chunks(self, chunks: list[Chunk]) -> None:
         """Decrypt and decode chunks."""
         decrypted = self._decryption.feed(chunks)
         for number, lack in self._lacks.items():
@@ -474,76 +486,76 @@ class Splitter:
                     self._fresh.append(target)
                 target.add_row(row, project)
 
-    def _commit_clean_run(self, track: Track, clean_run: CleanRun) -> None:
-        rows = clean_run.commit()
+    def _commit_clean_run(self, track: KeyTrack, clean_run: CleanRun) -> None:
+        rows = clean_run.believe_batch()
         if rows is None:
-            self._roll_back(track, clean_run, None)
+            self._roll_back_batch(track, clean_run, None)
             clean_run.connection.leave_fast_path()
         else:
-            self._size -= track.hand_rows(clean_run, rows)
+            self._size -= track.hand_on_rows(clean_run, rows)
 
-    def _drop_clean_run(self, track: Track, clean_run: CleanRun) -> None:
+    def _drop_clean_run(self, track: KeyTrack, clean_run: CleanRun) -> None:
         track.clean_run = None
         del self._clean[track]
         del self._routes[clean_run.connection.number]
 
-    def _end_clean_run(self, track: Track, clean_run: CleanRun, until: int) -> None:
+    def _end_clean_run(self, track: KeyTrack, clean_run: CleanRun, until_packet: int) -> None:
         """End a clean run before the segment with this packet number."""
         self.flush()
-        rows = clean_run.commit()
+        rows = clean_run.believe_batch()
         if rows is None:
-            self._roll_back(track, clean_run, until)
+            self._roll_back_batch(track, clean_run, until_packet)
             return
         self._drop_clean_run(track, clean_run)
-        self._size -= track.hand_rows(clean_run, rows)
-        self._size -= track.end_clean_run(clean_run, until)
+        self._size -= track.hand_on_rows(clean_run, rows)
+        self._size -= track.hand_on_end_of_clean_run(clean_run, until_packet)
 
-    def _roll_back(self, track: Track, clean_run: CleanRun, until: int | None) -> None:
+    def _roll_back_batch(self, track: KeyTrack, clean_run: CleanRun, until_packet: int | None) -> None:
         """End a clean run before the current batch; hand on its segments in the batch up to a packet (None: all)."""
         self._drop_clean_run(track, clean_run)
         keys = (track.key, reverse_key(track.key))
         segments: list[Segment] = []
         if self._source is not None and not self._batch:
-            self._batch = list(chain.from_iterable(self._source.reread()))
+            self._batch = list(chain.from_iterable(self._source.reread_since_mark()))
         for segment in self._batch:
-            if segment[2] == until:
+            if segment[2] == until_packet:
                 break
             if segment[0] in keys:
                 segments.append(segment)
                 if segment[2] == clean_run.since:
                     segments.clear()
-        self._size -= track.end_clean_run(clean_run, segments[0][2] if segments else until)
+        self._size -= track.hand_on_end_of_clean_run(clean_run, segments[0][2] if segments else until_packet)
         for segment in segments:
-            self._size += track.add_segment(segment)
+            self._size += track.keep_segment(segment)
 
     # The methods of Watcher, which reassembly calls.
 
     def flush(self) -> None:
         """Decode the chunks that reassembly has given so far."""
-        self._pair(self._watched.take_chunks())
+        self._pair_chunks(self._watched.take_chunks())
 
     def before_unusual(self, half: Half | None, segment: Segment) -> None:
         """Take an unusual segment: it ends a clean run, or begins a connection, or is handed on."""
-        track = self._track(segment[0])
-        begins = self._watched.begins(half, segment)
+        track = self._track_of_key(segment[0])
+        begins = self._watched.is_first_of_connection(half, segment)
         if track.fresh is not None:
-            if not begins and (half is not None or self._watched.is_nothing(segment)):
+            if not begins and (half is not None or self._watched.is_dropped_segment(segment)):
                 return
             self.flush()
-            self._end_fresh(track, track.fresh, segment[2])
+            self._end_opened_connection(track, track.fresh, segment[2])
         elif track.clean_run is not None:
             self._end_clean_run(track, track.clean_run, segment[2])
         if begins:
             track.fresh = OpenedConnection(segment)
         else:
-            self._size += track.add_segment(segment)
+            self._size += track.keep_segment(segment)
 
     def after_unusual(self, segment: Segment) -> None:
         """Begin a clean run after this segment, if one may begin."""
         half = self._watched.find_half(segment[0])
         if half is None:
             return
-        track, connection = self._track(segment[0]), half.connection
+        track, connection = self._track_of_key(segment[0]), half.connection
         fresh = track.fresh
         if fresh is not None:
             if fresh.connection is not connection:  # the first, or one that took the ports without a SYN
@@ -552,14 +564,14 @@ class Splitter:
                 self._routes[connection.number] = fresh
         elif self._watched.is_settled(connection):
             track.countdown -= 1
-            if track.countdown > 0 or not self._begin_clean_run(track, connection, segment[2]):
+            if track.countdown > 0 or not self._can_begin_clean_run(track, connection, segment[2]):
                 connection.leave_fast_path()
 
-    def _begin_clean_run(self, track: Track, connection: Connection, packet: int) -> bool:
+    def _can_begin_clean_run(self, track: KeyTrack, connection: Connection, packet: int) -> bool:
         """Begin a clean run if the state allows it; returns whether it does."""
         self.flush()
         pairing = self._pairer.context.pairings.get(connection.number)
-        agreed = None if pairing is None else required_state(connection, pairing)
+        agreed = None if pairing is None else state_needed_by_clean_run(connection, pairing)
         if pairing is None or agreed is None:
             track.countdown = track.tries = min(2 * track.tries, TRIES_MAX)
             return False
@@ -572,7 +584,7 @@ class Splitter:
         """Note that a connection is over. If a clean run ends, its connection was silent: stitchers find that out."""
         target = self._routes.get(connection.number)
         if isinstance(target, CleanRun):
-            self._end_clean_run(self._track(target.halves[0].key), target, packet)
+            self._end_clean_run(self._track_of_key(target.halves[0].key), target, packet)
         elif target is not None:
             self._over.append(target)
 

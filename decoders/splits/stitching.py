@@ -32,8 +32,8 @@ from decoders.exchanges.pairer import FOREVER
 from decoders.exchanges.pairer_state import restore, resume_pairing, resume_request, resume_undecided
 from decoders.frames.framing import Frame
 from decoders.limits import IN_FLIGHT_MAX
-from decoders.splits.clean_run import FRAME_STATE, ID_RANGE, ORPHAN_ATTRIBUTES, required_state
-from decoders.splits.parts import END, ROWS, RUN, SEGMENTS, Facts, Part, RowCorrection, unpack_segments
+from decoders.splits.clean_run import FRAME_STATE, ID_RANGE, ORPHAN_ATTRIBUTES, state_needed_by_clean_run
+from decoders.splits.parts import END, ROWS, RUN, SEGMENTS, Part, RowCorrection, SharedFacts, unpack_segments
 from decoders.tcp.chunks import Segment
 from decoders.tcp.connections import Connection, Half
 from decoders.tls.key_log import KeyLog
@@ -74,7 +74,7 @@ class AdoptedRun:
         pairing, software = self._pairing, self._software
         if (
             not self._engine.reassembly.is_settled(self._connection)
-            or required_state(self._connection, pairing) != self._required_state
+            or state_needed_by_clean_run(self._connection, pairing) != self._required_state
         ):
             return False
         if software is not None and software != pairing.software:
@@ -87,7 +87,7 @@ class AdoptedRun:
             low is None or not any(low <= correlation_id < low + ID_RANGE for correlation_id in waiting)
         )
 
-    def correction(self) -> RowCorrection:
+    def make_row_correction(self) -> RowCorrection:
         """The values that the rows of the clean run lack."""
         return RowCorrection(self._pairing.connection_info, self._added, self._pairing.software, self._pairing.login)
 
@@ -97,7 +97,7 @@ class AdoptedRun:
         for row in orphans:
             exchange = Exchange()
             restore(exchange, ORPHAN_ATTRIBUTES, row)
-            frame = _request_frame(exchange)
+            frame = _response_frame_of(exchange)
             correlation_id = exchange.correlation_id
             assert correlation_id is not None
             asked = pairing.in_flight.take_request(correlation_id)
@@ -116,7 +116,7 @@ class AdoptedRun:
         _, halves, directions, waiting, names, count = fields(tail, int | None, list, list, list, list, int)
         client = connection.first if pairing.client_first else connection.second
         for half, row in zip((client, client.peer), halves, strict=True):
-            _add_counts(half, row)
+            _add_segment_counts(half, row)
         connection.drowsy = False
         connection.choose_path()
         budget, places = pairing.budget, (self._client_place, self._server_place)
@@ -141,7 +141,7 @@ class AdoptedRun:
         pairing.connection_info.exchanges += count
 
 
-def _add_counts(half: Half, state: list[Any]) -> None:
+def _add_segment_counts(half: Half, state: list[Any]) -> None:
     packets, size, last_ns = fields(state, int, int, int)
     half.sync_place()
     half.packets += packets
@@ -149,7 +149,7 @@ def _add_counts(half: Half, state: list[Any]) -> None:
     half.last_ns = last_ns if packets else half.last_ns
 
 
-def _request_frame(exchange: Exchange) -> Frame:
+def _response_frame_of(exchange: Exchange) -> Frame:
     """The frame of an exchange's response. Raises Malformed if it has none."""
     extra = exchange.extra or {}
     first = (exchange.response_ns or 0, exchange.response_packet or 0)
@@ -176,28 +176,28 @@ class AdoptedConnection:
         self.after: int = packet
         self.rows: list[Settled] = []  # rows of the connection whose ports it takes
         self.agreed = engine.pairer.context.brokers.get(target, FOREVER) >= late_ns
-        self.agreed = self.agreed and not engine.decryption.has_missing_secret(lack)
+        self.agreed = self.agreed and not engine.decryption.is_missing_secret_known(lack)
         if self.agreed:
             self.agreed, chunks = engine.reassembly.end_connection_before_syn(self.segments[0])
             self.rows = engine.pairer.feed(engine.decryption.feed(chunks))
         self._begin_connection(who)
 
-    def continue_run(self, run: list[Any]) -> None:
+    def continue_with_run(self, run: list[Any]) -> None:
         """Go on with another connection, which has taken the ports."""
         *_, who, _ = fields(run, bool, bool, tuple, str, int, list, list | None)
         self._begin_connection(who)
 
-    def _begin_connection(self, who: list[Any]) -> None:
+    def _begin_connection(self, opening: list[Any]) -> None:
         if not self.agreed:
             return
         reassembly = self._engine.reassembly
         reassembly.count_connection()
-        client, broker, began_ns, tls = fields(who, str, str, int, dict | None)
+        client, broker, began_ns, tls = fields(opening, str, str, int, dict | None)
         number = reassembly.connection_count
         self._ends = ConnectionInfo(number, client, broker, began_ns, self._engine.pairer.context.topics)
         self._ends.tls = tls
 
-    def correction(self) -> RowCorrection:
+    def make_row_correction(self) -> RowCorrection:
         """The values that the rows of the connection lack."""
         return RowCorrection(self._ends, 0, None, None)
 
@@ -237,16 +237,16 @@ class Stitcher:
         ports: Iterable[int] | None = None,
         needs: Needs | None = None,
         *,
-        facts: Facts | None = None,
+        facts: SharedFacts | None = None,
         reread: Reread | None = None,
         keys: KeyLog | None = None,
     ) -> None:
         self.key = key
         self._reread = reread
-        self._facts = facts or Facts()
+        self._facts = facts or SharedFacts()
         self._run: AdoptedRun | AdoptedConnection | None = None
         self._engine = Engine(ports, needs, connections=True, keys=keys)
-        self._engine.pairer.context.brokers.update(self._facts.brokers_without(key))
+        self._engine.pairer.context.brokers.update(self._facts.brokers_shown_by_others(key))
         self._engine.decryption.sessions = self._facts.sessions
 
     def feed(self, part: Part) -> tuple[list[Row], RowCorrection | None]:
@@ -258,11 +258,11 @@ class Stitcher:
         if part.kind == SEGMENTS:
             return self._feed_segments(unpack_segments(self.key, part.blob)), None
         if part.kind == ROWS:
-            return self._unpack_rows(part.blob)
+            return self._unpack_rows_part(part.blob)
         state = unpack(part.blob)
         if not isinstance(state, list) or part.kind not in (RUN, END):
             raise Malformed(f"no part of a connection: kind {part.kind}")
-        return self._begin_run(state) if part.kind == RUN else self._end_run(state), None
+        return self._adopt_run(state) if part.kind == RUN else self._end_run(state), None
 
     def finish(self) -> list[Row]:
         """Take the end of the capture; returns the rows that settle with it."""
@@ -274,19 +274,19 @@ class Stitcher:
     def _feed_segments(self, segments: list[Segment]) -> list[Row]:
         return cast(list[Row], self._engine.feed(segments))
 
-    def _begin_run(self, state: list[object]) -> list[Row]:
+    def _adopt_run(self, state: list[object]) -> list[Row]:
         """Begin a run, and check whether it agrees with the exact state."""
-        with _read():
+        with _parts_may_be_malformed():
             if not state or state[0] is not True:
                 self._run = AdoptedRun(self._engine, state)
                 return []
             if len(state) > 1 and state[1] is True and isinstance(self._run, AdoptedConnection):
-                self._run.continue_run(state)
+                self._run.continue_with_run(state)
                 return []
             self._run = AdoptedConnection(self._engine, state)
         return cast(list[Row], self._run.rows)
 
-    def _unpack_rows(self, blob: bytes) -> tuple[list[Row], RowCorrection | None]:
+    def _unpack_rows_part(self, blob: bytes) -> tuple[list[Row], RowCorrection | None]:
         run = self._run
         if run is None:
             raise Malformed("rows of no run")
@@ -296,10 +296,11 @@ class Stitcher:
         if not isinstance(more, list):
             raise Malformed("a run with something else beside its rows")
         if isinstance(run, AdoptedConnection):
-            return [Ended.make_resumed(run.correction().connection_info, row) for row in more], run.correction()
-        with _read():
+            correction = run.make_row_correction()
+            return [Ended.make_resumed(correction.connection_info, row) for row in more], correction
+        with _parts_may_be_malformed():
             run.answer_orphans(more)
-        return cast(list[Row], self._engine.pairer.feed([])), run.correction()
+        return cast(list[Row], self._engine.pairer.feed([])), run.make_row_correction()
 
     def _end_run(self, state: list[object]) -> list[Row]:
         """End a run: take over its state, or feed its segments instead."""
@@ -307,7 +308,7 @@ class Stitcher:
         if run is None or not state or not isinstance(state[0], int | None):
             raise Malformed("the end of no run")
         if run.agreed:
-            with _read():
+            with _parts_may_be_malformed():
                 run.absorb_tail(state)
             return []
         if self._reread is None:
@@ -319,7 +320,7 @@ class Stitcher:
 
 
 @contextmanager
-def _read() -> Iterator[None]:
+def _parts_may_be_malformed() -> Iterator[None]:
     """Turn errors in reading a part into Malformed."""
     try:
         yield

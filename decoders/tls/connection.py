@@ -42,15 +42,17 @@ from decoders.tls.handshake import (
     read_client_hello,
     read_encrypted_extensions,
     read_server_hello,
-    read_ticket,
+    read_session_ticket,
 )
-from decoders.tls.key_log import APPLICATION, EARLY, HANDSHAKE, PLAIN, KeyLog, Origin, Sessions, secret_labels
-from decoders.tls.sides import HEADER_SIZE, RECORD_HEADER, RECORD_MAX, TlsSide, event_of, event_state
+from decoders.tls.key_log import APPLICATION, EARLY, HANDSHAKE, PLAIN, KeyLog, SecretOrigin, TlsSessions, secret_labels
+from decoders.tls.sides import HEADER_SIZE, RECORD_HEADER, RECORD_MAX, TlsSide, pack_chunk_data, unpack_chunk_data
 from decoders.tls.suites import find_suite
 from decoders.wire.state_serialization import fields
 
 if TYPE_CHECKING:
     from decoders.tls.record_ciphers import Opened, RecordCipher
+
+    RecordKey = tuple[int, int, RecordCipher]  # epoch and number of a record, and the cipher that opens it
 
 __all__ = ["NO_START", "TlsConnection"]
 
@@ -90,12 +92,12 @@ class TlsConnection:
     __slots__ = ("_sides", "client", "connection", "facts", "keys", "out", "server", "sessions", "waiting", *_SAVED)
 
     def __init__(
-        self, connection: Connection, client: Half, keys: KeyLog, time_ns: int, sessions: Sessions | None = None
+        self, connection: Connection, client: Half, keys: KeyLog, time_ns: int, sessions: TlsSessions | None = None
     ) -> None:
         keys.ensure_read()
         self.connection = connection
         self.keys = keys
-        self.sessions = Sessions() if sessions is None else sessions
+        self.sessions = TlsSessions() if sessions is None else sessions
         self.out: list[Chunk] = []
         self.facts = TlsFacts(time_ns)
         self.client = TlsSide(client)
@@ -138,8 +140,8 @@ class TlsConnection:
         if isinstance(data, bytes):
             side.add_bytes(time_ns, packet, data)
             if side.have >= side.need and not side.held:
-                self._process_records(side)
-                self._release_peer(side)
+                self._process_buffered_records(side)
+                self._resume_other_side(side)
         elif isinstance(data, Gap):
             self._take_gap(side, data)
         elif isinstance(data, Retransmission):
@@ -150,11 +152,11 @@ class TlsConnection:
     def close(self, time_ns: int, packet: int) -> None:
         """End the connection before its Close chunk: give the gaps for the bytes that were not read."""
         if self.phase == "waiting":
-            self.retry(patient=False)
+            self.retry_missing_keys(keep_waiting=False)
         if self.early_pending:
-            self._resolve_early(accepted=False, known=False)
+            self._resolve_early_data(accepted=False, known=False)
         if not self.facts.opened:
-            self._note_reason()
+            self._note_why_not_decrypted()
             return
         for side in (self.client, self.server):
             unread = side.unread
@@ -164,22 +166,22 @@ class TlsConnection:
                 why = side.why if side.why in (_KEYLESS, _RENEGOTIATED) else "encrypted"
                 self.out.append((side.half, time_ns, packet, Gap(unread, why)))
 
-    def retry(self, *, patient: bool = True) -> None:
-        """Try again where a key was missing; with `patient` false, the connection does not wait for keys any more."""
+    def retry_missing_keys(self, *, keep_waiting: bool = True) -> None:
+        """Try again where a key was missing; unless `keep_waiting`, the connection does not wait for keys any more."""
         self.phase = "open"
-        self.impatient = self.impatient or not patient
+        self.impatient = self.impatient or not keep_waiting
         waiting, self.waiting, self.waiting_size = self.waiting, [], 0
         size = self.facts.size
         stalled = self._sides[self.stalled_first]
         for side in (stalled, self.server if stalled is self.client else self.client):
             if self.phase == "open":
-                self._process_records(side)
-                self._release_peer(side)
+                self._process_buffered_records(side)
+                self._resume_other_side(side)
         for chunk in waiting:
             self.feed(chunk)
         self.facts.size = size  # the waiting chunks were counted when they came
 
-    def _note_reason(self) -> None:
+    def _note_why_not_decrypted(self) -> None:
         """Note why nothing was decrypted, unless a reason is noted already."""
         if self.facts.problem:
             return
@@ -188,17 +190,17 @@ class TlsConnection:
                 return  # nobody answered: there is nothing to decrypt
             self.facts.problem = f"{NO_START}: no ClientHello in the capture"
         elif self.client.searching or self.server.searching or self.client.dead or self.server.dead:
-            self.facts.problem = DAMAGED if self._find_cipher(self.server, APPLICATION) else self._keyless_reason()
+            self.facts.problem = DAMAGED if self._find_epoch_cipher(self.server, APPLICATION) else self._why_no_key()
 
-    def _release_peer(self, side: TlsSide) -> None:
+    def _resume_other_side(self, side: TlsSide) -> None:
         """Go on with the other side, which may have waited for a message of this side."""
         other = self.server if side is self.client else self.client
         if self.phase == "open" and not other.held and other.have >= other.need:
-            self._process_records(other)
+            self._process_buffered_records(other)
 
     # Records.
 
-    def _process_records(self, side: TlsSide) -> None:
+    def _process_buffered_records(self, side: TlsSide) -> None:
         """Take the whole records among the buffered bytes of a side."""
         if side.held or side.dead or self.phase != "open" or side.have < side.need or not side.parts:
             return
@@ -207,7 +209,7 @@ class TlsConnection:
         size, at, need = len(buf), 0, HEADER_SIZE
         while True:
             if side.searching:
-                at = self._search_record(side, buf, view, at)
+                at = self._search_record_that_opens(side, buf, view, at)
                 if side.searching or side.dead:
                     need = side.need
                     break
@@ -216,30 +218,30 @@ class TlsConnection:
                 break
             kind, version, length = RECORD_HEADER.unpack_from(buf, at)
             if not CHANGE_CIPHER <= kind <= HEARTBEAT or version >> 8 != 3 or length > RECORD_MAX:
-                self._lose_record(side, side.place + at, 0, synced=False)
+                self._lose_record_and_search(side, side.place + at, 0, synced=False)
                 continue
             end = at + HEADER_SIZE + length
             if end > size:
                 need = end - at
                 break
-            if not self._take_record(side, buf, view, at, end):
+            if not self._try_take_record(side, buf, view, at, end):
                 need = end - at
                 break
             at = end
-            if self._is_over(side):
+            if self._is_side_over(side):
                 break
-        if self._is_over(side):
+        if self._is_side_over(side):
             side.unread += size - at
             at, need = size, HEADER_SIZE
         side.keep_rest(buf, at, need)
 
-    def _is_over(self, side: TlsSide) -> bool:
+    def _is_side_over(self, side: TlsSide) -> bool:
         return side.dead or self.phase == "over"
 
-    def _take_record(self, side: TlsSide, buf: bytes, view: memoryview, at: int, end: int) -> bool:
+    def _try_take_record(self, side: TlsSide, buf: bytes, view: memoryview, at: int, end: int) -> bool:
         """Take one record; False where it has to wait."""
         if side.epoch == PLAIN:
-            return self._take_plain_record(side, buf, at, end)
+            return self._try_take_plain_record(side, buf, at, end)
         kind = buf[at]
         if self.version == TLS_1_3 and kind != APPLICATION_DATA:
             # A change of cipher for the sake of middleboxes, or an alert of a side that has no keys yet.
@@ -248,10 +250,10 @@ class TlsConnection:
             return True
         cipher = side.cipher
         if cipher is None:
-            cipher = side.cipher = self._find_cipher(side, side.epoch)
+            cipher = side.cipher = self._find_epoch_cipher(side, side.epoch)
             if cipher is None:
-                return self._handle_keyless_record(side, buf, view, at, end)
-        opened = cipher.open(side.number, buf[at : at + HEADER_SIZE], view[at + HEADER_SIZE : end])
+                return self._try_record_without_key(side, buf, view, at, end)
+        opened = cipher.open_record(side.number, buf[at : at + HEADER_SIZE], view[at + HEADER_SIZE : end])
         if opened is None:
             self._handle_unopened_record(side, at, end)
             return True
@@ -261,12 +263,12 @@ class TlsConnection:
         if content == APPLICATION_DATA:
             self.facts.opened = True
             if size:
-                side.give_content(self.out, data, size, at, end, at + HEADER_SIZE + cipher.ahead)
+                side.append_content(self.out, data, size, at, end, at + HEADER_SIZE + cipher.ahead)
         else:
             self._take_message_record(side, content, data[:size], at)
         return True
 
-    def _take_plain_record(self, side: TlsSide, buf: bytes, at: int, end: int) -> bool:
+    def _try_take_plain_record(self, side: TlsSide, buf: bytes, at: int, end: int) -> bool:
         kind = buf[at]
         body = buf[at + HEADER_SIZE : end]
         if kind == HANDSHAKE_RECORD:
@@ -285,18 +287,18 @@ class TlsConnection:
             side.held = True  # early data: the ServerHello tells which key opens it
             return False
         elif kind == APPLICATION_DATA:
-            self._lose_record(side, side.place + at, end - at, synced=True)
+            self._lose_record_and_search(side, side.place + at, end - at, synced=True)
         return True
 
-    def _take_message_record(self, side: TlsSide, kind: int, data: bytes, at: int) -> None:
+    def _take_message_record(self, side: TlsSide, content_type: int, data: bytes, at: int) -> None:
         """Take a record that holds no application data."""
-        if kind == HANDSHAKE_RECORD:
-            time_ns, _ = side.time_of(at)
+        if content_type == HANDSHAKE_RECORD:
+            time_ns, _ = side.time_and_packet_of(at)
             for message, body in side.messages.feed(data):
-                self._take_message(side, message, body, time_ns)
-        elif kind == ALERT:
+                self._take_handshake_message(side, message, body, time_ns)
+        elif content_type == ALERT:
             self._take_alert(side, data)
-        elif kind == CHANGE_CIPHER and self.version == TLS_1_2:
+        elif content_type == CHANGE_CIPHER and self.version == TLS_1_2:
             self._end_side(side, _RENEGOTIATED)
 
     def _take_alert(self, side: TlsSide, data: bytes) -> None:
@@ -308,21 +310,21 @@ class TlsConnection:
 
     # Messages.
 
-    def _take_message(self, side: TlsSide, kind: int, body: bytes, time_ns: int) -> None:
-        if side.epoch == PLAIN and kind == CLIENT_HELLO and side is self.client and not self.version:
+    def _take_handshake_message(self, side: TlsSide, handshake_type: int, body: bytes, time_ns: int) -> None:
+        if side.epoch == PLAIN and handshake_type == CLIENT_HELLO and side is self.client and not self.version:
             hello = read_client_hello(body)
             self.client_random, self.session_id = hello.random, hello.session_id
-            self.ticket = Sessions.ticket_identity(hello.ticket)
+            self.ticket = TlsSessions.digest_ticket(hello.ticket)
             self.facts.take_client_hello(hello, time_ns)
             side.hello = True
-        elif side.epoch == PLAIN and kind == SERVER_HELLO and side is self.server and not self.version:
+        elif side.epoch == PLAIN and handshake_type == SERVER_HELLO and side is self.server and not self.version:
             self._take_server_hello(body, time_ns)
-        elif kind == CERTIFICATE:
+        elif handshake_type == CERTIFICATE:
             self._take_certificate(side, body)
-        elif kind == NEW_SESSION_TICKET and self.version == TLS_1_2 and side is self.server:
-            self.given_ticket = Sessions.ticket_identity(read_ticket(body))
+        elif handshake_type == NEW_SESSION_TICKET and self.version == TLS_1_2 and side is self.server:
+            self.given_ticket = TlsSessions.digest_ticket(read_session_ticket(body))
         elif self.version == TLS_1_3:
-            self._change_epoch(side, kind, body)
+            self._change_epoch_by_message(side, handshake_type, body)
 
     def _take_server_hello(self, body: bytes, time_ns: int) -> None:
         hello = read_server_hello(body)
@@ -357,24 +359,24 @@ class TlsConnection:
         elif facts is not None:
             self.facts.certificate = facts
 
-    def _change_epoch(self, side: TlsSide, kind: int, body: bytes) -> None:
+    def _change_epoch_by_message(self, side: TlsSide, handshake_type: int, body: bytes) -> None:
         """Take a TLS 1.3 message that changes the epoch, or that answers the early data."""
-        if kind == ENCRYPTED_EXTENSIONS and side is self.server:
+        if handshake_type == ENCRYPTED_EXTENSIONS and side is self.server:
             self.facts.protocol, accepted = read_encrypted_extensions(body)
             if self.early_pending:
-                self._resolve_early(accepted=accepted, known=True)
-        elif kind == END_OF_EARLY_DATA and side.epoch == EARLY:
+                self._resolve_early_data(accepted=accepted, known=True)
+        elif handshake_type == END_OF_EARLY_DATA and side.epoch == EARLY:
             self._enter_epoch(side, HANDSHAKE)
-        elif kind == FINISHED and side.epoch == HANDSHAKE:
+        elif handshake_type == FINISHED and side.epoch == HANDSHAKE:
             self._enter_epoch(side, APPLICATION)
-        elif kind == KEY_UPDATE and side.epoch >= APPLICATION:
+        elif handshake_type == KEY_UPDATE and side.epoch >= APPLICATION:
             self._enter_epoch(side, side.epoch + 1)
 
     @staticmethod
     def _enter_epoch(side: TlsSide, epoch: int) -> None:
         side.epoch, side.number, side.cipher = epoch, 0, None
 
-    def _resolve_early(self, *, accepted: bool, known: bool) -> None:
+    def _resolve_early_data(self, *, accepted: bool, known: bool) -> None:
         """Go on with the client's records, with or without early data; `known` is false where the server never said."""
         client = self.client
         self.early_pending = client.held = False
@@ -382,36 +384,36 @@ class TlsConnection:
             self.facts.early_data = "accepted" if accepted else "rejected"
         if not accepted:
             client.epoch = HANDSHAKE
-            self._begin_search(client, silent=known)
+            self._begin_record_search(client, quietly=known)
 
     # Keys.
 
-    def _find_cipher(self, side: TlsSide, epoch: int) -> RecordCipher | None:
+    def _find_epoch_cipher(self, side: TlsSide, epoch: int) -> RecordCipher | None:
         """The cipher of a side's epoch; None where the suite is not read or the key log lacks the secret."""
         suite = find_suite(self.suite_number)
         keys, random = self.keys, self.client_random
         if not suite.kind or not random:
             return None
         # Imported here: runs without TLS do without `cryptography`.
-        from decoders.tls.record_ciphers import tls12_ciphers, tls13_cipher, traffic_secret
+        from decoders.tls.record_ciphers import find_traffic_secret, make_tls12_ciphers, make_tls13_cipher
 
         if self.version == TLS_1_2:
-            master = self._master_secret()
+            master = self._find_master_secret()
             if master is None or len(self.server_random) != len(random) or suite.number >> 8 == 0x13:
                 return None
-            pair = tls12_ciphers(suite, master, random, self.server_random, encrypt_then_mac=self.encrypt_then_mac)
+            pair = make_tls12_ciphers(suite, master, random, self.server_random, encrypt_then_mac=self.encrypt_then_mac)
             return pair[0 if side is self.client else 1]
         if self.version != TLS_1_3 or suite.number >> 8 != 0x13:
             return None
-        secret = traffic_secret(keys, suite, random, secret_labels(epoch, client=side is self.client))
+        secret = find_traffic_secret(keys, suite, random, secret_labels(epoch, client=side is self.client))
         if secret is None:
             self.lacking = keys.count_secrets(random)
             return None
-        return tls13_cipher(suite, secret)
+        return make_tls13_cipher(suite, secret)
 
-    def _master_secret(self) -> bytes | None:
+    def _find_master_secret(self) -> bytes | None:
         """The master secret of TLS 1.2: of the connection, or of the session that it resumes; None where not known."""
-        origin = self.origin()
+        origin = self.secret_origin()
         master = origin.find_master_secret(self.keys)
         if master is None:
             self.lacking = self.keys.count_secrets(self.client_random)
@@ -420,45 +422,45 @@ class TlsConnection:
             self.sessions.note_session(given, origin)
         return master
 
-    def origin(self) -> Origin:
+    def secret_origin(self) -> SecretOrigin:
         """The connection by what its secrets are found: client random, session id, and the identities it resumed by."""
         resumed = (self.ticket, self.session_id) if self.facts.resumed else ()
-        return Origin(self.client_random, self.session_id, self.facts.hello_ns, resumed)
+        return SecretOrigin(self.client_random, self.session_id, self.facts.hello_ns, resumed)
 
-    def _handle_keyless_record(self, side: TlsSide, buf: bytes, view: memoryview, at: int, end: int) -> bool:
+    def _try_record_without_key(self, side: TlsSide, buf: bytes, view: memoryview, at: int, end: int) -> bool:
         """Handle a record without a key: wait, search for a record that another key opens, or give up. False: wait."""
-        if self._is_readable() and self.keys.search_further():
-            side.cipher = self._find_cipher(side, side.epoch)
+        if self._lacks_only_key() and self.keys.has_found_more_secrets():
+            side.cipher = self._find_epoch_cipher(side, side.epoch)
             if side.cipher is not None:
-                return self._take_record(side, buf, view, at, end)
-        if self._can_wait():
+                return self._try_take_record(side, buf, view, at, end)
+        if self._can_wait_for_key():
             self.phase = "waiting"
-            self.since_ns, _ = side.time_of(at)
+            self.since_ns, _ = side.time_and_packet_of(at)
             self.stalled_first = side.half is self.connection.first
             return False
-        if side.epoch == HANDSHAKE and self._find_cipher(side, APPLICATION) is not None:
+        if side.epoch == HANDSHAKE and self._find_epoch_cipher(side, APPLICATION) is not None:
             if self.early_pending and side is self.server:
-                self._resolve_early(accepted=False, known=False)
-            self._begin_search(side, silent=True)
+                self._resolve_early_data(accepted=False, known=False)
+            self._begin_record_search(side, quietly=True)
             side.spread += 1
         elif side.epoch == EARLY:
-            self._lose_record(side, side.place + at, end - at, synced=True)
+            self._lose_record_and_search(side, side.place + at, end - at, synced=True)
         elif self.facts.opened:
             self._end_side(side, _KEYLESS)
         else:
-            self._give_up(self._keyless_reason())
+            self._stop_decrypting(self._why_no_key())
         return True
 
-    def _can_wait(self) -> bool:
-        return self.keys.grows and not self.impatient and self._is_readable()
+    def _can_wait_for_key(self) -> bool:
+        return self.keys.grows and not self.impatient and self._lacks_only_key()
 
-    def _is_readable(self) -> bool:
+    def _lacks_only_key(self) -> bool:
         """Whether only a key is missing to decrypt the connection."""
         return (
             bool(self.client_random) and self.version in (TLS_1_2, TLS_1_3) and bool(find_suite(self.suite_number).kind)
         )
 
-    def _keyless_reason(self) -> str:
+    def _why_no_key(self) -> str:
         if self.version not in (TLS_1_2, TLS_1_3):
             return f"{VERSIONS.get(self.version, 'this version')} is not read"
         if not find_suite(self.suite_number).kind:
@@ -467,7 +469,7 @@ class TlsConnection:
             return f"{NO_START}: no ClientHello in the capture"
         return NO_KEY if len(self.keys) else ""
 
-    def _give_up(self, problem: str) -> None:
+    def _stop_decrypting(self, problem: str) -> None:
         """Read nothing more of the connection, and note why."""
         self.facts.problem = self.facts.problem or problem
         self.phase = "over"
@@ -477,11 +479,11 @@ class TlsConnection:
     def _handle_unopened_record(self, side: TlsSide, at: int, end: int) -> None:
         """Handle a record that its key does not open: the key is wrong, or the record is damaged."""
         if side.opened:
-            self._lose_record(side, side.place + at, end - at, synced=True)
+            self._lose_record_and_search(side, side.place + at, end - at, synced=True)
         elif self.facts.opened:
             self._end_side(side, _KEYLESS)
         else:
-            self._give_up(WRONG_KEY)
+            self._stop_decrypting(WRONG_KEY)
 
     @staticmethod
     def _end_side(side: TlsSide, why: Why) -> None:
@@ -497,7 +499,7 @@ class TlsConnection:
             side.dead = True
             side.drop_buffer()
             if side is self.server:
-                self._give_up(self.facts.problem)
+                self._stop_decrypting(self.facts.problem)
             return
         if not self.server.hello:  # early data, or records after it
             side.drop_buffer()
@@ -515,7 +517,7 @@ class TlsConnection:
         begun = side.place
         side.drop_buffer()
         side.why = gap.why
-        self._lose_record(side, begun, gap.size, synced=False)
+        self._lose_record_and_search(side, begun, gap.size, synced=False)
         side.place += gap.size
         if gap.why == "jump":
             side.lost_at, side.spread = -1, TLS_SEARCH_MAX
@@ -523,23 +525,23 @@ class TlsConnection:
             side.synced, side.skip = True, left - gap.size
             side.need = 1 if side.skip else HEADER_SIZE
 
-    def _lose_record(self, side: TlsSide, place: int, size: int, *, synced: bool) -> None:
-        """Begin or widen a search: the record at `place` cannot be read; `size` bytes from or after there are lost."""
+    def _lose_record_and_search(self, side: TlsSide, stream_place: int, size: int, *, synced: bool) -> None:
+        """Begin or widen a search: the record at `stream_place` cannot be read; `size` bytes from there on are lost."""
         if not side.searching:
-            side.lost_at = place
-            self._begin_search(side, silent=False)
+            side.lost_at = stream_place
+            self._begin_record_search(side, quietly=False)
         side.synced = synced
         side.skip = 0
         side.spread += size // _RECORD_MIN + 1
 
-    def _begin_search(self, side: TlsSide, *, silent: bool) -> None:
-        side.searching, side.synced, side.silent = True, True, silent
+    def _begin_record_search(self, side: TlsSide, *, quietly: bool) -> None:
+        side.searching, side.synced, side.silent = True, True, quietly
         side.skip = side.spread = side.tries = 0
-        if silent:
+        if quietly:
             side.lost_at = -1
         side.messages.drop_message()
 
-    def _search_record(self, side: TlsSide, buf: bytes, view: memoryview, at: int) -> int:
+    def _search_record_that_opens(self, side: TlsSide, buf: bytes, view: memoryview, at: int) -> int:
         """Search from `at` on for a record that opens; the offset after it, or that up to which bytes are skipped.
 
         Sets `need` of the side where more bytes are needed.
@@ -576,20 +578,20 @@ class TlsConnection:
                     self._enter_epoch(side, APPLICATION)
                     side.searching = False
                     return end
-            elif self._try_record(side, buf, view, at, end):
+            elif self._try_open_record_after_hole(side, buf, view, at, end):
                 return end
             else:
                 side.spread += 1
             at = end if side.synced else at + 1
         return at
 
-    def _candidates(self, side: TlsSide, place: int) -> list[tuple[int, range]]:
-        """The epochs and record numbers that the record at `place`, which follows a hole, may have."""
+    def _possible_record_numbers(self, side: TlsSide, stream_place: int) -> list[tuple[int, range]]:
+        """The epochs and record numbers that the record at `stream_place`, which follows a hole, may have."""
         epoch = side.epoch
         count = min(side.spread, TLS_SEARCH_MAX) + 1
         least = 0  # records that the missing bytes must hold
         if side.lost_at >= 0 and self.version in _RECORD_SIZES:
-            least = (place - side.lost_at) // _RECORD_SIZES[self.version]
+            least = (stream_place - side.lost_at) // _RECORD_SIZES[self.version]
         first = side.number + least
         if self.version != TLS_1_3:
             return [(APPLICATION, range(first, first + count) if epoch == APPLICATION else range(count))]
@@ -601,17 +603,17 @@ class TlsConnection:
         few = range(min(count, TLS_UPDATED_SEARCH_MAX))
         return found + [(epoch + updates, few) for updates in range(2, min(side.spread, TLS_UPDATES_MAX) + 1)]
 
-    def _try_record(self, side: TlsSide, buf: bytes, view: memoryview, at: int, end: int) -> bool:
+    def _try_open_record_after_hole(self, side: TlsSide, buf: bytes, view: memoryview, at: int, end: int) -> bool:
         """Try to open a record with all keys and numbers that it may have."""
         header, body = buf[at : at + HEADER_SIZE], view[at + HEADER_SIZE : end]
-        for epoch, numbers in self._candidates(side, side.place + at):
-            cipher = side.cipher if epoch == side.epoch and side.cipher else self._find_cipher(side, epoch)
+        for epoch, numbers in self._possible_record_numbers(side, side.place + at):
+            cipher = side.cipher if epoch == side.epoch and side.cipher else self._find_epoch_cipher(side, epoch)
             if cipher is None:
                 continue
             if epoch == side.epoch:
                 side.cipher = cipher
             for number in numbers:
-                opened = cipher.open(number, header, body)
+                opened = cipher.open_record(number, header, body)
                 if opened is not None:
                     self._resume_at_record(side, (epoch, number, cipher), opened, at, end)
                     return True
@@ -622,13 +624,11 @@ class TlsConnection:
                 side.unread += side.place + at - side.lost_at
         return False
 
-    def _resume_at_record(
-        self, side: TlsSide, key: tuple[int, int, RecordCipher], opened: Opened, at: int, end: int
-    ) -> None:
+    def _resume_at_record(self, side: TlsSide, record_key: RecordKey, opened: Opened, at: int, end: int) -> None:
         """Go on at a record that opened after a hole: give the gap before it, then its content."""
-        epoch, number, cipher = key
+        epoch, number, cipher = record_key
         if not side.silent:
-            self._give_missing_gap(side, key, at)
+            self._give_gap_before_record(side, record_key, at)
         side.epoch, side.number, side.cipher = epoch, number + 1, cipher
         side.searching, side.opened = False, True
         side.tries = side.spread = 0
@@ -640,12 +640,12 @@ class TlsConnection:
         self.facts.opened = True
         if size:
             side.mark = 0
-            side.give_content(self.out, data, size, at, end, at + HEADER_SIZE + cipher.ahead)
+            side.append_content(self.out, data, size, at, end, at + HEADER_SIZE + cipher.ahead)
 
-    def _give_missing_gap(self, side: TlsSide, key: tuple[int, int, RecordCipher], at: int) -> None:
+    def _give_gap_before_record(self, side: TlsSide, record_key: RecordKey, at: int) -> None:
         """Give the gap in the application data before the record at `at`, where there may be one."""
-        epoch, number, cipher = key
-        time_ns, packet = side.time_of(at)
+        epoch, number, cipher = record_key
+        time_ns, packet = side.time_and_packet_of(at)
         # Up to this record number the application has sent nothing: in TLS 1.2 the Finished message has number 0.
         first = 1 if self.version == TLS_1_2 else 0
         handshake = epoch == HANDSHAKE or (side.epoch < APPLICATION and epoch == APPLICATION and number <= first)
@@ -667,17 +667,19 @@ class TlsConnection:
         """Client random, number of known secrets, resumed identities, hello time; None where no secret was missing."""
         if self.lacking < 0:
             return None
-        return [self.client_random, self.lacking, list(self.origin().resumed), self.facts.hello_ns]
+        return [self.client_random, self.lacking, list(self.secret_origin().resumed), self.facts.hello_ns]
 
     def export(self) -> list[Any]:
         """The connection as built-in values, without a key, for `make_resumed`."""
         first = self.connection.first
-        waiting = [[half is first, time_ns, packet, event_state(data)] for half, time_ns, packet, data in self.waiting]
+        waiting = [
+            [half is first, time_ns, packet, pack_chunk_data(data)] for half, time_ns, packet, data in self.waiting
+        ]
         saved = [getattr(self, name) for name in _SAVED]
         return [saved, self.facts.export(), self.client.export(), self.server.export(), waiting]
 
     @classmethod
-    def make_resumed(cls, state: object, connection: Connection, keys: KeyLog, sessions: Sessions) -> TlsConnection:
+    def make_resumed(cls, state: object, connection: Connection, keys: KeyLog, sessions: TlsSessions) -> TlsConnection:
         """The connection whose `export` gave `state`. Raises DecodeError when it is something else."""
         saved, facts, client, server, waiting = fields(state, list, list, list, list, list)
         if len(saved) != len(_SAVED) or not isinstance(saved[1], bool) or saved[0] not in ("open", "waiting", "over"):
@@ -693,5 +695,5 @@ class TlsConnection:
         for row in waiting:
             first, time_ns, packet, data = fields(row, bool, int, int, bytes | list)
             half = connection.first if first else connection.second
-            self.waiting.append((half, time_ns, packet, event_of(data)))
+            self.waiting.append((half, time_ns, packet, unpack_chunk_data(data)))
         return self

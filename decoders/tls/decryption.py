@@ -35,13 +35,13 @@ from decoders.errors import Malformed
 from decoders.limits import TLS_WAIT_ALL_MAX, TLS_WAIT_MAX, TLS_WAIT_NS
 from decoders.tcp.chunks import Chunk, Close, Gap
 from decoders.tcp.connections import NOT_TLS, Connection
-from decoders.tls.key_log import KeyLog, Sessions
+from decoders.tls.key_log import KeyLog, TlsSessions
 from decoders.wire.state_serialization import fields, pack, unpack
 
 if TYPE_CHECKING:  # loaded with the first connection of TLS: most captures have none
     from decoders.tls.connection import TlsConnection
 
-__all__ = ["Decryption", "export_connection", "missing_secrets_of"]
+__all__ = ["Decryption", "export_tls_connection", "missing_secrets_of"]
 
 # The first bytes of a hello: the header of a handshake record, and the message type.
 _HELLO: Final = re.compile(rb"\x16\x03[\x00-\x04][\x00-\x48].[\x01\x02]", re.DOTALL)
@@ -51,7 +51,7 @@ _HELLO_STARTS: Final = (b"\x16", b"\x16\x03")
 _RECORD: Final = re.compile(rb"[\x14-\x17]\x03[\x01-\x03]([\x00-\x48].)", re.DOTALL)
 
 
-class TlsLook:
+class PossibleTlsConnection:
     """A connection that may be TLS: its first bytes, while they are too few to tell."""
 
     __slots__ = ("begun", "chunks", "connection", "heads")
@@ -69,9 +69,9 @@ class Decryption:
     def __init__(self, keys: KeyLog | None = None) -> None:
         self._keys = KeyLog() if keys is None else keys
         self._version = self._keys.version
-        self._open: dict[int, TlsConnection | TlsLook] = {}  # by connection number
+        self._open: dict[int, TlsConnection | PossibleTlsConnection] = {}  # by connection number
         self._waiting: dict[int, TlsConnection] = {}
-        self.sessions = Sessions()
+        self.sessions = TlsSessions()
         self.lacks: dict[int, list[Any]] | None = None  # of ended connections, by number; None: not collected
         self._held = 0  # bytes of ciphertext that wait
         self._out: list[Chunk] = []
@@ -96,7 +96,7 @@ class Decryption:
         """Close all connections after the last chunk; the chunks that were left."""
         self._out = []
         for state in list(self._open.values()):
-            if isinstance(state, TlsLook):
+            if isinstance(state, PossibleTlsConnection):
                 self._out += state.chunks
             else:
                 self._end_connection(state, state.facts.time_ns, 0)
@@ -109,26 +109,26 @@ class Decryption:
         if self._keys.version != self._version:
             self._version = self._keys.version
             for state in list(self._waiting.values()):
-                self._retry_connection(state, patient=True)
+                self._retry_connection(state, keep_waiting=True)
         for chunk in chunks:
             if self._waiting:
-                self._end_waits(chunk[1])
+                self._end_expired_waits(chunk[1])
             self._take_chunk(chunk)
-        self._end_waits(now_ns)
+        self._end_expired_waits(now_ns)
         return out
 
-    def _end_waits(self, now_ns: int) -> None:
+    def _end_expired_waits(self, now_ns: int) -> None:
         """End the wait of connections that have waited too long for a key."""
         for state in list(self._waiting.values()):
             if now_ns - state.since_ns < TLS_WAIT_NS:
                 break  # they are (nearly) in the order in which they began to wait
-            self._retry_connection(state, patient=False)
+            self._retry_connection(state, keep_waiting=False)
 
-    def _retry_connection(self, state: TlsConnection, *, patient: bool) -> None:
+    def _retry_connection(self, state: TlsConnection, *, keep_waiting: bool) -> None:
         del self._waiting[state.connection.number]
         self._held -= state.waiting_size
         state.out = self._out
-        state.retry(patient=patient)
+        state.retry_missing_keys(keep_waiting=keep_waiting)
         self._held += state.waiting_size
         self._register_waiting(state)
 
@@ -139,9 +139,9 @@ class Decryption:
             return
         self._waiting[number] = state
         if state.waiting_size > TLS_WAIT_MAX:
-            self._retry_connection(state, patient=False)
+            self._retry_connection(state, keep_waiting=False)
         elif self._held > TLS_WAIT_ALL_MAX:
-            self._retry_connection(next(iter(self._waiting.values())), patient=False)
+            self._retry_connection(next(iter(self._waiting.values())), keep_waiting=False)
 
     def _take_chunk(self, chunk: Chunk) -> None:
         """Take a chunk of a connection that is, or may be, TLS."""
@@ -152,16 +152,16 @@ class Decryption:
             self._out.append(chunk)
             return
         if state is None:
-            state = connection.tls = self._open[connection.number] = TlsLook(connection)
+            state = connection.tls = self._open[connection.number] = PossibleTlsConnection(connection)
         if isinstance(data, Close):
             self._open.pop(connection.number, None)
-            if isinstance(state, TlsLook):
-                self._settle_look(state, NOT_TLS)
+            if isinstance(state, PossibleTlsConnection):
+                self._settle_whether_tls(state, NOT_TLS)
             else:
                 self._end_connection(state, time_ns, packet)
             self._out.append(chunk)
-        elif isinstance(state, TlsLook):
-            self._look_at_chunk(state, chunk)
+        elif isinstance(state, PossibleTlsConnection):
+            self._decide_by_chunk(state, chunk)
         else:
             self._give_to_connection(state, chunk)
 
@@ -184,14 +184,14 @@ class Decryption:
 
     # Recognition by the first bytes.
 
-    def _look_at_chunk(self, look: TlsLook, chunk: Chunk) -> None:
+    def _decide_by_chunk(self, look: PossibleTlsConnection, chunk: Chunk) -> None:
         half, time_ns, _, data = chunk
         connection = half.connection
         if isinstance(data, Gap):
             look.begun = False
         if not isinstance(data, bytes):
             look.chunks.append(chunk)
-            self._give_held_chunks(look)
+            self._give_up_deciding(look)
             return
         first = half is connection.first
         head = look.heads[first] + data[:_HELLO_SIZE] if look.begun else data[:_HELLO_SIZE]
@@ -212,36 +212,36 @@ class Decryption:
                 self._give_to_connection(state, each)
         elif look.begun:
             look.chunks.append(chunk)
-            self._settle_look(look, NOT_TLS)
+            self._settle_whether_tls(look, NOT_TLS)
         else:
-            self._look_midstream(look, chunk, data)
+            self._decide_by_midstream_chunk(look, chunk, data)
 
-    def _look_midstream(self, look: TlsLook, chunk: Chunk, data: bytes) -> None:
+    def _decide_by_midstream_chunk(self, look: PossibleTlsConnection, chunk: Chunk, data: bytes) -> None:
         """Look at a chunk of a connection whose beginning is not in the capture; it may start inside a record."""
         half, time_ns, _, _ = chunk
         look.chunks.append(chunk)
         if half.state is not None:
-            self._settle_look(look, NOT_TLS)  # it was recognised as something else
-        elif _is_record(data):
+            self._settle_whether_tls(look, NOT_TLS)  # it was recognised as something else
+        elif _begins_with_tls_record(data):
             from decoders.tls.connection import NO_START, TlsConnection
 
             state = TlsConnection(look.connection, half, self._keys, time_ns)
             state.facts.problem = f"{NO_START}: neither ClientHello nor ServerHello is in the capture"
             state.phase = "over"
             chunks, look.chunks = look.chunks, []
-            self._settle_look(look, state)
+            self._settle_whether_tls(look, state)
             for each in chunks:
                 self._give_to_connection(state, each)
         else:
-            self._give_held_chunks(look)
+            self._give_up_deciding(look)
 
-    def _give_held_chunks(self, look: TlsLook) -> None:
+    def _give_up_deciding(self, look: PossibleTlsConnection) -> None:
         """Give the held chunks of a connection whose beginning is missing: they decide nothing."""
         if not look.begun:
             self._out += look.chunks
             look.chunks = []
 
-    def _settle_look(self, look: TlsLook, state: TlsConnection | bool) -> None:
+    def _settle_whether_tls(self, look: PossibleTlsConnection, state: TlsConnection | bool) -> None:
         """Set whether a connection is TLS, and give its held chunks."""
         connection = look.connection
         connection.tls = state
@@ -252,15 +252,15 @@ class Decryption:
         else:
             self._open[connection.number] = state
 
-    def has_missing_secret(self, lack: list[Any] | None) -> bool:
+    def is_missing_secret_known(self, missing_secrets: list[Any] | None) -> bool:
         """Whether a secret is known now that a connection lacked when it was read.
 
-        `lack` is what `missing_secrets_of` gave then. Raises DecodeError when it is something else.
+        `missing_secrets` is what `missing_secrets_of` gave then. Raises DecodeError when it is something else.
         """
-        if lack is None:
+        if missing_secrets is None:
             return False
         self._keys.ensure_read()
-        client_random, count, resumed, time_ns = fields(lack, bytes, int, list, int)
+        client_random, count, resumed, time_ns = fields(missing_secrets, bytes, int, list, int)
         by = list(fields(resumed, *(bytes for _ in resumed)))
         return (
             self._keys.count_secrets(client_random) > count
@@ -271,7 +271,7 @@ class Decryption:
 
     def export(self) -> bytes:
         """The state between two feeds, for `resume`; it holds no key."""
-        rows = [[number, export_connection(state)] for number, state in self._open.items()]
+        rows = [[number, export_tls_connection(state)] for number, state in self._open.items()]
         return pack([rows, self.sessions.export()])
 
     def resume(self, state: bytes, connections: Mapping[int, Connection]) -> None:
@@ -290,7 +290,7 @@ class Decryption:
             self.resume_connection(connections[number], saved)
 
     def resume_connection(self, connection: Connection, state: object) -> None:
-        """Take over what `export_connection` gave of a connection. Raises DecodeError when it is something else."""
+        """Take over what `export_tls_connection` gave of a connection. Raises DecodeError when it is something else."""
         from decoders.tls.connection import TlsConnection
 
         kind, saved = fields(state, str, list)
@@ -303,7 +303,7 @@ class Decryption:
                     self._version = -1  # keys may have come meanwhile
                 connection.tls = self._open[connection.number] = found
                 return
-            connection.tls = self._open[connection.number] = _read_look(saved, connection)
+            connection.tls = self._open[connection.number] = _resume_undecided(saved, connection)
         except (TypeError, ValueError) as problem:
             raise Malformed(f"no saved TLS connection: {problem}") from None
 
@@ -311,33 +311,39 @@ class Decryption:
 def missing_secrets_of(connection: Connection) -> list[Any] | None:
     """The secrets that a connection lacks, as `Decryption.has_missing_secret` takes them; None where it lacks none."""
     state = connection.tls
-    return cast("TlsConnection", state).missing_secrets() if state and not isinstance(state, TlsLook) else None
+    return (
+        cast("TlsConnection", state).missing_secrets()
+        if state and not isinstance(state, PossibleTlsConnection)
+        else None
+    )
 
 
-def export_connection(state: object) -> list[Any] | None:
+def export_tls_connection(tls_state: object) -> list[Any] | None:
     """The state of a connection (`Connection.tls`) as built-in values; None where it is plain, or has no state."""
-    if isinstance(state, TlsLook):
-        from decoders.tls.sides import event_state
+    if isinstance(tls_state, PossibleTlsConnection):
+        from decoders.tls.sides import pack_chunk_data
 
-        first = state.connection.first
-        chunks = [[half is first, time_ns, packet, event_state(data)] for half, time_ns, packet, data in state.chunks]
-        return ["look", [state.begun, state.heads[True], state.heads[False], chunks]]
-    return ["tls", cast("TlsConnection", state).export()] if state else None
+        first = tls_state.connection.first
+        chunks = [
+            [half is first, time_ns, packet, pack_chunk_data(data)] for half, time_ns, packet, data in tls_state.chunks
+        ]
+        return ["look", [tls_state.begun, tls_state.heads[True], tls_state.heads[False], chunks]]
+    return ["tls", cast("TlsConnection", tls_state).export()] if tls_state else None
 
 
-def _read_look(state: object, connection: Connection) -> TlsLook:
-    from decoders.tls.sides import event_of
+def _resume_undecided(state: object, connection: Connection) -> PossibleTlsConnection:
+    from decoders.tls.sides import unpack_chunk_data
 
     begun, first_head, second_head, rows = fields(state, bool, bytes, bytes, list)
-    look = TlsLook(connection)
+    look = PossibleTlsConnection(connection)
     look.begun, look.heads = begun, {True: first_head, False: second_head}
     for row in rows:
         first, time_ns, packet, data = fields(row, bool, int, int, bytes | list)
-        look.chunks.append((connection.first if first else connection.second, time_ns, packet, event_of(data)))
+        look.chunks.append((connection.first if first else connection.second, time_ns, packet, unpack_chunk_data(data)))
     return look
 
 
-def _is_record(data: bytes) -> bool:
+def _begins_with_tls_record(data: bytes) -> bool:
     """Whether a segment begins with a TLS record that fills it, or that another record follows."""
     found = _RECORD.match(data)
     if found is None:

@@ -7,7 +7,7 @@ from typing import Final
 from decoders.tls.handshake import ALERTS, CLIENT_HELLO, SERVER_HELLO, VERSIONS, read_client_hello, read_server_hello
 from decoders.wire.readable_text import clean
 
-__all__ = ["describe_first_record", "remedy_of_tls"]
+__all__ = ["describe_first_tls_record", "remedy_of_tls_alert"]
 
 _ALERT: Final = 0x15
 _HANDSHAKE: Final = 0x16
@@ -29,12 +29,16 @@ _REMEDIES: Final = {
 }
 
 
-def remedy_of_tls(data: bytes) -> str:
+def remedy_of_tls_alert(first_record: bytes) -> str:
     """The remedy for an alert that says more than that TLS is spoken; empty for everything else."""
-    return _REMEDIES.get(data[6], "") if data[:1] == bytes([_ALERT]) and len(data) > 6 and data[3:5] == b"\0\2" else ""
+    return (
+        _REMEDIES.get(first_record[6], "")
+        if first_record[:1] == bytes([_ALERT]) and len(first_record) > 6 and first_record[3:5] == b"\0\2"
+        else ""
+    )
 
 
-def describe_first_record(data: bytes) -> str:
+def describe_first_tls_record(data: bytes) -> str:
     """The first record of a TLS connection in words."""
     kind = data[0] if data else -1
     if kind == _ALERT:
@@ -45,7 +49,7 @@ def describe_first_record(data: bytes) -> str:
         return f"{'fatal ' if data[5] == 2 else ''}alert {ALERTS.get(data[6], data[6])}"
     if kind == _HANDSHAKE:
         if len(data) < 6:
-            return f"handshake, {VERSIONS.get(_read_number(data, 1, 2), 'TLS')} record"
+            return f"handshake, {VERSIONS.get(_read_big_endian(data, 1, 2), 'TLS')} record"
         if data[5] == CLIENT_HELLO:
             return _describe_client_hello(data)
         if data[5] == SERVER_HELLO:
@@ -54,7 +58,7 @@ def describe_first_record(data: bytes) -> str:
     return "hello in the form of SSL 2" if kind >= 0x80 else _RECORDS.get(kind, "a record")
 
 
-def _read_number(data: bytes, at: int, size: int) -> int:
+def _read_big_endian(data: bytes, at: int, size: int) -> int:
     return int.from_bytes(data[at : at + size], "big")
 
 

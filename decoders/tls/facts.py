@@ -74,7 +74,7 @@ class TlsFacts:
         """The subject of the client's certificate."""
         return None if self.client_certificate is None else self.client_certificate.subject
 
-    def info(self) -> TlsInfo:
+    def exchange_tls_info(self) -> TlsInfo:
         """The `tls` key of each exchange of the connection."""
         return {
             "version": self.version.removeprefix("TLS "),
@@ -83,7 +83,7 @@ class TlsFacts:
             "client_subject": self.client_subject,
         }
 
-    def text(self) -> str:
+    def describe_in_one_line(self) -> str:
         """The facts in one line, followed by a semicolon and the reason where the connection is not decrypted."""
         parts: list[str] = []
         if self.version:

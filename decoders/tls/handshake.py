@@ -17,7 +17,13 @@ __all__ = [
     *("CERTIFICATE", "CLIENT_HELLO", "ENCRYPTED_EXTENSIONS", "END_OF_EARLY_DATA", "FINISHED"),
     *("CertificateFacts", "ClientHello", "HandshakeMessages", "ServerHello", "read_certificate", "read_client_hello"),
     *("KEY_UPDATE", "NEW_SESSION_TICKET", "SERVER_HELLO", "TLS_1_2", "TLS_1_3", "VERSIONS"),
-    *("describe_certificate", "read_encrypted_extensions", "read_server_hello", "read_ticket", "readable_text"),
+    *(
+        "describe_certificate",
+        "read_encrypted_extensions",
+        "read_server_hello",
+        "read_session_ticket",
+        "printable_limited_text",
+    ),
 ]
 
 
@@ -108,7 +114,7 @@ class HandshakeMessages:
         found: list[tuple[int, bytes]] = []
         at = 0
         while len(data) - at >= 4:
-            size = _read_number(data, at + 1, 3)
+            size = _read_big_endian(data, at + 1, 3)
             end = at + 4 + size
             if size > TLS_HANDSHAKE_MAX:
                 self.skip = max(end - len(data), 0)
@@ -125,19 +131,19 @@ class HandshakeMessages:
         self.rest, self.skip = b"", 0
 
 
-def _read_number(data: bytes, at: int, size: int) -> int:
+def _read_big_endian(data: bytes, at: int, size: int) -> int:
     return int.from_bytes(data[at : at + size], "big")
 
 
 def _read_extensions(data: bytes, at: int) -> list[tuple[int, int, int]]:
     """(type, start, end) of the extensions in the list whose size field is at `at`; the last may be cut."""
     found = []
-    stop = min(at + 2 + _read_number(data, at, 2), len(data))
+    stop = min(at + 2 + _read_big_endian(data, at, 2), len(data))
     at += 2
     while at + 4 <= stop:
         start = at + 4
-        end = start + _read_number(data, at + 2, 2)
-        found.append((_read_number(data, at, 2), start, end))
+        end = start + _read_big_endian(data, at + 2, 2)
+        found.append((_read_big_endian(data, at, 2), start, end))
         at = end
     return found
 
@@ -146,22 +152,22 @@ def read_client_hello(data: bytes, at: int = 0) -> ClientHello:
     """The ClientHello whose body begins at `at`."""
     random = data[at + 2 : at + 2 + _RANDOM_SIZE]
     session_at = at + 2 + _RANDOM_SIZE
-    session_id = data[session_at + 1 : session_at + 1 + _read_number(data, session_at, 1)]
+    session_id = data[session_at + 1 : session_at + 1 + _read_big_endian(data, session_at, 1)]
     behind = session_at
     for width in (1, 2, 1):  # session id, cipher suites, compression methods
-        behind += width + _read_number(data, behind, width)
-    versions: tuple[int, ...] = (_read_number(data, at, 2),)
+        behind += width + _read_big_endian(data, behind, width)
+    versions: tuple[int, ...] = (_read_big_endian(data, at, 2),)
     name, early = "", False
     ticket = b""
     protocols: tuple[str, ...] = ()
     for kind, start, end in _read_extensions(data, behind):
         if kind == _SERVER_NAME and end <= len(data):
-            sent = data[start + 5 : min(start + 5 + _read_number(data, start + 3, 2), end)]
+            sent = data[start + 5 : min(start + 5 + _read_big_endian(data, start + 3, 2), end)]
             name = sent[:_TEXT_MAX].decode("utf-8", "surrogateescape")  # as the client sent it, printable or not
         elif kind == _ALPN:
-            protocols = _read_protocols(data, start, end)
+            protocols = _read_alpn_protocols(data, start, end)
         elif kind == _SUPPORTED_VERSIONS:
-            versions = tuple(_read_number(data, each, 2) for each in range(start + 1, min(end, len(data)) - 1, 2))
+            versions = tuple(_read_big_endian(data, each, 2) for each in range(start + 1, min(end, len(data)) - 1, 2))
         elif kind == _SESSION_TICKET:
             ticket = data[start:end]
         elif kind == _EARLY_DATA:
@@ -172,17 +178,17 @@ def read_client_hello(data: bytes, at: int = 0) -> ClientHello:
 
 def read_server_hello(data: bytes, at: int = 0) -> ServerHello:
     """The ServerHello, or HelloRetryRequest, whose body begins at `at`."""
-    version = _read_number(data, at, 2)
+    version = _read_big_endian(data, at, 2)
     random = data[at + 2 : at + 2 + _RANDOM_SIZE]
     session_at = at + 2 + _RANDOM_SIZE
-    session_size = _read_number(data, session_at, 1)
+    session_size = _read_big_endian(data, session_at, 1)
     behind = session_at + 1 + session_size
     protocol, resumed, encrypt_then_mac = "", False, False
     for kind, start, end in _read_extensions(data, behind + 3):  # cipher suite and compression method
         if kind == _SUPPORTED_VERSIONS:
-            version = _read_number(data, start, 2)
+            version = _read_big_endian(data, start, 2)
         elif kind == _ALPN:
-            protocol = "".join(_read_protocols(data, start, end)[:1])
+            protocol = "".join(_read_alpn_protocols(data, start, end)[:1])
         elif kind == _PRE_SHARED_KEY:
             resumed = True
         elif kind == _ENCRYPT_THEN_MAC:
@@ -190,7 +196,7 @@ def read_server_hello(data: bytes, at: int = 0) -> ServerHello:
     return ServerHello(
         random if len(random) == _RANDOM_SIZE else b"",
         version,
-        _read_number(data, behind, 2),
+        _read_big_endian(data, behind, 2),
         data[session_at + 1 : behind],
         protocol,
         resumed,
@@ -199,29 +205,29 @@ def read_server_hello(data: bytes, at: int = 0) -> ServerHello:
     )
 
 
-def read_ticket(data: bytes) -> bytes:
+def read_session_ticket(message_body: bytes) -> bytes:
     """The ticket in a NewSessionTicket of TLS 1.2 (RFC 5077, 3.3); empty where the server gives none after all."""
-    return data[6 : 6 + _read_number(data, 4, 2)]
+    return message_body[6 : 6 + _read_big_endian(message_body, 4, 2)]
 
 
-def read_encrypted_extensions(data: bytes) -> tuple[str, bool]:
+def read_encrypted_extensions(message_body: bytes) -> tuple[str, bool]:
     """The protocol chosen by ALPN, empty where none was, and whether early data is accepted."""
     protocol, early = "", False
-    for kind, start, end in _read_extensions(data, 0):
+    for kind, start, end in _read_extensions(message_body, 0):
         if kind == _ALPN:
-            protocol = "".join(_read_protocols(data, start, end)[:1])
+            protocol = "".join(_read_alpn_protocols(message_body, start, end)[:1])
         elif kind == _EARLY_DATA:
             early = True
     return protocol, early
 
 
-def read_certificate(data: bytes, version: int) -> bytes:
+def read_certificate(message_body: bytes, version: int) -> bytes:
     """The first certificate of a Certificate message as DER; empty where there is none."""
     at = 0
     if version == TLS_1_3:  # a context before the list
-        at = 1 + _read_number(data, 0, 1)
-    size = _read_number(data, at + 3, 3)
-    der = data[at + 6 : at + 6 + size]
+        at = 1 + _read_big_endian(message_body, 0, 1)
+    size = _read_big_endian(message_body, at + 3, 3)
+    der = message_body[at + 6 : at + 6 + size]
     return der if len(der) == size else b""
 
 
@@ -242,21 +248,21 @@ def describe_certificate(der: bytes) -> CertificateFacts | None:
             expires = certificate.not_valid_after_utc.strftime("%Y-%m-%d")
     except (ValueError, TypeError, OverflowError, x509.InvalidVersion):
         return None
-    return CertificateFacts(readable_text(subject.encode()), readable_text(issuer.encode()), expires)
+    return CertificateFacts(printable_limited_text(subject.encode()), printable_limited_text(issuer.encode()), expires)
 
 
-def readable_text(data: bytes) -> str:
+def printable_limited_text(data: bytes) -> str:
     """Bytes of a name as printable text of limited length."""
     return printable(data, _TEXT_MAX)
 
 
-def _read_protocols(data: bytes, start: int, end: int) -> tuple[str, ...]:
+def _read_alpn_protocols(data: bytes, start: int, end: int) -> tuple[str, ...]:
     """The names in an ALPN extension."""
     found: list[str] = []
     at, end = start + 2, min(end, len(data))
     while at < end:
-        size = _read_number(data, at, 1)
-        found.append(readable_text(data[at + 1 : min(at + 1 + size, end)]))
+        size = _read_big_endian(data, at, 1)
+        found.append(printable_limited_text(data[at + 1 : min(at + 1 + size, end)]))
         at += 1 + size
     return tuple(found)
 

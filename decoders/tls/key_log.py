@@ -6,8 +6,8 @@ A line is `LABEL <client random in hex> <secret in hex>` (draft-ietf-tls-keylogf
 
 A resumed connection of TLS 1.2 has the master secret of its session. The key log has no line for it where it names
 secrets by session, or comes from the side that did not make the ticket. The connection that began the session is found
-(`Sessions`) by the session id that both connections share, or by the ticket that the first one was given (RFC 5246,
-7.3; RFC 5077):
+(`TlsSessions`) by the session id that both connections share, or by the ticket that the first one was given (RFC
+5246, 7.3; RFC 5077):
 
 ```
 connection 1   random A, given ticket T      key log: A
@@ -36,7 +36,7 @@ from decoders.wire.state_serialization import fields
 
 __all__ = [
     *("APPLICATION", "EARLY", "HANDSHAKE", "MASTER_SECRET", "PLAIN", "SESSION_SECRET"),
-    *("KeyLog", "KeyLogFeed", "Origin", "Sessions", "secret_labels"),
+    *("KeyLog", "KeyLogFeed", "SecretOrigin", "TlsSessions", "secret_labels"),
 ]
 
 # Epochs of a direction of TLS 1.3; each key update adds another one after the last.
@@ -111,7 +111,7 @@ class KeyLog:
             self.read_first()
             self.read_first = None  # where reading failed, the next connection fails as well
 
-    def add_text(self, text: bytes) -> None:
+    def add_lines(self, text: bytes) -> None:
         """Take over all lines of a text."""
         at = 0
         while at < len(text):  # a block of newlines alone has millions of lines
@@ -124,7 +124,7 @@ class KeyLog:
         """Take over one line; comments and empty lines are ignored."""
         line = line.strip(b" \t\r\n\v\f\0\xef\xbb\xbf")
         if line and not line.startswith(b"#"):
-            self.counts[self._take_line(line)] += 1
+            self.counts[self._parse_and_count_line(line)] += 1
 
     def find_secret(self, label: str, client_random: bytes) -> bytes | None:
         """The secret with a label of a client random (SESSION_SECRET: of a session id); None where no line has it."""
@@ -135,7 +135,7 @@ class KeyLog:
         """The number of known secrets of a client random."""
         return len(self._secrets.get(client_random, ()))
 
-    def search_further(self) -> bool:
+    def has_found_more_secrets(self) -> bool:
         """Call `look_further` unless it was called before; whether new secrets were found."""
         look, self.look_further = self.look_further, None
         before = self.version
@@ -143,7 +143,7 @@ class KeyLog:
             look()
         return self.version > before
 
-    def session_lines(self, client_random: bytes, session_id: bytes = b"") -> bytes:
+    def format_session_lines(self, client_random: bytes, session_id: bytes = b"") -> bytes:
         """The key log lines of one session, and none of another session."""
         found = self._secrets.get(client_random, {})
         lines = [f"{label} {client_random.hex()} {secret.hex()}\n" for label, secret in found.items()]
@@ -155,14 +155,14 @@ class KeyLog:
     def __len__(self) -> int:
         return len(self._secrets)
 
-    def _take_line(self, line: bytes) -> str:
+    def _parse_and_count_line(self, line: bytes) -> str:
         """Take over one line; the key of `counts` under which it falls."""
         if len(line) > KEY_LOG_LINE_MAX:
             return "unreadable"
         parts = line.split()
         label = parts[0].decode("ascii", "replace")
         if label in _RSA:
-            return self._take_session(parts)
+            return self._parse_session_line(parts)
         if label in _UNUSED:
             return "unused"
         sizes = _secret_sizes(label)
@@ -176,7 +176,7 @@ class KeyLog:
             return "unreadable"
         return self._put_secret(label, client_random, secret)
 
-    def _take_session(self, parts: list[bytes]) -> str:
+    def _parse_session_line(self, parts: list[bytes]) -> str:
         """Take over a line with a session id; all other lines labelled RSA hold pre-master secrets."""
         words = [part.decode("ascii", "replace") for part in parts[1:]]
         if len(words) != 2 or not words[0].startswith(_SESSION_ID) or not words[1].startswith(_MASTER_KEY):
@@ -241,12 +241,12 @@ class KeyLogFeed:
         whole, newline, rest = (self._rest + data).rpartition(b"\n")
         self._rest = rest[-KEY_LOG_LINE_MAX:] if newline else (self._rest + data)[-KEY_LOG_LINE_MAX:]
         if newline:
-            self.key_log.add_text(whole)
+            self.key_log.add_lines(whole)
 
     def finish(self) -> None:
         """End the source: its last line needs no newline."""
         rest, self._rest = self._rest, b""
-        self.key_log.add_text(rest)
+        self.key_log.add_lines(rest)
 
 
 # Longer than any session id.
@@ -255,7 +255,7 @@ _DIGEST_SIZE: Final = 33
 _CHAIN_MAX: Final = 1000
 
 
-class Origin(NamedTuple):
+class SecretOrigin(NamedTuple):
     """The client random and session id of a connection, the time of its hello, and the identities it resumed by."""
 
     client_random: bytes
@@ -268,22 +268,22 @@ class Origin(NamedTuple):
         return keys.find_secret(MASTER_SECRET, self.client_random) or keys.find_secret(SESSION_SECRET, self.session_id)
 
 
-class Sessions:
+class TlsSessions:
     """Session ids and ticket digests, and the connection that gave each; the oldest go when there are too many."""
 
     __slots__ = ("_origins",)
 
     def __init__(self) -> None:
-        self._origins: dict[bytes, Origin] = {}
+        self._origins: dict[bytes, SecretOrigin] = {}
 
     @staticmethod
-    def ticket_identity(ticket: bytes) -> bytes:
+    def digest_ticket(ticket: bytes) -> bytes:
         """The digest that stands for a ticket, which may be some KiB long; empty where there is no ticket."""
         from hashlib import blake2b  # most captures have no ticket
 
         return blake2b(ticket, digest_size=_DIGEST_SIZE).digest() if ticket else b""
 
-    def note_session(self, identity: bytes, origin: Origin) -> None:
+    def note_session(self, identity: bytes, origin: SecretOrigin) -> None:
         """Note a session id or ticket digest that a connection gave; of several connections the earliest counts."""
         if not identity:
             return
@@ -301,15 +301,15 @@ class Sessions:
                 return found
         return None
 
-    def connection_lines(self, origin: Origin, keys: KeyLog) -> bytes:
+    def format_lines_of_connection(self, origin: SecretOrigin, keys: KeyLog) -> bytes:
         """The key log lines that open this connection, and none of another connection."""
-        lines = keys.session_lines(origin.client_random, origin.session_id)
+        lines = keys.format_session_lines(origin.client_random, origin.session_id)
         master = None if lines else self.find_master_secret(origin.resumed, origin.time_ns, keys)
         if master is not None:
             lines = f"{MASTER_SECRET} {origin.client_random.hex()} {master.hex()}\n".encode()
         return lines
 
-    def _earlier_connections(self, identities: Sequence[bytes], time_ns: int) -> Iterator[Origin]:
+    def _earlier_connections(self, identities: Sequence[bytes], time_ns: int) -> Iterator[SecretOrigin]:
         """The earlier connections of the session, the latest first."""
         for _ in range(_CHAIN_MAX):
             found = [self._origins[each] for each in identities if each in self._origins]
@@ -330,4 +330,4 @@ class Sessions:
             client_random, session_id, time_ns, resumed = fields(row, bytes, bytes, int, list)
             by = tuple(fields(resumed, *(bytes for _ in resumed)))
             (given,) = fields([identity], bytes)
-            self.note_session(given, Origin(client_random, session_id, time_ns, by))
+            self.note_session(given, SecretOrigin(client_random, session_id, time_ns, by))

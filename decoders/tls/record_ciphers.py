@@ -21,7 +21,15 @@ from cryptography.hazmat.primitives.ciphers.aead import AESCCM, AESGCM, ChaCha20
 from decoders.tls.key_log import KeyLog
 from decoders.tls.suites import Suite
 
-__all__ = ["HASH_SIZES", "Opened", "RecordCipher", "next_secret", "tls12_ciphers", "tls13_cipher", "traffic_secret"]
+__all__ = [
+    "HASH_SIZES",
+    "Opened",
+    "RecordCipher",
+    "find_traffic_secret",
+    "make_tls12_ciphers",
+    "make_tls13_cipher",
+    "secret_after_key_update",
+]
 
 Opened = tuple[int, bytes, int]
 Buffer = bytes | memoryview
@@ -43,40 +51,40 @@ class RecordCipher(Protocol):
     ahead: int
     overhead: int
 
-    def open(self, number: int, header: bytes, body: Buffer) -> Opened | None:
+    def open_record(self, record_number: int, header: bytes, body: Buffer) -> Opened | None:
         """The content of a record; `header` is its header of five bytes."""
 
 
 # TLS 1.3.
 
 
-def expand_label(secret: bytes, label: str, size: int, hash_name: str) -> bytes:
+def hkdf_expand_label(secret: bytes, label: str, size: int, hash_name: str) -> bytes:
     """HKDF-Expand-Label without a context, for sizes up to that of the hash (RFC 8446, 7.1)."""
     name = b"tls13 " + label.encode("ascii")
     return digest(secret, size.to_bytes(2, "big") + bytes([len(name)]) + name + b"\0\1", hash_name)[:size]
 
 
-def next_secret(secret: bytes, suite: Suite) -> bytes:
+def secret_after_key_update(secret: bytes, suite: Suite) -> bytes:
     """The secret of the next generation, after a key update (RFC 8446, 7.2)."""
-    return expand_label(secret, "traffic upd", len(secret), suite.hash_name)
+    return hkdf_expand_label(secret, "traffic upd", len(secret), suite.hash_name)
 
 
-def traffic_secret(keys: KeyLog, suite: Suite, client_random: bytes, labels: Sequence[str]) -> bytes | None:
+def find_traffic_secret(keys: KeyLog, suite: Suite, client_random: bytes, labels: Sequence[str]) -> bytes | None:
     """The secret of the first label that the key log has, moved on by one key update for each label before it."""
     for updates, label in enumerate(labels):
         found = keys.find_secret(label, client_random)
         if found is not None and len(found) == HASH_SIZES[suite.hash_name]:
             for _ in range(updates):
-                found = next_secret(found, suite)
+                found = secret_after_key_update(found, suite)
             return found
     return None
 
 
-def tls13_cipher(suite: Suite, secret: bytes) -> RecordCipher:
+def make_tls13_cipher(suite: Suite, secret: bytes) -> RecordCipher:
     """The cipher of a traffic secret of TLS 1.3."""
-    key = expand_label(secret, "key", suite.key_size, suite.hash_name)
-    iv = expand_label(secret, "iv", _IV_SIZE, suite.hash_name)
-    return Tls13Cipher(_aead(suite, key), iv, suite.tag_size)
+    key = hkdf_expand_label(secret, "key", suite.key_size, suite.hash_name)
+    iv = hkdf_expand_label(secret, "iv", _IV_SIZE, suite.hash_name)
+    return Tls13Cipher(_make_aead_decryptor(suite, key), iv, suite.tag_size)
 
 
 class Tls13Cipher:
@@ -90,10 +98,10 @@ class Tls13Cipher:
         self.ahead = 0
         self.overhead = tag_size + 1
 
-    def open(self, number: int, header: bytes, body: Buffer) -> Opened | None:
+    def open_record(self, record_number: int, header: bytes, body: Buffer) -> Opened | None:
         """The content of a record; its type is 0 where it has nothing but padding."""
         try:
-            data = self._decrypt((self._iv ^ number).to_bytes(_IV_SIZE, "big"), body, header)
+            data = self._decrypt((self._iv ^ record_number).to_bytes(_IV_SIZE, "big"), body, header)
         except (InvalidTag, ValueError):
             return None
         size = len(data) - 1
@@ -106,7 +114,7 @@ class Tls13Cipher:
 # TLS 1.2.
 
 
-def _prf(secret: bytes, label: bytes, seed: bytes, size: int, hash_name: str) -> bytes:
+def _tls12_prf(secret: bytes, label: bytes, seed: bytes, size: int, hash_name: str) -> bytes:
     """P_hash of RFC 5246, 5."""
     seed = label + seed
     out, each = b"", seed
@@ -116,13 +124,13 @@ def _prf(secret: bytes, label: bytes, seed: bytes, size: int, hash_name: str) ->
     return out[:size]
 
 
-def tls12_ciphers(
+def make_tls12_ciphers(
     suite: Suite, master_secret: bytes, client_random: bytes, server_random: bytes, *, encrypt_then_mac: bool
 ) -> tuple[RecordCipher, RecordCipher]:
     """The ciphers of the client's and of the server's records (RFC 5246, 6.3)."""
     salt_size = {"gcm": _SALT_SIZE, "ccm": _SALT_SIZE, "chacha20": _IV_SIZE}.get(suite.kind, 0)
     sizes = (suite.mac_size, suite.mac_size, suite.key_size, suite.key_size, salt_size, salt_size)
-    block = _prf(master_secret, b"key expansion", server_random + client_random, sum(sizes), suite.hash_name)
+    block = _tls12_prf(master_secret, b"key expansion", server_random + client_random, sum(sizes), suite.hash_name)
     parts: list[bytes] = []
     at = 0
     for size in sizes:
@@ -142,17 +150,17 @@ class ExplicitNonceCipher:
     __slots__ = ("_decrypt", "_salt", "ahead", "overhead")
 
     def __init__(self, suite: Suite, key: bytes, salt: bytes) -> None:
-        self._decrypt = _aead(suite, key)
+        self._decrypt = _make_aead_decryptor(suite, key)
         self._salt = salt
         self.ahead = _EXPLICIT_SIZE
         self.overhead = _EXPLICIT_SIZE + suite.tag_size
 
-    def open(self, number: int, header: bytes, body: Buffer) -> Opened | None:
+    def open_record(self, record_number: int, header: bytes, body: Buffer) -> Opened | None:
         """The content of a record."""
         size = len(body) - self.overhead
         if size < 0:
             return None
-        about = b"%b%b%b" % (number.to_bytes(8, "big"), header[:3], size.to_bytes(2, "big"))
+        about = b"%b%b%b" % (record_number.to_bytes(8, "big"), header[:3], size.to_bytes(2, "big"))
         try:
             data = self._decrypt(self._salt + body[:_EXPLICIT_SIZE], body[_EXPLICIT_SIZE:], about)
         except (InvalidTag, ValueError):
@@ -166,19 +174,19 @@ class ChaCha20Cipher:
     __slots__ = ("_decrypt", "_iv", "ahead", "overhead")
 
     def __init__(self, suite: Suite, key: bytes, iv: bytes) -> None:
-        self._decrypt = _aead(suite, key)
+        self._decrypt = _make_aead_decryptor(suite, key)
         self._iv = int.from_bytes(iv, "big")
         self.ahead = 0
         self.overhead = suite.tag_size
 
-    def open(self, number: int, header: bytes, body: Buffer) -> Opened | None:
+    def open_record(self, record_number: int, header: bytes, body: Buffer) -> Opened | None:
         """The content of a record."""
         size = len(body) - self.overhead
         if size < 0:
             return None
-        about = b"%b%b%b" % (number.to_bytes(8, "big"), header[:3], size.to_bytes(2, "big"))
+        about = b"%b%b%b" % (record_number.to_bytes(8, "big"), header[:3], size.to_bytes(2, "big"))
         try:
-            data = self._decrypt((self._iv ^ number).to_bytes(_IV_SIZE, "big"), body, about)
+            data = self._decrypt((self._iv ^ record_number).to_bytes(_IV_SIZE, "big"), body, about)
         except (InvalidTag, ValueError):
             return None
         return header[0], data, size
@@ -190,7 +198,7 @@ class CbcCipher:
     __slots__ = ("_algorithm", "_block", "_mac_key", "_mac_name", "_mac_size", "ahead", "overhead")
 
     def __init__(self, suite: Suite, key: bytes, mac_key: bytes) -> None:
-        self._algorithm = _block_cipher(suite, key)
+        self._algorithm = _make_block_cipher(suite, key)
         self._block = self._algorithm.block_size // 8
         self._mac_key = mac_key
         self._mac_name = suite.mac_name
@@ -198,7 +206,7 @@ class CbcCipher:
         self.ahead = self._block
         self.overhead = -1
 
-    def _decipher(self, body: Buffer) -> bytes:
+    def _decrypt_and_unpad(self, body: Buffer) -> bytes:
         """The decrypted bytes without their padding; empty where the padding is not valid."""
         block = self._block
         if len(body) < 2 * block or len(body) % block:
@@ -207,15 +215,15 @@ class CbcCipher:
         size = len(data) - 1 - data[-1]
         return data[:size] if size >= 0 and data.endswith(data[-1:] * (data[-1] + 1)) else b""
 
-    def _mac(self, number: int, header: bytes, data: Buffer, size: int) -> bytes:
+    def _compute_mac(self, number: int, header: bytes, data: Buffer, size: int) -> bytes:
         about = b"".join((number.to_bytes(8, "big"), header[:3], size.to_bytes(2, "big"), data))
         return digest(self._mac_key, about, self._mac_name)
 
-    def open(self, number: int, header: bytes, body: Buffer) -> Opened | None:
+    def open_record(self, record_number: int, header: bytes, body: Buffer) -> Opened | None:
         """The content of a record."""
-        data = self._decipher(body)
+        data = self._decrypt_and_unpad(body)
         size = len(data) - self._mac_size
-        if size < 0 or data[size:] != self._mac(number, header, data[:size], size):
+        if size < 0 or data[size:] != self._compute_mac(record_number, header, data[:size], size):
             return None
         return header[0], data, size
 
@@ -225,17 +233,17 @@ class EncryptThenMacCipher(CbcCipher):
 
     __slots__ = ()
 
-    def open(self, number: int, header: bytes, body: Buffer) -> Opened | None:
+    def open_record(self, record_number: int, header: bytes, body: Buffer) -> Opened | None:
         """The content of a record."""
         size = len(body) - self._mac_size
-        if size < 0 or bytes(body[size:]) != self._mac(number, header, body[:size], size):
+        if size < 0 or bytes(body[size:]) != self._compute_mac(record_number, header, body[:size], size):
             return None
-        data = self._decipher(body[:size])
+        data = self._decrypt_and_unpad(body[:size])
         # No data: either the content is empty, or the padding is not valid; the MAC was right, so the content is empty.
         return header[0], data, len(data)
 
 
-def _block_cipher(suite: Suite, key: bytes) -> Any:
+def _make_block_cipher(suite: Suite, key: bytes) -> Any:
     if suite.block == "AES":
         return algorithms.AES(key)
     from cryptography.hazmat.decrepit.ciphers import algorithms as old  # hardly anybody uses them
@@ -245,7 +253,7 @@ def _block_cipher(suite: Suite, key: bytes) -> Any:
     return (old if hasattr(old, "Camellia") else algorithms).Camellia(key)  # it moved in release 47
 
 
-def _aead(suite: Suite, key: bytes) -> Any:
+def _make_aead_decryptor(suite: Suite, key: bytes) -> Any:
     """The decrypting primitive of a suite: nonce, ciphertext, associated data → plaintext."""
     if suite.kind == "gcm":
         return AESGCM(key).decrypt

@@ -19,7 +19,7 @@ from decoders.wire.state_serialization import fields
 if TYPE_CHECKING:
     from decoders.tls.record_ciphers import RecordCipher
 
-__all__ = ["HEADER_SIZE", "RECORD_HEADER", "RECORD_MAX", "TlsSide", "event_of", "event_state"]
+__all__ = ["HEADER_SIZE", "RECORD_HEADER", "RECORD_MAX", "TlsSide", "pack_chunk_data", "unpack_chunk_data"]
 
 # Type, version, size of the body.
 RECORD_HEADER: Final = Struct(">BHH")
@@ -87,15 +87,15 @@ class TlsSide:
         self.mark = 0
         return self.parts[0] if len(self.parts) == 1 else b"".join(self.parts)
 
-    def keep_rest(self, buf: bytes, at: int, need: int) -> None:
-        """Buffer the bytes of `buf` from `at` on until there are `need`."""
-        self.need = need
+    def keep_rest(self, buf: bytes, at: int, need_size: int) -> None:
+        """Buffer the bytes of `buf` from `at` on until there are `need_size`."""
+        self.need = need_size
         self.place += at
         if at == len(buf):
             self.parts, self.marks, self.have = [], [], 0
         elif at or len(self.parts) > 1:
             marks = self.marks
-            index = self.locate(at, 0)
+            index = self.find_mark_of_byte(at, 0)
             self.marks = [(max(offset - at, 0), time_ns, packet) for offset, time_ns, packet in marks[index:]]
             self.parts = [buf[at:]]
             self.have = len(buf) - at
@@ -106,23 +106,23 @@ class TlsSide:
         self.place += self.have
         self.parts, self.marks, self.have, self.need = [], [], 0, HEADER_SIZE
 
-    def locate(self, at: int, index: int) -> int:
-        """The index of the mark of the byte at `at`, which is not before the byte of mark `index`."""
+    def find_mark_of_byte(self, at: int, from_mark: int) -> int:
+        """The index of the mark of the byte at `at`, which is not before the byte of mark `from_mark`."""
         marks = self.marks
         last = len(marks) - 1
-        while index < last and marks[index + 1][0] <= at:
-            index += 1
-        return index
+        while from_mark < last and marks[from_mark + 1][0] <= at:
+            from_mark += 1
+        return from_mark
 
-    def time_of(self, at: int) -> tuple[int, int]:
+    def time_and_packet_of(self, at: int) -> tuple[int, int]:
         """Time and packet number of the buffered byte at `at`."""
-        _, time_ns, packet = self.marks[self.locate(at, 0)]
+        _, time_ns, packet = self.marks[self.find_mark_of_byte(at, 0)]
         return time_ns, packet
 
-    def give_content(self, out: list[Chunk], data: bytes, size: int, at: int, end: int, body: int) -> None:
+    def append_content(self, out: list[Chunk], data: bytes, size: int, at: int, end: int, body: int) -> None:
         """Append the content of the record at `at`: the first `size` bytes of `data`, encrypted from `body` on."""
         half, marks = self.half, self.marks
-        index = self.mark = self.locate(body, self.mark)
+        index = self.mark = self.find_mark_of_byte(body, self.mark)
         last = len(marks) - 1
         start = 0
         while index < last and marks[index + 1][0] < body + size:
@@ -174,7 +174,7 @@ class TlsSide:
             raise Malformed("a saved side of another size")
 
 
-def event_state(data: bytes | Gap | Retransmission | Close) -> bytes | list[Any]:
+def pack_chunk_data(data: bytes | Gap | Retransmission | Close) -> bytes | list[Any]:
     """The data of a chunk that is no Close, as built-in values."""
     if isinstance(data, bytes):
         return data
@@ -184,8 +184,8 @@ def event_state(data: bytes | Gap | Retransmission | Close) -> bytes | list[Any]
     return [data.at, data.size]
 
 
-def event_of(state: bytes | list[Any]) -> bytes | Gap | Retransmission:
-    """The data of a chunk from what `event_state` gave. Raises DecodeError when it is something else."""
+def unpack_chunk_data(state: bytes | list[Any]) -> bytes | Gap | Retransmission:
+    """The data of a chunk from what `pack_chunk_data` gave. Raises DecodeError when it is something else."""
     if isinstance(state, bytes):
         return state
     first, second = fields(state, int, int | str)

@@ -283,7 +283,7 @@ _HASHES: Final[dict[str, tuple[str, str, int]]] = {
 }
 
 
-def _make_suite(number: int, exchange: str, rest: str) -> Suite:
+def make_suite_from_name(number: int, exchange: str, rest: str) -> Suite:
     name = f"TLS_{exchange}_WITH_{rest}" if exchange else f"TLS_{rest}"
     cipher, _, hash_name = rest.rpartition("_")
     if rest in _CIPHERS:  # names of CCM suites leave out SHA-256
@@ -296,10 +296,12 @@ def _make_suite(number: int, exchange: str, rest: str) -> Suite:
 
 
 _SUITES: Final = {
-    number: _make_suite(number, exchange, rest) for exchange, rows in _NAMES.items() for rest, number in rows.items()
+    number: make_suite_from_name(number, exchange, rest)
+    for exchange, rows in _NAMES.items()
+    for rest, number in rows.items()
 }
 
 
-def find_suite(number: int) -> Suite:
+def find_suite(suite_number: int) -> Suite:
     """The suite of a number; an unknown suite has the number for a name, and no kind."""
-    return _SUITES.get(number) or Suite(number, f"0x{number:04X}", "", 0, 0, "", "", 0)
+    return _SUITES.get(suite_number) or Suite(suite_number, f"0x{suite_number:04X}", "", 0, 0, "", "", 0)

@@ -14,7 +14,7 @@ from decoders.errors import without_frames
 from decoders.exchanges.learned_names import METADATA_TOPIC
 from decoders.messages.whole_messages import encode_message
 from decoders.protocol_facts.keys import DESCRIBE_QUORUM, METADATA
-from decoders.protocol_facts.likeness import likeness
+from decoders.protocol_facts.likeness import find_most_alike_releases
 from decoders.schema.model import NONE
 from kwcli.calling.build_exchanges import ExchangeBuilder
 from kwcli.net import metadata_requests
@@ -102,7 +102,7 @@ class ClusterProbe:
                 "unreachable", now_ns, format_address(node.address), node.id, without_frames(failure).text
             )
             return
-        looks = likeness(connection.versions)
+        looks = find_most_alike_releases(connection.versions)
         self._doctor.observe_cluster_fact("release", now_ns, str(looks) if looks.is_release else "none known", node.id)
         levels = {row["name"]: row["max_version_level"] for row in _ask_for_rows(connection, "finalized_features")}
         for row in _ask_for_rows(connection, "supported_features"):

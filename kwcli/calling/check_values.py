@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from decoders.errors import EncodeError
 from decoders.protocol_facts.enums import ENUMS
-from decoders.protocol_facts.names import find_field
+from decoders.protocol_facts.names import find_field_by_any_name
 from decoders.schema.json_form import FLOAT_WORDS, STRUCTURE, leaf_from_json, quote_json, tags_from_json
 from decoders.schema.model import Api, Field, Side
 from decoders.wire.primitives import RANGES
@@ -27,9 +27,9 @@ def parse_named_number(field: Field, word: str, path: list[str]) -> int | None:
         return None
     place = ".".join(path)
     if field.kind == "int16" and field.name.endswith("error_code"):
-        from decoders.protocol_facts.errors.error_codes import ERRORS, find_error
+        from decoders.protocol_facts.errors.error_codes import ERRORS, find_error_code
 
-        found = find_error(word)
+        found = find_error_code(word)
         if found is None:
             meant = did_you_mean(word, [row.name for row in ERRORS.values()])
             raise EncodeError(f'no error is called "{word:.60}"{meant}', path=place)
@@ -111,7 +111,7 @@ class ValueChecker:
                 tags_from_json(tags, place)
                 out[name] = tags
                 continue
-            field = find_field(fields, str(name), self.version) or find_field(fields, str(name))
+            field = find_field_by_any_name(fields, str(name), self.version) or find_field_by_any_name(fields, str(name))
             if field is None:
                 raise_unknown_field(self.api, self.side, before, str(name))
             if field.name in seen:
@@ -170,9 +170,9 @@ def check_batches_encodable(batches: list[Any], path: str) -> None:
 
 def check_structure_encodable(value: Mapping[str, Any], path: str) -> None:
     """Check that a structure with its `$type` can be encoded. Raises EncodeError."""
-    from decoders.embedded import embedded_from_json
+    from decoders.embedded import encode_embedded_from_json
 
-    embedded_from_json(value, path)
+    encode_embedded_from_json(value, path)
 
 
 def infer_types_of_plain_words(value: Any, path: str, name: str = "", depth: int = 0) -> Any:

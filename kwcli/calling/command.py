@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.apis import NAMES
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import API_VERSIONS, FETCH, PRODUCE
-from decoders.protocol_facts.routing import route
+from decoders.protocol_facts.routing import route_of_api
 from decoders.schema.model import NONE, Api, Message, Side, Versions
 from kwcli.calling.read_bodies import STDIN, SourceBody, extract_body_of_document, parse_json_or_yaml, read_all_stdin
 from kwcli.calling.request_builder import RequestDraft
@@ -86,7 +86,7 @@ def run_call(env: Environment, asked: CallOptions, settings: Settings, connectio
         from kwcli.calling.unsent_requests import edit_draft
 
         draft = edit_draft(env, found, draft, choice)
-    if draft.is_empty and route(found.key).mutates and not asked.example:
+    if draft.is_empty and route_of_api(found.key).mutates and not asked.example:
         from kwcli.calling.unsent_requests import refuse_empty_request
 
         return refuse_empty_request(env, found, draft, choice)

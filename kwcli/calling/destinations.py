@@ -9,8 +9,8 @@ from uuid import UUID
 
 from decoders.errors import without_frames
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.places import keep_places, places, routed_by
-from decoders.protocol_facts.routing import NODE_RESOURCES, route
+from decoders.protocol_facts.places import fields_that_route, find_routing_places, keep_only_places
+from decoders.protocol_facts.routing import NODE_RESOURCES, route_of_api
 from decoders.schema.model import Api
 from decoders.wire.primitives import uuid_bytes
 from kwcli.net.addresses import format_address
@@ -96,7 +96,7 @@ class RequestRouter:
         """The destinations of a request, in the order of the places in it."""
         if self._target is not None:
             return self._find_destinations_of_target(self._target, body)
-        way = route(self._api.key)
+        way = route_of_api(self._api.key)
         to = way.to
         if self._cluster.config.controllers:  # only the active controller changes anything
             to = "controller" if to == "controller" or (to == "resource" and way.mutates) else "any"
@@ -153,14 +153,14 @@ class RequestRouter:
 
     def _find_destination_of_controller(self, body: Mapping[str, Any]) -> list[Destination]:
         connection, why = self._cluster.connect_to_controller()
-        forwarded = route(self._api.key).to in ("controller", "resource")
+        forwarded = route_of_api(self._api.key).to in ("controller", "resource")
         itself = self._cluster.config.controllers or not is_kraft(connection.versions)
         if not itself and not forwarded:
             why = "any broker (the controller itself: --bootstrap-controller)"
         return [Destination(connection, body, why, looked_up=itself)]
 
     def _find_destinations_of_places(self, served_by: str, version: int, body: Mapping[str, Any]) -> list[Destination]:
-        named = places(self._api.key, version, body)
+        named = find_routing_places(self._api.key, version, body)
         shares: dict[int, list[tuple[Any, ...]]] = {}
         connections: dict[int, BrokerConnection] = {}
         reasons: dict[int, str] = {}
@@ -174,7 +174,7 @@ class RequestRouter:
         if len(shares) > 1 and not self._split:
             raise Failure(self._explain_several_nodes(served_by, shares, connections), Exit.USAGE)
         parts = {
-            mark: body if len(shares) == 1 else keep_places(self._api.key, version, body, set(mine))
+            mark: body if len(shares) == 1 else keep_only_places(self._api.key, version, body, set(mine))
             for mark, mine in shares.items()
         }
         return [Destination(connections[mark], parts[mark], reasons[mark], looked_up=True) for mark in shares]
@@ -191,7 +191,7 @@ class RequestRouter:
                 kind, name = place
                 if kind in NODE_RESOURCES and name:
                     yield place, self._cluster.connect_to_node(_parse_broker_id(name)), f"broker {name}"
-                elif route(self._api.key).mutates:
+                elif route_of_api(self._api.key).mutates:
                     yield place, *self._cluster.connect_to_controller()
                 else:
                     yield place, self._cluster.connect_to_any(), ""
@@ -202,7 +202,7 @@ class RequestRouter:
     def _find_leaders_of_partitions(
         self, version: int, named_partitions: list[tuple[Any, ...]]
     ) -> Iterator[tuple[tuple[Any, ...], BrokerConnection, str]]:
-        by_id = routed_by(self._api.key, version)[0].endswith(".topic_id")
+        by_id = fields_that_route(self._api.key, version)[0].endswith(".topic_id")
         topics = {topic: self._find_name_of_topic_id(topic) if by_id else topic for topic, _ in named_partitions}
         known = [(topics[topic], partition) for topic, partition in named_partitions if topics[topic] is not None]
         leaders = self._cluster.find_leaders([(str(topic), partition) for topic, partition in known])

@@ -11,9 +11,9 @@ from decoders.embedded import (
     STRUCTURES,
     TYPE,
     VERSION,
-    embedded_from_json,
-    find_structure,
-    structure,
+    encode_embedded_from_json,
+    exact_structure_name,
+    parse_structure_declaration,
 )
 from decoders.errors import EncodeError, UnknownApi
 from decoders.limits import FRAME_MAX
@@ -47,7 +47,7 @@ def encode_message_words(
     if is_structure_name(name):
         if header is not None or side == "response":
             fail(f"{name} is a structure, no message: it has no frame and no sides")
-        return encode_structure_words(find_structure(name), str(word), words, env)
+        return encode_structure_words(exact_structure_name(name), str(word), words, env)
     api = find_api(name)
     version = find_version(api, word)
     given = parse_body_words(api, words or ("-",), env=env, side=side)
@@ -74,7 +74,7 @@ def encode_message_words(
 def is_structure_name(name: str) -> bool:
     """Whether this is the name of a structure inside bytes fields, not of an API."""
     try:
-        find_structure(name)
+        exact_structure_name(name)
     except UnknownApi:
         return False
     return True
@@ -82,7 +82,7 @@ def is_structure_name(name: str) -> bool:
 
 def encode_structure_words(name: str, word: str, words: Sequence[str], env: Environment) -> bytes:
     """The bytes of a structure with its framing. Raises Failure."""
-    message, row = structure(name), STRUCTURES[name]
+    message, row = parse_structure_declaration(name), STRUCTURES[name]
     pseudo_api = Api(-1, name, message.versions, message.flexible, message, message)
     version = parse_api_version(pseudo_api, word)
     if row.framing == "key" and version == row.number:
@@ -100,7 +100,7 @@ def encode_structure_words(name: str, word: str, words: Sequence[str], env: Envi
     given = parse_body_words(pseudo_api, words, env=env, body=body)
     made = compose_body(pseudo_api, version, given)
     try:
-        return embedded_from_json({TYPE: name, VERSION: version, **made, **around}, "")
+        return encode_embedded_from_json({TYPE: name, VERSION: version, **made, **around}, "")
     except EncodeError as failure:
         fail(str(failure).lstrip("."), Exit.USAGE if body is None else Exit.FAILURE)
 

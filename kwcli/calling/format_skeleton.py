@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.elements import element
+from decoders.protocol_facts.elements import new_array_element
 from decoders.protocol_facts.enums import ENUMS
-from decoders.protocol_facts.names import current_names, find_field
+from decoders.protocol_facts.names import find_field_by_any_name, rename_to_current_names
 from decoders.schema.json_form import leaf_json
 from decoders.schema.model import STRUCT_DEFAULT, Api, Field, Message, Plan, PlanField, Side, Versions, resolve
 from kwcli.calling.words.body_paths import TAGS
@@ -42,7 +42,7 @@ def format_skeleton(api: Api, version: int, value: Mapping[str, Any], *, side: S
     """The body `value` (JSON form, of that version) as YAML with a comment at each field. Raises UnsupportedVersion."""
     message = api.message(side)
     plan = resolve(message, version)
-    named = current_names(message.fields, version, value)
+    named = rename_to_current_names(message.fields, version, value)
     lines = list(_SkeletonWriter(api, side).format_struct_lines(plan, message, named, 0, off=False))
     head = f"# {api.name} {version}, {side}. Take a # away to send that line (and the [] or null before it)."
     if not lines:
@@ -68,7 +68,7 @@ class _SkeletonWriter:
         """The lines of a struct; `path` is the prefix of its fields' paths."""
         fields, whole = owner.fields, owner.versions
         for field in (*plan.fields, *plan.tagged):
-            declared = find_field(fields, field.name, plan.version)
+            declared = find_field_by_any_name(fields, field.name, plan.version)
             assert declared is not None
             declared = declared._replace(versions=declared.versions & whole)
             there = field.name in value
@@ -115,9 +115,9 @@ class _SkeletonWriter:
         name = field.name
         if value:
             yield SkeletonLine(depth, f"{name}:", comment, off)
-            for element in value:
+            for new_array_element in value:
                 yield from _indent_as_list_item(
-                    self._format_element_lines(field, declared, element, depth + 2, off, path)
+                    self._format_element_lines(field, declared, new_array_element, depth + 2, off, path)
                 )
             return
         yield SkeletonLine(depth, f"{name}: {'null' if value is None else '[]'}", comment, off)
@@ -129,7 +129,7 @@ class _SkeletonWriter:
     def _make_initial_values(self, field: PlanField, declared: Field) -> dict[str, Any]:
         """The initial values of a struct that is not there; empty in a response, where all are at their defaults."""
         assert field.plan is not None
-        return element(self.api, declared.fields, field.plan.version) if self.side == "request" else {}
+        return new_array_element(self.api, declared.fields, field.plan.version) if self.side == "request" else {}
 
     def _format_element_lines(
         self, field: PlanField, declared: Field, value: Any, depth: int, off: bool, path: str

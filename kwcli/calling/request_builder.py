@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from decoders.errors import DecodeError, without_frames
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.examples import example
+from decoders.protocol_facts.examples import example_request
 from decoders.schema.model import Api, Versions
 from kwcli.calling.words.path_value_words import GivenWords, compose_body, encode_composed_body
 from kwcli.run_environment import Exit, Failure
@@ -96,7 +96,7 @@ class RequestDraft:
 
     def build_request_json(self, version: int) -> dict[str, Any]:
         """The request in JSON form: the example, changed by what was given."""
-        start = example(self.api, version, controller=self.controllers)
+        start = example_request(self.api, version, controller=self.controllers)
         if self._short is not None:
             start |= self._short.build_body(version, self._known)
         return compose_body(self.api, version, self._given, start=start)

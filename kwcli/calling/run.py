@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.exchanges.learned_names import NODE_LISTS
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import PRODUCE
-from decoders.protocol_facts.places import places
+from decoders.protocol_facts.places import find_routing_places
 from decoders.schema.model import Api, Versions
 from decoders.wire.readable_text import format_latency
 from kwcli.calling.build_exchanges import ExchangeBuilder
@@ -242,7 +242,7 @@ class CallRun:
     def _says_wrong_node(self, exchange: Exchange, version: int, destination: Destination) -> bool:
         """Whether the answer says, for each place that the request names, only that this node is not the right one."""
         errors = exchange.errors
-        named = places(self._plan.api.key, version, destination.body)
+        named = find_routing_places(self._plan.api.key, version, destination.body)
         return bool(errors) and len(errors) >= len(named) and all(error.code in MOVED for error in errors)
 
     def _describe_connection(self, destination: Destination) -> Iterator[str]:

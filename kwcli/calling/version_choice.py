@@ -6,7 +6,12 @@ from collections.abc import Mapping
 from typing import Literal
 
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.releases import UNSTABLE, history, served_of, versions_by_api
+from decoders.protocol_facts.releases import (
+    UNSTABLE,
+    api_versions_of_release,
+    drop_unserved_versions,
+    versions_of_api_by_release,
+)
 from decoders.protocol_facts.version_words import HIGHEST, LOWEST
 from decoders.schema.model import NONE, Api, Versions
 from kwcli.run_environment import Exit, Failure
@@ -27,8 +32,8 @@ class VersionChoice(NamedTuple):
     ) -> VersionChoice:
         """The user's choice, checked. Raises Failure (usage) for one that kw cannot fulfil, before any connection.
 
-        `word` is a number, or a text for `parse_version`. `raw`: the bytes of the body are given, so kw need not know
-        the version.
+        `word` is a number, or a text for `parse_api_version`. `raw`: the bytes of the body are given, so kw need not
+        know the version.
         """
         if word is not None and release is not None:
             raise Failure("--api-version and --as-kafka exclude each other", Exit.USAGE)
@@ -55,11 +60,11 @@ class VersionChoice(NamedTuple):
 def find_versions_of_release(api: Api, release: str) -> Versions:
     """The versions of an API that brokers and clients of a release use unless told otherwise."""
     release = find_release(release)
-    found = versions_by_api(release).get(api.key, NONE)
+    found = api_versions_of_release(release).get(api.key, NONE)
     if UNSTABLE.get(release, {}).get(api.key) == found.high:
         found = Versions(found.low, found.high - 1)
     if not found:
-        since = next(iter(history(api.key)), "none known")
+        since = next(iter(versions_of_api_by_release(api.key)), "none known")
         raise Failure(f"Kafka {release} has no {api.name} (first in {since})", Exit.USAGE)
     return found & api.versions
 
@@ -90,7 +95,7 @@ def find_common_versions(api: Api, advertised: Mapping[int, Versions], choice: V
     if not both:
         said = f"version {wanted}" if wanted.low == wanted.high else f"versions {wanted}"
         raise Failure(f"{node} offers {api.name} {offered}, not {said} (--force sends it anyway)")
-    served = served_of(advertised)[api.key]
+    served = drop_unserved_versions(advertised)[api.key]
     if not both & served:
         raise Failure(
             f"{node} lists {api.name} {both} but does not serve it: brokers from 4.0 on close the connection on "

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis import api, api_name
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import LEADER_AND_ISR
-from decoders.protocol_facts.likeness import OPTIONAL, likeness, stable
-from decoders.protocol_facts.releases import Offer, served_of
+from decoders.protocol_facts.likeness import OPTIONAL, find_most_alike_releases, stable_versions_of_release
+from decoders.protocol_facts.releases import Offer, drop_unserved_versions
 from decoders.schema.model import Versions
 from decoders.wire.readable_text import clean
 from kwcli.output.short_texts import Palette, cell_width, cut_start_to_width, palette, shorten_api_name
@@ -57,7 +57,9 @@ class VersionTable:
             _format_json_string(row["name"]): str(row["max_version_level"])
             for row in response.get("finalized_features") or ()
         }
-        self._columns.append(BrokerOffer(clean(title.removeprefix("node ")), offer, features, str(likeness(offer))))
+        self._columns.append(
+            BrokerOffer(clean(title.removeprefix("node ")), offer, features, str(find_most_alike_releases(offer)))
+        )
 
     def write(self, rows: list[Settled]) -> None:
         """Do nothing: the brokers come through add()."""
@@ -100,7 +102,7 @@ def format_version_table(
         cell = [column.features.get(name, ABSENT) for column in columns] + [""] * (against is not None)
         rows.append((clean(name), cell, len(set(cell[: len(columns)])) > 1))
     for key in keys:
-        cell = [_format_versions_or_dash(served_of(column.offer).get(key)) for column in shown]
+        cell = [_format_versions_or_dash(drop_unserved_versions(column.offer).get(key)) for column in shown]
         rows.append((f"{key:>2} {api_name(key)}", cell, len(set(cell)) > 1))
     yield from _draw_version_table([column.title for column in shown], rows, width, colors)
 
@@ -111,7 +113,7 @@ def _find_versions_of_release_on_listener(release: str, columns: Sequence[Broker
     offered_here = {key for column in columns for key in column.offer}
     return {
         key: versions
-        for key, versions in stable(release).items()
+        for key, versions in stable_versions_of_release(release).items()
         if key in offered_here or (key not in OPTIONAL and not zookeeper and "broker" in api(key).listeners)
     }
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as slot
 
-from decoders.embedded import STRUCTURES, structure
+from decoders.embedded import STRUCTURES, parse_structure_declaration
 from decoders.protocol_facts.headers import REQUEST_HEADER, RESPONSE_HEADER
-from decoders.protocol_facts.releases import HISTORY, RELEASES, UNSTABLE, versions_by_api
+from decoders.protocol_facts.releases import HISTORY, RELEASES, UNSTABLE, api_versions_of_release
 from decoders.schema.model import NONE, Api, Field, Message, Side, Versions, parse_message
 from kwcli.declarations.read_release_jar import Release
 
@@ -222,7 +222,7 @@ def compare_structures(release: Release) -> Iterator[DeclarationDifference]:
 
     Older releases are not asked: up to 2.8 control records of the KRaft preview had other layouts.
     """
-    ours: dict[str, Message] = {name: structure(name) for name in STRUCTURES}
+    ours: dict[str, Message] = {name: parse_structure_declaration(name) for name in STRUCTURES}
     ours |= {message.name: message for message in map(parse_message, (REQUEST_HEADER, RESPONSE_HEADER))}
     for name, theirs in release.structures.items():
         mine = ours.get(name)
@@ -246,9 +246,9 @@ def compare_tables(release: Release) -> Iterator[DeclarationDifference]:
         yield DeclarationDifference(
             release.minor, (), f"not in {_TABLE}: add it to RELEASES, and what it changes to HISTORY"
         )
-        before = versions_by_api(RELEASES[-1])
+        before = api_versions_of_release(RELEASES[-1])
     else:
-        before = versions_by_api(release.minor)
+        before = api_versions_of_release(release.minor)
     for key in sorted(HISTORY.keys() | release.apis.keys()):
         has = release.apis[key].versions if key in release.apis else NONE
         name = release.apis[key].name if key in release.apis else str(key)

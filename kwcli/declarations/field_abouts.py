@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from decoders.embedded import STRUCTURES, structure
+from decoders.embedded import STRUCTURES, parse_structure_declaration
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.headers import REQUEST_HEADER, RESPONSE_HEADER
 from decoders.schema.model import Api, Field, Message, Side, parse_message
@@ -102,7 +102,7 @@ def _files(ours: dict[int, Api]) -> Iterator[tuple[Path, list[_Section], bool]]:
     yield _path(notation.APIS, "headers"), [*map(_make_section, headers)], False
     modules: dict[str, list[_Section]] = {}
     for name, row in STRUCTURES.items():
-        modules.setdefault(row.module, []).append(_make_section(structure(name)))
+        modules.setdefault(row.module, []).append(_make_section(parse_structure_declaration(name)))
     for module, sections in modules.items():
         yield _path(notation.STRUCTURES, module), sections, False
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 import decoders.apis
 import decoders.embedded
 from decoders.apis import NAMES
-from decoders.embedded import declarations_in
+from decoders.embedded import split_declarations
 from decoders.schema.model import FACTS, Api, DeclarationError, Field, Message, Side, Versions, parse_api, parse_message
 from kwcli.declarations.compare_with_release import version_cells
 from kwcli.declarations.read_release_jar import snake_case
@@ -228,7 +228,7 @@ def find_unformatted() -> dict[Path, str]:
         for path, source, text in _declaration_files(APIS)
     ]
     for path, source, text in _declaration_files(STRUCTURES):
-        ordered = [_parse_declaration(path, _format_text, each) for each in declarations_in(text)]
+        ordered = [_parse_declaration(path, _format_text, each) for each in split_declarations(text)]
         written.append((path, source, replace_declaration(source, path.name, "\n".join(ordered))))
     return {path: text for path, source, text in written if text != source}
 

@@ -34,7 +34,7 @@ def payload(data: bytes) -> bytes:
     for link in (_RAW, _ETHERNET):
         if link == _RAW and data[:1] not in (b"\x45", b"\x46", b"\x60"):
             continue
-        segment = Dissector().segment(LINKS[link], data, 0, len(data), 0, 0, 0)
+        segment = Dissector().dissect_packet(LINKS[link], data, 0, len(data), 0, 0, 0)
         if segment is not None:
             carried: bytes = segment[_PAYLOAD]
             return carried

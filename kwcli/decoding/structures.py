@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from decoders.embedded import FRAME, STRUCTURES, TYPE, VERSION, read_structure
+from decoders.embedded import FRAME, STRUCTURES, TYPE, VERSION, structure_plan_and_json
 from decoders.errors import DecodeError
 from decoders.messages.exchange_json import SCHEMA, with_names
 from kwcli.decoding.inputs import gather_inputs
@@ -67,7 +67,7 @@ def run_as(words: Sequence[str], env: Environment, settings: Settings, name: str
 
 def _decode_structure(name: str, data: bytes, lead: str, *, reveal: bool) -> tuple[Plan, dict[str, Any]]:
     try:
-        return read_structure(name, data, reveal=reveal)
+        return structure_plan_and_json(name, data, reveal=reveal)
     except DecodeError as problem:
         place = f" in {problem.path}" if problem.path else ""
         at = "" if problem.offset is None else f" at byte {problem.offset}"

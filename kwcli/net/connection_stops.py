@@ -274,9 +274,9 @@ _WHERE = "check host and port"
 def foreign_protocol_stop(head: bytes, *, sasl: bool = False) -> ConnectionStop | None:
     """The stop for a peer that began, or went on, with `head`; None where that is no known protocol's."""
     from decoders.protocols import TLS
-    from decoders.protocols.signatures import mark_of
+    from decoders.protocols.signatures import find_signature
 
-    mark = mark_of(head)
+    mark = find_signature(head)
     if mark is None:
         return None
     if mark.name == TLS:

@@ -26,7 +26,7 @@ from decoders.protocol_facts.keys import (
     LIST_OFFSETS,
     METADATA,
 )
-from decoders.protocol_facts.names import known_fields
+from decoders.protocol_facts.names import drop_unknown_fields
 from decoders.schema.model import NONE, Versions
 from decoders.wire.readable_text import in_bytes
 from kwcli.net.addresses import find_address_problem, format_address
@@ -132,7 +132,7 @@ def offset_request(version: int, topic: str, partition: int, timestamp: int) -> 
 
 def _body_of_known_fields(key: int, version: int, value: Mapping[str, Any]) -> dict[str, Any]:
     """The body with the fields that the version has: newer versions have dropped some of those given above."""
-    return known_fields(api(key).request.fields, version, value)
+    return drop_unknown_fields(api(key).request.fields, version, value)
 
 
 def find_coordinator_row(answer: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -145,9 +145,9 @@ def shorten_api_name(name: str, room: int) -> str:
 
 def format_number_with_word(number: int, means: str) -> str:
     """A number and its word in the set that its field means: `0 read_uncommitted`; a set of bits by its words alone."""
-    from decoders.protocol_facts.enums import BITS, words_of
+    from decoders.protocol_facts.enums import BITS, word_for_number
 
-    word = words_of(means, number)
+    word = word_for_number(means, number)
     return f"{number} {word}" if word and means not in BITS else word or str(number)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from decoders.protocol_facts.paths import PathStep, parse_path, values_at
+from decoders.protocol_facts.paths import FieldPathStep, parse_field_path, values_at_path
 from decoders.wire.deferred_json import json_pieces
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean
@@ -82,7 +82,7 @@ class _RowWriter:
         self._write = write
         self._keys = keys
         self._names: Sequence[str] = tuple(settings.columns)
-        self._steps: list[tuple[PathStep, ...]] | None = None
+        self._steps: list[tuple[FieldPathStep, ...]] | None = None
 
     def _read_cells(self, value: Any) -> list[list[Any]]:
         """The values at each path. Raises Failure (usage) where no object has such a key."""
@@ -91,7 +91,7 @@ class _RowWriter:
             self._names = self._names or [name for name, held in found.items() if not isinstance(held, dict)]
             self._steps = [_parse_field_path(name, dict.fromkeys([*found, *self._keys])) for name in self._names]
             self._write_heading(self._names)
-        return [[each for each in values_at(found, steps) if each is not None] for steps in self._steps]
+        return [[each for each in values_at_path(found, steps) if each is not None] for steps in self._steps]
 
     def _write_heading(self, names: Sequence[str]) -> None:
         """Write the heading above the rows, in formats that have one."""
@@ -162,9 +162,9 @@ def _list_scalar_parts(value: Any) -> Sequence[Any]:
     return [value]
 
 
-def _parse_field_path(name: str, first: dict[str, Any]) -> tuple[PathStep, ...]:
+def _parse_field_path(name: str, first: dict[str, Any]) -> tuple[FieldPathStep, ...]:
     try:
-        steps = parse_path(name)
+        steps = parse_field_path(name)
     except ValueError:
         raise Failure(f"-e {name!r} is no path (write name, versions[0] or fields[].name)", Exit.USAGE) from None
     if steps[0].name not in first:

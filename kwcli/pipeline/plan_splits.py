@@ -29,8 +29,8 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Final
 
-from decoders.capture.merge import number_before_file
-from decoders.capture.packet_index import Mark, Walk
+from decoders.capture.merge import packet_number_before_file
+from decoders.capture.packet_index import CutPoint, CutPointFinder
 from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.background_call import BackgroundCall
 from kwcli.pipeline.read.find_captures import make_capture_source, open_range_file
@@ -113,7 +113,7 @@ class FileWalk:
 
     def __iter__(self) -> Iterator[FileRange]:
         source = self._job.source
-        walk = Walk(before=number_before_file(self._job.file))
+        walk = CutPointFinder(before=packet_number_before_file(self._job.file))
         count = 0
         try:
             with open_range_file(source.path, source.name) as file:
@@ -129,7 +129,7 @@ class FileWalk:
                 self.problem = make_problem_of_error(source.name, walk.problem)
 
 
-def _cut_walked_file(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
+def _cut_walked_file(job: WalkJob, walk: CutPointFinder, file: RangeFile) -> Iterator[FileRange]:
     begin = make_capture_source(file, job.source.name).read_capture_pieces()
     head = next(begin)  # or it is no capture
     if COMPRESSED.match(file.read(0, 4)) is not None:
@@ -140,14 +140,14 @@ def _cut_walked_file(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[File
         yield from _cut_plain_file(job, walk, file)
 
 
-def _cut_plain_file(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
+def _cut_plain_file(job: WalkJob, walk: CutPointFinder, file: RangeFile) -> Iterator[FileRange]:
     """The pieces of a file: at most the split's size, as equal as packets allow, and with a packet each."""
     size = job.source.size
     count = -(-size // job.split_size)
     cuts = {size * number // count for number in range(1, count)}
     leads = {cut: [max(cut - size, 0) for size in (2 * job.lead_size, job.lead_size)] for cut in cuts}
     looks = {min(cut + job.lead_size, size) for cut in cuts}  # whether anything follows
-    marks: dict[int, Mark] = {}
+    marks: dict[int, CutPoint] = {}
     ended: FileRange | None = None  # to be yielded when a packet follows
     piece = FileRange(job.file, job.source.path, job.source.name, 0, size)
     begun = 0  # packets before the piece
@@ -172,30 +172,30 @@ def _cut_plain_file(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileR
         yield piece
 
 
-def _read_beginning_as_piece(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
+def _read_beginning_as_piece(job: WalkJob, walk: CutPointFinder, file: RangeFile) -> Iterator[FileRange]:
     """The whole file as one piece, of which only the beginning is read, up to the first packet."""
     piece = FileRange(job.file, job.source.path, job.source.name, 0, job.source.size, weight=job.source.size)
-    while not walk.packets and walk.problem is None and (data := file.read(walk.fed, _WINDOW)):
+    while not walk.packet_count and walk.problem is None and (data := file.read(walk.fed_size, _WINDOW)):
         walk.feed(data)
-    if not walk.packets:
+    if not walk.packet_count:
         walk.finish()
     if _has_rows(walk):
-        yield replace(piece, low_ns=walk.mark().low_ns)
+        yield replace(piece, low_ns=walk.mark_cut_point().low_ns)
 
 
-def _walk_to_byte(walk: Walk, file: RangeFile, stop: int) -> Mark:
+def _walk_to_byte(walk: CutPointFinder, file: RangeFile, stop: int) -> CutPoint:
     """The place behind the last packet that ends at or before byte `stop`."""
-    at = walk.fed
+    at = walk.fed_size
     while at < stop and walk.problem is None:
         data = file.read(at, min(_WINDOW, stop - at))
         if not data:
             break
         walk.feed(data)
         at += len(data)
-    return walk.mark()
+    return walk.mark_cut_point()
 
 
-def _add_times_to_piece(piece: FileRange, mark: Mark, begun: int) -> FileRange:
+def _add_times_to_piece(piece: FileRange, mark: CutPoint, begun: int) -> FileRange:
     lows = [at for at in (piece.low_ns, mark.low_ns) if at is not None]
     highs = [at for at in (piece.high_ns, mark.high_ns) if at is not None]
     return replace(
@@ -203,7 +203,7 @@ def _add_times_to_piece(piece: FileRange, mark: Mark, begun: int) -> FileRange:
     )
 
 
-def _read_compressed_piece(job: WalkJob, walk: Walk, data: Iterator[bytes]) -> list[FileRange]:
+def _read_compressed_piece(job: WalkJob, walk: CutPointFinder, data: Iterator[bytes]) -> list[FileRange]:
     """A compressed file as one piece: it can be read from its beginning only.
 
     The time of its last packet is known only after all of it is decompressed, so that is done where another file may
@@ -213,20 +213,20 @@ def _read_compressed_piece(job: WalkJob, walk: Walk, data: Iterator[bytes]) -> l
     try:
         for part in data:
             walk.feed(part)
-            if walk.problem is not None or (job.alone and walk.packets):
+            if walk.problem is not None or (job.alone and walk.packet_count):
                 break
         else:
             walk.finish()
     except InputProblem:
         if not _has_rows(walk, whole=False):
             raise
-    mark = walk.mark()
+    mark = walk.mark_cut_point()
     if job.alone:
         return [replace(piece, low_ns=mark.low_ns, weight=piece.size)]
     return [replace(_add_times_to_piece(piece, mark, 0), weight=mark.at)] if _has_rows(walk) else []
 
 
-def _has_rows(walk: Walk, *, whole: bool = True) -> bool:
+def _has_rows(walk: CutPointFinder, *, whole: bool = True) -> bool:
     """Whether reading gives more than a problem: packets, the capture's own count of drops, or that it is empty."""
     return any(walk.counts.values()) or (whole and walk.problem is None)
 

@@ -16,8 +16,8 @@ from decoders.analysis.percentiles import BINS_PER_E, VALUE_MAX, bin_edges, valu
 from decoders.analysis.statistics import PERCENTS
 from decoders.apis import KEYS
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.errors.returned import expected_codes
-from decoders.protocol_facts.releases import HISTORY, RELEASES, versions_by_api
+from decoders.protocol_facts.errors.returned import expected_error_codes
+from decoders.protocol_facts.releases import HISTORY, RELEASES, api_versions_of_release
 
 # The exchanges of captures; request logs have the same exchanges once more.
 _WIRE: Final = "(select * from exchanges where source = 'wire')"
@@ -310,7 +310,7 @@ def build_view_sql(name: str) -> str:
 def _build_partition_errors_sql() -> str:
     """The SQL of the errors of partitions; it asks every declaration which errors the protocol expects."""
     expected = " or ".join(
-        f"(api_key = {key} and error_code = {code})" for key in KEYS for code in sorted(expected_codes(key))
+        f"(api_key = {key} and error_code = {code})" for key in KEYS for code in sorted(expected_error_codes(key))
     )
     return f"""select api, coalesce(topic, topic_id) as topic, partition, error, count(*) as count, min(time) as first,
         max(time) as last from {_PARTITIONS} where error is not null and not ({expected}) group by 1, 2, 3, 4"""
@@ -329,8 +329,8 @@ def _build_versions_served_sql() -> str:
     """The SQL of a row for each release and API that it serves or has given up."""
     rows = []
     for at, release in enumerate(RELEASES):
-        now = versions_by_api(release)
-        known = {key for earlier in RELEASES[: at + 1] for key in versions_by_api(earlier)}
+        now = api_versions_of_release(release)
+        known = {key for earlier in RELEASES[: at + 1] for key in api_versions_of_release(earlier)}
         for key in sorted(HISTORY.keys() & known):
             low, high = (str(now[key].low), str(now[key].high)) if key in now else ("cast(null as int)",) * 2
             rows.append(f"('{release}', {key}, {low}, {high})")

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from decoders.capture.files import CaptureReader
-from decoders.capture.merge import merge_segments, number_before_file
+from decoders.capture.merge import merge_segments, packet_number_before_file
 from decoders.limits import MERGED_MAX
 from kwcli.reading.capture_sources import (
     CaptureSource,
@@ -191,7 +191,7 @@ class Captures:
             yield from merge_segments(feeds, [_first_segment_ns(source) for source in self._sources])
 
     def _read_segments(self, number: int, source: CaptureSource) -> Iterator[list[Segment]]:
-        reader = self._reading[number] = self._reader(before=number_before_file(number) if self._numbered else 0)
+        reader = self._reading[number] = self._reader(before=packet_number_before_file(number) if self._numbered else 0)
         reader.on_secrets = self._on_secrets
         reader.cut_receiver = self._cut_receiver
         taken = 0
@@ -311,18 +311,18 @@ def capture_span(words: Iterable[str], env: Environment) -> tuple[int, int] | No
 
     Inputs that can be read only once are passed over. None where there is no packet.
     """
-    from decoders.capture.packet_index import Walk
+    from decoders.capture.packet_index import CutPointFinder
 
     captures = Captures((word for word in words if not is_read_once(word)), env)
     lows: list[int] = []
     highs: list[int] = []
     try:
         for source in captures.stored_sources():
-            walk = Walk()
+            walk = CutPointFinder()
             with suppress(InputProblem):  # reported when the capture is decoded
                 for piece in source.read_capture_pieces():
                     walk.feed(piece)
-            mark = walk.mark()
+            mark = walk.mark_cut_point()
             lows += [mark.low_ns] if mark.low_ns is not None else []
             highs += [mark.high_ns] if mark.high_ns is not None else []
         for low, high in captures.table_spans():

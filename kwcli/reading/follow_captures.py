@@ -28,8 +28,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from decoders.capture.files import CaptureReader
-from decoders.capture.merge import number_before_file
-from decoders.capture.packet_index import Walk
+from decoders.capture.merge import packet_number_before_file
+from decoders.capture.packet_index import CutPointFinder
 from decoders.named_tuple import NamedTuple
 from kwcli.reading.capture_sources import CAPTURE_MAGICS, add_byte_offset, check_capture_pieces, describe_os_error
 from kwcli.reading.decompress_inputs import COMPRESSED, PIECE_SIZE, InputProblem
@@ -222,7 +222,7 @@ class CaptureFollower:
         number = len(self.names)
         if self._numbered:
             self.names.append(member.path)
-        reader = CaptureReader(before=number_before_file(number) if self._numbered else 0)
+        reader = CaptureReader(before=packet_number_before_file(number) if self._numbered else 0)
         reader.on_secrets = self._on_secrets
         try:
             self._file = _GrowingFile(member.path, reader, member.begun_ns)
@@ -398,9 +398,9 @@ def _examine_contents(path: str) -> tuple[str | None, int | None]:
 
 def first_packet_ns(head: bytes) -> int | None:
     """The time of the earliest packet in the first bytes of a capture, None where no packet is whole."""
-    walk = Walk()
+    walk = CutPointFinder()
     walk.feed(head)
-    return walk.mark().low_ns
+    return walk.mark_cut_point().low_ns
 
 
 def _explain_unusable(path: str, head: bytes) -> str | None:

@@ -64,15 +64,15 @@ def add_secrets_of_captures(keys: KeyLog, names: Iterable[str]) -> None:
     """
     from mmap import ACCESS_READ, mmap
 
-    from decoders.capture.secrets_blocks import secrets_blocks
+    from decoders.capture.find_key_log_lines import find_key_log_lines
 
     for name in names:
         try:
             if not os.path.isfile(name):
                 continue
             with open(name, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-                for lines in secrets_blocks(data):
-                    keys.add_text(lines)
+                for lines in find_key_log_lines(data):
+                    keys.add_lines(lines)
         except (OSError, ValueError):
             continue  # reported when the capture is read
 

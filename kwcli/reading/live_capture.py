@@ -87,7 +87,7 @@ class LiveCapture:
 
     def stream_pcapng(self) -> Iterator[bytes]:
         """Blocks of pcapng as packets come; ends only when the consumer stops."""
-        yield self._writer.header()
+        yield self._writer.make_file_header()
         readers = {sock.ins: (sock, bare) for sock, bare in zip(self._sockets, self._bare, strict=True)}
         while True:
             ready, _, _ = select.select(list(readers), [], [], TICK_S)
@@ -112,7 +112,7 @@ class LiveCapture:
         if bare:
             data = ETHERTYPES.get(data[0] >> 4, ETHERTYPES[4]) + data
         time_ns = self._env.now_ns() if stamp is None else int(stamp * 1_000_000) * 1000
-        return self._writer.packet(time_ns, data)
+        return self._writer.make_packet_block(time_ns, data)
 
     def read_drop_statistics(self) -> tuple[int | None, bytes]:
         """Packets that the kernel dropped (None where it does not say), and the block for the file that says so."""
@@ -124,7 +124,7 @@ class LiveCapture:
             received, dropped = struct.unpack("<II", counts)
             self.received += received
             self._dropped += dropped
-        block = self._writer.statistics(self._env.now_ns(), received=self.received, dropped=self._dropped)
+        block = self._writer.make_statistics_block(self._env.now_ns(), received=self.received, dropped=self._dropped)
         return self._dropped, block
 
     def close(self) -> None:

@@ -125,7 +125,7 @@ class ReadingRun:
             names,
             env,
             numbered=self._sink.needs_numbers,
-            on_secrets=self._keys.add_text,
+            on_secrets=self._keys.add_lines,
             cut_receiver=self._engine,
         )
         self._keys.look_further = partial(add_secrets_of_captures, self._keys, captures.names)
@@ -143,7 +143,7 @@ class ReadingRun:
         from kwcli.reading.follow_captures import CaptureFollower
 
         numbered = self._sink.needs_numbers
-        return FollowedSource(CaptureFollower(word, self._env, numbered=numbered, on_secrets=self._keys.add_text))
+        return FollowedSource(CaptureFollower(word, self._env, numbered=numbered, on_secrets=self._keys.add_lines))
 
     def _open_interface(self, interface: str) -> PacketSource:
         from kwcli.reading.live_capture import KernelFilter, LiveCapture

@@ -7,8 +7,8 @@ from typing import Any
 
 from decoders.apis import KEYS, api
 from decoders.protocol_facts.enums import ENUMS
-from decoders.protocol_facts.releases import RELEASES, UNSTABLE, history
-from decoders.protocol_facts.routing import route
+from decoders.protocol_facts.releases import RELEASES, UNSTABLE, versions_of_api_by_release
+from decoders.protocol_facts.routing import route_of_api
 from decoders.schema.model import FOREVER, Api, Field, Message, Versions, default_value
 from kwcli.reference.walk_field_paths import walk_field_paths
 from kwcli.reference.wire_layout import SIDES, make_json_default
@@ -33,13 +33,16 @@ def make_api_entry(found: Api) -> Entry:
         "was": list(found.was),
         "versions": list_lowest_and_highest(found.versions),
         "flexible_from": found.flexible.low if found.flexible else None,
-        "sent_by": list(route(found.key).sent_by),
+        "sent_by": list(route_of_api(found.key).sent_by),
         "listeners": list(found.listeners),
-        "to": route(found.key).to,
-        "mutates": route(found.key).mutates,
-        "since": next(iter(history(found.key)), None),
+        "to": route_of_api(found.key).to,
+        "mutates": route_of_api(found.key).mutates,
+        "since": next(iter(versions_of_api_by_release(found.key)), None),
         "until": find_last_release(found),
-        "releases": {release: list_lowest_and_highest(versions) for release, versions in history(found.key).items()},
+        "releases": {
+            release: list_lowest_and_highest(versions)
+            for release, versions in versions_of_api_by_release(found.key).items()
+        },
         "unstable": {release: hidden[found.key] for release, hidden in UNSTABLE.items() if found.key in hidden},
     }
 
@@ -51,7 +54,7 @@ def list_lowest_and_highest(versions: Versions) -> list[int]:
 
 def find_last_release(found: Api) -> str | None:
     """The last release that has the API; None where that is the newest release, or where no release has it."""
-    last = next(reversed(history(found.key)), None)
+    last = next(reversed(versions_of_api_by_release(found.key)), None)
     return None if last == RELEASES[-1] else last
 
 
@@ -171,7 +174,11 @@ def _format_versions(versions: Versions, found: Api) -> str | None:
 def _find_first_and_last_release(key: int, versions: Versions, since: str) -> tuple[str | None, str | None]:
     """The first release that has the field, and the last; the last is None where it is the newest release."""
     first = RELEASES.index(since) if since else 0
-    having = [release for release, its in history(key).items() if its & versions and RELEASES.index(release) >= first]
+    having = [
+        release
+        for release, its in versions_of_api_by_release(key).items()
+        if its & versions and RELEASES.index(release) >= first
+    ]
     if not having:
         return None, None
     return having[0], None if having[-1] == RELEASES[-1] else having[-1]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from decoders.apis import api
-from decoders.protocol_facts.releases import RELEASES, history
+from decoders.protocol_facts.releases import RELEASES, versions_of_api_by_release
 from decoders.protocol_facts.renames import RENAMED_APIS, RENAMED_FIELDS
 from decoders.schema.model import Api, Field, Message, Side, Versions
 
@@ -26,7 +26,7 @@ def find_api_in_release(key: int, release: str, *, names: bool = True) -> Api | 
     `early` holds only what this release laid out otherwise.
     """
     found = api(key)
-    versions = history(key).get(release)
+    versions = versions_of_api_by_release(key).get(release)
     if versions is None:
         return None
     return found._replace(

@@ -8,10 +8,10 @@ from functools import cache
 from typing import Any, Final
 
 from decoders.apis import KEYS, api, api_name
-from decoders.protocol_facts.errors.error_codes import ERRORS, find_error
+from decoders.protocol_facts.errors.error_codes import ERRORS, find_error_code
 from decoders.protocol_facts.errors.error_names import LIBRDKAFKA_ERRORS, OTHER_NAMES
 from decoders.protocol_facts.errors.remedies import REMEDIES
-from decoders.protocol_facts.errors.returned import GENERIC, listed_errors, observed_errors
+from decoders.protocol_facts.errors.returned import GENERIC, errors_listed_by_definition, errors_observed_besides
 from kwcli.output.short_texts import Palette
 from kwcli.output.table import Column, draw_table, paint_text, put_rows_in_columns
 from kwcli.reference.walk_field_paths import walk_field_paths
@@ -65,8 +65,8 @@ def _make_librdkafka_error_row(code: int) -> Row:
 
 def _find_apis_returning_error(name: str) -> dict[str, list[int]]:
     """The keys of the APIs that return an error, grouped by how that is known; none twice."""
-    defined = [key for key in KEYS if name in listed_errors(key)]
-    besides = [key for key in KEYS if name in observed_errors(key) and key not in defined]
+    defined = [key for key in KEYS if name in errors_listed_by_definition(key)]
+    besides = [key for key in KEYS if name in errors_observed_besides(key) and key not in defined]
     rest = (
         [key for key in _list_apis_with_error_code_field() if key not in defined and key not in besides]
         if name in GENERIC
@@ -77,7 +77,7 @@ def _find_apis_returning_error(name: str) -> dict[str, list[int]]:
 
 def list_errors_returned_by_api(key: int) -> dict[str, list[str]]:
     """The errors that an API's responses carry besides GENERIC ones, grouped by how that is known, sorted by code."""
-    names = {"definition": listed_errors(key), "behaviour": observed_errors(key)}
+    names = {"definition": errors_listed_by_definition(key), "behaviour": errors_observed_besides(key)}
     numbers = {name: code for code, (name, _, _) in ERRORS.items()}
     return {source: sorted(some, key=numbers.__getitem__) for source, some in names.items()}
 
@@ -92,8 +92,8 @@ def _list_apis_with_error_code_field() -> tuple[int, ...]:
 def find_codes_of_words(words: Sequence[str]) -> tuple[list[int], list[str]]:
     """The codes that the words stand for, and the words that stand for none.
 
-    A word is a number, a name as `find_error` or librdkafka knows it, the beginning of a name, or a line of a log that
-    has names or codes in it; all words together may be one name with spaces.
+    A word is a number, a name as `find_error_code` or librdkafka knows it, the beginning of a name, or a line of a log
+    that has names or codes in it; all words together may be one name with spaces.
     """
     found: dict[int, None] = {}
     unknown = []
@@ -113,7 +113,7 @@ def find_codes_of_words(words: Sequence[str]) -> tuple[list[int], list[str]]:
 
 
 def _find_codes_of_word(word: str) -> list[int]:
-    exact = find_error(word)
+    exact = find_error_code(word)
     if exact is not None:
         return [exact]
     own = _parse_librdkafka_code(word)
@@ -133,7 +133,7 @@ def _parse_librdkafka_code(word: str) -> int | None:
 
 def _find_codes_in_log_line(line: str) -> list[int]:
     """The codes that a line of a log names: `NOT_COORDINATOR`, `…Exception`, `error code 6`, `errorCode=-1`."""
-    names = (_parse_librdkafka_code(word) or find_error(word) for word in _NAMES_IN_A_LINE.findall(line))
+    names = (_parse_librdkafka_code(word) or find_error_code(word) for word in _NAMES_IN_A_LINE.findall(line))
     numbers = (int(code) for code in _CODES_IN_A_LINE.findall(line))
     known = (code for code in (*names, *numbers) if code in ERRORS or code in LIBRDKAFKA_ERRORS)
     return list(dict.fromkeys(code for code in known if code is not None))

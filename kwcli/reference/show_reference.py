@@ -9,8 +9,8 @@ from typing import Any, Final
 import click
 
 from decoders.apis import KEYS
-from decoders.protocol_facts.releases import RELEASES, versions_by_api
-from decoders.protocol_facts.version_words import split_range
+from decoders.protocol_facts.releases import RELEASES, api_versions_of_release
+from decoders.protocol_facts.version_words import split_version_range
 from decoders.schema.model import Api
 from kwcli.output.settings import Settings
 from kwcli.output.short_texts import palette
@@ -93,9 +93,9 @@ def _split_words_into_api_version_release(
 ) -> tuple[str | None, str | None, str | None, tuple[str, str] | None]:
     """The API, its version, the release, and the pair to compare, from words that may be any of these."""
     others = [word for word in words if not _RELEASES.fullmatch(word)]
-    named = [end for word in words if word not in others for end in split_range(word) or (word,)]
+    named = [end for word in words if word not in others for end in split_version_range(word) or (word,)]
     api, version, *_ = (*others, None, None)
-    ends = split_range(version) if version else None
+    ends = split_version_range(version) if version else None
     if release is None and ends and not named:
         return api, None, None, ends
     if release is None and len(named) == 2:
@@ -161,7 +161,7 @@ def _get_api_in_release(found: Api, release: str | None) -> Api:
         return found
     its = find_api_in_release(found.key, release)
     if its is None:
-        having = [one for one in RELEASES if found.key in versions_by_api(one)]
+        having = [one for one in RELEASES if found.key in api_versions_of_release(one)]
         where = " to ".join(dict.fromkeys((having[0], having[-1])))
         raise Failure(f"Kafka {release} has no {found.name}: it is in {where}", Exit.USAGE)
     return its

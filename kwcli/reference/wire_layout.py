@@ -12,7 +12,7 @@ from decoders.protocol_facts.headers import (
     response_header_plan,
     response_header_version,
 )
-from decoders.protocol_facts.releases import history
+from decoders.protocol_facts.releases import versions_of_api_by_release
 from decoders.schema.model import FIXED, STRUCT_DEFAULT, Api, Plan, PlanField, Side, resolve
 from kwcli.reference.at_release import find_message_in_release
 
@@ -48,7 +48,7 @@ def make_wire_layouts(found: Api, version: int, release: str | None = None) -> R
         "name": found.name,
         "version": version,
         "flexible": version in found.flexible,
-        "releases": [one for one, versions in history(found.key).items() if version in versions],
+        "releases": [one for one, versions in versions_of_api_by_release(found.key).items() if version in versions],
         "early": sorted({place[2] for place in found.early if place[1] == version and place[2] != release}),
         "release": release,
         "request": _make_side_layout(found, "request", version, release),

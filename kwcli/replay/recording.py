@@ -19,7 +19,7 @@ from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.whole_messages import decode_message, encode_json
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import PRODUCE
-from decoders.protocol_facts.routing import route
+from decoders.protocol_facts.routing import route_of_api
 from decoders.replaying.id_map import NotReplayable
 from decoders.replaying.replay_classes import ApiClass, classify_api
 from decoders.wire.primitives import uuid_bytes
@@ -37,7 +37,7 @@ RECORDING_MAX: Final = 2048 * MIB
 # How both sides are read to be compared: with the contents of records, secrets redacted.
 WHOLE: Final = Options(records=True)
 # The APIs that no client and no tool sends.
-INSIDE: Final = frozenset(key for key in NAMES if not {"client", "tool"} & set(route(key).sent_by))
+INSIDE: Final = frozenset(key for key in NAMES if not {"client", "tool"} & set(route_of_api(key).sent_by))
 
 
 class AllowedChanges(NamedTuple):

@@ -13,9 +13,9 @@ from uuid import UUID
 from decoders.apis import api
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import API_VERSIONS, FIND_COORDINATOR, METADATA
-from decoders.protocol_facts.places import places
-from decoders.protocol_facts.releases import served_of
-from decoders.protocol_facts.routing import route
+from decoders.protocol_facts.places import find_routing_places
+from decoders.protocol_facts.releases import drop_unserved_versions
+from decoders.protocol_facts.routing import route_of_api
 from decoders.replaying.id_map import NotReplayable
 from decoders.replaying.version_conversion import nearest_version
 from decoders.schema.model import NONE, Versions
@@ -63,7 +63,7 @@ class ReplayTarget:
         self._internal: set[str] = set()
         try:
             self.nodes = sorted(self._cluster.nodes())
-            self._versions = served_of(self._cluster.connect_to_any().versions)
+            self._versions = drop_unserved_versions(self._cluster.connect_to_any().versions)
         except BaseException:
             self._cluster.close()
             raise
@@ -124,7 +124,7 @@ class ReplayTarget:
         self, api_key: int, version: int, body: Mapping[str, Any], node: int | None
     ) -> list[NodeRequest]:
         """The nodes that a request goes to; `node` gets requests for any node. Raises NotReplayable, Failure."""
-        way = route(api_key)
+        way = route_of_api(api_key)
         cluster = self._client_with_new_deadline()
         kraft = is_kraft(cluster.connect_to_any().versions)
         unnamed = way.to != "controller" and not _list_named_places(api_key, version, body)
@@ -180,7 +180,7 @@ class ReplayTarget:
 
 def _list_named_places(key: int, version: int, body: Mapping[str, Any]) -> Iterable[object]:
     """The places that a request names; one None for an API whose requests name no places."""
-    return places(key, version, body) if route(key).path else [None]
+    return find_routing_places(key, version, body) if route_of_api(key).path else [None]
 
 
 def _number_or_unknown(node: int | None) -> int:

@@ -13,7 +13,7 @@ from decoders.analysis.fold import Row
 from decoders.exchanges.exchange import count_clients, rfc3339
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import API_VERSIONS
-from decoders.protocol_facts.releases import HISTORY, RELEASES, history, versions_by_api
+from decoders.protocol_facts.releases import HISTORY, RELEASES, api_versions_of_release, versions_of_api_by_release
 from decoders.wire.units import parse_time
 
 # Tables that a report may be made of.
@@ -40,7 +40,7 @@ _WHO: Final = ("address", "client_id", "software", "software_version")
 
 def is_served(release: str, key: int, version: int) -> bool:
     """Whether a release serves a version of an API, or never had the API, which is no fault of the client."""
-    versions = versions_by_api(release).get(key)
+    versions = api_versions_of_release(release).get(key)
     if versions is None:
         return not _is_api_of_older_releases(release, key)
     return version >= versions.low
@@ -91,23 +91,23 @@ def _judge_client(used: Sequence[Row], old: Sequence[Row], release: str, *, asks
 
 
 def _find_range_served(release: str, key: int) -> list[int] | None:
-    versions = versions_by_api(release).get(key)
+    versions = api_versions_of_release(release).get(key)
     return [versions.low, versions.high] if versions else None
 
 
 def _find_first_common_release(release: str, key: int) -> str | None:
     """The first release that knows a version of an API that `release` serves."""
-    versions = versions_by_api(release).get(key)
+    versions = api_versions_of_release(release).get(key)
     if not versions:
         return None
-    return next(name for name, its in history(key).items() if its.high >= versions.low)
+    return next(name for name, its in versions_of_api_by_release(key).items() if its.high >= versions.low)
 
 
 def _is_api_of_older_releases(release: str, key: int) -> bool:
     """Whether releases before this one had the API."""
     if key not in HISTORY:
         return False
-    return any(RELEASES.index(name) < RELEASES.index(release) for name in history(key))
+    return any(RELEASES.index(name) < RELEASES.index(release) for name in versions_of_api_by_release(key))
 
 
 # Series over the buckets of time: text draws marks of them, the page draws lines

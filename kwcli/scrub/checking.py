@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from decoders.capture.excerpt_comments import MARK, CutNote, write_note
+from decoders.capture.excerpt_comments import MARK, CutNote, format_note_comment
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import rfc3339
 from decoders.limits import BATCH_INFLATED_MAX
-from decoders.scrubbing.batches import inflate_batches
-from decoders.scrubbing.name_search import NameSearch, searchable
+from decoders.scrubbing.batches import inflate_batches_anywhere
+from decoders.scrubbing.name_search import NameSearch, select_searchable_names
 from kwcli.output.short_texts import count_of
 from kwcli.reading.capture_inputs import Captures
 from kwcli.scrub.reading import KeptFacts, Reading
@@ -28,7 +28,7 @@ __all__ = ["Check"]
 _WRITTEN: Final = (
     PROGRAM,
     MARK,
-    write_note(CutNote(0, client=True, ack=0, broker="-", rows=(0,))),
+    format_note_comment(CutNote(0, client=True, ack=0, broker="-", rows=(0,))),
     "kw-cut: topics",
     "keeps",
 )
@@ -50,8 +50,8 @@ class Check:
         }
         told = sum(map(len, names.replaced.values()))
         kept = (*names.kept, *_WRITTEN)
-        wanted, self.left = searchable(replaced, kept, told)
-        secrets, _ = searchable(names.overwritten, kept, told)
+        wanted, self.left = select_searchable_names(replaced, kept, told)
+        secrets, _ = select_searchable_names(names.overwritten_values, kept, told)
         self.names, self.secrets = len(wanted), len(secrets)
         self._kinds = replaced
         self._search = NameSearch({**secrets, **wanted})
@@ -91,7 +91,7 @@ class Check:
                 data = row.raw(side)
                 if data is not None and not row.envelope:
                     self._search.feed(data)
-                    for plain in inflate_batches(data, BATCH_INFLATED_MAX):
+                    for plain in inflate_batches_anywhere(data, BATCH_INFLATED_MAX):
                         self._search.feed(plain)
 
     def _compare_facts(self, before: KeptFacts) -> None:

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.capture.merge import file_of
+from decoders.capture.merge import file_index_of_packet
 from decoders.exchanges.body_reader import SIDES, Needs
 from decoders.exchanges.engine import Engine
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import ENVELOPE, FIND_COORDINATOR
-from decoders.scrubbing.messages import Scrubber, frame_size
-from decoders.scrubbing.names import Names
+from decoders.scrubbing.messages import Scrubber, harmless_size_field
+from decoders.scrubbing.names import NameReplacer
 from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission, Segment
 from decoders.tcp.connections import NOT_TLS, tls_facts
 from kwcli.sniff.external_sort import BY_FILE, BY_PACKET, SortedRecords
@@ -55,7 +55,7 @@ class KeptFacts:
     With `names` the addresses of both ends are replaced by their pseudonyms, and correlation ids that spell text too.
     """
 
-    def __init__(self, names: Names | None = None) -> None:
+    def __init__(self, names: NameReplacer | None = None) -> None:
         self._names = names
         self._facts = SortedRecords(8)
         self.count = 0
@@ -65,11 +65,11 @@ class KeptFacts:
         info = row.connection_info
         client, broker, correlation_id = info.client, info.broker, row.correlation_id
         if self._names is not None:
-            client, broker = self._names.text("hosts", client), self._names.text("hosts", broker)
+            client, broker = self._names.replace_text("hosts", client), self._names.replace_text("hosts", broker)
             if correlation_id is not None:
                 packed = correlation_id.to_bytes(4, "big", signed=True)
                 size = (row.response_size or 0).to_bytes(4, "big") if row.is_orphan else b""
-                packed = self._names.pseudonyms.correlation_id(packed, size)
+                packed = self._names.pseudonyms.harmless_correlation_id(packed, size)
                 correlation_id = int.from_bytes(packed, "big", signed=True)
         status, codes = row.status, [(path, code) for path, code, _ in row.errors]
         if frames is not None and row.api_key is not None:
@@ -129,7 +129,7 @@ def _read_errors(row: Exchange, frames: Frames) -> tuple[bool, list[tuple[str, i
 
 def _size_in_facts(size: int | None) -> int:
     """The size of a frame in its facts."""
-    return _NONE if size is None else int.from_bytes(frame_size((size & _MASK).to_bytes(4, "big")), "big")
+    return _NONE if size is None else int.from_bytes(harmless_size_field((size & _MASK).to_bytes(4, "big")), "big")
 
 
 def _port_of(address: str) -> int:
@@ -180,7 +180,7 @@ class Reading:
     be read, exchanges that were `decrypted`.
     """
 
-    def __init__(self, names: Names, ports: frozenset[int] | None, keys: KeyLog) -> None:
+    def __init__(self, names: NameReplacer, ports: frozenset[int] | None, keys: KeyLog) -> None:
         self.names = names
         self.scrubber = Scrubber(names)
         self.placed = SortedRecords(BY_FILE.size)
@@ -230,9 +230,9 @@ class Reading:
         assert met is not None  # it is forgotten when more segments are logged
         self.log.set_stream_bases(met, row.connection_info)
         client = met.side_index(row.connection_info.client)
-        lost = self.scrubber.lost
+        lost = self.scrubber.count_lossy_frames
         request, response = self._scrub_frames(row)
-        self.tally.add(row, (request, response) if self.scrubber.lost > lost else None)
+        self.tally.add(row, (request, response) if self.scrubber.count_lossy_frames > lost else None)
         self._opens = row.api_key == ENVELOPE and request is not None and _encloses(row, request)
         decrypted = self._decrypted.get(met.number)
         self.counts["decrypted"] += decrypted is not None
@@ -248,19 +248,19 @@ class Reading:
         extra: dict[str, Any] = row.extra or {}
         request, response = row.request_raw, row.response_raw
         if row.is_token:
-            request = None if request is None else self.scrubber.token(request)
-            response = None if response is None else self.scrubber.token(response)
+            request = None if request is None else self.scrubber.scrub_token_frame(request)
+            response = None if response is None else self.scrubber.scrub_token_frame(response)
             return request, response
         if request is not None:
             assert row.api_key is not None
             assert row.api_version is not None
             whole = "request" not in extra
-            request = self.scrubber.request(
+            request = self.scrubber.scrub_request(
                 request, row.api_key, row.api_version, row.topic_name, whole=whole, depth=depth
             )
         if response is not None:
             asked = row.request if row.api_key in (FIND_COORDINATOR, ENVELOPE) else None
-            response = self.scrubber.response(
+            response = self.scrubber.scrub_response(
                 response,
                 row.api_key,
                 row.api_version,
@@ -276,9 +276,9 @@ class Reading:
         if not self._opens:
             return  # the Envelope was overwritten
         counts = self.scrubber.counts.copy()
-        lost = self.scrubber.lost
+        lost = self.scrubber.count_lossy_frames
         frames = self._scrub_frames(row, 1)
-        self.tally.add(row, frames if self.scrubber.lost > lost else None)
+        self.tally.add(row, frames if self.scrubber.count_lossy_frames > lost else None)
         self.scrubber.counts.clear()  # they were counted with the Envelope
         self.scrubber.counts.update(counts)
 
@@ -288,14 +288,14 @@ class Reading:
             for begin, size, packet in self._plain.get((met.number, side), ()):
                 at, end = max(begin - place, 0), min(begin + size - place, len(data))
                 if at < end:
-                    head = BY_PACKET.pack(file_of(packet), packet, PLAINTEXT)
+                    head = BY_PACKET.pack(file_index_of_packet(packet), packet, PLAINTEXT)
                     self.placed.add(head + PLAIN_SAYS.pack(met.number, side, place + at) + data[at:end])
             return
         for run in self.log.find_frame_bytes(met, side, place + met.sides[side].base, len(data)):
             self._log_bytes(run.packet, run.seq, data[run.at : run.at + run.size])
 
     def _log_bytes(self, packet: int, seq: int, data: bytes) -> None:
-        self.placed.add(BY_PACKET.pack(file_of(packet), packet, PAYLOAD) + SEQ.pack(seq) + data)
+        self.placed.add(BY_PACKET.pack(file_index_of_packet(packet), packet, PAYLOAD) + SEQ.pack(seq) + data)
 
     # Chunks on their way to the pairing.
 
@@ -330,7 +330,7 @@ class Reading:
         for half, _, packet, data in chunks:
             connection = half.connection
             if isinstance(data, Close) and connection.number in self._decrypted and data.how in _ENDINGS:
-                head = BY_PACKET.pack(file_of(packet), packet, PLAINTEXT)
+                head = BY_PACKET.pack(file_index_of_packet(packet), packet, PLAINTEXT)
                 self.placed.add(head + PLAIN_SAYS.pack(connection.number, _ENDINGS[data.how], 0))
             if not connection.tls or not isinstance(data, bytes | Gap) or tls_facts(connection) is None:
                 continue

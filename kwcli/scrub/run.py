@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from decoders.scrubbing.names import Names
+from decoders.scrubbing.names import NameReplacer
 from decoders.scrubbing.pseudonyms import Pseudonyms
 from decoders.wire.primitives import uuid_text
 from kwcli.check_overwriting import check_replaceable, is_names_table, is_scrubbed_capture
@@ -69,7 +69,7 @@ def run_scrub(settings: ScrubOptions, env: Environment) -> Exit:
     name = settings.out
     check_output(name, (settings.source,))
     key_logs = KeyLogFiles(key_log_names(settings.keylogs, env.variables))
-    names = Names(Pseudonyms(_read_salt(settings.salt_file)), frozenset(settings.keep))
+    names = NameReplacer(Pseudonyms(_read_salt(settings.salt_file)), frozenset(settings.keep))
     reading = Reading(names, frozenset(settings.ports) or None, key_logs.keys)
     spooled = Spooled(env.stdin) if settings.source == "-" else None
     out = OutFile(name)
@@ -79,7 +79,7 @@ def run_scrub(settings: ScrubOptions, env: Environment) -> Exit:
             (settings.source,),
             environment_with_stdin(env, spooled),
             numbered=True,
-            on_secrets=key_logs.keys.add_text,
+            on_secrets=key_logs.keys.add_lines,
             cut_receiver=reading.engine,
         )
         key_logs.keys.look_further = partial(add_secrets_of_captures, key_logs.keys, inputs.names)
@@ -165,7 +165,7 @@ def _read_salt(name: str | None) -> bytes:
     return found
 
 
-def _write_names(name: str, names: Names) -> None:
+def _write_names(name: str, names: NameReplacer) -> None:
     """Write the table of names, one JSON object a line."""
     lines = []
     for (kind, text), made in sorted(names.replaced.items()):

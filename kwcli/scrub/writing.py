@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, cast
 from uuid import UUID
 
-from decoders.capture.excerpt_comments import MARK, CutNote, write_note, write_topics
+from decoders.capture.excerpt_comments import MARK, CutNote, format_note_comment, format_topic_comments
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.capture.raw_packets import PacketCopy
 from decoders.scrubbing.batches import GARBAGE
@@ -33,7 +33,9 @@ class _Plaintext:
 
     def __init__(self, ends: TlsEnds, reading: Reading, packets: PacketScrubber, time_ns: int) -> None:
         names = reading.names
-        self._tcp = SyntheticTcp(names.text("hosts", ends.client), names.text("hosts", ends.broker), time_ns)
+        self._tcp = SyntheticTcp(
+            names.replace_text("hosts", ends.client), names.replace_text("hosts", ends.broker), time_ns
+        )
         self._client = ends.met.side_index(ends.client)
         self._places = [0, 0]
         self._packets = packets
@@ -43,7 +45,7 @@ class _Plaintext:
         """Packets with these bytes, behind the handshake or a gap where there is one; for FIN or RST closing ones."""
         tcp = self._tcp
         if side in (FIN, RST):
-            return map(self._packets.set_tcp_checksum, tcp.closing_packets(reset=side == RST))
+            return map(self._packets.with_tcp_checksum, tcp.closing_packets(reset=side == RST))
         made = [] if self._opened else tcp.opening_packets()
         self._opened = True
         who = CLIENT if side == self._client else SERVER
@@ -51,7 +53,7 @@ class _Plaintext:
             made += tcp.gap_packets(who, place - self._places[side])
         self._places[side] = place + len(data)
         made += [packet for packet, _ in tcp.data_packets(who, data)]
-        return map(self._packets.set_tcp_checksum, made)
+        return map(self._packets.with_tcp_checksum, made)
 
 
 class _Writer:
@@ -79,8 +81,8 @@ class _Writer:
             if record[BY_PACKET.size - 1] == PAYLOAD:
                 (seq,) = SEQ.unpack_from(record, BY_PACKET.size)
                 _overwrite_payload(payload, packet, seq, record[BY_PACKET.size + SEQ.size :])
-        made = self._packets.rewrite(packet, bytes(payload))
-        comments = [write_note(note)] if (note := self._cut_note_of(packet)) is not None else []
+        made = self._packets.rewrite_packet(packet, bytes(payload))
+        comments = [format_note_comment(note)] if (note := self._cut_note_of(packet)) is not None else []
         self._write_frame(packet.time_ns, made.link_type, made.frame, made.wire, comments)
 
     def _find_tls_ends(self, packet: PacketCopy) -> TlsEnds | None:
@@ -105,14 +107,16 @@ class _Writer:
     def _cut_note_of(self, packet: PacketCopy) -> CutNote | None:
         """The note that a packet was cut out with, in which the broker's address is replaced."""
         note = packet.note
-        return None if note is None else note._replace(broker=self._reading.names.text("hosts", note.broker))
+        return None if note is None else note._replace(broker=self._reading.names.replace_text("hosts", note.broker))
 
     def _write_frame(self, time_ns: int, link_type: int, frame: bytes, wire: int, comments: Iterable[str]) -> None:
         interface = self._interfaces.get(link_type)
         if interface is None:
             interface = self._interfaces[link_type] = len(self._interfaces)
-            self._out.write(PcapngWriter.describe(link_type, ""))
-        self._out.write(PcapngWriter.packet_with_comments(time_ns, frame, [*comments], wire=wire, interface=interface))
+            self._out.write(PcapngWriter.make_interface_block(link_type, ""))
+        self._out.write(
+            PcapngWriter.make_commented_packet_block(time_ns, frame, [*comments], wire=wire, interface=interface)
+        )
         self._counts["packets"] += 1
 
 
@@ -137,11 +141,13 @@ def write_scrubbed(captures: Captures, reading: Reading, out: OutFile, *, cut_ou
     writer = _Writer(reading, out, counts)
     names = reading.names
     topics = (
-        each._replace(identity=UUID(bytes=names.uuid(each.identity.bytes)), name=names.text("topics", each.name))
+        each._replace(
+            identity=UUID(bytes=names.replace_uuid(each.identity.bytes)), name=names.replace_text("topics", each.name)
+        )
         for each in reading.topics
     )
-    comments = (MARK, *write_topics(topics)) if cut_out else ()
-    out.write(PcapngWriter(RAW, comments=comments, program=PROGRAM).section())
+    comments = (MARK, *format_topic_comments(topics)) if cut_out else ()
+    out.write(PcapngWriter(RAW, comments=comments, program=PROGRAM).make_section_block())
     placed = PacketRecords(reading.placed)
     for batch in captures:
         for each in batch:

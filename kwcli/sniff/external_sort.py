@@ -10,7 +10,7 @@ from struct import Struct
 from tempfile import TemporaryFile
 from typing import IO, Final
 
-from decoders.capture.merge import file_of
+from decoders.capture.merge import file_index_of_packet
 
 __all__ = ["BY_FILE", "BY_PACKET", "PacketRecords", "SortedRecords"]
 
@@ -103,7 +103,7 @@ class PacketRecords:
 
     def take_records(self, packet: int) -> list[bytes]:
         """The records of a packet; those of earlier packets in its file are passed over."""
-        file = file_of(packet)
+        file = file_index_of_packet(packet)
         cursor = self._cursors.get(file)
         if cursor is None:
             cursor = self._cursors[file] = _Cursor(self._records.records_with_prefix(BY_FILE.pack(file)))

@@ -61,9 +61,9 @@ class OutFile:
         source = self._sources.get(packet.source)
         if source is None:
             source = self._sources[packet.source] = len(self._sources)
-            self.write(PcapngWriter.describe(*packet.source))
+            self.write(PcapngWriter.make_interface_block(*packet.source))
         self.write(
-            PcapngWriter.packet_with_comments(
+            PcapngWriter.make_commented_packet_block(
                 packet.time_ns, packet.frame, comments, wire=packet.wire, interface=source
             )
         )

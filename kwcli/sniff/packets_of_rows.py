@@ -16,7 +16,7 @@ from decoders.tcp.connections import MASK, Connection, Half, reverse_key, sequen
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo
-    from decoders.tls.key_log import Origin
+    from decoders.tls.key_log import SecretOrigin
 
 __all__ = ["NEVER_NS", "ConnectionSide", "FrameBytes", "LoggedConnection", "LoggedEngine", "SegmentLog"]
 
@@ -67,7 +67,7 @@ class LoggedConnection:
         self.ended_ns = NEVER_NS  # when another connection took its ports
         self.latest_ns = 0  # the end of its latest row that is kept
         self.sides = (ConnectionSide(connection.first), ConnectionSide(connection.second))
-        self.session: Origin | None = None  # of TLS
+        self.session: SecretOrigin | None = None  # of TLS
 
     def side_index(self, source: str) -> int:
         """0 for the side with this address, 1 for the other one."""
@@ -139,7 +139,7 @@ class SegmentLog:
         for half, *_ in chunks:
             state = half.connection.tls
             if getattr(state, "client_random", b""):
-                self._connections[half.connection.number].session = state.origin()
+                self._connections[half.connection.number].session = state.secret_origin()
 
     def _add_connection(self, connection: Connection, time_ns: int) -> None:
         logged = self._connections[connection.number] = LoggedConnection(connection)

@@ -40,8 +40,15 @@ from typing import TYPE_CHECKING, Final, cast
 from uuid import UUID
 
 from decoders.apis import api_name
-from decoders.capture.excerpt_comments import MARK, CutNote, PayloadPart, TopicName, write_note, write_topics
-from decoders.capture.merge import file_of
+from decoders.capture.excerpt_comments import (
+    MARK,
+    CutNote,
+    PayloadPart,
+    TopicName,
+    format_note_comment,
+    format_topic_comments,
+)
+from decoders.capture.merge import file_index_of_packet
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.capture.raw_packets import PacketCopy
 from decoders.errors import without_frames
@@ -59,7 +66,7 @@ from kwcli.sniff.packets_of_rows import NEVER_NS, LoggedConnection, SegmentLog
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
-    from decoders.tls.key_log import KeyLog, Origin
+    from decoders.tls.key_log import KeyLog, SecretOrigin
     from kwcli.run_environment import Environment
 
 __all__ = ["MatchingPacketsWriter"]
@@ -131,7 +138,7 @@ class MatchingPacketsWriter:
         self._taken: dict[int, _WholeConnection] = {}
         self._taken_by_key: dict[bytes, list[_WholeConnection]] = {}
         self._topics: dict[str, tuple[int, str]] = {}  # id → the time from which its name is known, the name
-        self._sessions: dict[bytes, Origin] = {}  # of TLS connections that are taken, by client random
+        self._sessions: dict[bytes, SecretOrigin] = {}  # of TLS connections that are taken, by client random
         self._failed: OSError | None = None
         self.rows = 0
         self._writer = OutFile(name)
@@ -168,7 +175,7 @@ class MatchingPacketsWriter:
                 return ExchangePackets(logged, False, key, "", NEVER_NS, [], [], {}, 0)
             return None
         packet = row.request_packet or row.response_packet or 0
-        file = file_of(packet)
+        file = file_index_of_packet(packet)
         noted = [BY_PACKET.pack(file, packet, _COMMENT) + _exchange_comment(row).encode("utf-8", "backslashreplace")]
         broker = row.connection_info.broker if row.connection_info.tls is None else ""
         until_ns = max(row.time_ns, row.request_end_ns or 0, row.response_end_ns or row.response_ns or 0)
@@ -258,11 +265,11 @@ class MatchingPacketsWriter:
             elif kind == _RUN:
                 packet, seq, size = _RUN_SAYS.unpack_from(record, _PLACED.size)
                 where = kept + place - begin
-                head = BY_PACKET.pack(file_of(packet), packet, _PART)
+                head = BY_PACKET.pack(file_index_of_packet(packet), packet, _PART)
                 self._noted.add(head + _PART_SAYS.pack(direction, seq, size, where) + (b"" if where else broker))
             else:
                 (packet,) = _ACK_SAYS.unpack_from(record, _PLACED.size)
-                head = BY_PACKET.pack(file_of(packet), packet, _ACK_AT)
+                head = BY_PACKET.pack(file_index_of_packet(packet), packet, _ACK_AT)
                 self._noted.add(head + _ACK_AT_SAYS.pack(kept + min(place, end) - begin))
 
     # The second reading.
@@ -308,12 +315,12 @@ class MatchingPacketsWriter:
             TopicName(since_ns, UUID(bytes=uuid_bytes(identity)), name)
             for identity, (since_ns, name) in sorted(self._topics.items())
         )
-        out.write(PcapngWriter(0, comments=(MARK, *write_topics(names))).section())
+        out.write(PcapngWriter(0, comments=(MARK, *format_topic_comments(names))).make_section_block())
         if self._with_keys and self.segments.engine is not None:
             sessions = self.segments.engine.decryption.sessions
-            lines = b"".join(sessions.connection_lines(each, self._keys) for each in self._sessions.values())
+            lines = b"".join(sessions.format_lines_of_connection(each, self._keys) for each in self._sessions.values())
             if lines:
-                out.write(PcapngWriter.secrets(lines))
+                out.write(PcapngWriter.make_secrets_block(lines))
         noted = PacketRecords(self._noted)
         left = self._noted.count
         for batch in captures:
@@ -329,7 +336,7 @@ class MatchingPacketsWriter:
                 elif any(record[BY_PACKET.size - 1] == _PART for record in said):
                     note = _packet_note(packet, said)
                     if note is not None:
-                        out.write_packet(packet, [*_join_comments(said), write_note(note)])
+                        out.write_packet(packet, [*_join_comments(said), format_note_comment(note)])
             if not left and not self._taken:
                 break
         return out.packets
@@ -372,9 +379,9 @@ def _whole_connection_notes(packet: PacketCopy, taken: _WholeConnection, said: I
         rows = tuple(_ROW_SAYS.unpack_from(record, BY_PACKET.size)[0] for record in said if record[kind] == _ROW)
     broker = "" if taken.named else taken.broker
     if packet.note is not None:
-        yield write_note(packet.note._replace(broker=packet.note.broker or broker))
+        yield format_note_comment(packet.note._replace(broker=packet.note.broker or broker))
     elif rows or broker or (taken.some and not taken.named):
-        yield write_note(CutNote(taken.number, packet.key == taken.client_key, broker=broker, rows=rows))
+        yield format_note_comment(CutNote(taken.number, packet.key == taken.client_key, broker=broker, rows=rows))
     taken.named = True
 
 

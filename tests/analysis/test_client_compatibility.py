@@ -15,7 +15,7 @@ from decoders.capture.files import CaptureReader
 from decoders.errors import Malformed
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
-from decoders.protocol_facts.releases import RELEASES, versions_by_api
+from decoders.protocol_facts.releases import RELEASES, api_versions_of_release
 from decoders.schema.model import Versions
 from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit
@@ -91,7 +91,7 @@ def offering(release: str) -> dict[str, Any]:
     """The ApiVersions answer of a release."""
     rows = [
         {"api_key": key, "min_version": its.low, "max_version": its.high}
-        for key, its in versions_by_api(release).items()
+        for key, its in api_versions_of_release(release).items()
     ]
     return {"error_code": 0, "api_keys": rows, "throttle_time_ms": 0}
 

@@ -100,7 +100,7 @@ def test_words_of_its_request_are_completed(tree: Path) -> None:
 
 def test_its_line_its_class_and_what_is_expected_follow(tree: Path) -> None:
     code = f"""
-from decoders.protocol_facts.errors.returned import expected_codes
+from decoders.protocol_facts.errors.returned import expected_error_codes
 from decoders.replaying.replay_classes import classify_api
 from kwcli.output.facts.compile_line_facts import FactLimits
 from kwcli.output.facts.line_facts_of_apis import find_api_facts
@@ -108,7 +108,7 @@ from tests.output.fakes import exchange
 made = exchange({KEY}, 1)
 for response in ({{"found": [4, 5]}}, {{}}):
     print(find_api_facts({KEY}).facts(made, {{"group_id": "g", "probes": 3}}, response, FactLimits()))
-print(classify_api({KEY}), *expected_codes({KEY}))
+print(classify_api({KEY}), *expected_error_codes({KEY}))
 """
     assert output(tree, "-c", code).splitlines() == [
         "['group g', 'probes 3', '→ 2 things']",
@@ -123,19 +123,19 @@ import sys
 from decoders.apis import probe_things
 from decoders.schema.model import DeclarationError
 from decoders.protocol_facts.errors.returned import expected_errors
-from decoders.protocol_facts.examples import whole_example
-from decoders.protocol_facts.routing import route
+from decoders.protocol_facts.examples import example_of_all_versions
+from decoders.protocol_facts.routing import route_of_api
 from decoders.replaying.replay_classes import classify_api
 from kwcli.output.facts.line_facts_of_apis import find_api_facts
 right = probe_things.DECLARATION
 for old, new, read in (
-    ("route group", "route grp", route),
-    ("sent by client", "sent by clients", route),
+    ("route group", "route grp", route_of_api),
+    ("sent by client", "sent by clients", route_of_api),
     ("mutates", "replay data", classify_api),
     ("REBALANCE_IN_PROGRESS (", "REBALANCE (", expected_errors),
     ("(KIP-0)", "KIP-0", expected_errors),
     (":known", ":well", find_api_facts),
-    ('7}', '7', whole_example),
+    ('7}', '7', example_of_all_versions),
 ):
     probe_things.DECLARATION = right.replace(old, new)
     try:

@@ -11,7 +11,7 @@ import pytest
 
 from decoders.apis import KEYS, NAMES, api, section
 from decoders.protocol_facts.errors.error_places import ERROR_PLACES
-from decoders.protocol_facts.releases import HISTORY, RELEASES, history
+from decoders.protocol_facts.releases import HISTORY, RELEASES, versions_of_api_by_release
 from kwcli.declarations.notation import read_declarations
 from kwcli.output.facts.line_facts_of_apis import FUNCTIONS
 from kwcli.reference.abouts import read_api_abouts
@@ -59,7 +59,7 @@ def test_the_release_table_knows_the_newest_version_of_every_api() -> None:
         f"{key} {api(key).name}: HISTORY in decoders/protocol_facts/releases.py ends at {last}, versions "
         f"{api(key).versions} in decoders/apis/{NAMES[key]}.py"
         for key in HISTORY
-        for last in [max((one.high for one in history(key).values()), default=None)]
+        for last in [max((one.high for one in versions_of_api_by_release(key).values()), default=None)]
         if last != api(key).versions.high
     ]
     assert not wrong, "\n".join([*wrong, "(an entry of a release that RELEASES does not name is not counted)"])

@@ -5,9 +5,15 @@ from __future__ import annotations
 import pytest
 
 from decoders.apis import KEYS, NAMES, api
-from decoders.embedded import STRUCTURES, structure
+from decoders.embedded import STRUCTURES, parse_structure_declaration
 from decoders.errors import UnknownApi
-from decoders.protocol_facts.releases import HISTORY, RELEASES, UNSTABLE, history, versions_by_api
+from decoders.protocol_facts.releases import (
+    HISTORY,
+    RELEASES,
+    UNSTABLE,
+    api_versions_of_release,
+    versions_of_api_by_release,
+)
 from decoders.schema.model import NONE, Versions
 from tests.apis.lint import check_api, check_message
 from tests.apis.union import GUIDES
@@ -42,7 +48,7 @@ def test_declarations_follow_the_rules(key: int) -> None:
 
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_structures_follow_the_rules(name: str) -> None:
-    assert check_message(structure(name)) == []
+    assert check_message(parse_structure_declaration(name)) == []
 
 
 @pytest.mark.parametrize("guide", GUIDES)
@@ -66,13 +72,13 @@ def test_the_newest_release_has_its_rows() -> None:
 def test_releases_speak_the_union_together() -> None:
     """The versions in HISTORY are declared, and marks in UNSTABLE are the highest version of their release."""
     for key in HISTORY:
-        assert min(one.low for one in history(key).values()) >= api(key).versions.low
+        assert min(one.low for one in versions_of_api_by_release(key).values()) >= api(key).versions.low
     assert set(UNSTABLE) <= set(RELEASES)
     wrong = [
         f"UNSTABLE[{release!r}][{key}] is {version}, the highest version of {release} in HISTORY is {highest}"
         for release, marks in UNSTABLE.items()
         for key, version in marks.items()
-        for highest in [versions_by_api(release).get(key, NONE).high]
+        for highest in [api_versions_of_release(release).get(key, NONE).high]
         if version != highest
     ]
     assert wrong == []
@@ -84,16 +90,16 @@ def test_releases_speak_the_union_together() -> None:
 )
 def test_what_a_release_speaks(release: str, apis: int, messages: int) -> None:
     """Releases before the newest: what they speak does not change any more."""
-    found = (len(versions_by_api(release)), 2 * sum(map(count, versions_by_api(release).values())))
+    found = (len(api_versions_of_release(release)), 2 * sum(map(count, api_versions_of_release(release).values())))
     assert found == (apis, messages), f"HISTORY in decoders/protocol_facts/releases.py changes what {release} speaks"
 
 
 def test_history_of_one_api() -> None:
-    ranges = {release: str(versions) for release, versions in history(7).items()}
+    ranges = {release: str(versions) for release, versions in versions_of_api_by_release(7).items()}
     assert next(iter(ranges)) == "0.9.0"
     assert (ranges["0.9.0"], ranges["1.0"], ranges["2.4"], ranges["3.9"]) == ("1", "0-1", "0-3", "0-3")
     assert "4.0" not in ranges
-    assert versions_by_api("9.9") == {}
+    assert api_versions_of_release("9.9") == {}
 
 
 def test_early_layouts() -> None:

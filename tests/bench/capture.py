@@ -14,7 +14,7 @@ from pathlib import Path
 from time import process_time
 
 from decoders.capture.files import CaptureReader
-from decoders.capture.packet_index import Walk
+from decoders.capture.packet_index import CutPointFinder
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.tcp.reassembly import Reassembly
 from tests.capture.frames import ACK, PSH, ethernet, ipv4, ipv6, tcp
@@ -28,7 +28,7 @@ STAMPS = b"\1\1\x08\x0a" + bytes(8)
 
 def traffic(writer: PcapWriter | PcapngWriter, version: int, size: int) -> Iterator[bytes]:
     """A capture of about `size` bytes: a request, an answer, an acknowledgement, on 40 connections in turn."""
-    yield writer.header()
+    yield writer.make_file_header()
     places = [[number * 7919, number * 104729] for number in range(1, 41)]
     time_ns = 1_790_000_000 * 10**9
 
@@ -48,7 +48,7 @@ def traffic(writer: PcapWriter | PcapngWriter, version: int, size: int) -> Itera
             (True, tcp(port, 9092, mine + 120, theirs + 400, ACK, b"", STAMPS)),
         ):
             time_ns += 1000
-            packet = writer.packet(time_ns, frame(to_broker, segment))
+            packet = writer.make_packet_block(time_ns, frame(to_broker, segment))
             written += len(packet)
             yield packet
         place[:] = mine + 120, theirs + 400
@@ -81,7 +81,7 @@ def cost(data: list[bytes], *, fused: bool) -> tuple[int, float, float]:
 
 def walked(data: list[bytes]) -> float:
     """Seconds of a `Walk` over the blocks, which finds where packets begin and their times."""
-    walk = Walk()
+    walk = CutPointFinder()
     windows = [block[at : at + WINDOW] for block in data for at in range(0, len(block), WINDOW)]
     began = process_time()
     for window in windows:

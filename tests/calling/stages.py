@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from decoders.apis import KEYS, api
-from decoders.protocol_facts.releases import UNSTABLE, versions_by_api
+from decoders.protocol_facts.releases import UNSTABLE, api_versions_of_release
 from decoders.schema.model import NONE, Versions
 from tests.broker.cluster import Cluster
 from tests.broker.options import PASSWORDS, Options
@@ -67,7 +67,7 @@ def offered(door: Door) -> dict[int, Versions]:
     release = name.partition("-")[0]
     hidden = {} if SETUPS[name].unstable else UNSTABLE.get(release, {})
     found = {}
-    for key, versions in versions_by_api(release).items():
+    for key, versions in api_versions_of_release(release).items():
         if word in api(key).listeners or (word == "zkBroker" and key in _ON_ZOOKEEPER):
             top = versions.high - (hidden.get(key) == versions.high)
             found[key] = Versions(versions.low, top)

@@ -10,7 +10,7 @@ import decoders
 from decoders import Exchange, api
 from decoders.messages.body_json import Options
 from decoders.messages.whole_messages import encode_json
-from decoders.protocol_facts.examples import example
+from decoders.protocol_facts.examples import example_request
 from kwcli.calling.format_skeleton import format_skeleton
 from kwcli.calling.words.path_value_words import compose_body, encode_composed_body, parse_body_words
 from tests.captures.shipped import CLEAN, capture_bytes
@@ -35,7 +35,7 @@ def test_a_request_is_composed_of_its_record(name: str) -> None:
         given = parse_body_words(declared, ["-"], env=world(record))
         assert given.body is not None
         assert given.body.version == version
-        start = example(declared, version) if version in declared.versions else None
+        start = example_request(declared, version) if version in declared.versions else None
         value = compose_body(declared, version, given, start=start)
         again = encode_composed_body(declared, version, value, layout=given.body.layout)
         assert again == encode_json(exchange.api_key, version, "request", given.body.value, layout=given.body.layout)

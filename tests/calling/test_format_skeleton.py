@@ -10,7 +10,7 @@ import pytest
 
 from decoders.apis import KEYS, api
 from decoders.messages.whole_messages import encode_json
-from decoders.protocol_facts.examples import example
+from decoders.protocol_facts.examples import example_request
 from decoders.schema.json_form import to_json
 from decoders.schema.model import resolve
 from kwcli.calling.check_values import ValueChecker
@@ -92,7 +92,7 @@ def test_the_examples_of_all_apis_as_skeletons() -> None:
     for key in KEYS:
         for declared in layouts(key):
             if declared.side == "request" and not declared.release:
-                value = example(api(key), declared.version)
+                value = example_request(api(key), declared.version)
                 text = format_skeleton(api(key), declared.version, value)
                 assert read(declared, text) == encode_json(key, declared.version, "request", value), (
                     f"{declared}\n{text}"

@@ -10,7 +10,7 @@ import pytest
 
 from decoders import decode_message, decode_records, encode_message
 from decoders.apis import api
-from decoders.protocol_facts.examples import example
+from decoders.protocol_facts.examples import example_request
 from kwcli.calling.words.path_value_words import compose_body, encode_composed_body, parse_body_words
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import kw, world
@@ -141,7 +141,7 @@ def test_a_new_element_begins_with_what_names_nothing(
     name: str, version: int, words: list[str], field: str, value: Any
 ) -> None:
     found = api(name)
-    assert compose_body(found, version, words, start=example(found, version))[field] == value
+    assert compose_body(found, version, words, start=example_request(found, version))[field] == value
 
 
 @pytest.mark.parametrize(
@@ -346,7 +346,7 @@ def test_words_go_into_batches() -> None:
     path = "topic_data[].partition_data[].records[]"
     words = [f"{path}.codec=gzip", f"{path}.records[].key=a", f"{path}.records[].value:=null"]
     words += [f"{path}.records[].headers[].key=h", f"{path}.records[].headers[].value=1", f"{path}.records[].key=7"]
-    found = compose_body(api("produce"), 9, words, start=example(api("produce"), 9))
+    found = compose_body(api("produce"), 9, words, start=example_request(api("produce"), 9))
     (partition,) = found["topic_data"][0]["partition_data"]
     assert partition == {
         "index": -1,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from decoders.apis import KEYS, api
 from decoders.messages.whole_messages import encode_json
-from decoders.protocol_facts.examples import example
+from decoders.protocol_facts.examples import example_request
 from decoders.schema.json_form import to_json
 from kwcli.calling.words.path_value_words import compose_body, encode_composed_body, parse_body_words
 from kwcli.run_environment import Exit, Failure
@@ -95,7 +95,7 @@ def test_any_words_are_a_body_or_a_failure(key: int, words: list[str]) -> None:
     try:
         checked = parse_body_words(found, words)
         for version in (found.versions.low, found.versions.high):
-            body = compose_body(found, version, checked, start=example(found, version))
+            body = compose_body(found, version, checked, start=example_request(found, version))
             encode_composed_body(found, version, body)
     except Failure as failure:
         code, text = failure.code, failure.text

@@ -10,8 +10,8 @@ from typing import Final
 import pytest
 
 from decoders.apis import KEYS, api
-from decoders.protocol_facts.releases import versions_by_api
-from decoders.protocol_facts.routing import route
+from decoders.protocol_facts.releases import api_versions_of_release
+from decoders.protocol_facts.routing import route_of_api
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options
@@ -82,9 +82,11 @@ WORDS: Final[Mapping[str, str]] = {
 
 
 def test_every_row_that_names_a_place_is_tried() -> None:
-    offered = versions_by_api(RELEASE)
+    offered = api_versions_of_release(RELEASE)
     placed = {
-        api(key).name for key in KEYS if route(key).to in ("leader", "group", "transaction", "share") and key in offered
+        api(key).name
+        for key in KEYS
+        if route_of_api(key).to in ("leader", "group", "transaction", "share") and key in offered
     }
     assert placed - SESSION == set(WORDS)
 
@@ -145,5 +147,5 @@ def is_here(ground: Ground, name: str, node: int, wanted: bool) -> bool:
 
 @pytest.mark.parametrize("name", WORDS)
 def test_the_right_node_takes_it_and_the_others_do_not(ground: Ground, name: str) -> None:
-    right = ground.places[route(api(name).key).to]
+    right = ground.places[route_of_api(api(name).key).to]
     assert [node for node in (1, 2, 3) if is_here(ground, name, node, node == right)] == [right]

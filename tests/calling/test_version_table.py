@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from decoders.protocol_facts.likeness import likeness, stable
+from decoders.protocol_facts.likeness import find_most_alike_releases, stable_versions_of_release
 from decoders.protocol_facts.releases import RELEASES
 from decoders.schema.model import Versions
 from kwcli.calling.version_table import BrokerOffer, VersionTable, format_version_table
@@ -17,8 +17,8 @@ FEATURES = {"eligible.leader.replicas.version": "1", "metadata.version": "29"}
 @pytest.mark.parametrize("against", [None, "0.10.0", "3.9", "4.4"])
 @pytest.mark.parametrize("release", RELEASES)
 def test_three_nodes_and_a_release_fit_into_80_columns(release: str, against: str | None) -> None:
-    offer = stable(release)
-    looks = str(likeness(offer))
+    offer = stable_versions_of_release(release)
+    looks = str(find_most_alike_releases(offer))
     nodes = [BrokerOffer(f"{number} 127.0.0.1:{49091 + number}", offer, FEATURES, looks) for number in (1, 2, 3)]
     lines = list(format_version_table(nodes, against, 80, palette(False)))
     assert max(map(cell_width, lines)) <= 80
@@ -57,18 +57,18 @@ MOCK = {
 
 
 def test_a_broker_that_is_no_release_looks_like_none() -> None:
-    assert str(likeness({key: Versions(*versions) for key, versions in MOCK.items()})) == "no release"
-    assert str(likeness({})) == "no release"
+    assert str(find_most_alike_releases({key: Versions(*versions) for key, versions in MOCK.items()})) == "no release"
+    assert str(find_most_alike_releases({})) == "no release"
 
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_release_with_a_few_changes_is_still_one(release: str) -> None:
-    offer = stable(release)
-    assert release in likeness(offer).releases
-    assert "~" not in str(likeness(offer))
+    offer = stable_versions_of_release(release)
+    assert release in find_most_alike_releases(offer).releases
+    assert "~" not in str(find_most_alike_releases(offer))
     key = max(offer)
     changed = {**offer, key: Versions(offer[key].low, offer[key].high + 1)}
-    assert str(likeness(changed)) != "no release"
+    assert str(find_most_alike_releases(changed)) != "no release"
 
 
 def test_features_whose_names_are_no_text() -> None:

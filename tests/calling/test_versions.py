@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from decoders.apis import api
-from decoders.protocol_facts.releases import versions_by_api
+from decoders.protocol_facts.releases import api_versions_of_release
 from decoders.schema.model import Versions
 from kwcli.calling.version_choice import VersionChoice, find_common_versions
 from kwcli.run_environment import Exit, Failure
 
-MODERN = versions_by_api("4.3") | {0: Versions(0, 13)}  # as brokers from 4.0 on list it (KIP-896)
-OLD = versions_by_api("2.8")
+MODERN = api_versions_of_release("4.3") | {0: Versions(0, 13)}  # as brokers from 4.0 on list it (KIP-896)
+OLD = api_versions_of_release("2.8")
 CONTROLLER = {18: Versions(0, 4), 52: Versions(0, 2)}
 
 

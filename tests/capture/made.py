@@ -69,9 +69,9 @@ def times(random: Random, begin_ns: int) -> Iterator[int]:
 def pcap(random: Random, count: int, begin_ns: int, *, fragments: bool = True) -> bytes:
     """Classic pcap in one of its forms."""
     writer = PcapWriter(1, order=random.choice("<>"), nanoseconds=random.random() < 0.5)
-    out = [writer.header()]
+    out = [writer.make_file_header()]
     clock = times(random, begin_ns)
-    out += [writer.packet(next(clock), *frame) for frame in frames(random, count, fragments=fragments)]
+    out += [writer.make_packet_block(next(clock), *frame) for frame in frames(random, count, fragments=fragments)]
     return b"".join(out)
 
 

@@ -14,11 +14,11 @@ class PcapWriter:
         self._tick = 1 if nanoseconds else 1000
         self._record = Struct(order + "IIII")
 
-    def header(self) -> bytes:
+    def make_file_header(self) -> bytes:
         """The file header."""
         return self._header
 
-    def packet(self, time_ns: int, data: bytes, wire: int | None = None) -> bytes:
+    def make_packet_block(self, time_ns: int, data: bytes, wire: int | None = None) -> bytes:
         """One packet; its times are in nanoseconds, `wire` is its size on the wire."""
         seconds, rest = divmod(time_ns, 1_000_000_000)
         return self._record.pack(seconds, rest // self._tick, len(data), len(data) if wire is None else wire) + data

@@ -13,12 +13,12 @@ from tests.capture.pcap_writer import PcapWriter
 def spoken(every: Iterable[Segment]) -> bytes:
     """A capture of these IPv4 segments; bytes that a segment lacks were cut by the snaplen."""
     writer = PcapWriter(1)
-    out = [writer.header()]
+    out = [writer.make_file_header()]
     for key, time_ns, _, seq, ack, flags, data, lacks in every:
         ports = (int.from_bytes(key[8:10], "big"), int.from_bytes(key[10:], "big"))
         segment = tcp(*ports, seq, ack, flags, data)
         frame = ethernet(
             ipv4(str(ip_address(key[:4])), str(ip_address(key[4:8])), segment, total=20 + len(segment) + lacks)
         )
-        out.append(writer.packet(time_ns, frame, len(frame) + lacks))
+        out.append(writer.make_packet_block(time_ns, frame, len(frame) + lacks))
     return b"".join(out)

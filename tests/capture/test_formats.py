@@ -132,8 +132,14 @@ def test_a_simple_packet_is_cut_at_the_snaplen() -> None:
 def test_what_the_writers_write() -> None:
     stamp = SECOND * 10**9 + 7
     writer = PcapngWriter(1, interface="lo", program="a test")
-    data = writer.header() + writer.packet(stamp, FRAME) + writer.packet(stamp, FRAME[:-2], len(FRAME))
-    data += writer.packet(stamp, FRAME[:-1], len(FRAME)) + writer.statistics(stamp, received=7, dropped=3)
+    data = (
+        writer.make_file_header()
+        + writer.make_packet_block(stamp, FRAME)
+        + writer.make_packet_block(stamp, FRAME[:-2], len(FRAME))
+    )
+    data += writer.make_packet_block(stamp, FRAME[:-1], len(FRAME)) + writer.make_statistics_block(
+        stamp, received=7, dropped=3
+    )
     reader, segments = read(data)
     assert [segment[1:3] + segment[6:] for segment in segments] == [
         (stamp, 1, b"ask", 0),
@@ -144,9 +150,9 @@ def test_what_the_writers_write() -> None:
     assert reader.counts["dropped"] == 3
 
 
-PCAP = PcapWriter(1).header()
+PCAP = PcapWriter(1).make_file_header()
 NG = section("<") + interface("<")
-RECORD = PcapWriter(1).packet(5, FRAME)
+RECORD = PcapWriter(1).make_packet_block(5, FRAME)
 ENHANCED = enhanced("<", 0, 5, FRAME)
 ONE, NG_ONE = PCAP + RECORD, NG + ENHANCED
 
@@ -239,7 +245,9 @@ def test_frames_that_are_no_tcp_are_counted() -> None:
         FRAME,
     ]
     writer = PcapWriter(1)
-    reader, segments = read(writer.header() + b"".join(writer.packet(1, frame) for frame in frames))
+    reader, segments = read(
+        writer.make_file_header() + b"".join(writer.make_packet_block(1, frame) for frame in frames)
+    )
     assert reader.problem is None
     assert len(segments) == 1
     assert reader.counts == {
@@ -287,13 +295,13 @@ def capture(random: Random) -> bytes:
     writer: PcapWriter | PcapngWriter = PcapngWriter(link)
     if random.random() < 0.6:
         writer = PcapWriter(link, order=random.choice("<>"), nanoseconds=random.random() < 0.5)
-    out = [writer.header()]
+    out = [writer.make_file_header()]
     for number in range(random.randint(0, 12)):
         frame = random.choice([kinds[0], kinds[0], kinds[1], random.choice(kinds)])
         kept = frame[: random.choice([1000, 1000, 60])] + random.choice([b"", b"", bytes(6)])
-        out.append(writer.packet(SECOND * 10**9 + number * 1000, kept, max(len(frame), len(kept))))
+        out.append(writer.make_packet_block(SECOND * 10**9 + number * 1000, kept, max(len(frame), len(kept))))
     if isinstance(writer, PcapngWriter):
-        out.append(writer.statistics(5, received=3, dropped=2))
+        out.append(writer.make_statistics_block(5, received=3, dropped=2))
     return b"".join(out)
 
 

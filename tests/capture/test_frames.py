@@ -24,9 +24,9 @@ def read(frames: Iterable[bytes], link: int = 1, snaplen: int = 1 << 20) -> tupl
     """The segments of these frames, and the counts."""
     writer = PcapngWriter(link)
     reader = CaptureReader()
-    segments = reader.feed(writer.header())
+    segments = reader.feed(writer.make_file_header())
     for frame in frames:
-        segments += reader.feed(writer.packet(TIME, frame[:snaplen], len(frame)))
+        segments += reader.feed(writer.make_packet_block(TIME, frame[:snaplen], len(frame)))
     segments += reader.finish()
     assert reader.problem is None
     return segments, reader.counts
@@ -141,8 +141,8 @@ def test_fragments_that_wait_are_bounded_and_counted() -> None:
 
 def test_a_cut_fragment_makes_nothing() -> None:
     fragments = Fragments()
-    assert fragments.add(b"a", 0, True, 6, b"12345678") is None
-    assert fragments.add(b"a", 8, False, 6, None) is None
+    assert fragments.add_fragment(b"a", 0, True, 6, b"12345678") is None
+    assert fragments.add_fragment(b"a", 8, False, 6, None) is None
     assert fragments.given_up == 1
 
 

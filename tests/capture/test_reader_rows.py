@@ -47,7 +47,10 @@ def test_a_segment_under_every_link_type(name: str, file: str, fused: bool) -> N
     writer = FORMATS[file](link)
     # The bytes behind it keep the fused loops away from the end of the buffer.
     data = (
-        writer.header() + writer.packet(TIME, four) + writer.packet(TIME + 2000, six) + writer.packet(TIME, bytes(200))
+        writer.make_file_header()
+        + writer.make_packet_block(TIME, four)
+        + writer.make_packet_block(TIME + 2000, six)
+        + writer.make_packet_block(TIME, bytes(200))
     )
     reader = CaptureReader(fused=fused)
     got = reader.feed(data) + reader.finish()

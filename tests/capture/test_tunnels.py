@@ -151,9 +151,9 @@ def plain() -> tuple[bytes, ...]:
 def read(frames: list[tuple[bytes, int]], link: int = ETHERNET, *, fused: bool = True) -> list[Segment]:
     """The segments of frames, each frame with its size on the wire."""
     writer, reader = PcapngWriter(link), CaptureReader(fused=fused)
-    segments = reader.feed(writer.header())
+    segments = reader.feed(writer.make_file_header())
     for frame, size in frames:
-        segments += reader.feed(writer.packet(TIME, frame, size))
+        segments += reader.feed(writer.make_packet_block(TIME, frame, size))
     segments += reader.finish()
     assert reader.problem is None
     return segments
@@ -224,7 +224,7 @@ def test_a_tunnel_whose_own_packets_are_fragments(name: str) -> None:
 def test_other_traffic_on_the_port_of_a_tunnel_gives_no_segment(port: int, payload: bytes) -> None:
     frame = bytes(udp(port) / Raw(payload))
     dissector = Dissector()
-    assert dissector.segment(LINKS[ETHERNET], frame, 0, len(frame), 0, TIME, 1) is None
+    assert dissector.dissect_packet(LINKS[ETHERNET], frame, 0, len(frame), 0, TIME, 1) is None
     assert sum(dissector.counts.values()) == 1
 
 
@@ -245,5 +245,5 @@ def test_damage_does_no_harm(case: tuple[str, Wrap], data: st.DataObject) -> Non
         frame[data.draw(st.integers(0, len(frame) - 1))] = data.draw(st.integers(0, 255))
     size = data.draw(st.integers(0, len(frame)))
     dissector = Dissector()
-    found = dissector.segment(LINKS[ETHERNET], bytes(frame[:size]), 0, size, len(frame) - size, TIME, 1)
+    found = dissector.dissect_packet(LINKS[ETHERNET], bytes(frame[:size]), 0, size, len(frame) - size, TIME, 1)
     assert (found is not None) + sum(dissector.counts.values()) == 1

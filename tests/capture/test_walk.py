@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.capture.files import CaptureReader
-from decoders.capture.merge import file_of, number_before_file, number_of
-from decoders.capture.packet_index import Mark, Walk
+from decoders.capture.merge import file_index_of_packet, packet_number_before_file, packet_number_in_file
+from decoders.capture.packet_index import CutPoint, CutPointFinder
 from decoders.tcp.chunks import Segment
 from tests.capture.made import capture, damaged
 from tests.captures.shipped import CLEAN, NEGATIVE, capture_bytes
@@ -25,16 +25,16 @@ def read(data: bytes, state: bytes = b"") -> tuple[CaptureReader, list[Segment]]
     return reader, segments + reader.finish()
 
 
-def walk(data: bytes, random: Random, *, fused: bool = True) -> tuple[Walk, list[Mark]]:
+def walk(data: bytes, random: Random, *, fused: bool = True) -> tuple[CutPointFinder, list[CutPoint]]:
     """A walk that is fed in pieces of any size, and marks taken now and then."""
-    one = Walk(fused=fused)
+    one = CutPointFinder(fused=fused)
     marks = []
-    while one.fed < len(data) and one.problem is None:
-        assert one.feed(data[one.fed : one.fed + random.choice([1, 7, 100, 3000, 50_000])]) == []
+    while one.fed_size < len(data) and one.problem is None:
+        assert one.feed(data[one.fed_size : one.fed_size + random.choice([1, 7, 100, 3000, 50_000])]) == []
         if random.random() < 0.2:
-            marks.append(one.mark())
+            marks.append(one.mark_cut_point())
     one.finish()
-    return one, [*marks, one.mark()]
+    return one, [*marks, one.mark_cut_point()]
 
 
 def end(reader: CaptureReader) -> object:
@@ -58,11 +58,11 @@ def test_shipped_captures(name: str) -> None:
     assert _span(marks)[1] >= max(times)
 
 
-def _behind(segments: list[Segment], mark: Mark) -> list[Segment]:
+def _behind(segments: list[Segment], mark: CutPoint) -> list[Segment]:
     return [segment for segment in segments if segment[2] > mark.packets]
 
 
-def _span(marks: list[Mark]) -> tuple[int, int]:
+def _span(marks: list[CutPoint]) -> tuple[int, int]:
     lows = [mark.low_ns for mark in marks if mark.low_ns is not None]
     highs = [mark.high_ns for mark in marks if mark.high_ns is not None]
     return min(lows, default=-1), max(highs, default=-1)
@@ -105,20 +105,22 @@ def test_times_are_those_of_the_packets_since_the_mark_before(seed: int) -> None
 
 def test_numbers_of_packets_carry_the_file() -> None:
     data = capture_bytes(CLEAN[0])
-    one = Walk(before=number_before_file(5))
+    one = CutPointFinder(before=packet_number_before_file(5))
     one.feed(data[:50_000])
-    mark = one.mark()
+    mark = one.mark_cut_point()
     _, segments = read(data)
     reader = CaptureReader()
     reader.resume(mark.state)
     found = reader.feed(data[mark.at :])
-    assert [number_of(segment[2]) for segment in found] == [segment[2] for segment in _behind(segments, mark)]
-    assert {file_of(segment[2]) for segment in found} == {5}
+    assert [packet_number_in_file(segment[2]) for segment in found] == [
+        segment[2] for segment in _behind(segments, mark)
+    ]
+    assert {file_index_of_packet(segment[2]) for segment in found} == {5}
     assert reader.counts["packets"] == read(data)[0].counts["packets"]
 
 
 def test_a_mark_is_small() -> None:
     for name in CLEAN:
-        one = Walk()
+        one = CutPointFinder()
         one.feed(capture_bytes(name)[:-1])
-        assert len(one.mark().state) < 1000
+        assert len(one.mark_cut_point().state) < 1000

@@ -12,8 +12,8 @@ import pytest
 
 from decoders.apis import api
 from decoders.messages.exchange_json import to_json_dict
-from decoders.protocol_facts.places import places
-from decoders.protocol_facts.routing import route
+from decoders.protocol_facts.places import find_routing_places
+from decoders.protocol_facts.routing import route_of_api
 from tests.captures.reading import exchanges
 from tests.captures.shipped import CLEAN, capture_bytes
 
@@ -66,8 +66,8 @@ class Told:
 
 def named(record: Record) -> Iterator[Place]:
     """The places of a request as keys of Told."""
-    to = route(record["api_key"]).to
-    for place in places(record["api_key"], record["api_version"], record["request"]):
+    to = route_of_api(record["api_key"]).to
+    for place in find_routing_places(record["api_key"], record["api_version"], record["request"]):
         if to == "leader":
             yield (to, *place)
         elif to in _COORDINATORS:
@@ -101,7 +101,7 @@ def test_requests_went_where_the_table_says(name: str, least: dict[str, int]) ->
         for place in named(record):
             right = told.right(place, record["time"])
             if right:
-                judged[route(record["api_key"]).to] += 1
+                judged[route_of_api(record["api_key"]).to] += 1
                 assert record["broker"] in right, (record["api"], record["time"], place)
     assert {to: judged[to] for to in least if judged[to] < least[to]} == {}
 
@@ -119,7 +119,7 @@ def test_who_sent_it_is_among_who_sends_it() -> None:
                 if exchange.client_id is not None
                 else found.name == "ControlledShutdown"
             )
-            sent_by = route(found.key).sent_by
+            sent_by = route_of_api(found.key).sent_by
             assert {"broker", "controller"} & set(sent_by) if node else {"client", "tool"} & set(sent_by), (
                 name,
                 found.name,

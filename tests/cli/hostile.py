@@ -181,7 +181,9 @@ def capture(name: str = NAME) -> bytes:
         packets += [packet for packet, _ in talk.data_packets(CLIENT, framed(asked))]
         packets += [packet for packet, _ in talk.data_packets(SERVER, framed(answer))]
     packets += talk.closing_packets(reset=False)
-    return pcap.header() + b"".join(pcap.packet(10**18 + at * 10**6, data) for at, data in enumerate(packets))
+    return pcap.make_file_header() + b"".join(
+        pcap.make_packet_block(10**18 + at * 10**6, data) for at, data in enumerate(packets)
+    )
 
 
 def messages() -> Iterator[tuple[int, int, str, str]]:

@@ -87,7 +87,9 @@ def once(rng: Random, folder: Path) -> int:
     ]
     pcap = PcapWriter(LINK_RAW)
     file = folder / "hostile.pcap"
-    file.write_bytes(pcap.header() + b"".join(pcap.packet(10**18 + at, data) for at, data in enumerate(packets)))
+    file.write_bytes(
+        pcap.make_file_header() + b"".join(pcap.make_packet_block(10**18 + at, data) for at, data in enumerate(packets))
+    )
     views = [("sniff", str(file), "--port", "9092", "-o", output, "-q", *more) for output in FORMATS for more in _MORE]
     views = [words for words in views if "--records" not in words or WITHOUT_BODIES.isdisjoint(words)]
     for side, frame in (("--request", asked), ("--response", answer)):

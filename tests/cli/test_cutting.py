@@ -122,7 +122,7 @@ def test_what_its_notes_say_is_handed_over(words: list[str], tmp_path: Path) -> 
     data = out.read_bytes()
     keys, reader, at_work = KeyLog(), CaptureReader(), AtWork()
     at_work.engine = Engine(keys=keys)
-    reader.on_secrets, reader.cut_receiver = keys.add_text, at_work
+    reader.on_secrets, reader.cut_receiver = keys.add_lines, at_work
     found: list[Settled] = []
     for at in range(0, len(data), 4096):
         found += at_work.engine.feed(reader.feed(data[at : at + 4096]))

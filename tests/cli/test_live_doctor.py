@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import decoders
-from decoders.protocol_facts.likeness import stable
+from decoders.protocol_facts.likeness import stable_versions_of_release
 from kwcli.run_environment import Exit
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
@@ -101,7 +101,8 @@ def test_what_is_wrong_is_told() -> None:
 def test_brokers_of_different_releases() -> None:
     with broker() as (made, where), broker() as (other, _):
         made.offers, other.offers = (
-            {key: (its.low, its.high) for key, its in stable(name).items()} for name in ("3.9", "4.1")
+            {key: (its.low, its.high) for key, its in stable_versions_of_release(name).items()}
+            for name in ("3.9", "4.1")
         )
         made.others = [{"node_id": 2, "host": "127.0.0.1", "port": other.port}]
         outcome = kw("doctor", "-b", where, "--timeout", "5")

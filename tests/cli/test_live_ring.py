@@ -41,7 +41,7 @@ class Clock:
         self.env.monotonic = lambda: self.s
         self.env.now_ns = lambda: int(self.s * SECOND)
         ring = open_packet_file(str(name), rotation, self.env)
-        ring.write(WRITER.header())
+        ring.write(WRITER.make_file_header())
         return ring
 
     @property
@@ -50,19 +50,19 @@ class Clock:
 
 
 def packet(number: int, size: int = 100) -> bytes:
-    return WRITER.packet(number * SECOND, number.to_bytes(size, "big"))
+    return WRITER.make_packet_block(number * SECOND, number.to_bytes(size, "big"))
 
 
 def times(path: Path) -> list[int]:
     """The seconds of the packets in a file, which must be a complete capture."""
-    from decoders.capture.packet_index import Walk
+    from decoders.capture.packet_index import CutPointFinder
 
-    walk = Walk()
+    walk = CutPointFinder()
     data = path.read_bytes()
     found = []
     for at in range(len(data)):
         walk.feed(data[at : at + 1])
-        low = walk.mark().low_ns
+        low = walk.mark_cut_point().low_ns
         found += [] if low is None else [low // SECOND]
     walk.finish()
     assert walk.problem is None
@@ -84,7 +84,7 @@ def test_files_of_a_size(tmp_path: Path) -> None:
     for first in range(0, 60, 6):
         ring.write(b"".join(map(packet, range(first, first + 6))))
         clock.s += 1
-    ring.write(WRITER.statistics(0, received=60))
+    ring.write(WRITER.make_statistics_block(0, received=60))
     ring.close()
     found = files(tmp_path)
     assert max(path.stat().st_size for path in found) <= 1000
@@ -109,7 +109,7 @@ def test_files_of_a_time(tmp_path: Path) -> None:
     for second in range(100):
         ring.write(packet(second) if second in (31, 32, 33, 60, 99) else b"")
         clock.s += 1
-    ring.write(WRITER.statistics(0, received=5))
+    ring.write(WRITER.make_statistics_block(0, received=5))
     ring.close()
     found = files(tmp_path)
     assert [times(path) for path in found] == [[31], [32, 33], [60], [99]]

@@ -46,7 +46,7 @@ def packet(number: int, time_ns: int, *, udp: bool = False) -> tuple[int, bytes]
 def pcap(*packets: tuple[int, bytes]) -> bytes:
     """A capture of these packets."""
     writer = PcapWriter(1)
-    return writer.header() + b"".join(writer.packet(time_ns, data) for time_ns, data in packets)
+    return writer.make_file_header() + b"".join(writer.make_packet_block(time_ns, data) for time_ns, data in packets)
 
 
 def rotated(count: int) -> list[bytes]:

@@ -205,7 +205,7 @@ def test_passed_over_packets_are_a_loss(tmp_path: Path) -> None:
     capture = tmp_path / "broken.pcap"
     writer = PcapWriter(1)
     packet = bytes(12) + b"\x08\x00" + b"\x4f" + bytes(19)  # IPv4 with a header of 60 bytes, of which 20 are there
-    capture.write_bytes(writer.header() + writer.packet(10**18, packet))
+    capture.write_bytes(writer.make_file_header() + writer.make_packet_block(10**18, packet))
     outcome = kw("sniff", str(capture), "--strict")
     assert (outcome.code, outcome.out) == (Exit.LOSSY, "")
     fault, closing = outcome.err.splitlines()

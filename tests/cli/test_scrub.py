@@ -18,13 +18,13 @@ import pytest
 
 from decoders import encode_embedded
 from decoders.apis import KEYS, api
-from decoders.embedded import structure
+from decoders.embedded import parse_structure_declaration
 from decoders.protocol_facts.keys import API_VERSIONS, ENVELOPE, FETCH, HEARTBEAT, METADATA, PRODUCE
 from decoders.records.codecs import NUMBERS, deflate
 from decoders.schema.model import resolve
 from decoders.scrubbing import messages
 from decoders.scrubbing.messages import Scrubber
-from decoders.scrubbing.names import Names
+from decoders.scrubbing.names import NameReplacer
 from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
 from kwcli.run_environment import Exit
@@ -208,7 +208,9 @@ def test_an_advertised_address_is_that_of_its_packets(host: str, text: str, tmp_
         each for each, _ in ends.data_packets(SERVER, response(METADATA, 4, 7, {"throttle_time_ms": 0, **answer}))
     ]
     pcap = PcapWriter(LINK_RAW)
-    data = pcap.header() + b"".join(pcap.packet(10**18 + at * 1000, each) for at, each in enumerate(packets))
+    data = pcap.make_file_header() + b"".join(
+        pcap.make_packet_block(10**18 + at * 1000, each) for at, each in enumerate(packets)
+    )
     _, out, outcome = scrubbed(data, tmp_path)
     assert outcome.code == Exit.DONE, outcome.err
     (row,) = exchanges(out)
@@ -233,7 +235,9 @@ def connection(*frames: tuple[int, bytes], host: str = "10.1.2.3") -> bytes:
     packets += [each for side, frame in frames for each, _ in ends.data_packets(side, frame)]
     packets += ends.closing_packets(reset=False)
     pcap = PcapWriter(LINK_RAW)
-    return pcap.header() + b"".join(pcap.packet(10**18 + at * 1000, each) for at, each in enumerate(packets))
+    return pcap.make_file_header() + b"".join(
+        pcap.make_packet_block(10**18 + at * 1000, each) for at, each in enumerate(packets)
+    )
 
 
 METADATA_REQUEST = request(METADATA, 4, 7, "app", {"topics": None, "allow_auto_topic_creation": False})
@@ -376,9 +380,11 @@ def planted_capture() -> tuple[bytes, Planter]:
         ends = SyntheticTcp(f"10.8.0.{NUMBERS[codec]}:40000", "10.1.2.3:9092", time_ns=10**18)
         packets += ends.opening_packets()
         for topic, name in (("__consumer_offsets", "OffsetCommitKey"), ("__transaction_state", "TransactionLogKey")):
-            key_data = encode_embedded(name, 0, planter.value(resolve(structure(name), 0), name))
+            key_data = encode_embedded(name, 0, planter.value(resolve(parse_structure_declaration(name), 0), name))
             value_name = f"{name.removesuffix('Key')}Value"
-            value_data = encode_embedded(value_name, 1, planter.value(resolve(structure(value_name), 1), value_name))
+            value_data = encode_embedded(
+                value_name, 1, planter.value(resolve(parse_structure_declaration(value_name), 1), value_name)
+            )
             rows = b"".join(record(at, key=key_data, value=value_data) for at in range(9))
             internal = batch(payload=deflate(codec, rows), attributes=NUMBERS[codec], count=9)
             mine = planter.records("record", attributes=0)
@@ -392,7 +398,9 @@ def planted_capture() -> tuple[bytes, Planter]:
         packets += ends.closing_packets(reset=False)
     dns = planter.text("DNS")
     packets.append(ipv4("10.0.0.1", "10.0.0.2", b"\0\x35\0\x35\0\x40\0\0" + dns, protocol=17))
-    made = pcap.header() + b"".join(pcap.packet(10**18 + at * 1000, data) for at, data in enumerate(packets))
+    made = pcap.make_file_header() + b"".join(
+        pcap.make_packet_block(10**18 + at * 1000, data) for at, data in enumerate(packets)
+    )
     return made, planter
 
 
@@ -577,8 +585,10 @@ def test_out_is_not_there_when_the_check_finds_something(
 ) -> None:
     """The file that was there before stays."""
     if leak == "name":
-        plain = Names._replace_plain
-        monkeypatch.setattr(Names, "_replace_plain", lambda its, text: text if text == "payments" else plain(its, text))
+        plain = NameReplacer._replace_name
+        monkeypatch.setattr(
+            NameReplacer, "_replace_name", lambda its, text: text if text == "payments" else plain(its, text)
+        )
     else:
         monkeypatch.setattr(Scrubber, "response", lambda _self, data, *_words, **_more: b"\xff" * len(data))
     out = tmp_path / "out.pcapng"

@@ -17,7 +17,7 @@ import pytest
 
 from decoders import encode_embedded
 from decoders.apis import KEYS, api
-from decoders.embedded import STRUCTURES, structure
+from decoders.embedded import STRUCTURES, parse_structure_declaration
 from decoders.exchanges.body_reader import SIDES
 from decoders.protocol_facts.keys import FETCH, FETCH_SNAPSHOT, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.schema.model import Field, Plan, PlanField, Side, resolve
@@ -170,7 +170,7 @@ def structures(maker: Maker) -> Iterator[Talk]:
     """Records of the metadata log that hold secrets, fetched by a broker."""
     values = []
     for name in STRUCTURES:
-        message = structure(name)
+        message = parse_structure_declaration(name)
         for version in range(message.versions.low, message.versions.high + 1):
             layout = resolve(message, version)
             if any(secret_fields(layout)):
@@ -213,7 +213,9 @@ def planted() -> tuple[bytes, dict[str, str], list[Talk]]:
         for mine, frame in talk.turns:
             packets += [packet for packet, _ in ends.data_packets(CLIENT if mine else SERVER, frame)]
         packets += ends.closing_packets(reset=False)
-    made = pcap.header() + b"".join(pcap.packet(10**18 + at * 1000, data) for at, data in enumerate(packets))
+    made = pcap.make_file_header() + b"".join(
+        pcap.make_packet_block(10**18 + at * 1000, data) for at, data in enumerate(packets)
+    )
     return made, maker.planted, talks
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from decoders import encode_embedded
 from decoders.apis import KEYS, api
-from decoders.embedded import STRUCTURES, structure
+from decoders.embedded import STRUCTURES, parse_structure_declaration
 from decoders.messages.body_json import ECHOING
 from decoders.protocol_facts.keys import SASL_AUTHENTICATE
 from decoders.schema.model import Side, resolve
@@ -135,7 +135,7 @@ def test_a_filter_lists_no_message_with_a_secret(capture: str, path: str) -> Non
 def captured(size: int | None, *, requests: bool = True) -> bytes:
     """The capture with `size` bytes of each packet, or without requests."""
     pcap = PcapWriter(LINK_RAW)
-    made, at = pcap.header(), 10**18
+    made, at = pcap.make_file_header(), 10**18
     for number, talk in enumerate(planted()[2]):
         ends = SyntheticTcp(f"10.9.{number >> 8}.{number & 255}:40000", "10.1.2.3:9092", time_ns=10**18)
         packets = ends.opening_packets()
@@ -143,7 +143,7 @@ def captured(size: int | None, *, requests: bool = True) -> bytes:
             sent = [packet for packet, _ in ends.data_packets(CLIENT if mine else SERVER, frame)]
             packets += sent if requests or not mine else []
         for data in (*packets, *ends.closing_packets(reset=False)):
-            made += pcap.packet(at, data[:size], len(data))
+            made += pcap.make_packet_block(at, data[:size], len(data))
             at += 1000
     return made
 
@@ -242,7 +242,7 @@ def test_structures(output: str) -> None:
     maker = Maker()
     count = 0
     for name in STRUCTURES:
-        message = structure(name)
+        message = parse_structure_declaration(name)
         for version in range(message.versions.low, message.versions.high + 1):
             layout = resolve(message, version)
             if any(secret_fields(layout)):

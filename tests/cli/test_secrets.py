@@ -371,7 +371,9 @@ def saved(asked: bytes, answer: bytes, path: Path) -> str:
     packets += [packet for packet, _ in talk.data_packets(CLIENT, asked)]
     packets += [packet for packet, _ in talk.data_packets(SERVER, answer)]
     packets += talk.closing_packets(reset=False)
-    path.write_bytes(pcap.header() + b"".join(pcap.packet(10**18 + at, data) for at, data in enumerate(packets)))
+    path.write_bytes(
+        pcap.make_file_header() + b"".join(pcap.make_packet_block(10**18 + at, data) for at, data in enumerate(packets))
+    )
     return str(path)
 
 

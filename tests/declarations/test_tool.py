@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from decoders.apis import KEYS, api
-from decoders.protocol_facts.releases import RELEASES, versions_by_api
+from decoders.protocol_facts.releases import RELEASES, api_versions_of_release
 from decoders.schema.model import Api, Versions, parse_api
 from kwcli.declarations import compare_with_release as others
 from kwcli.declarations import notation
@@ -196,10 +196,12 @@ def test_union_of_releases_keeps_the_order_of_every_version(tmp_path: Path) -> N
 
 def test_renames_keep_the_older_name(tmp_path: Path) -> None:
     old = probe(
-        "0-1", field("Topics", "[]Topic", "0+", fields=[field("Name", "string", "0+"), field("Same", "int8", "0+")])
+        "0-1",
+        field("Topics", "[]Topic", "0+", fields=[field("Name", "string", "0+"), field("Same", "int8", "0+")]),
     )
     new = probe(
-        "1-2", field("TopicData", "[]Topic", "0+", fields=[field("Topic", "string", "0+"), field("Same", "int8", "0+")])
+        "1-2",
+        field("TopicData", "[]Topic", "0+", fields=[field("Topic", "string", "0+"), field("Same", "int8", "0+")]),
     )
     lines = written(release(tmp_path, "3.9.2", old), release(tmp_path, "4.4.0", new))
     assert lines[4:7] == [
@@ -326,7 +328,7 @@ def apis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         shutil.copy(notation.APIS / name, made / name)
     monkeypatch.setattr(notation, "APIS", made)
     monkeypatch.setattr(others, "HISTORY", {500: "4.4:0-1"})
-    monkeypatch.setattr(others, "versions_by_api", lambda _: {500: Versions(0, 1)})
+    monkeypatch.setattr(others, "api_versions_of_release", lambda _: {500: Versions(0, 1)})
     monkeypatch.setattr(others, "UNSTABLE", {})
     return made
 
@@ -423,7 +425,7 @@ def test_what_the_release_table_lacks(tmp_path: Path) -> None:
     assert lines[0] == "500 Probe v0,1: the API is missing"
     assert f"99.0 v-: not in {table}: add it to RELEASES, and what it changes to HISTORY" in lines
     assert f"Probe v-: {table} has versions none, Kafka 0-1: `99.0:0-1`" in lines
-    assert f"12 v-: {table} has versions {versions_by_api(RELEASES[-1])[12]}, Kafka none: `99.0:-`" in lines
+    assert f"12 v-: {table} has versions {api_versions_of_release(RELEASES[-1])[12]}, Kafka none: `99.0:-`" in lines
     assert lines[-1] == f"99.0 v-: UNSTABLE in {table} has {{}}, Kafka {{500: 1}}"
 
 

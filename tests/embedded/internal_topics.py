@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from decoders.embedded import structure
+from decoders.embedded import parse_structure_declaration
 from tests.broker import plays
 from tests.broker.clients.session import run
 from tests.broker.cluster import Cluster
@@ -155,7 +155,7 @@ def _compare(log: Mapping[str, Any], ours: Any, counts: Counter[str]) -> Iterato
         yield f"{name} {version}, the tool says {number}"
     inner = list(_inner(log["data"], ours, counts))
     differences = Differences(version)
-    differences.compare(log["data"], _plain(ours), structure(name).fields)
+    differences.compare(log["data"], _plain(ours), parse_structure_declaration(name).fields)
     yield from (*inner, *differences.found)
 
 

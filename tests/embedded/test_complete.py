@@ -11,7 +11,15 @@ import pytest
 
 import decoders.embedded
 from decoders.apis import api
-from decoders.embedded import INSIDE, INSTEAD, STRUCTURES, TOPICS, StructureRow, declarations_in, structure
+from decoders.embedded import (
+    INSIDE,
+    INSTEAD,
+    STRUCTURES,
+    TOPICS,
+    StructureRow,
+    parse_structure_declaration,
+    split_declarations,
+)
 from decoders.embedded.holders import HOLDERS
 from decoders.records.json_form import TYPES
 from decoders.schema.json_form import sibling_of
@@ -44,7 +52,7 @@ def declared() -> dict[str, str]:
     return {
         part.split("\n", 1)[0].removeprefix("message "): module
         for module, text in texts.items()
-        for part in declarations_in(text)
+        for part in split_declarations(text)
     }
 
 
@@ -86,7 +94,7 @@ def _wrong_framings(tables: Tables) -> Iterator[str]:
     of_topics = {module for modules in tables.topics.values() for module in modules}
     for name, row in tables.structures.items():
         known = name in STRUCTURES and tables.declared.get(name) == STRUCTURES[name].module
-        fields = structure(name).fields if known else ()
+        fields = parse_structure_declaration(name).fields if known else ()
         if fields and (row.framing in ("own", "own4")) is not (fields[0].name == "version"):
             yield f"{name}: `own` and `own4` are for structures whose first field is `version` (STRUCTURES of {TABLES})"
         wanted = "key" if name.endswith("Key") else "prefix" if name.endswith("Value") else row.framing
@@ -141,7 +149,9 @@ def _wrong_holders(tables: Tables) -> Iterator[str]:
             continue
         for path, name in paths.items():
             where = f"{holder} {path}, in INSIDE of {TABLES}"
-            yield from _wrong_holder(where, structure(holder), path, name if name in tables.structures else None)
+            yield from _wrong_holder(
+                where, parse_structure_declaration(holder), path, name if name in tables.structures else None
+            )
 
 
 def _wrong_holder(where: str, message: Message, path: str, held: str | None) -> Iterator[str]:

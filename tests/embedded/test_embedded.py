@@ -9,7 +9,13 @@ from uuid import UUID
 import pytest
 
 from decoders import DecodeError, EncodeError, UnknownApi, UnsupportedVersion, decode_embedded, encode_embedded
-from decoders.embedded import STRUCTURES, embedded_from_json, embedded_json, record_structures, structure
+from decoders.embedded import (
+    STRUCTURES,
+    embedded_structure_json,
+    encode_embedded_from_json,
+    parse_structure_declaration,
+    structures_of_record,
+)
 from decoders.embedded.holders import HOOKS
 from decoders.schema.model import resolve
 from tests.schema.values import random_value
@@ -160,35 +166,35 @@ def test_rows(name: str, version: int, text: str, fields: dict[str, Any]) -> Non
     assert list(found)[:2] == ["$type", "$version"]
     assert decode_embedded(name.lower(), data) == found
     assert encode_embedded(name, version, found) == encode_embedded(name, version, fields) == data
-    shown = embedded_json(name, data)
+    shown = embedded_structure_json(name, data)
     assert shown is not None
     assert (shown["$type"], shown["$version"], list(shown)) == (name, version, list(found))
     for size in range(len(data)):
         with pytest.raises(DecodeError):
             decode_embedded(name, data[:size])
-        assert embedded_json(name, data[:size]) is None
+        assert embedded_structure_json(name, data[:size]) is None
     more = decode_embedded(name, data + b"\0")
     assert more == {**found, "_trailing": b"\0"}
     assert encode_embedded(name, version, more) == data + b"\0"
-    assert embedded_json(name, data + b"\0") is None
-    behind = embedded_json(name, data + b"\0", behind=True)
+    assert embedded_structure_json(name, data + b"\0") is None
+    behind = embedded_structure_json(name, data + b"\0", allow_trailing=True)
     assert behind == {**shown, "_trailing": {"base64": "AA=="}}
-    assert embedded_from_json(behind, "") == data + b"\0"
+    assert encode_embedded_from_json(behind, "") == data + b"\0"
 
 
 @pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_random_values_come_back(name: str) -> None:
     rng = Random(name)
-    versions = structure(name).versions
+    versions = parse_structure_declaration(name).versions
     for version in range(versions.low, versions.high + 1):
         for _ in range(20):
-            value = random_value(resolve(structure(name), version), rng, values=60)
+            value = random_value(resolve(parse_structure_declaration(name), version), rng, values=60)
             if "version" in value:
                 value["version"] = version
             data = encode_embedded(name, version, value)
             assert decode_embedded(name, data) == {"$type": name, "$version": version, **value}
-            assert embedded_json(name, data) is not None
+            assert embedded_structure_json(name, data) is not None
 
 
 SUBSCRIPTION = "ConsumerProtocolSubscription"
@@ -201,12 +207,12 @@ def test_structures_are_shown_wherever_they_are(member: dict[str, Any] | None) -
     for each in (member or {}).get("supported_protocols", ()):
         each["metadata"] = held
     data = encode_embedded("ConsumerGroupMemberMetadataValue", 0, {"classic_member_metadata": member})
-    shown = embedded_json("ConsumerGroupMemberMetadataValue", data)
+    shown = embedded_structure_json("ConsumerGroupMemberMetadataValue", data)
     assert shown is not None
     found = shown["classic_member_metadata"]
     names = None if found is None else [each["metadata"]["$type"] for each in found["supported_protocols"]]
     assert names == (None if member is None else [SUBSCRIPTION] * 2)
-    assert embedded_from_json(shown, "") == data
+    assert encode_embedded_from_json(shown, "") == data
 
 
 def test_versions_that_the_bytes_do_not_say() -> None:
@@ -238,23 +244,23 @@ STICKY = "00000001 0001 74 00000001 00000002 00000007"
 def test_user_data_of_assignors(user_data: str, name: str | None) -> None:
     held = bytes.fromhex(user_data)
     data = encode_embedded("ConsumerProtocolSubscription", 1, {"topics": ["a"], "user_data": held})
-    shown = embedded_json("ConsumerProtocolSubscription", data)
+    shown = embedded_structure_json("ConsumerProtocolSubscription", data)
     assert shown is not None
     inner = shown["user_data"]
     assert (inner.get("$type") if isinstance(inner, dict) else None) == name
-    assert embedded_from_json(shown, "") == data
+    assert encode_embedded_from_json(shown, "") == data
     group = encode_embedded("GroupMetadataValue", 3, {"members": [{"subscription": data, "assignment": b"x"}]})
-    member = (embedded_json("GroupMetadataValue", group) or {})["members"][0]
+    member = (embedded_structure_json("GroupMetadataValue", group) or {})["members"][0]
     assert (member["subscription"], member["assignment"]) == (shown, "x")
 
 
 def test_workers_of_connect_say_what_they_have() -> None:
     held = encode_embedded("ConnectProtocolAssignment", 1, {"leader": "w", "assignment": [], "revoked": None})
     data = encode_embedded("ConnectProtocolMetadata", 1, {"url": "u", "allocation": held})
-    shown = embedded_json("ConnectProtocolMetadata", data)
+    shown = embedded_structure_json("ConnectProtocolMetadata", data)
     assert shown is not None
     assert shown["allocation"]["leader"] == "w"
-    assert embedded_from_json(shown, "") == data
+    assert encode_embedded_from_json(shown, "") == data
 
 
 def test_types_of_keys_and_frames() -> None:
@@ -274,7 +280,9 @@ def test_types_of_keys_and_frames() -> None:
     assert encode_embedded("TopicRecord", 0, found) == old
     with pytest.raises(EncodeError, match="a number is expected"):
         encode_embedded("TopicRecord", 0, {**found, "$frame": -1})
-    assert embedded_json("TopicRecord", bytes.fromhex("8100 02 00 02 61") + old[5:]) is None  # a longer varint
+    assert (
+        embedded_structure_json("TopicRecord", bytes.fromhex("8100 02 00 02 61") + old[5:]) is None
+    )  # a longer varint
 
 
 @pytest.mark.parametrize(
@@ -298,16 +306,18 @@ def test_records_of_internal_topics(
     topic: str, key: str | None, value: str | None, names: tuple[str | None, str | None]
 ) -> None:
     given = (None if each is None else bytes.fromhex(each) for each in (key, value))
-    assert record_structures(topic, *given) == names
+    assert structures_of_record(topic, *given) == names
 
 
 def test_secrets_inside_are_redacted() -> None:
     scram = encode_embedded("UserScramCredentialRecord", 0, {"name": "u", "salt": b"S" * 9, "stored_key": b"K" * 8})
-    shown = embedded_json("UserScramCredentialRecord", scram)
+    shown = embedded_structure_json("UserScramCredentialRecord", scram)
     assert shown is not None
     assert (shown["salt"], shown["stored_key"]) == ({"redacted": 9}, {"redacted": 8})
     for name, value in (("ssl.keystore.password", {"redacted": 3}), ("retention.ms", "abc")):
-        config = embedded_json("ConfigRecord", encode_embedded("ConfigRecord", 0, {"name": name, "value": "abc"}))
+        config = embedded_structure_json(
+            "ConfigRecord", encode_embedded("ConfigRecord", 0, {"name": name, "value": "abc"})
+        )
         assert config is not None
         assert config["value"] == value
 
@@ -317,15 +327,15 @@ def test_what_is_no_subscription(text: str) -> None:
     data = bytes.fromhex(text)
     with pytest.raises(DecodeError):
         decode_embedded("ConsumerProtocolSubscription", data)
-    assert embedded_json("ConsumerProtocolSubscription", data) is None
+    assert embedded_structure_json("ConsumerProtocolSubscription", data) is None
 
 
 def test_bytes_that_mean_the_same_but_are_not_the_same_stay_bytes() -> None:
     data = bytes.fromhex("0000 0000000000000009 01 07 00")  # an unknown tag is kept
-    assert embedded_json("SnapshotHeaderRecord", data) is not None
+    assert embedded_structure_json("SnapshotHeaderRecord", data) is not None
     data = bytes.fromhex("0000 0000000000000009 8000")  # a tag count of 0 in two bytes
     assert decode_embedded("SnapshotHeaderRecord", data)["last_contained_log_timestamp"] == 9
-    assert embedded_json("SnapshotHeaderRecord", data) is None
+    assert embedded_structure_json("SnapshotHeaderRecord", data) is None
 
 
 def test_unknown_names_and_versions() -> None:

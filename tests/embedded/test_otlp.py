@@ -13,8 +13,8 @@ import orjson
 import pytest
 
 from decoders import decode_message, encode_message
-from decoders.embedded import embedded_from_json, otlp
-from decoders.embedded.otlp import METRICS, ORIGINAL, metrics_from_json, metrics_json
+from decoders.embedded import encode_embedded_from_json, otlp
+from decoders.embedded.otlp import METRICS, ORIGINAL, encode_metrics_from_json, metrics_json
 from decoders.errors import EncodeError
 from decoders.limits import METRICS_MESSAGES_MAX, METRICS_SIZE_MAX
 from decoders.records.codecs import NAMES, deflate
@@ -68,8 +68,8 @@ def test_captured_bytes_come_back() -> None:
     for record in pushes():
         metrics = record["request"]["metrics"]
         sent = b64decode(metrics[ORIGINAL]["base64"])
-        assert metrics_from_json(metrics, "metrics") == sent
-        assert embedded_from_json(metrics, "metrics") == sent
+        assert encode_metrics_from_json(metrics, "metrics") == sent
+        assert encode_embedded_from_json(metrics, "metrics") == sent
         line = json.dumps(record)
         assert sent.hex() in kw("encode", "PushTelemetry", "0", env=world(line.encode())).out
 
@@ -77,7 +77,7 @@ def test_captured_bytes_come_back() -> None:
 def test_changed_fields_are_what_is_encoded() -> None:
     metrics = pushes()[0]["request"]["metrics"]
     metrics_of({"request": {"metrics": metrics}})[0]["name"] = "mine"
-    again = metrics_json(metrics_from_json(metrics, ""), ZSTD)
+    again = metrics_json(encode_metrics_from_json(metrics, ""), ZSTD)
     assert metrics_of({"request": {"metrics": again}})[0]["name"] == "mine"
     assert again["resource_metrics"] == metrics["resource_metrics"]
 
@@ -94,7 +94,7 @@ def test_random_metrics_in_each_compression(codec: int) -> None:
         assert found["$type"] == METRICS, found
         assert ORIGINAL not in found
         assert orjson.loads(orjson.dumps(found)) == found
-        assert metrics_from_json(json.loads(json.dumps(found)), "") == data
+        assert encode_metrics_from_json(json.loads(json.dumps(found)), "") == data
         assert metrics_json(plain, NONE) == {key: value for key, value in found.items() if key != "$codec"}
 
 
@@ -105,12 +105,12 @@ def test_bytes_of_other_writers_are_kept() -> None:
     for codec, data in ((GZIP, gzip.compress(plain, 1, mtime=7)), (SNAPPY, bytes(cramjam.snappy.compress_raw(plain)))):
         found = metrics_json(data, codec)
         assert found[ORIGINAL]
-        assert metrics_from_json(found, "") == data
+        assert encode_metrics_from_json(found, "") == data
     for odd in (
         plain + bytes.fromhex("fa01 03 616263"),  # field 31, which is not declared
         bytes.fromhex("0a04 1200 0a00"),  # the scopes before the resource
     ):
-        assert metrics_from_json(metrics_json(odd, NONE), "") == odd
+        assert encode_metrics_from_json(metrics_json(odd, NONE), "") == odd
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_without_the_package_they_stay_bytes(monkeypatch: pytest.MonkeyPatch) ->
         "error": {"reason": "package", "text": "opentelemetry-proto is not installed"},
     }
     with pytest.raises(EncodeError, match="not installed"):
-        metrics_from_json({"$type": METRICS, "resource_metrics": []}, "metrics")
+        encode_metrics_from_json({"$type": METRICS, "resource_metrics": []}, "metrics")
 
 
 def test_values_inside_values_end_somewhere() -> None:
@@ -161,7 +161,7 @@ def test_values_inside_values_end_somewhere() -> None:
         value = {"array_value": {"values": [value]}}
     deep = {"$type": METRICS, "resource_metrics": [{"resource": {"attributes": [{"key": "a", "value": value}]}}]}
     with pytest.raises(EncodeError, match="more than 100 deep"):
-        metrics_from_json(deep, "metrics")
+        encode_metrics_from_json(deep, "metrics")
     assert [*client_metric_lines(deep, 80, PLAIN)] == []
 
 
@@ -180,7 +180,7 @@ def test_values_inside_values_end_somewhere() -> None:
 def test_values_that_are_no_metrics(value: dict[str, Any], error: str) -> None:
     messages()
     with pytest.raises(EncodeError) as failure:
-        metrics_from_json({"$type": METRICS, **value}, "metrics")
+        encode_metrics_from_json({"$type": METRICS, **value}, "metrics")
     assert error in str(failure.value)
 
 
@@ -289,5 +289,5 @@ def test_kafka_reads_and_writes_the_same() -> None:
         found = metrics_json(sent, codec)
         plainly = {key: value for key, value in found.items() if key not in ("$codec", ORIGINAL)}
         assert plainly == metrics_json(plain, NONE)
-        assert metrics_from_json(found, "") == sent
+        assert encode_metrics_from_json(found, "") == sent
         assert metrics_json(bytes.fromhex(answer["read"]), NONE) == plainly

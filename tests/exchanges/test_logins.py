@@ -14,7 +14,7 @@ from decoders.exchanges.pairer import Pairer
 from decoders.exchanges.pairer_state import export_context, resume_context
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
-from decoders.protocols.sasl_messages import SaslStep, guess_mechanism, read_step
+from decoders.protocols.sasl_messages import SaslStep, guess_mechanism, read_sasl_step
 from decoders.schema.model import Side
 from tests.exchanges.chunked import Line, Row, exchanges, play
 from tests.exchanges.talks import framed, request, response
@@ -121,14 +121,14 @@ STEPS: list[tuple[str, Side, bytes, SaslStep | None]] = [
 
 @pytest.mark.parametrize(("mechanism", "side", "data", "step"), STEPS)
 def test_what_a_message_says(mechanism: str, side: Side, data: bytes, step: SaslStep | None) -> None:
-    assert read_step(mechanism, data, side) == step
+    assert read_sasl_step(mechanism, data, side) == step
 
 
 @pytest.mark.parametrize(("mechanism", "side", "data"), [row[:3] for row in STEPS if len(row[2]) < 1000])
 def test_a_message_cut_anywhere_says_nothing_secret(mechanism: str, side: Side, data: bytes) -> None:
     for at in range(len(data)):
         for part in (data[:at], data[at:]):
-            told = repr(read_step(mechanism, part, side)).encode()
+            told = repr(read_sasl_step(mechanism, part, side)).encode()
             assert not any(secret in told for secret in (SECRET, NONCE, PROOF, SALT))
 
 

@@ -12,7 +12,7 @@ from decoders.exchanges.exchange import Skipped
 from decoders.frames.detect import UndecidedConnection
 from decoders.frames.header_checks import FITS, HEAD, NO, YES, request_verdict, response_verdict
 from decoders.limits import UNDECIDED_MAX
-from decoders.protocols.signatures import certain_protocol, describe_protocol, likely_protocol
+from decoders.protocols.signatures import describe_likely_protocol, find_likely_protocol, find_proven_protocol
 from decoders.tcp.chunks import Close, Gap
 from tests.exchanges.chunked import Line, Row, play, told
 from tests.exchanges.talks import framed, request, response
@@ -121,18 +121,18 @@ FOREIGN = [
 
 @given(st.binary(max_size=64) | st.sampled_from([row[0] for row in FOREIGN]))
 def test_no_certain_mark_begins_with_a_zero_as_frames_do(data: bytes) -> None:
-    assert certain_protocol(b"\0" + data) == certain_protocol(b"\0" + data[1:]) == ""
+    assert find_proven_protocol(b"\0" + data) == find_proven_protocol(b"\0" + data[1:]) == ""
 
 
 @pytest.mark.parametrize(("data", "name", "sure"), FOREIGN, ids=[row[1] or "Kafka" for row in FOREIGN])
 def test_marks_of_other_protocols(data: bytes, name: str, sure: bool) -> None:
-    assert certain_protocol(data) == (name if sure else "")
-    assert likely_protocol(data) == name
+    assert find_proven_protocol(data) == (name if sure else "")
+    assert find_likely_protocol(data) == name
     if name:
         (skipped,) = play(("c", data), ("b", b"whatever comes back"))
         assert isinstance(skipped, Skipped)
         assert (skipped.reason, skipped.size) == ("tls" if name == "TLS" else "not_kafka", len(data) + 19)
-        assert skipped.detail == describe_protocol(data)
+        assert skipped.detail == describe_likely_protocol(data)
 
 
 def test_a_connection_without_bytes_is_nothing() -> None:

@@ -18,7 +18,7 @@ from typing import Any, Final
 from decoders.apis import KEYS, api
 from decoders.errors import DecodeError
 from decoders.messages.whole_messages import Request, decode_request, encode_response
-from decoders.protocol_facts.routing import route
+from decoders.protocol_facts.routing import route_of_api
 from decoders.schema.model import Plan, PlanField
 from decoders.wire.primitives import RANGES
 from kwcli.calling.run import PROBLEMS_TOLD
@@ -208,7 +208,7 @@ def lines_max(words: list[str]) -> int:
     the number of further ones, and the last. After repeated calls a line has the times of the answers.
     """
     repeated = "--repeat" in words
-    everywhere = words[0] == "call" and ("all" in words or route(api(words[1]).key).to == "all")
+    everywhere = words[0] == "call" and ("all" in words or route_of_api(api(words[1]).key).to == "all")
     return (ROUNDS if repeated else 1) * (1 + everywhere * (PROBLEMS_TOLD + 2)) + repeated
 
 

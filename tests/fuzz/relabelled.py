@@ -199,7 +199,9 @@ def capture(rng: Random, count: int = EXCHANGES) -> Capture:
                 into = [] if lost else packets
                 into += [packet for packet, _ in ends.data_packets(side, piece)]
         packets += ends.closing_packets(reset=False)
-    data = pcap.header() + b"".join(pcap.packet(10**18 + at * 1000, each) for at, each in enumerate(packets))
+    data = pcap.make_file_header() + b"".join(
+        pcap.make_packet_block(10**18 + at * 1000, each) for at, each in enumerate(packets)
+    )
     return Capture(data, frozenset(namer.names), harms, namer.in_step)
 
 

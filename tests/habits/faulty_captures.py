@@ -56,10 +56,10 @@ def packet(segment: Segment) -> bytes:
 def in_packets(found: Iterable[Segment], snaplen: int | None = None) -> bytes:
     """A pcap file of segments, each cut at `snaplen` bytes."""
     writer = PcapWriter(1, snaplen=snaplen or 262_144)
-    out = [writer.header()]
+    out = [writer.make_file_header()]
     for segment in found:
         frame = packet(segment)
-        out.append(writer.packet(segment[1], frame[:snaplen], len(frame)))
+        out.append(writer.make_packet_block(segment[1], frame[:snaplen], len(frame)))
     return b"".join(out)
 
 
@@ -92,7 +92,9 @@ def _twice() -> bytes:
 def _udp() -> bytes:
     writer = PcapWriter(1)
     frame = ethernet(ipv4("10.0.0.1", "10.0.0.2", bytes(40), protocol=17))
-    return b"".join([writer.header(), *(writer.packet(number * 10**9, frame) for number in range(1, 8))])
+    return b"".join(
+        [writer.make_file_header(), *(writer.make_packet_block(number * 10**9, frame) for number in range(1, 8))]
+    )
 
 
 CAPTURES: Final[dict[str, Callable[[], bytes]]] = {

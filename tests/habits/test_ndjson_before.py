@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 
-from decoders.embedded import embedded_from_json
+from decoders.embedded import encode_embedded_from_json
 from decoders.schema.json_form import json_bytes
 from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE
 from tests.cli.worlds import kw
@@ -45,7 +45,7 @@ def old_bytes(value: dict[str, Any]) -> dict[str, Any]:
     for field in ("user_data", "request_principal", "metrics"):
         held = value.get(field)
         if isinstance(held, dict) and "$type" in held:
-            value[field] = json_bytes(embedded_from_json(held, ""))
+            value[field] = json_bytes(encode_embedded_from_json(held, ""))
     return value
 
 

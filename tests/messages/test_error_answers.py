@@ -11,8 +11,8 @@ import pytest
 from decoders.apis import KEYS, api
 from decoders.messages.error_answers import FetchSessions, error_answer, error_frame, why_no_error
 from decoders.messages.whole_messages import decode_response
-from decoders.protocol_facts.errors.error_codes import find_error
-from decoders.protocol_facts.errors.error_places import ERROR_PLACES, IN_PARTITIONS, Each, Row, Until
+from decoders.protocol_facts.errors.error_codes import find_error_code
+from decoders.protocol_facts.errors.error_places import ERROR_PLACES, IN_PARTITIONS, EachElement, Row, UntilVersion
 from decoders.protocol_facts.errors.returned import is_plausible_error
 from decoders.schema.model import Field
 
@@ -20,7 +20,7 @@ TOPIC = UUID(int=7)
 
 
 def test_errors_of_partitions_have_names() -> None:
-    assert all(find_error(name) is not None for names, _ in IN_PARTITIONS.values() for name in names.split())
+    assert all(find_error_code(name) is not None for names, _ in IN_PARTITIONS.values() for name in names.split())
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -34,10 +34,10 @@ def strangers(row: Row, answers: tuple[Field, ...], asks: tuple[Field, ...]) -> 
     """The names in a row that no version of the message has."""
     known = {field.name: field for field in answers}
     for name, said in row.items():
-        value = said.value if isinstance(said, Until) else said
+        value = said.value if isinstance(said, UntilVersion) else said
         if name not in known:
             yield name
-        elif isinstance(value, Each):
+        elif isinstance(value, EachElement):
             for path in value.path.split(" + "):
                 inner = asks
                 for part in path.split("."):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from decoders import Record
-from decoders.embedded import STRUCTURES, TOPICS, encode_embedded, structure
+from decoders.embedded import STRUCTURES, TOPICS, encode_embedded, parse_structure_declaration
 from decoders.exchanges.exchange import Exchange
 from decoders.messages.body_json import Options
 from decoders.messages.exchange_json import to_json_dict
@@ -34,15 +34,15 @@ def pairs(rng: Random, module: str) -> Iterator[tuple[str, bytes | None, str, by
         if row.module != module or row.number is None:
             continue
         held = name if row.framing == "framed" else f"{name.removesuffix('Key')}Value"
-        versions = structure(held).versions
+        versions = parse_structure_declaration(held).versions
         for version in range(versions.low, versions.high + 1):
-            fields = random_value(resolve(structure(held), version), rng, values=20)
+            fields = random_value(resolve(parse_structure_declaration(held), version), rng, values=20)
             frame = {"$frame": 0} if held == "QuotaRecord" else {}  # whose number others have in frames of version 1
             value = encode_embedded(held, version, {**fields, **frame})
             if row.framing == "framed":
                 yield "", None, held, value
             else:
-                key = random_value(resolve(structure(name), 0), rng, strange=False, values=9)
+                key = random_value(resolve(parse_structure_declaration(name), 0), rng, strange=False, values=9)
                 yield name, encode_embedded(name, 0, key), held, value
 
 

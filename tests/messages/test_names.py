@@ -17,7 +17,7 @@ from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.single_message import SingleMessage, frame_body, message_json
 from decoders.messages.whole_messages import encode_message
 from decoders.protocol_facts.enums import BITS, ENUMS
-from decoders.protocol_facts.number_words import API, ERROR, set_of, words_for
+from decoders.protocol_facts.number_words import API, ERROR, number_set_of_field, word_for_number_in_set
 from decoders.schema.model import Plan, Side, resolve
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw
@@ -37,7 +37,7 @@ def word_numbers(plan: Plan, value: dict[str, Any], rng: Random) -> None:
         inner = value.get(field.name)
         if inner is None:
             continue
-        means = set_of(field)
+        means = number_set_of_field(field)
         if means:
             number = rng.choice([*{ERROR: (0, 3, 79), API: (3, 18)}.get(means, ENUMS.get(means, (0, 0b1010)))])
             value[field.name] = [number, number] if field.array else number
@@ -54,7 +54,7 @@ def walked(frame: bytes, side: Side, key: int, version: int) -> dict[str, Any]:
         means = part.means or {"api_key": API}.get(name, ERROR if name.endswith("error_code") else "")
         if part.what != "value" or not means or not isinstance(part.value, int) or (means == ERROR and not part.value):
             continue
-        word = words_for(means, part.value)
+        word = word_for_number_in_set(means, part.value)
         if part.path.endswith("]"):
             found.setdefault(part.path.rpartition("[")[0], []).append(word)
         elif word is not None:

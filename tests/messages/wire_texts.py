@@ -12,7 +12,7 @@ from uuid import UUID
 
 from decoders import encode_embedded
 from decoders.apis import KEYS, api
-from decoders.embedded import structure
+from decoders.embedded import parse_structure_declaration
 from decoders.embedded.holders import HOLDERS
 from decoders.schema.model import Plan, PlanField, Side, resolve
 from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
@@ -84,7 +84,7 @@ class _Filling:
 
 def embedded(name: str, text: bytes) -> bytes:
     """The newest version of a structure inside bytes, filled in the same way."""
-    message = structure(name)
+    message = parse_structure_declaration(name)
     version = message.versions.high
     value = _Filling({}, text, 0).struct(resolve(message, version), "")
     return encode_embedded(name, version, value)
@@ -183,4 +183,6 @@ def captured(talks: Iterable[Turns]) -> bytes:
         for mine, frame in turns:
             packets += [packet for packet, _ in ends.data_packets(CLIENT if mine else SERVER, frame)]
         packets += ends.closing_packets(reset=False)
-    return pcap.header() + b"".join(pcap.packet(10**18 + at * 10**6, data) for at, data in enumerate(packets))
+    return pcap.make_file_header() + b"".join(
+        pcap.make_packet_block(10**18 + at * 10**6, data) for at, data in enumerate(packets)
+    )

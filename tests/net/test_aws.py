@@ -244,7 +244,12 @@ def test_credentials_from_a_service(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         monkeypatch.delenv(name, raising=False)
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
         monkeypatch.setenv(name, str(tmp_path / name))
-    rows = {"AccessKeyId": "AKIDROLE", "SecretAccessKey": "s", "Token": "t", "Expiration": "2099-01-01T00:00:00Z"}
+    rows = {
+        "AccessKeyId": "AKIDROLE",
+        "SecretAccessKey": "s",
+        "Token": "t",
+        "Expiration": "2099-01-01T00:00:00Z",
+    }
     body = json.dumps(rows).encode()
 
     def behave(server: HostileServer, link: socket.socket) -> None:

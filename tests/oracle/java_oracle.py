@@ -16,7 +16,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from decoders.apis import api
-from decoders.protocol_facts.releases import versions_by_api
+from decoders.protocol_facts.releases import api_versions_of_release
 from decoders.schema.model import Plan, PlanField, Side, resolve
 from tests.broker.jars import client_jars
 
@@ -70,7 +70,7 @@ class Java:
 
 def cases(release: str) -> Iterator[Case]:
     """Every (API key, version, side) that the release has."""
-    for key, versions in versions_by_api(minor(release)).items():
+    for key, versions in api_versions_of_release(minor(release)).items():
         for version in range(versions.low, versions.high + 1):
             for side in SIDES:
                 yield key, version, side

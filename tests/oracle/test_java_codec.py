@@ -11,10 +11,10 @@ from typing import Any, Final
 import pytest
 
 from decoders.apis import api
-from decoders.embedded import STRUCTURES, encode_embedded, structure
+from decoders.embedded import STRUCTURES, encode_embedded, parse_structure_declaration
 from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.protocol_facts.headers import request_header_version, response_header_version
-from decoders.protocol_facts.releases import features, versions_by_api
+from decoders.protocol_facts.releases import api_versions_of_release, feature_levels_of_release
 from decoders.schema.codec import decode, encode
 from decoders.schema.model import Field, Plan, resolve
 from tests.broker.jars import Missing, client_jars, coordinator_jars, explain_missing_tools, member_jars
@@ -90,7 +90,7 @@ def test_layouts_and_headers(java: Java) -> None:
         key, (low, high) = row["key"], row["versions"]
         if (low, high) == (0, -1):
             continue  # 4.x keeps the names of four APIs without versions
-        if str(versions_by_api(minor(release))[key]) != (f"{low}-{high}" if low != high else f"{low}"):
+        if str(api_versions_of_release(minor(release))[key]) != (f"{low}-{high}" if low != high else f"{low}"):
             wrong.append(f"{key}: Kafka has versions {low}-{high}")
         for at, version in enumerate(range(low, high + 1)):
             headers = (request_header_version(key, version), response_header_version(key, version))
@@ -104,7 +104,9 @@ def test_layouts_and_headers(java: Java) -> None:
                     mine, kafkas = vague(mine), vague(kafkas)
                 wrong += compared(mine, kafkas, older_names(case), f"{row['name']} {side} v{version}")
     assert not wrong, report(wrong)
-    assert {row["key"] for row in inventory if row["versions"] != [0, -1]} == set(versions_by_api(minor(release)))
+    assert {row["key"] for row in inventory if row["versions"] != [0, -1]} == set(
+        api_versions_of_release(minor(release))
+    )
 
 
 def vague(rows: list[Any]) -> list[Any]:
@@ -261,7 +263,7 @@ def test_levels_of_features() -> None:
         (found,) = java.ask([["features"]])
     finally:
         java.close()
-    ours = {name: [levels.low, levels.high] for name, levels in features(minor(NEWEST)).items()}
+    ours = {name: [levels.low, levels.high] for name, levels in feature_levels_of_release(minor(NEWEST)).items()}
     assert ours == {name: levels for name, levels in found.items() if levels[1]}, (
         "FEATURES in decoders/protocol_facts/releases.py"
     )
@@ -320,14 +322,14 @@ def test_structures_of_members() -> None:
     rng = Random("members")
     try:
         for name, version, before, where, schemas in SCHEMAS:
-            plan = resolve(structure(name), version)
+            plan = resolve(parse_structure_declaration(name), version)
             for _ in range(20):
                 data = encode_embedded(name, version, any_value(plan, rng, strange=False, values=40))[before:]
                 (answer,) = java.ask([["schemas", where, schemas, data.hex()]])
                 if answer != {"left": 0, "again": data.hex()}:
                     wrong.append(f"{name} v{version}: {answer} for {data.hex()}")
         for version in range(1, 12):
-            plan = resolve(structure("AssignmentInfo"), version)
+            plan = resolve(parse_structure_declaration("AssignmentInfo"), version)
             data = encode_embedded("AssignmentInfo", version, assigned(plan))
             (answer,) = java.ask([["assignment_info", data.hex()]])
             if answer != data.hex():
@@ -347,11 +349,13 @@ def compare_structures(java: Java, names: list[str]) -> None:
     """Random values of these structures must be read and written by Kafka as by us."""
     asked: list[tuple[str, int, str, bytes]] = []
     for name in names:
-        versions = structure(name).versions
+        versions = parse_structure_declaration(name).versions
         for version in range(versions.low, versions.high + 1):
             for style in STYLES:
-                value = random_value(resolve(structure(name), version), style, f"{name}{version}{style}")
-                asked.append((name, version, style, encode(resolve(structure(name), version), value)))
+                value = random_value(
+                    resolve(parse_structure_declaration(name), version), style, f"{name}{version}{style}"
+                )
+                asked.append((name, version, style, encode(resolve(parse_structure_declaration(name), version), value)))
     questions: list[list[object]] = [
         ["message", name, version, "", data.hex(), style in REBUILT] for name, version, style, data in asked
     ]
@@ -361,7 +365,7 @@ def compare_structures(java: Java, names: list[str]) -> None:
         if written != {data.hex()} or answer["left"]:
             wrong.append(f"{name} v{version} {style}: {answer} for {data.hex()}")
             continue
-        plan = resolve(structure(name), version)
+        plan = resolve(parse_structure_declaration(name), version)
         value = decode(plan, data)
         wrong += [
             f"{name} v{version} {style} {text}" for text in differences(plan, value, json.loads(answer["json"]), {})

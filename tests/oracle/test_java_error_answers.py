@@ -12,7 +12,7 @@ from decoders.apis import api
 from decoders.messages.error_answers import error_answer
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.protocol_facts.errors.error_codes import ERRORS
-from decoders.protocol_facts.releases import versions_by_api
+from decoders.protocol_facts.releases import api_versions_of_release
 from decoders.schema.model import NONE, Plan, PlanField, resolve
 from tests.broker.jars import Missing, client_jars, explain_missing_tools
 from tests.oracle.java_oracle import Java
@@ -80,12 +80,12 @@ def test_sample() -> None:
 
 @pytest.mark.long
 def test_every_api_and_version() -> None:
-    newest = [(key, version) for key, versions in versions_by_api("4.4").items() for version in _all(versions)]
+    newest = [(key, version) for key, versions in api_versions_of_release("4.4").items() for version in _all(versions)]
     older = [
         (key, version)
-        for key, versions in versions_by_api("3.9").items()
+        for key, versions in api_versions_of_release("3.9").items()
         for version in _all(versions)
-        if version not in versions_by_api("4.4").get(key, NONE)
+        if version not in api_versions_of_release("4.4").get(key, NONE)
     ]
     assert len(newest) + len(older) >= sum(api(key).versions.high + 1 for key in (0, 1, 2, 3)) + 300
     wrong: list[str] = []

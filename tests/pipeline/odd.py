@@ -37,12 +37,12 @@ def odd_capture(count: int = 60) -> bytes:
 def written(segments: list[Segment]) -> bytes:
     """Segments of IPv4 as a capture, a microsecond apart."""
     writer = PcapWriter(1)
-    out = [writer.header()]
+    out = [writer.make_file_header()]
     for number, (key, _, _, seq, ack, flags, data, _) in enumerate(segments):
         ports, numbers = key[8:], (seq % 2**32).to_bytes(4, "big") + (ack % 2**32).to_bytes(4, "big")
         tcp = ports + numbers + bytes([0x50, flags]) + b"\xff\xff\0\0\0\0" + data
         ip = b"\x45\0" + (20 + len(tcp)).to_bytes(2, "big") + b"\0\7\x40\0\x40\6\0\0" + key[:8] + tcp
-        out.append(writer.packet(BEGIN_NS + number * 1000, ethernet(ip)))
+        out.append(writer.make_packet_block(BEGIN_NS + number * 1000, ethernet(ip)))
     return b"".join(out)
 
 

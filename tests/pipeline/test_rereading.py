@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from decoders.splits.parts import canonical
+from decoders.splits.parts import canonical_connection_key
 from decoders.tcp.chunks import Segment
 from kwcli.pipeline.plan_splits import plan_splits
 from kwcli.pipeline.read.find_captures import find_captures
@@ -34,10 +34,12 @@ def test_any_part_of_any_connection(name: str, seed: int, monkeypatch: pytest.Mo
         again.number = split.ord
         for _ in range(15):
             begin, end = sorted(rng.sample(range(len(every)), 2))
-            key = canonical(rng.choice(every)[0])
+            key = canonical_connection_key(rng.choice(every)[0])
             until = rng.choice([None, every[end][2]])
             found = [segment for batch in again(key, every[begin][2], until) for segment in batch]
-            assert found == [one for one in every[begin + 1 : end if until else None] if canonical(one[0]) == key]
+            assert found == [
+                one for one in every[begin + 1 : end if until else None] if canonical_connection_key(one[0]) == key
+            ]
 
 
 def test_where_a_connection_is_not_nothing_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,7 +49,7 @@ def test_where_a_connection_is_not_nothing_is_read(tmp_path: Path, monkeypatch: 
     path.write_bytes(capture_bytes("sasl-raw.pcap"))
     (split,) = plan_splits(find_captures([str(path)]).files).splits
     every = [segment for batch in SplitReader(split) for segment in batch]
-    last = canonical(every[-1][0])
+    last = canonical_connection_key(every[-1][0])
     read: list[Segment] = []
     real = read_segments_between
 
@@ -60,5 +62,5 @@ def test_where_a_connection_is_not_nothing_is_read(tmp_path: Path, monkeypatch: 
     again = Rereader([split])
     again.set_point("")
     found = [segment for batch in again(last, every[0][2], None) for segment in batch]
-    assert found == [one for one in every[1:] if canonical(one[0]) == last]
+    assert found == [one for one in every[1:] if canonical_connection_key(one[0]) == last]
     assert 0 < len(read) < len(every) / 2

@@ -7,7 +7,7 @@ import pytest
 
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
-from decoders.splits.parts import Facts
+from decoders.splits.parts import SharedFacts
 from decoders.wire.state_serialization import pack
 from kwcli.pipeline.spark.row_completion import RowCompletion
 from kwcli.pipeline.spark.stage_schemas import IDENTITY, STITCHED
@@ -32,8 +32,8 @@ def test_names_learnt_elsewhere_are_those_that_the_whole_capture_knew(name: str)
     for exchange in settled:
         exchange.known = 0
     alone = batch_of(settled)
-    facts = Facts()
-    facts.add(pack([{}, {identity: list(row) for identity, row in since.items()}, {}, (0, 0)]))
+    facts = SharedFacts()
+    facts.add_fact_part(pack([{}, {identity: list(row) for identity, row in since.items()}, {}, (0, 0)]))
     mended = RowCompletion(facts).complete(alone)
     assert alone.column("topic_names") != whole.column("topic_names")
     for column in ("topics", "topic_ids", "topic_names", "error_topics", "partitions"):

@@ -18,8 +18,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from decoders.capture.files import CaptureReader
-from decoders.capture.merge import merge_segments, number_before_file
-from decoders.capture.packet_index import Walk
+from decoders.capture.merge import merge_segments, packet_number_before_file
+from decoders.capture.packet_index import CutPointFinder
 from decoders.tcp.chunks import Segment
 from kwcli.pipeline.plan_splits import SplitPlan, iterate_splits_of_single_file, plan_splits
 from kwcli.pipeline.read.find_captures import find_captures
@@ -43,7 +43,7 @@ def whole(paths: Sequence[Path]) -> Result:
     problems: list[str] = []
     feeds = []
     for number, path in enumerate(paths):
-        reader = CaptureReader(before=number_before_file(number))
+        reader = CaptureReader(before=packet_number_before_file(number))
         feed: list[list[Segment]] = []
         source = open_source(str(path), Environment.of_process())
         cut: list[str] = []
@@ -154,12 +154,12 @@ def test_what_was_read_is_read_again(seed: int) -> None:
         for found in reading:
             since += found
             if random.random() < 0.3:
-                assert [segment for some in reading.reread() for segment in some] == since
+                assert [segment for some in reading.reread_since_mark() for segment in some] == since
             if random.random() < 0.2:
-                reading.mark()
+                reading.mark_as_done()
                 since.clear()
         assert reading.repeats
-        assert [segment for some in reading.reread() for segment in some] == since
+        assert [segment for some in reading.reread_since_mark() for segment in some] == since
 
 
 @pytest.mark.long
@@ -172,9 +172,9 @@ def test_several_captures_in_any_splits(seed: int) -> None:
     begin_ns = 1_700_000_000 * SECOND_NS
     for _ in range(random.choice([2, 3, 5])):
         data = capture(random, random.choice([1, 3, 40, 150]), begin_ns)
-        walk = Walk()
+        walk = CutPointFinder()
         walk.feed(data)
-        begin_ns = (walk.mark().high_ns or begin_ns) + random.choice(
+        begin_ns = (walk.mark_cut_point().high_ns or begin_ns) + random.choice(
             [0, 0, 1, SECOND_NS, -1, -2000, -SECOND_NS, -(10**11)]
         )
         if random.random() < 0.3:
@@ -193,7 +193,9 @@ def rotated(begin_ns: int, count: int, step_ns: int = 1000, *, port: int = 40_00
     """A capture of consecutive requests."""
     writer = PcapWriter(1)
     frame = ethernet(ipv4("10.0.0.1", "10.0.0.2", tcp(port, 9092, 7, 9, ACK, bytes(100))))
-    return writer.header() + b"".join(writer.packet(begin_ns + number * step_ns, frame) for number in range(count))
+    return writer.make_file_header() + b"".join(
+        writer.make_packet_block(begin_ns + number * step_ns, frame) for number in range(count)
+    )
 
 
 def shape(made: SplitPlan) -> list[tuple[bool, list[int]]]:
@@ -245,11 +247,11 @@ def test_points_have_sequences_of_their_own(tmp_path: Path) -> None:
 def test_ip_fragments_on_both_sides_of_a_cut(tmp_path: Path) -> None:
     writer = PcapWriter(1)
     data = tcp(50_000, 9092, 7, 9, ACK, bytes(100))
-    out = [writer.header()]
+    out = [writer.make_file_header()]
     for number in range(60):
         parts = [(data[:40], 0x2000), (data[40:80], 0x2005), (data[80:], 10)]
         frames = [ethernet(ipv4("10.0.0.1", "10.0.0.2", part, fragment=word, ident=number)) for part, word in parts]
-        out += [writer.packet(number, frame) for frame in frames[: 2 if number % 9 == 5 else 3]]
+        out += [writer.make_packet_block(number, frame) for frame in frames[: 2 if number % 9 == 5 else 3]]
     path = tmp_path / "fragments.pcap"
     path.write_bytes(b"".join(out))
     wanted = whole([path])

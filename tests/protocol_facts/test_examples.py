@@ -12,9 +12,9 @@ import pytest
 
 from decoders.apis import KEYS, api
 from decoders.messages.whole_messages import decode_message, encode_json
-from decoders.protocol_facts.elements import ELEMENTS, element
-from decoders.protocol_facts.examples import NAME, example, whole_example
-from decoders.protocol_facts.routing import route
+from decoders.protocol_facts.elements import ELEMENTS, new_array_element
+from decoders.protocol_facts.examples import NAME, example_of_all_versions, example_request
+from decoders.protocol_facts.routing import route_of_api
 from decoders.schema.model import Field, Versions
 
 
@@ -24,7 +24,7 @@ def versions_of(key: int) -> range:
 
 
 def test_only_what_controllers_serve_has_an_example_for_them() -> None:
-    found = {key for key in KEYS if any(name.endswith("@controller") for name in whole_example(key))}
+    found = {key for key in KEYS if any(name.endswith("@controller") for name in example_of_all_versions(key))}
     assert {api(key).name for key in found} >= {"Fetch", "DescribeCluster"}
     assert all("controller" in api(key).listeners for key in found)
 
@@ -33,7 +33,7 @@ def test_only_what_controllers_serve_has_an_example_for_them() -> None:
 @pytest.mark.parametrize("key", KEYS)
 def test_an_example_encodes_at_every_version(key: int, controller: bool) -> None:
     for version in versions_of(key):
-        value = example(api(key), version, controller=controller)
+        value = example_request(api(key), version, controller=controller)
         body = encode_json(key, version, "request", value)
         assert set(value) <= set(decode_message(key, version, "request", body))
 
@@ -41,7 +41,7 @@ def test_an_example_encodes_at_every_version(key: int, controller: bool) -> None
 @pytest.mark.parametrize("key", KEYS)
 def test_a_row_holds_every_field_and_no_other(key: int) -> None:
     """An example sets every field: a schema's default for a missing one may be a real broker's id."""
-    row = whole_example(key)
+    row = example_of_all_versions(key)
     missing = [path for path in unsaid(api(key).request.fields, row, "") if path not in LEFT_OUT]
     assert missing == [], f"fields that the example of {api(key).name} says nothing about"
     assert not list(unknown(api(key).request.fields, row))
@@ -59,8 +59,8 @@ def unsaid(fields: Sequence[Field], row: Any, path: str) -> Iterator[str]:
         if field.name not in row:
             yield here
         elif isinstance(row[field.name], list) and field.fields:
-            for element in row[field.name]:
-                yield from unsaid(field.fields, element, f"{here}[].")
+            for new_array_element in row[field.name]:
+                yield from unsaid(field.fields, new_array_element, f"{here}[].")
         elif isinstance(row[field.name], dict):
             yield from unsaid(field.fields, row[field.name], f"{here}.")
 
@@ -73,8 +73,8 @@ def unknown(fields: Sequence[Field], row: Any) -> Iterator[str]:
         if found is None or (versions not in ("", "controller") and not Versions.parse(versions) & found.versions):
             yield name
         elif isinstance(value, list):
-            for element in value if found.fields else ():
-                yield from unknown(found.fields, element)
+            for new_array_element in value if found.fields else ():
+                yield from unknown(found.fields, new_array_element)
         elif isinstance(value, dict):
             yield from unknown(found.fields, value)
 
@@ -105,7 +105,7 @@ ID = re.compile(r"(^|_|\.)(id|epoch|index|partition|replicas?|leader|port|genera
 @pytest.mark.parametrize("key", KEYS)
 def test_no_id_is_0(key: int, controller: bool) -> None:
     for version in versions_of(key):
-        body = example(api(key), version, controller=controller)
+        body = example_request(api(key), version, controller=controller)
         zeros = {path for path, value in leaves(body) if value == 0 and value is not False and ID.search(path)}
         assert {f"{api(key).name} {path}" for path in zeros} <= ZERO
 
@@ -124,25 +124,30 @@ def names(fields: Sequence[Field], value: dict[str, Any], version: int) -> Itera
 @pytest.mark.parametrize("key", KEYS)
 def test_names_are_those_that_nothing_has(key: int) -> None:
     for version in versions_of(key):
-        found = set(names(api(key).request.fields, example(api(key), version), version))
+        found = set(names(api(key).request.fields, example_request(api(key), version), version))
         assert found <= {NAME, f"{NAME}-{NAME}A", "", "__cluster_metadata"}
-        if route(key).mutates:
+        if route_of_api(key).mutates:
             assert "__cluster_metadata" not in found
 
 
 def test_a_version_takes_what_it_has() -> None:
-    assert example(api("Metadata"), 0) == {"topics": []}
-    assert example(api("Metadata"), 4) == {"topics": None, "allow_auto_topic_creation": False}
-    assert example(api("OffsetFetch"), 1) == {"group_id": NAME, "topics": []}
-    assert example(api("OffsetFetch"), 7) == {"group_id": NAME, "topics": None, "require_stable": False}
-    assert example(api("OffsetFetch"), 8) == {"groups": [{"group_id": NAME, "topics": None}], "require_stable": False}
-    assert example(api("DescribeCluster"), 1, controller=True)["endpoint_type"] == 2
-    assert example(api("DescribeCluster"), 0, controller=True) == {"include_cluster_authorized_operations": False}
+    assert example_request(api("Metadata"), 0) == {"topics": []}
+    assert example_request(api("Metadata"), 4) == {"topics": None, "allow_auto_topic_creation": False}
+    assert example_request(api("OffsetFetch"), 1) == {"group_id": NAME, "topics": []}
+    assert example_request(api("OffsetFetch"), 7) == {"group_id": NAME, "topics": None, "require_stable": False}
+    assert example_request(api("OffsetFetch"), 8) == {
+        "groups": [{"group_id": NAME, "topics": None}],
+        "require_stable": False,
+    }
+    assert example_request(api("DescribeCluster"), 1, controller=True)["endpoint_type"] == 2
+    assert example_request(api("DescribeCluster"), 0, controller=True) == {
+        "include_cluster_authorized_operations": False
+    }
 
 
 def test_an_example_is_ones_own() -> None:
-    example(api("OffsetFetch"), 9)["groups"][0]["group_id"] = "mine"
-    assert example(api("OffsetFetch"), 9)["groups"][0]["group_id"] == NAME
+    example_request(api("OffsetFetch"), 9)["groups"][0]["group_id"] = "mine"
+    assert example_request(api("OffsetFetch"), 9)["groups"][0]["group_id"] == NAME
 
 
 def in_elements(fields: Sequence[Field], inside: bool = False) -> Iterator[Field]:
@@ -169,14 +174,14 @@ def every_element(key: int, version: int) -> dict[str, Any]:
     """A request whose arrays of structs have one new element each, nested arrays included."""
 
     def struct(fields: Sequence[Field]) -> dict[str, Any]:
-        made = element(api(key), fields, version)
+        made = new_array_element(api(key), fields, version)
         for field in fields:
             if field.array and field.fields and version in field.versions:
                 made[field.name] = [struct(field.fields)]
         return made
 
     return {
-        **example(api(key), version),
+        **example_request(api(key), version),
         **{k: v for k, v in struct(api(key).request.fields).items() if isinstance(v, list)},
     }
 
@@ -194,27 +199,27 @@ def test_new_elements_encode_at_every_version(key: int) -> None:
 
 def test_new_elements() -> None:
     (topics,) = [field.fields for field in api("CreateTopics").request.fields if field.name == "topics"]
-    assert element(api("CreateTopics"), topics, 7) == {"num_partitions": -1, "replication_factor": -1}
+    assert new_array_element(api("CreateTopics"), topics, 7) == {"num_partitions": -1, "replication_factor": -1}
     (topics,) = [field.fields for field in api("DeleteRecords").request.fields if field.name == "topics"]
     (partitions,) = [field.fields for field in topics if field.name == "partitions"]
-    assert element(api("DeleteRecords"), partitions, 2) == {"partition_index": -1, "offset": 0}
+    assert new_array_element(api("DeleteRecords"), partitions, 2) == {"partition_index": -1, "offset": 0}
     (creations,) = [field.fields for field in api("CreateAcls").request.fields]
-    assert element(api("CreateAcls"), creations, 1) == {
+    assert new_array_element(api("CreateAcls"), creations, 1) == {
         "resource_type": 2,
         "host": "*",
         "operation": 3,
         "permission_type": 3,
     }
     (topics,) = [field.fields for field in api("Metadata").request.fields if field.name == "topics"]
-    assert [element(api("Metadata"), topics, version) for version in (9, 10)] == [{}, {"name": None}]
+    assert [new_array_element(api("Metadata"), topics, version) for version in (9, 10)] == [{}, {"name": None}]
     (topics,) = [field.fields for field in api("CreatePartitions").request.fields if field.name == "topics"]
-    assert element(api("CreatePartitions"), topics, 3) == {"count": -1, "assignments": None}
+    assert new_array_element(api("CreatePartitions"), topics, 3) == {"count": -1, "assignments": None}
 
 
 def test_an_example_loads_no_reader_of_json() -> None:
     """Every call begins with one, and most have no other use for such a reader."""
     code = (
-        "import sys; from decoders.apis import api; from decoders.protocol_facts.examples import example;"
-        "assert example(api(3), 1); print(*{'json', 'orjson'} & set(sys.modules))"
+        "import sys; from decoders.apis import api; from decoders.protocol_facts.examples import example_request;"
+        "assert example_request(api(3), 1); print(*{'json', 'orjson'} & set(sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"

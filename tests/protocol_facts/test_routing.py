@@ -9,11 +9,11 @@ from typing import Any, Final, get_args
 import pytest
 
 from decoders.apis import KEYS, api
-from decoders.protocol_facts.places import keep_places, places, routed_by
-from decoders.protocol_facts.routing import Sender, To, route
+from decoders.protocol_facts.places import fields_that_route, find_routing_places, keep_only_places
+from decoders.protocol_facts.routing import Sender, To, route_of_api
 from decoders.schema.model import Field
 
-ROUTES: Final = {key: route(key) for key in KEYS}
+ROUTES: Final = {key: route_of_api(key) for key in KEYS}
 # What the places of a route are: entities of fields, or their types for fields without one.
 PARTS: dict[str, list[list[str]]] = {
     "any": [[]],
@@ -54,10 +54,10 @@ def test_every_route_says_who_sends() -> None:
 @pytest.mark.parametrize("key", [key for key in KEYS if ROUTES[key].path])
 def test_a_path_exists_in_every_version(key: int) -> None:
     for version in versions_of(key):
-        for part, chosen in zip(ROUTES[key].path, routed_by(key, version), strict=True):
+        for part, chosen in zip(ROUTES[key].path, fields_that_route(key, version), strict=True):
             here = [path for path in part.split("|") if field_at(key, version, path)]
             assert here == [chosen], (api(key).name, version)
-    used = {path for version in versions_of(key) for path in routed_by(key, version)}
+    used = {path for version in versions_of(key) for path in fields_that_route(key, version)}
     assert used == {path for part in ROUTES[key].path for path in part.split("|")}, "an alternative that no version has"
 
 
@@ -65,7 +65,7 @@ def test_a_path_exists_in_every_version(key: int) -> None:
 def test_a_path_leads_to_what_its_kind_needs(key: int) -> None:
     """The fields that decide where a request goes are what its route needs (`is groupId` is Kafka's own definition)."""
     for version in versions_of(key):
-        fields = [field_at(key, version, path) for path in routed_by(key, version)]
+        fields = [field_at(key, version, path) for path in fields_that_route(key, version)]
         assert [(each.entity or each.kind) if each else "?" for each in fields] in PARTS[ROUTES[key].to]
 
 
@@ -144,7 +144,7 @@ ROWS: list[tuple[int, int, dict[str, Any], list[tuple[Any, ...]]]] = [
 
 @pytest.mark.parametrize(("key", "version", "body", "expected"), ROWS)
 def test_places(key: int, version: int, body: dict[str, Any], expected: list[tuple[Any, ...]]) -> None:
-    assert places(key, version, body) == expected
+    assert find_routing_places(key, version, body) == expected
 
 
 @pytest.mark.parametrize(("key", "version", "body", "expected"), ROWS)
@@ -152,12 +152,12 @@ def test_a_request_is_parted_by_its_places(
     key: int, version: int, body: dict[str, Any], expected: list[tuple[Any, ...]]
 ) -> None:
     for place in expected:
-        part = keep_places(key, version, body, {place})
-        assert places(key, version, part) == [place]
-    assert places(key, version, keep_places(key, version, body, set(expected))) == expected
+        part = keep_only_places(key, version, body, {place})
+        assert find_routing_places(key, version, part) == [place]
+    assert find_routing_places(key, version, keep_only_places(key, version, body, set(expected))) == expected
 
 
 def test_the_rest_of_a_parted_request_stays() -> None:
     body = {"acks": -1, "topic_data": [{"name": n, "partition_data": [{"index": 0, "records": b""}]} for n in "ab"]}
-    kept = keep_places(0, 9, body, {("b", 0)})
+    kept = keep_only_places(0, 9, body, {("b", 0)})
     assert kept == {"acks": -1, "topic_data": [{"name": "b", "partition_data": [{"index": 0, "records": b""}]}]}

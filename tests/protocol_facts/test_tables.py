@@ -9,14 +9,14 @@ import pytest
 
 from decoders.apis import KEYS, NAMES, api
 from decoders.protocol_facts import keys
-from decoders.protocol_facts.errors.error_codes import ERRORS, error_name, find_error
+from decoders.protocol_facts.errors.error_codes import ERRORS, error_name, find_error_code
 from decoders.protocol_facts.headers import (
     request_header_plan,
     request_header_version,
     response_header_plan,
     response_header_version,
 )
-from decoders.protocol_facts.public_configs import PUBLIC_CONFIGS, is_public
+from decoders.protocol_facts.public_configs import PUBLIC_CONFIGS, is_public_config
 from decoders.schema.model import Field
 
 
@@ -100,12 +100,14 @@ def test_error_codes() -> None:
 )
 def test_error_names(code: int, name: str) -> None:
     assert error_name(code) == name
-    assert find_error(name) == find_error(name.lower().replace("_", "-")) == find_error(str(code)) == code
+    assert (
+        find_error_code(name) == find_error_code(name.lower().replace("_", "-")) == find_error_code(str(code)) == code
+    )
 
 
 def test_unknown_errors() -> None:
     assert error_name(137) == "UNKNOWN(137)"
-    assert find_error("137") is find_error("NO_SUCH_ERROR") is None
+    assert find_error_code("137") is find_error_code("NO_SUCH_ERROR") is None
 
 
 def secrets(fields: Sequence[Field], path: str) -> Iterator[str]:
@@ -174,7 +176,7 @@ def test_what_is_secret() -> None:
     ],
 )
 def test_public_configs(name: str | None, public: bool) -> None:
-    assert is_public(name) is public
+    assert is_public_config(name) is public
 
 
 def test_no_public_name_speaks_of_secrets() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from decoders.protocol_facts.releases import RELEASES
-from decoders.protocol_facts.version_words import parse_release, parse_version, split_range
+from decoders.protocol_facts.version_words import parse_api_version, parse_release_name, split_version_range
 from decoders.schema.model import Versions
 
 
@@ -14,13 +14,13 @@ from decoders.schema.model import Versions
     [("12", 12), ("v12", 12), ("V3", 3), ("latest", 17), ("MAX", 17), ("earliest", 4), ("min", 4), ("99", 99)],
 )
 def test_versions(text: str, version: int) -> None:
-    assert parse_version(text, Versions(4, 17)) == version
+    assert parse_api_version(text, Versions(4, 17)) == version
 
 
 @pytest.mark.parametrize("text", ["", "v", "12.0", "-1", "new", "v123456"])
 def test_what_is_no_version(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        parse_version(text, Versions(4, 17))
+        parse_api_version(text, Versions(4, 17))
 
 
 @pytest.mark.parametrize(
@@ -44,13 +44,13 @@ def test_what_is_no_version(text: str) -> None:
     ],
 )
 def test_releases(text: str, release: str) -> None:
-    assert parse_release(text) == release
+    assert parse_release_name(text) == release
 
 
 @pytest.mark.parametrize("text", ["", "9.9", "2.88", "two", "2.x"])
 def test_what_is_no_release(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        parse_release(text)
+        parse_release_name(text)
 
 
 @pytest.mark.parametrize(
@@ -62,4 +62,4 @@ def test_what_is_no_release(text: str) -> None:
     ],
 )
 def test_ranges(text: str, ends: tuple[str, str] | None) -> None:
-    assert split_range(text) == ends
+    assert split_version_range(text) == ends

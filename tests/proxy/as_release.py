@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from decoders.protocol_facts.likeness import stable
+from decoders.protocol_facts.likeness import stable_versions_of_release
 from decoders.schema.model import Versions
 from tests.broker.clients.session import LongSession, Step
 from tests.proxy.hidden import ROOT, ProxyProcess, port_base
@@ -74,7 +74,7 @@ def work_as(release: str, client: LongSession, bootstrap: str, folder: Path) -> 
     assert "could not work" not in proxy.said
     found = used(capture)
     assert len(found) > 5
-    assert strange(found, stable(release)) <= {ASKING}  # ApiVersions is answered, in version 0
+    assert strange(found, stable_versions_of_release(release)) <= {ASKING}  # ApiVersions is answered, in version 0
     assert [row["verdict"] for row in rows("audit", str(capture), "--target", release)].count("breaks") == 0
     return found, proxy.said
 

@@ -10,7 +10,7 @@ import pytest
 
 from decoders.apis import api
 from decoders.protocol_facts.keys import PRODUCE
-from decoders.protocol_facts.likeness import OPTIONAL, stable
+from decoders.protocol_facts.likeness import OPTIONAL, stable_versions_of_release
 from decoders.protocol_facts.releases import RELEASES
 from decoders.schema.model import NONE, Versions
 from tests.broker.clients.session import LongSession
@@ -88,7 +88,9 @@ def test_the_answer_is_the_intersection_and_what_brokers_lack_is_listed(cluster:
     have = offered(cluster.bootstrap())
     with ProxyProcess(["-b", cluster.bootstrap(), "--no-log", "--as-kafka", release], port_base(1)) as proxy:
         told = offered(proxy.bootstrap)
-    had = {key: versions for key, versions in stable(release).items() if "broker" in api(key).listeners}
+    had = {
+        key: versions for key, versions in stable_versions_of_release(release).items() if "broker" in api(key).listeners
+    }
     both = {key: had[key] & have[key] for key in had.keys() & have.keys()}
     if RELEASES.index(release) >= RELEASES.index("4.0"):
         both[PRODUCE] = Versions(0, both[PRODUCE].high)

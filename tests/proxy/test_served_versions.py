@@ -9,8 +9,8 @@ import pytest
 from decoders.analysis.client_compatibility import Audit, AuditedClient, AuditTarget
 from decoders.apis import NAMES
 from decoders.messages.whole_messages import decode_response, encode_message
-from decoders.protocol_facts.likeness import stable
-from decoders.protocol_facts.releases import RELEASES, features, versions_by_api
+from decoders.protocol_facts.likeness import stable_versions_of_release
+from decoders.protocol_facts.releases import RELEASES, api_versions_of_release, feature_levels_of_release
 from decoders.schema.model import Versions
 from kwcli.proxy.deciding.ask_deciders import Deciders
 from kwcli.proxy.deciding.served_versions import ServedVersions, VersionDecider
@@ -22,7 +22,7 @@ from kwcli.proxy.serving_options import ServedOptions
 from kwcli.run_environment import Exit, Failure
 from tests.proxy.stage import API_VERSIONS, FETCH, METADATA, PRODUCE, request, response
 
-BROKERS = stable("3.9")
+BROKERS = stable_versions_of_release("3.9")
 DESCRIBE_CLUSTER = 60
 
 
@@ -74,7 +74,9 @@ def told(body: dict[str, Any]) -> dict[int, Versions]:
 @pytest.mark.parametrize("version", [0, 3])
 def test_what_is_offered_is_what_both_serve(release: str, version: int) -> None:
     expected = {
-        key: left for key, versions in BROKERS.items() if (left := stable(release).get(key, Versions(0, -1)) & versions)
+        key: left
+        for key, versions in BROKERS.items()
+        if (left := stable_versions_of_release(release).get(key, Versions(0, -1)) & versions)
     }
     if RELEASES.index(release) >= RELEASES.index("4.0"):
         expected[PRODUCE] = expected[PRODUCE]._replace(low=0)  # listed for old librdkafka, but not served
@@ -83,7 +85,10 @@ def test_what_is_offered_is_what_both_serve(release: str, version: int) -> None:
 
 @pytest.mark.parametrize("release", ["2.1", "2.8", "3.9"])
 def test_an_offer_that_fits_stays_as_it_is(release: str) -> None:
-    rows = [{"api_key": key, "min_version": low, "max_version": high} for key, (low, high) in stable(release).items()]
+    rows = [
+        {"api_key": key, "min_version": low, "max_version": high}
+        for key, (low, high) in stable_versions_of_release(release).items()
+    ]
     frame = response(API_VERSIONS, 2, {"api_keys": rows}, id=7)
     assert cap_api_versions(frame, 2, served(release)) == (frame, [])
 
@@ -136,7 +141,9 @@ def test_limits_alone_leave_features_and_all_else() -> None:
 
 
 def test_features_are_of_releases_that_exist() -> None:
-    assert {release: features(release).get("metadata.version") for release in ("3.2", "3.3", "4.4")} == {
+    assert {
+        release: feature_levels_of_release(release).get("metadata.version") for release in ("3.2", "3.3", "4.4")
+    } == {
         "3.2": None,
         "3.3": Versions(1, 7),
         "4.4": Versions(7, 33),
@@ -243,10 +250,14 @@ def test_the_end_says_what_audit_says() -> None:
 def test_audit_judges_by_the_same_versions(release: str) -> None:
     """Versions differ only where brokers hide them by default; clients use such versions if they are offered."""
     differ = {
-        key for key in versions_by_api(release) if served(release).served_versions(key) != versions_by_api(release)[key]
+        key
+        for key in api_versions_of_release(release)
+        if served(release).served_versions(key) != api_versions_of_release(release)[key]
     }
     assert differ == {
-        key for key in versions_by_api(release) if stable(release).get(key) != versions_by_api(release)[key]
+        key
+        for key in api_versions_of_release(release)
+        if stable_versions_of_release(release).get(key) != api_versions_of_release(release)[key]
     }
 
 

@@ -35,13 +35,15 @@ class Bomb(NamedTuple):
 def capture(bomb: Bomb) -> bytes:
     """A pcap file with this exchange only."""
     writer = PcapWriter(1)
-    out = [writer.header()]
+    out = [writer.make_file_header()]
     numbers = {_CLIENT: 1000, _BROKER: 5000}
 
     def put(source: tuple[str, int], target: tuple[str, int], flags: int, data: bytes = b"") -> None:
         segment = tcp(source[1], target[1], numbers[source], numbers[target] if flags & 16 else 0, flags, data)
         out.append(
-            writer.packet(1_790_000_000 * 10**9 + len(out) * 1000, ethernet(ipv4(source[0], target[0], segment)))
+            writer.make_packet_block(
+                1_790_000_000 * 10**9 + len(out) * 1000, ethernet(ipv4(source[0], target[0], segment))
+            )
         )
         numbers[source] = (numbers[source] + len(data) + (flags & 3 != 0)) & 0xFFFFFFFF
 

@@ -12,9 +12,9 @@ import pytest
 
 import decoders
 from decoders.apis import KEYS, NAMES
-from decoders.embedded import STRUCTURES, structure
+from decoders.embedded import STRUCTURES, parse_structure_declaration
 from decoders.protocol_facts.headers import REQUEST_HEADER, RESPONSE_HEADER
-from decoders.protocol_facts.releases import RELEASES, history
+from decoders.protocol_facts.releases import RELEASES, versions_of_api_by_release
 from decoders.schema.model import Plan, parse_message, resolve
 from kwcli.reference import wire_layout
 from kwcli.reference.abouts import (
@@ -55,7 +55,7 @@ def test_every_field_of_every_version_has_words() -> None:
 
 
 def test_every_field_of_headers_and_of_structures_that_kafka_defines_has_words() -> None:
-    messages = {name: structure(name) for name in STRUCTURES}
+    messages = {name: parse_structure_declaration(name) for name in STRUCTURES}
     messages |= {message.name: message for message in map(parse_message, (REQUEST_HEADER, RESPONSE_HEADER))}
     said = structures() | dict(read_header_abouts())
     assert all(said.values())
@@ -203,7 +203,7 @@ def test_names_and_layouts_of_a_release_have_words(release: str) -> None:
                 add_abouts_to_rows(body, abouts, f"{side}.")
                 assert [row["name"] for row in below(body) if not row["about"]] == [], f"{its.name} {version} {side}"
                 checked += 1
-    assert checked >= 2 * sum(release in history(key) for key in KEYS)
+    assert checked >= 2 * sum(release in versions_of_api_by_release(key) for key in KEYS)
 
 
 def below(found: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from decoders.apis import KEYS, api
-from decoders.protocol_facts.releases import RELEASES, versions_by_api
-from decoders.protocol_facts.routing import route
+from decoders.protocol_facts.releases import RELEASES, api_versions_of_release
+from decoders.protocol_facts.routing import route_of_api
 from kwcli.help.pages import read_page
 from kwcli.reference.text_apis import format_release_range
 from kwcli.run_environment import Exit
@@ -44,12 +44,12 @@ def test_the_list_holds_every_api_with_its_versions_in_every_release() -> None:
         assert row["versions"] == [found.versions.low, found.versions.high]
         assert row["flexible_from"] == (found.flexible.low if found.flexible else None)
         assert row["listeners"] == list(found.listeners)
-        where = route(found.key)
+        where = route_of_api(found.key)
         assert (row["sent_by"], row["mutates"], row["to"]) == (list(where.sent_by), where.mutates, where.to)
         assert row["releases"] == {
-            release: [versions_by_api(release)[found.key].low, versions_by_api(release)[found.key].high]
+            release: [api_versions_of_release(release)[found.key].low, api_versions_of_release(release)[found.key].high]
             for release in RELEASES
-            if found.key in versions_by_api(release)
+            if found.key in api_versions_of_release(release)
         }
         assert row["since"] == next(iter(row["releases"]))
         assert row["until"] == (None if RELEASES[-1] in row["releases"] else list(row["releases"])[-1])
@@ -96,7 +96,7 @@ def test_an_api_goes_by_every_name(word: str) -> None:
 
 def test_a_release_shows_apis_by_their_names_and_versions_of_then() -> None:
     listed = rows("--release", "2.8")
-    assert [row["key"] for row in listed] == sorted(versions_by_api("2.8"))
+    assert [row["key"] for row in listed] == sorted(api_versions_of_release("2.8"))
     assert rows("--release", "2.8.1") == listed
     then = rows("AlterPartition", "--release", "3.1")
     assert (then["name"], then["versions"]) == ("AlterIsr", [0, 0])

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from decoders.apis import KEYS, api
-from decoders.embedded import STRUCTURES, structure
+from decoders.embedded import STRUCTURES, parse_structure_declaration
 from decoders.exchanges.body_reader import SIDES
 from decoders.protocol_facts import enums
-from decoders.protocol_facts.enums import BITS, ENUMS, words_of
+from decoders.protocol_facts.enums import BITS, ENUMS, word_for_number
 from decoders.schema.model import Field
 from decoders.wire.primitives import RANGES
 from kwcli.reference.walk_field_paths import walk_field_paths
@@ -65,7 +65,7 @@ def _declared() -> Iterator[tuple[str, str, Field]]:
             for path, field, _ in walk_field_paths(message.fields, message.versions):
                 yield f"{api(key).name} {side}", path, field
     for name in STRUCTURES:
-        message = structure(name)
+        message = parse_structure_declaration(name)
         for path, field, _ in walk_field_paths(message.fields, message.versions):
             yield name, path, field
 
@@ -122,4 +122,4 @@ def test_whatever_has_a_name_says_so_in_its_declaration() -> None:
     ],
 )
 def test_the_words_for_a_number(means: str, number: int, words: str | None) -> None:
-    assert words_of(means, number) == words
+    assert word_for_number(means, number) == words

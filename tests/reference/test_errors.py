@@ -15,10 +15,15 @@ import pytest
 from decoders import read_exchanges
 from decoders.apis import KEYS as API_KEYS
 from decoders.apis import api
-from decoders.protocol_facts.errors.error_codes import ERRORS, find_error
+from decoders.protocol_facts.errors.error_codes import ERRORS, find_error_code
 from decoders.protocol_facts.errors.error_names import LIBRDKAFKA_ERRORS, OTHER_NAMES
 from decoders.protocol_facts.errors.remedies import REMEDIES
-from decoders.protocol_facts.errors.returned import GENERIC, expected_errors, listed_errors, observed_errors
+from decoders.protocol_facts.errors.returned import (
+    GENERIC,
+    errors_listed_by_definition,
+    errors_observed_besides,
+    expected_errors,
+)
 from kwcli.run_environment import Exit
 from tests.broker.jars import client_jars
 from tests.captures.shipped import CLEAN, capture_bytes
@@ -42,17 +47,17 @@ def test_what_definitions_list_is_what_is_listed() -> None:
                     for error in re.findall(r"^\s*//\s+-\s+([A-Z_]+)", text, re.MULTILINE):
                         assert key is not None
                         found.setdefault(int(key[1]), set()).add(error)
-    assert {key: set(listed_errors(key)) for key in API_KEYS if listed_errors(key)} == found
+    assert {key: set(errors_listed_by_definition(key)) for key in API_KEYS if errors_listed_by_definition(key)} == found
 
 
-@pytest.mark.parametrize("names_of", [listed_errors, observed_errors])
+@pytest.mark.parametrize("names_of", [errors_listed_by_definition, errors_observed_besides])
 def test_declarations_name_real_errors_once(names_of: Callable[[int], tuple[str, ...]]) -> None:
     for key in API_KEYS:
         names = names_of(key)
         assert len(set(names)) == len(names), api(key).name
         assert set(names) <= NAMES, api(key).name
-        if names_of is observed_errors:
-            assert not set(names) & set(listed_errors(key)), api(key).name
+        if names_of is errors_observed_besides:
+            assert not set(names) & set(errors_listed_by_definition(key)), api(key).name
             assert not set(names) & set(GENERIC), api(key).name
 
 
@@ -69,7 +74,11 @@ def test_what_brokers_answered_in_captures_is_in_the_tables(name: str) -> None:
     for exchange in read_exchanges(capture_bytes(name)):
         for error in exchange.errors:
             assert exchange.api_key is not None
-            known = (*listed_errors(exchange.api_key), *observed_errors(exchange.api_key), *GENERIC)
+            known = (
+                *errors_listed_by_definition(exchange.api_key),
+                *errors_observed_besides(exchange.api_key),
+                *GENERIC,
+            )
             assert error.name in known, (exchange.api, error)
 
 
@@ -154,10 +163,10 @@ def test_retriable_errors_and_others_make_up_all() -> None:
 
 
 def test_other_names_are_listed_only_where_they_say_something() -> None:
-    standard = {find_error(error.name): code for code, error in ERRORS.items()}
+    standard = {find_error_code(error.name): code for code, error in ERRORS.items()}
     assert standard == {code: code for code in ERRORS}
     for code, names in OTHER_NAMES.items():
-        assert [find_error(name) for name in names.split()] == [code] * len(names.split()), code
+        assert [find_error_code(name) for name in names.split()] == [code] * len(names.split()), code
         plain = {re.sub("[^a-z]", "", word.lower()) for word in (ERRORS[code].name, *names.split())}
         assert len(plain) == 1 + len(names.split()), code
 
@@ -182,9 +191,9 @@ def test_every_name_that_a_release_had_is_known() -> None:
     for release, rows in zip(jars, json.loads(done.stdout), strict=True):
         assert len(rows) > 10, release
         for code, name, exception in rows:
-            assert find_error(name) == code, (release, name)
+            assert find_error_code(name) == code, (release, name)
             if exception not in SHARED:
-                assert find_error(exception) == code, (release, exception)
+                assert find_error_code(exception) == code, (release, exception)
 
 
 # Exceptions with more than one code in some release.

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from decoders.apis import api_name
-from decoders.protocol_facts.releases import UNSTABLE, versions_by_api
+from decoders.protocol_facts.releases import UNSTABLE, api_versions_of_release
 from decoders.schema.model import Versions
 from kwcli.run_environment import Exit
 from tests.broker.cluster import Cluster
@@ -74,7 +74,7 @@ def apart(rows: list[dict[str, Any]]) -> Counter[tuple[str, str, str, str]]:
 def offered_by(release: str) -> dict[int, Versions]:
     """The versions that brokers of a release offer, without unstable ones."""
     found: dict[int, Versions] = {}
-    for key, versions in versions_by_api(release).items():
+    for key, versions in api_versions_of_release(release).items():
         unstable = UNSTABLE.get(release, {}).get(key)
         stable = versions if unstable is None else Versions(versions.low, unstable - 1)
         if stable:

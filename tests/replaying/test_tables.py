@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from decoders.apis import NAMES, api, section
-from decoders.protocol_facts.routing import route
+from decoders.protocol_facts.routing import route_of_api
 from decoders.replaying.field_roles import find_field_role
 from decoders.replaying.replay_classes import CLASSES, classify_api
 from decoders.schema.model import Field, Side
@@ -47,7 +47,7 @@ def test_every_class_has_apis() -> None:
 def test_what_does_not_follow_is_said() -> None:
     """Where a class follows from the route, the declaration says none."""
     said = {key for key in NAMES if section(key, "replay")}
-    assert all({"client", "tool"} & set(route(key).sent_by) for key in said)
+    assert all({"client", "tool"} & set(route_of_api(key).sent_by) for key in said)
 
 
 def test_an_api_without_a_class_is_never_sent() -> None:
@@ -55,11 +55,11 @@ def test_an_api_without_a_class_is_never_sent() -> None:
 
 
 def test_what_is_read_changes_nothing() -> None:
-    assert [key for key in NAMES if classify_api(key) == "read" and route(key).mutates] == []
+    assert [key for key in NAMES if classify_api(key) == "read" and route_of_api(key).mutates] == []
 
 
 def test_what_only_brokers_and_controllers_send_is_never_sent() -> None:
-    inside = {key for key in NAMES if not {"client", "tool"} & set(route(key).sent_by)}
+    inside = {key for key in NAMES if not {"client", "tool"} & set(route_of_api(key).sent_by)}
     assert {key for key in inside if classify_api(key) != "never"} == set()
     assert len(inside) > 15
 

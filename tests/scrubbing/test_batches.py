@@ -18,9 +18,9 @@ from decoders.records.codecs import NUMBERS, deflate
 from decoders.records.model import Record
 from decoders.records.write import encode_message_set
 from decoders.scrubbing import exact_size
-from decoders.scrubbing.batches import inflate_batches
+from decoders.scrubbing.batches import inflate_batches_anywhere
 from decoders.scrubbing.messages import Scrubber
-from decoders.scrubbing.names import Names
+from decoders.scrubbing.names import NameReplacer
 from decoders.scrubbing.pseudonyms import Pseudonyms
 from tests.records.making import batch, record
 
@@ -31,7 +31,7 @@ SAID = ("base_offset", "last_offset", "magic", "codec", "timestamp_type", "base_
 
 
 def scrubber() -> Scrubber:
-    return Scrubber(Names(Pseudonyms(b"key")))
+    return Scrubber(NameReplacer(Pseudonyms(b"key")))
 
 
 def rows() -> list[bytes]:
@@ -65,7 +65,7 @@ def test_batches(codec: str) -> None:
     payload = deflate(codec, b"".join(rows()))
     data = batch(attributes=NUMBERS[codec] | 0x18, payload=payload, count=30, last_delta=29, producer=7, sequence=4)
     by = scrubber()
-    compare(data * 3, by.batches(data * 3, "orders"))
+    compare(data * 3, by.scrub_records_field(data * 3, "orders"))
     assert by.counts == {"batches": 3, "records": 90}
 
 
@@ -75,7 +75,7 @@ def test_message_sets(magic: int, codec: str) -> None:
     records = [Record(at, 1000 + at if magic else None, SECRET, SECRET + b"%d" % at, ()) for at in range(20)]
     data = encode_message_set(records, magic, codec=codec)
     by = scrubber()
-    compare(data, by.batches(data, "orders"))
+    compare(data, by.scrub_records_field(data, "orders"))
     assert by.counts["emptied"] == 0
 
 
@@ -92,7 +92,7 @@ def test_the_search_for_what_is_left_looks_into_all_that_is_compressed(magic: in
         records = [Record(at, 1000 + at if magic else None, None, SECRET, ()) for at in range(20)]
         data, has = encode_message_set(records, magic, codec=codec), SECRET
     damaged = data[:30] + bytes([data[30] ^ 1]) + data[31:]
-    found = list(inflate_batches(b"\1\2\1" + data + damaged + b"\0" * 30 + data + data[:-1], 1 << 20))
+    found = list(inflate_batches_anywhere(b"\1\2\1" + data + damaged + b"\0" * 30 + data + data[:-1], 1 << 20))
     assert len(found) == 2
     assert all(has in plain for plain in found)
 
@@ -104,13 +104,13 @@ def test_a_compressed_message_whose_bytes_look_like_two_is_found() -> None:
         if data[15] == 1:
             break
     assert (data[15:18], data[25]) == (b"\1\1\1", 0xFF)
-    assert [SECRET in plain for plain in inflate_batches(b"\0" + data, 1 << 20)] == [True]
+    assert [SECRET in plain for plain in inflate_batches_anywhere(b"\0" + data, 1 << 20)] == [True]
 
 
 def test_a_wrong_checksum_stays_wrong() -> None:
     data = bytearray(batch(*rows()))
     data[17] ^= 1
-    made = scrubber().batches(bytes(data), "orders")
+    made = scrubber().scrub_records_field(bytes(data), "orders")
     compare(bytes(data), made)
     (found,) = decode_records(made)
     assert found.crc == "bad"
@@ -122,7 +122,7 @@ def test_a_batch_cut_off_anywhere(codec: str) -> None:
     whole = batch(*rows())
     for end in range(0, len(data), 31):
         cut = whole + data[:end]
-        made = scrubber().batches(cut, "orders")
+        made = scrubber().scrub_records_field(cut, "orders")
         assert len(made) == len(cut)
         assert SECRET[:6] not in made
         assert [each.truncated for each in decode_records(made)] == [each.truncated for each in decode_records(cut)]
@@ -131,7 +131,7 @@ def test_a_batch_cut_off_anywhere(codec: str) -> None:
 def test_what_no_codec_reads_is_overwritten() -> None:
     data = batch(attributes=4, payload=SECRET * 9, count=3)
     by = scrubber()
-    compare(data, by.batches(data, "orders"), records=False)
+    compare(data, by.scrub_records_field(data, "orders"), records=False)
     assert by.counts["overwritten"] == 1
 
 
@@ -155,7 +155,7 @@ BEST: Final[dict[str, Callable[[bytes], bytes]]] = {
 def test_a_batch_compressed_as_well_as_can_be_keeps_its_records(codec: str, count: int) -> None:
     data = batch(attributes=NUMBERS[codec], payload=BEST[codec](dense_rows(count)), count=count)
     by = scrubber()
-    made = by.batches(data, "orders")
+    made = by.scrub_records_field(data, "orders")
     (found,) = decode_records(made)
     assert len(made) == len(data)
     assert (found.error, found.crc, found.record_count, by.counts["emptied"]) == (None, "ok", count, 0)
@@ -166,7 +166,7 @@ def test_where_nothing_fits_a_batch_is_emptied(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(exact_size, "_ZSTD_FORMS", exact_size._ZSTD_FORMS[:1])
     data = batch(attributes=NUMBERS["zstd"], payload=BEST["zstd"](dense_rows(3000)), count=3000)
     by = scrubber()
-    made = by.batches(data, "orders")
+    made = by.scrub_records_field(data, "orders")
     (before,), (found,) = decode_records(data), decode_records(made)
     assert len(made) == len(data)
     assert by.counts["emptied"] == 1
@@ -178,7 +178,7 @@ def test_where_nothing_fits_a_batch_is_emptied(monkeypatch: pytest.MonkeyPatch) 
 def test_garbage_is_never_kept(data: bytes, magic: int, length: int) -> None:
     """Any bytes in a records field are replaced by as many bytes, without the secret."""
     field = data + SECRET + bytes((magic,)) + bytes(length) + SECRET
-    made = scrubber().batches(field, "orders")
+    made = scrubber().scrub_records_field(field, "orders")
     assert len(made) == len(field)
     assert SECRET[:8] not in made
 
@@ -204,7 +204,7 @@ def wrong(data: bytes) -> bytes:
     ],
 )
 def test_a_batch_that_may_be_text_is_overwritten(field: bytes, stays: bool) -> None:
-    made = scrubber().batches(field, None)
+    made = scrubber().scrub_records_field(field, None)
     assert len(made) == len(field)
     assert (set(made[:61]) == {0xFF}) is not stays
     assert not stays or made[:12] == field[:12]

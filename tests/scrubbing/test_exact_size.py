@@ -11,14 +11,14 @@ import pytest
 import zstandard
 
 from decoders.records.codecs import NUMBERS, deflate, inflate
-from decoders.scrubbing.batches import _Overwritten
-from decoders.scrubbing.exact_size import compress_to
+from decoders.scrubbing.batches import _OverwrittenBytes
+from decoders.scrubbing.exact_size import compress_to_exact_size
 from decoders.scrubbing.pseudonyms import Pseudonyms
 
-NOISE = Pseudonyms(b"key").noise(1 << 16)
+NOISE = Pseudonyms(b"key").letters_without_pattern(1 << 16)
 
 
-def overwritten(rng: Random, size: int) -> tuple[bytes, _Overwritten]:
+def overwritten(rng: Random, size: int) -> tuple[bytes, _OverwrittenBytes]:
     """Some records, and a maker of overwritten ones."""
     words = [bytes(rng.choices(b"abcdefghij0123456789 ", k=rng.randrange(3, 12))) for _ in range(40)]
     plain, ranges = bytearray(), []
@@ -27,9 +27,9 @@ def overwritten(rng: Random, size: int) -> tuple[bytes, _Overwritten]:
         begin = len(plain)
         plain += b" ".join(rng.choices(words, k=rng.randrange(1, 30)))
         ranges.append((begin, len(plain)))
-    made = _Overwritten(bytes(plain), NOISE)
+    made = _OverwrittenBytes(bytes(plain), NOISE)
     for at, end in ranges:
-        made.overwrite(at, end)
+        made.overwrite_range(at, end)
     return bytes(plain), made
 
 
@@ -39,7 +39,9 @@ def test_the_size_is_that_of_what_was_there(codec: str, size: int) -> None:
     for seed in range(6):
         plain, made = overwritten(Random(seed), size)
         packed = deflate(codec, plain)
-        found = compress_to(NUMBERS[codec], (made.make, made.most), len(packed), packed, 2)
+        found = compress_to_exact_size(
+            NUMBERS[codec], (made.make_bytes, made.count_most_letters), len(packed), packed, 2
+        )
         assert found is not None, (seed, len(plain), len(packed))
         assert len(found) == len(packed)
         inflated = inflate(NUMBERS[codec], memoryview(found), 1 << 24, 2)
@@ -54,7 +56,7 @@ def test_the_size_is_that_of_what_was_there(codec: str, size: int) -> None:
 def test_every_size_from_the_smallest_on_is_met(more: int) -> None:
     """Every size from the smallest on is met, and independent readers decompress the result."""
     _, made = overwritten(Random(7), 4000)
-    plain = made.make(0)
+    plain = made.make_bytes(0)
     readers = {
         "gzip": gzip.decompress,
         "zstd": lambda data: zstandard.ZstdDecompressor().stream_reader(data, read_across_frames=True).read(),
@@ -68,7 +70,7 @@ def test_every_size_from_the_smallest_on_is_met(more: int) -> None:
         size = len(least) + more
         if codec == "lz4" and more > len(plain) - len(least):
             continue  # more than the size without any compression
-        found = compress_to(NUMBERS[codec], (made.make, made.most), size, least, 2)
+        found = compress_to_exact_size(NUMBERS[codec], (made.make_bytes, made.count_most_letters), size, least, 2)
         if codec == "gzip" and found is None:
             assert more < 4
             continue
@@ -83,14 +85,14 @@ def test_every_size_from_the_smallest_on_is_met(more: int) -> None:
 @pytest.mark.parametrize("codec", [1, 2, 3, 4])
 def test_what_is_too_small_is_nothing(codec: int) -> None:
     _, made = overwritten(Random(7), 4000)
-    assert compress_to(codec, (made.make, made.most), 20, b"", 2) is None
+    assert compress_to_exact_size(codec, (made.make_bytes, made.count_most_letters), 20, b"", 2) is None
 
 
 def test_old_lz4_frames_have_their_wrong_checksum() -> None:
     """LZ4 of magic 0, with old Kafka's header checksum (KAFKA-3160), is compressed to a size and decompressed again."""
     plain, made = overwritten(Random(3), 3000)
     packed = deflate("lz4", plain, 0)
-    found = compress_to(NUMBERS["lz4"], (made.make, made.most), len(packed), packed, 0)
+    found = compress_to_exact_size(NUMBERS["lz4"], (made.make_bytes, made.count_most_letters), len(packed), packed, 0)
     assert found is not None
     for each in (packed, found):
         with pytest.raises(RuntimeError, match="headerChecksum_invalid"):

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from decoders.apis import KEYS, api
-from decoders.embedded import INSIDE, STRUCTURES, structure
+from decoders.embedded import INSIDE, STRUCTURES, parse_structure_declaration
 from decoders.embedded.holders import HOLDERS
 from decoders.schema.model import Field, Message
-from decoders.scrubbing.field_kinds import BY_FIELD, BY_SIBLING, KINDS, kind_of
+from decoders.scrubbing.field_kinds import BY_FIELD, BY_SIBLING, KINDS, kind_of_field
 from decoders.scrubbing.names import KEPT
 
 FILE: Final = "decoders/scrubbing/field_kinds.py"
@@ -20,7 +20,7 @@ def messages() -> Iterator[Message]:
     for key in KEYS:
         declared = api(key)
         yield from (declared.request, declared.response, *declared.early.values())
-    yield from map(structure, STRUCTURES)
+    yield from map(parse_structure_declaration, STRUCTURES)
 
 
 def texts(fields: tuple[Field, ...], above: str = "") -> Iterator[tuple[str, Field]]:
@@ -33,7 +33,9 @@ def texts(fields: tuple[Field, ...], above: str = "") -> Iterator[tuple[str, Fie
 
 def test_every_field_has_a_row() -> None:
     """A new field is overwritten until a row in the table tells what it is."""
-    missing = [f"{m.name} {path}" for m in messages() for path, _ in texts(m.fields) if kind_of(m.name, path) is None]
+    missing = [
+        f"{m.name} {path}" for m in messages() for path, _ in texts(m.fields) if kind_of_field(m.name, path) is None
+    ]
     assert not missing, "\n".join([f"no row in KINDS of {FILE}:", *missing])
 
 
@@ -50,10 +52,10 @@ def test_every_row_has_a_field() -> None:
 def test_declared_secrets_are_secrets_here() -> None:
     hiding = ("secret", "token", "request", "response")
     wrong = [
-        f"{message.name} {path}: {kind_of(message.name, path)}"
+        f"{message.name} {path}: {kind_of_field(message.name, path)}"
         for message in messages()
         for path, field in texts(message.fields)
-        if field.secret and kind_of(message.name, path) not in hiding and not path.endswith("client_tags.value")
+        if field.secret and kind_of_field(message.name, path) not in hiding and not path.endswith("client_tags.value")
     ]
     assert not wrong, "\n".join([f"declared `secret`, so one of {hiding} in KINDS of {FILE}:", *wrong])
 
@@ -61,10 +63,10 @@ def test_declared_secrets_are_secrets_here() -> None:
 def test_entities_of_declarations_agree() -> None:
     kinds = {"topicName": "topics", "groupId": "groups", "transactionalId": "transactions"}
     wrong = [
-        f"{message.name} {path}: {kind_of(message.name, path)}, {field.entity}"
+        f"{message.name} {path}: {kind_of_field(message.name, path)}, {field.entity}"
         for message in messages()
         for path, field in texts(message.fields)
-        if field.entity in kinds and kind_of(message.name, path) != kinds[field.entity]
+        if field.entity in kinds and kind_of_field(message.name, path) != kinds[field.entity]
     ]
     assert not wrong, "\n".join([f"another entity in the declaration than in KINDS of {FILE}:", *wrong])
 
@@ -78,10 +80,10 @@ def test_fields_that_hold_structures_are_known() -> None:
         if name in STRUCTURES
     ]
     holders += [(name, path) for name, paths in INSIDE.items() for path in paths]
-    wrong = [f"{message} {path}" for message, path in holders if kind_of(message, path) != "structure"]
+    wrong = [f"{message} {path}" for message, path in holders if kind_of_field(message, path) != "structure"]
     assert not wrong, "\n".join([f"not `structure` in KINDS of {FILE}:", *wrong])
     found = [(message.name, path) for message in messages() for path, _ in texts(message.fields)]
-    wrong = [" ".join(each) for each in found if kind_of(*each) == "structure" and each not in holders]
+    wrong = [" ".join(each) for each in found if kind_of_field(*each) == "structure" and each not in holders]
     assert not wrong, "\n".join([f"`structure` in KINDS of {FILE}, in no row of HOLDERS or INSIDE:", *wrong])
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from decoders import decode_embedded, encode_embedded
 from decoders.apis import KEYS, api
-from decoders.embedded import STRUCTURES, TOPICS, structure
+from decoders.embedded import STRUCTURES, TOPICS, parse_structure_declaration
 from decoders.exchanges.body_reader import ApiReader, Needs
 from decoders.exchanges.connection_pairing import wants_no_answer
 from decoders.frames.header_checks import find_response_body, read_request_head
@@ -22,7 +22,7 @@ from decoders.schema.codec import decode
 from decoders.schema.model import Side, resolve
 from decoders.scrubbing import messages
 from decoders.scrubbing.messages import Scrubber
-from decoders.scrubbing.names import Names
+from decoders.scrubbing.names import NameReplacer
 from decoders.scrubbing.pseudonyms import Pseudonyms
 from tests.exchanges.talks import framed, plan, request, response
 from tests.records.making import batch, record
@@ -37,7 +37,7 @@ GSSAPI = bytes.fromhex("60820100 06092a864886f712010202 0100")
 
 
 def scrubber(*keep: str) -> Scrubber:
-    return Scrubber(Names(Pseudonyms(b"key"), keep))
+    return Scrubber(NameReplacer(Pseudonyms(b"key"), keep))
 
 
 def nameless(_: object) -> None:
@@ -60,8 +60,8 @@ def every_frame() -> Iterator[tuple[int, int, Side, bytes, Planter]]:
 
 def scrubbed(key: int, version: int, side: Side, frame: bytes, by: Scrubber) -> bytes:
     if side == "request":
-        return by.request(frame, key, version, nameless)
-    return by.response(frame, key, version, nameless)
+        return by.scrub_request(frame, key, version, nameless)
+    return by.scrub_response(frame, key, version, nameless)
 
 
 def body(key: int, version: int, side: Side, frame: bytes) -> Any:
@@ -124,13 +124,13 @@ def test_what_the_capture_has_of_a_message_stays() -> None:
     }
     frame = response(FETCH, 13, 7, value)
     by = scrubber()
-    made = by.response(frame[:-12], FETCH, 13, nameless, whole=False)
+    made = by.scrub_response(frame[:-12], FETCH, 13, nameless, whole=False)
     assert made[:20] == frame[:20]
-    assert made[20:36] == by.names.uuid(value["responses"][0]["topic_id"].bytes)  # type: ignore[index]
+    assert made[20:36] == by.names.replace_uuid(value["responses"][0]["topic_id"].bytes)  # type: ignore[index]
     assert made[36:41] == frame[36:41]
     assert by.counts["unread"] == 0
     broken = frame[:19] + b"\x80" * 6 + frame[25:-12]
-    made = by.response(broken, FETCH, 13, nameless, whole=False)
+    made = by.scrub_response(broken, FETCH, 13, nameless, whole=False)
     assert set(made[9:]) <= {0x80, 0xFF}
     assert by.counts["unread"] == 1
 
@@ -139,8 +139,8 @@ def test_a_uuid_is_the_same_everywhere() -> None:
     by = scrubber()
     topic = UUID(bytes=b"payroll-2026-q3!")
     frame = request(FETCH, 13, 7, "app", {"topics": [{"topic_id": topic, "partitions": []}]})
-    made = body(FETCH, 13, "request", by.request(frame, FETCH, 13, nameless))["topics"][0]["topic_id"]
-    held = by.record_structure("TopicRecord", encode_embedded("TopicRecord", 0, {"name": "a", "topic_id": topic}))
+    made = body(FETCH, 13, "request", by.scrub_request(frame, FETCH, 13, nameless))["topics"][0]["topic_id"]
+    held = by.scrub_record_structure("TopicRecord", encode_embedded("TopicRecord", 0, {"name": "a", "topic_id": topic}))
     assert held is not None
     assert decode_embedded("TopicRecord", held)["topic_id"] == made != topic
     assert by.names.uuids == {topic.bytes: made.bytes}
@@ -160,7 +160,7 @@ def test_a_uuid_is_the_same_everywhere() -> None:
 def test_numbers_that_spell_text_become_none(numbers: dict[str, int], spelled: list[str]) -> None:
     by = scrubber()
     frame = request(FETCH, 4, 7, "app", {**numbers, "max_bytes": 1, "isolation_level": 0, "topics": []})
-    made = body(FETCH, 4, "request", by.request(frame, FETCH, 4, nameless))
+    made = body(FETCH, 4, "request", by.scrub_request(frame, FETCH, 4, nameless))
     assert [made[name] for name in numbers] == [-1 if name in spelled else value for name, value in numbers.items()]
     assert by.counts["numbers"] == len(spelled)
 
@@ -169,9 +169,9 @@ def test_a_message_whose_sizes_and_tags_spell_text_is_overwritten(monkeypatch: p
     """No known layout has four such letters in a row: here two are enough, a tag `a` of `b` bytes."""
     frame = framed(request(18, 3, 1, "app", SOFTWARE)[4:-1] + b"\1ab" + b"\0" * 98)
     by, api_reader = scrubber(), ApiReader(18, 3, Needs())
-    assert api_reader.project("request", by.request(frame, 18, 3, nameless)) is not None
+    assert api_reader.project("request", by.scrub_request(frame, 18, 3, nameless)) is not None
     monkeypatch.setattr(messages, "SPELLED", re.compile(b"[a-z]{2}"))
-    made = by.request(frame, 18, 3, nameless)
+    made = by.scrub_request(frame, 18, 3, nameless)
     assert api_reader.project("request", made) is None
     assert set(made[18:]) == {0x80, 0xFF}
     assert by.counts["unread"] == 1
@@ -186,30 +186,30 @@ def test_what_follows_an_overwritten_message_is_told_as_before() -> None:
             frame = framed(start + transaction + pack(">h", acks) + b"\0\0\0\1" + b"\x7fzqwkvyjm")
             api_reader = ApiReader(0, version, Needs())
             assert api_reader.project("request", frame) is None
-            made = scrubber().request(frame, 0, version, nameless)
+            made = scrubber().scrub_request(frame, 0, version, nameless)
             assert wants_no_answer(api_reader, made, head) is wants_no_answer(api_reader, frame, head) is (acks == 0)
             assert api_reader.project("request", made) is None
             assert b"zqwk" not in made
     for code in (0, 33):
         frame = framed(pack(">ihi", 7, code, 3) + b"\0\4zqwk")
-        made = scrubber().response(frame, 17, 0, nameless)
+        made = scrubber().scrub_response(frame, 17, 0, nameless)
         assert made[8:10] == frame[8:10]
         assert ApiReader(17, 0, Needs()).project("response", made) is None
 
 
 def test_what_nobody_asked_has_its_header_alone() -> None:
     frame = response(FETCH, 12, 7, {"responses": [], "throttle_time_ms": 1, "error_code": 0, "session_id": 5})
-    assert scrubber().response(frame, None, None, nameless) == frame[:8] + b"\xff" * (len(frame) - 8)
+    assert scrubber().scrub_response(frame, None, None, nameless) == frame[:8] + b"\xff" * (len(frame) - 8)
 
 
 def test_unknown_apis_and_tags() -> None:
     planter = Planter()
     head = b"\x03\xe7\0\1\0\0\0\7\0\x10" + planter.text("client")
-    made = scrubber().request(framed(head + planter.text("body")), 999, 1, nameless)
+    made = scrubber().scrub_request(framed(head + planter.text("body")), 999, 1, nameless)
     assert MARK.search(made) is None
     value = {"_tagged_fields": {99: planter.text("tag")}}
     frame = request(18, 3, 1, "app", {"client_software_name": "kgo", "client_software_version": "1.2", **value})
-    made = scrubber().request(frame, 18, 3, nameless)
+    made = scrubber().scrub_request(frame, 18, 3, nameless)
     assert MARK.search(made) is None
     assert body(18, 3, "request", made)["client_software_name"] == "kgo"
     assert body(18, 3, "request", made)["client_software_version"] == "1.2"
@@ -220,7 +220,7 @@ def test_unknown_apis_and_tags() -> None:
 
 def planted_structures() -> Iterator[tuple[str, int, bytes, Planter]]:
     for name in STRUCTURES:
-        message = structure(name)
+        message = parse_structure_declaration(name)
         for version in range(message.versions.low, message.versions.high + 1):
             planter = Planter()
             value = planter.value(resolve(message, version), f"{name} {version}")
@@ -232,7 +232,7 @@ def planted_structures() -> Iterator[tuple[str, int, bytes, Planter]]:
 def test_no_field_of_any_structure_keeps_its_text() -> None:
     count = 0
     for name, version, data, planter in planted_structures():
-        made = scrubber().record_structure(name, data)
+        made = scrubber().scrub_record_structure(name, data)
         assert made is not None, (name, version)
         assert [planter.where.get(mark, "?") for mark in MARK.findall(made)] == [], (name, version)
         assert shape(decode_embedded(name, made)) == shape(decode_embedded(name, data))
@@ -259,7 +259,7 @@ def test_structures_in_records_of_internal_topics(codec: str) -> None:
         one = record(key=data, value=value) if row.framing == "key" else record(value=data)
         payload = deflate(codec, one * 40)
         field = batch(attributes=NUMBERS[codec], payload=payload, count=40)
-        made = by.batches(field, topic)
+        made = by.scrub_records_field(field, topic)
         assert len(made) == len(field)
         (found,) = decode_records(made)
         assert found.error is None
@@ -289,7 +289,7 @@ def test_groups_of_streams_and_connect_in_join_group() -> None:
         "group_instance_id": None, "protocol_type": "consumer", "protocols": protocols,
     })  # fmt: skip
     by = scrubber()
-    made = by.request(frame, JOIN_GROUP, 5, nameless)
+    made = by.scrub_request(frame, JOIN_GROUP, 5, nameless)
     text = made.decode("latin-1")
     assert not any(word in text for word in ("orders", "billing", "streams-host", "internal", "connect-host"))
     first, second = (each["metadata"] for each in body(JOIN_GROUP, 5, "request", made)["protocols"])
@@ -313,7 +313,7 @@ def test_an_envelope_is_opened() -> None:
     )
     asked = {"request_data": sent[4:], "request_principal": principal, "client_host_address": bytes((10, 1, 2, 3))}
     by = scrubber()
-    made = by.request(request(ENVELOPE, 0, 8, "app", asked), ENVELOPE, 0, nameless)
+    made = by.scrub_request(request(ENVELOPE, 0, 8, "app", asked), ENVELOPE, 0, nameless)
     assert MARK.search(made) is None
     outer = body(ENVELOPE, 0, "request", made)
     assert shape(body(JOIN_GROUP, 9, "request", framed(outer["request_data"]))) == shape(
@@ -324,7 +324,7 @@ def test_an_envelope_is_opened() -> None:
     )
     assert outer["client_host_address"] == by.names.pseudonyms.four(bytes((10, 1, 2, 3)))
     answer = response(ENVELOPE, 0, 8, {"response_data": got[4:], "error_code": 0})
-    made = by.response(answer, ENVELOPE, 0, nameless, asked=asked)
+    made = by.scrub_response(answer, ENVELOPE, 0, nameless, asked=asked)
     assert MARK.search(made) is None
     inner = framed(body(ENVELOPE, 0, "response", made)["response_data"])
     assert shape(body(JOIN_GROUP, 9, "response", inner)) == shape(body(JOIN_GROUP, 9, "response", got))
@@ -354,7 +354,7 @@ def test_kinds_that_are_kept(keep: tuple[str, ...], stays: set[str]) -> None:
             "partition_index": 0, "committed_offset": 5, "committed_leader_epoch": -1, "committed_metadata": "secret",
         }]}],
     })  # fmt: skip
-    made = by.request(frame, 28, 3, nameless)
+    made = by.scrub_request(frame, 28, 3, nameless)
     value = body(28, 3, "request", made)
     client = read_request_head(made, 0, len(made)).client_id
     assert client is not None
@@ -371,12 +371,12 @@ def test_kinds_that_are_kept(keep: tuple[str, ...], stays: set[str]) -> None:
 def test_what_a_coordinator_is_asked_for_is_told_by_its_type(kind: int, keep: str, stays: bool) -> None:
     by = scrubber(keep)
     frame = request(FIND_COORDINATOR, 4, 7, "app", {"key_type": kind, "coordinator_keys": ["billing"]})
-    made = by.request(frame, FIND_COORDINATOR, 4, nameless)
+    made = by.scrub_request(frame, FIND_COORDINATOR, 4, nameless)
     assert (body(FIND_COORDINATOR, 4, "request", made)["coordinator_keys"] == ["billing"]) is stays
     answer = response(FIND_COORDINATOR, 4, 7, {"throttle_time_ms": 0, "coordinators": [{
         "key": "billing", "node_id": 1, "host": "kafka-1", "port": 9092, "error_code": 0, "error_message": None,
     }]})  # fmt: skip
-    made = by.response(answer, FIND_COORDINATOR, 4, nameless, asked=body(FIND_COORDINATOR, 4, "request", frame))
+    made = by.scrub_response(answer, FIND_COORDINATOR, 4, nameless, asked=body(FIND_COORDINATOR, 4, "request", frame))
     assert (body(FIND_COORDINATOR, 4, "response", made)["coordinators"][0]["key"] == "billing") is stays
 
 
@@ -386,7 +386,7 @@ def test_words_of_kafka_stay_and_others_do_not() -> None:
         "group_instance_id": None, "protocol_type": "consumer",
         "protocols": [{"name": "range", "metadata": b""}, {"name": "our-own-assignor", "metadata": b""}],
     })  # fmt: skip
-    made = body(JOIN_GROUP, 5, "request", scrubber().request(frame, JOIN_GROUP, 5, nameless))
+    made = body(JOIN_GROUP, 5, "request", scrubber().scrub_request(frame, JOIN_GROUP, 5, nameless))
     first, second = (each["name"] for each in made["protocols"])
     assert (made["protocol_type"], first) == ("consumer", "range")
     assert second not in ("our-own-assignor", "x" * 16)
@@ -423,7 +423,7 @@ def test_words_of_kafka_stay_and_others_do_not() -> None:
     ],
 )  # fmt: skip
 def test_tokens_keep_their_shape(token: bytes, kept: bytes) -> None:
-    made = scrubber().token(framed(token))
+    made = scrubber().scrub_token_frame(framed(token))
     assert len(made) == len(token) + 4
     assert re.fullmatch(kept, made[4:], re.DOTALL), made
     assert json.dumps(made.decode("latin-1")).find("alice") < 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from decoders.scrubbing.names import Names
+from decoders.scrubbing.names import NameReplacer
 from decoders.scrubbing.pseudonyms import Pseudonyms
 
 
@@ -24,10 +24,10 @@ from decoders.scrubbing.pseudonyms import Pseudonyms
     ],
 )
 def test_a_host_that_is_everybodys_own_stays(text: str) -> None:
-    names = Names(Pseudonyms(b"key"))
-    assert names.text("hosts", text) == text
+    names = NameReplacer(Pseudonyms(b"key"))
+    assert names.replace_text("hosts", text) == text
     assert (names.replaced, names.kept) == ({}, {text})
-    assert names.text("topics", "localhost") != "localhost"
+    assert names.replace_text("topics", "localhost") != "localhost"
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_a_host_that_is_everybodys_own_stays(text: str) -> None:
     [("kafka.localhost:9092", ".localhost:9092"), ("a.b.localhost.localdomain", ".localhost.localdomain")],
 )
 def test_names_above_it_are_replaced(text: str, end: str) -> None:
-    made = Names(Pseudonyms(b"key")).text("hosts", text)
+    made = NameReplacer(Pseudonyms(b"key")).replace_text("hosts", text)
     assert made.endswith(end)
     assert made != text
     assert len(made) == len(text)
@@ -43,4 +43,4 @@ def test_names_above_it_are_replaced(text: str, end: str) -> None:
 
 @pytest.mark.parametrize("text", ["localhosts", "mylocalhost", "localhost-7", "localhost.example", "xlocalhost:9092"])
 def test_other_hosts_are_replaced(text: str) -> None:
-    assert "localhost" not in Names(Pseudonyms(b"key")).text("hosts", text)
+    assert "localhost" not in NameReplacer(Pseudonyms(b"key")).replace_text("hosts", text)

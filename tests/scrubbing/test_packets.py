@@ -10,7 +10,7 @@ import pytest
 from decoders.capture.files import CaptureReader
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.capture.raw_packets import CopyReader, PacketCopy
-from decoders.scrubbing.packets import RAW, PacketScrubber, Rewritten, _checksum
+from decoders.scrubbing.packets import RAW, PacketScrubber, RewrittenPacket, _internet_checksum
 from decoders.scrubbing.pseudonyms import Pseudonyms
 from decoders.tcp.chunks import Segment
 from tests.capture.frames import ACK, PSH, ethernet, ipv4, ipv6, tcp
@@ -35,29 +35,31 @@ COMMON = ("Ethernet", "Linux cooked", "PPP", "PPP with a short protocol", "PPP i
 def copies(frames: list[tuple[bytes, int]], link: int = 1) -> list[PacketCopy]:
     writer, reader = PcapngWriter(link), CopyReader()
     found: list[PacketCopy] = []
-    for data in (writer.header(), *(writer.packet(10**18, frame, size) for frame, size in frames)):
+    for data in (writer.make_file_header(), *(writer.make_packet_block(10**18, frame, size) for frame, size in frames)):
         found += reader.feed(data)  # type: ignore[arg-type]  # copies in the place of segments
     return [copy for copy in found if copy.key]
 
 
-def read(packet: Rewritten) -> Segment:
+def read(packet: RewrittenPacket) -> Segment:
     """The segment in a rewritten packet."""
     writer, reader = PcapngWriter(packet.link_type), CaptureReader()
-    (found,) = reader.feed(writer.header() + writer.packet(10**18, packet.frame, packet.wire))
+    (found,) = reader.feed(writer.make_file_header() + writer.make_packet_block(10**18, packet.frame, packet.wire))
     assert reader.problem is None
     return found
 
 
-def scrubbed(frame: bytes, link: int = 1, size: int | None = None) -> tuple[PacketCopy, Rewritten]:
+def scrubbed(frame: bytes, link: int = 1, size: int | None = None) -> tuple[PacketCopy, RewrittenPacket]:
     (copy,) = copies([(frame, len(frame) if size is None else size)], link)
-    return copy, SCRUBBER.rewrite(copy, b"y" * copy.held)
+    return copy, SCRUBBER.rewrite_packet(copy, b"y" * copy.held)
 
 
-def check(copy: PacketCopy, made: Rewritten) -> None:
+def check(copy: PacketCopy, made: RewrittenPacket) -> None:
     """Assert that a rewritten packet has the same segment, with pseudonyms and another payload, and right checksums."""
     key, _, _, seq, ack, flags, payload, cut = read(made)
     width = (len(key) - 4) // 2
-    assert key == SCRUBBER.address(copy.key[:width]) + SCRUBBER.address(copy.key[width:-4]) + copy.key[-4:]
+    assert (
+        key == SCRUBBER.replace_address(copy.key[:width]) + SCRUBBER.replace_address(copy.key[width:-4]) + copy.key[-4:]
+    )
     assert (payload, cut) == (b"y" * copy.held, copy.missing)
     assert (seq, ack, flags) == (copy.spans[0].seq, int.from_bytes(copy.tcp[8:12], "big"), copy.tcp[13])
     assert len(made.frame) == len(copy.frame) or made.link_type == RAW
@@ -135,7 +137,7 @@ def test_fragments_are_one_packet() -> None:
     segment = tcp(50000, 9092, 7, 9, ACK, PAYLOAD)
     frames = [ethernet(ipv4(*FOUR, segment[:104], fragment=0x2000)), ethernet(ipv4(*FOUR, segment[104:], fragment=13))]
     (copy,) = copies([(frame, len(frame)) for frame in frames])
-    made = SCRUBBER.rewrite(copy, b"y" * copy.held)
+    made = SCRUBBER.rewrite_packet(copy, b"y" * copy.held)
     check(copy, made)
     assert made.link_type == RAW
 
@@ -143,11 +145,11 @@ def test_fragments_are_one_packet() -> None:
 def test_hosts_can_be_kept() -> None:
     frame = ethernet(ipv4(*FOUR, tcp(50000, 9092, 7, 9, ACK, PAYLOAD)))
     (copy,) = copies([(frame, len(frame))])
-    made = PacketScrubber(PSEUDONYMS, keeps_hosts=True).rewrite(copy, PAYLOAD)
+    made = PacketScrubber(PSEUDONYMS, keeps_hosts=True).rewrite_packet(copy, PAYLOAD)
     assert made.frame[:24] == frame[:24]
     assert made.frame[26:34] == frame[26:34]
 
 
 def test_a_sum_of_all_ones_is_the_checksum_zero() -> None:
     """TCP and IP write the checksum of all ones as 0 (RFC 1071); 0xFFFF is a rule of UDP."""
-    assert [_checksum(data) for data in (b"\xff\xff", b"\x12\x34\xed\xcb", b"\x00\x01")] == [0, 0, 0xFFFE]
+    assert [_internet_checksum(data) for data in (b"\xff\xff", b"\x12\x34\xed\xcb", b"\x00\x01")] == [0, 0, 0xFFFE]

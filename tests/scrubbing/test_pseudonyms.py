@@ -72,7 +72,7 @@ def test_uuids_stay_uuids() -> None:
 def test_an_address_in_packets_is_its_text_in_every_form(address: IPv4Address | IPv6Address) -> None:
     found = ip_address(str(address))
     assume(not (isinstance(found, IPv6Address) and found.ipv4_mapped))
-    made = HERE.address(found.packed)
+    made = HERE.address_pseudonym(found.packed)
     for text in {found.compressed, found.exploded, found.compressed.upper(), str(found)}:
         pseudonym = HERE.text(text)
         assert len(pseudonym) == len(text)
@@ -130,7 +130,7 @@ def test_loopback_stays_loopback(text: str) -> None:
         assert four != (getattr(ip_address(text), "ipv4_mapped", None) or ip_address(text))
         assert len(each.text(text)) == len(text)
         if "7f" not in text.lower():
-            assert made.packed == each.address(ip_address(text).packed)
+            assert made.packed == each.address_pseudonym(ip_address(text).packed)
 
 
 @pytest.mark.parametrize("text", ["::1", "0:0:0:0:0:0:0:1", "0000:0000:0000:0000:0000:0000:0000:0001", "::0:1"])
@@ -155,11 +155,11 @@ def test_no_other_address_becomes_loopback() -> None:
 
 def test_uuids_become_others() -> None:
     uuids = [UUID(int=number) for number in (256, 10**9, 2**128 - 1)] + [UUID(bytes=b"payroll-2026-q3!")]
-    made = [UUID(bytes=HERE.uuid(each.bytes)) for each in uuids]
+    made = [UUID(bytes=HERE.uuid_pseudonym(each.bytes)) for each in uuids]
     assert len({*made, *uuids}) == 2 * len(uuids)
     assert [each.version for each in made] == [4] * len(made)
-    assert all(HERE.uuid(bytes(15) + bytes((number,)))[15] == number for number in (0, 1, 255))
-    assert not any(uuid_text(HERE.uuid(number.to_bytes(16))).startswith("-") for number in range(256, 700))
+    assert all(HERE.uuid_pseudonym(bytes(15) + bytes((number,)))[15] == number for number in (0, 1, 255))
+    assert not any(uuid_text(HERE.uuid_pseudonym(number.to_bytes(16))).startswith("-") for number in range(256, 700))
 
 
 @pytest.mark.parametrize(
@@ -174,16 +174,16 @@ def test_uuids_become_others() -> None:
     ],
 )
 def test_correlation_ids_that_spell_text_become_others(packed: bytes, size: bytes, stays: bool) -> None:
-    made = HERE.correlation_id(packed, size)
+    made = HERE.harmless_correlation_id(packed, size)
     assert (made == packed) is stays
-    assert HERE.correlation_id(made, size) == made
+    assert HERE.harmless_correlation_id(made, size) == made
     assert stays or not any(byte in ascii_letters.encode() for byte in made)
 
 
 def test_hardware_addresses() -> None:
-    made = HERE.hardware(bytes.fromhex("001122334455"))
+    made = HERE.mac_address_pseudonym(bytes.fromhex("001122334455"))
     assert (len(made), made[0] & 3) == (6, 2)
-    assert HERE.hardware(bytes.fromhex("011122334455"))[0] & 1
-    assert HERE.hardware(b"\xff" * 6) == b"\xff" * 6
-    assert HERE.hardware(bytes(6)) == bytes(6)
-    assert len({HERE.hardware(bytes((0, 1, 2, 3, 4, number))) for number in range(256)}) == 256
+    assert HERE.mac_address_pseudonym(bytes.fromhex("011122334455"))[0] & 1
+    assert HERE.mac_address_pseudonym(b"\xff" * 6) == b"\xff" * 6
+    assert HERE.mac_address_pseudonym(bytes(6)) == bytes(6)
+    assert len({HERE.mac_address_pseudonym(bytes((0, 1, 2, 3, 4, number))) for number in range(256)}) == 256

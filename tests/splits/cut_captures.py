@@ -10,7 +10,7 @@ from typing import Any, cast
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import ENDED_KEYS, Ended, Exchange, Row
 from decoders.messages.exchange_json import to_json_dict
-from decoders.splits.parts import FACT, ROWS, Facts, Part, canonical
+from decoders.splits.parts import FACT, ROWS, Part, SharedFacts, canonical_connection_key
 from decoders.splits.splitting import Splitter
 from decoders.splits.stitching import Stitcher
 from decoders.tcp.chunks import Segment
@@ -52,10 +52,10 @@ class Listed:
             self._end = min(at + size, len(self._segments))
             yield self._segments[at : self._end]
 
-    def mark(self) -> None:
+    def mark_as_done(self) -> None:
         self._begin = self._end
 
-    def reread(self) -> Iterator[list[Segment]]:
+    def reread_since_mark(self) -> Iterator[list[Segment]]:
         AGAIN.append(self._end - self._begin)
         yield self._segments[self._begin : self._end]
 
@@ -82,11 +82,11 @@ def stitched(
 ) -> list[Shown]:
     """The rows of splitters and stitchers, in order of connection and time."""
     parts = parts_of(splits, batch=batch, raw=raw, listed=listed, **options)
-    facts = Facts()
+    facts = SharedFacts()
     for each in parts:
         for part in each:
             if part.kind == FACT:
-                facts.add(part.blob)
+                facts.add_fact_part(part.blob)
     out: list[Row] = []
     for key in sorted({part.key for each in parts for part in each if part.key}):
         at: list[list[Segment]] = [[]]
@@ -104,14 +104,14 @@ def again(at: list[list[Segment]], key: bytes, after: int, until: int | None) ->
     RERUNS.append(key)
     numbers = [segment[2] for segment in at[0]]
     begin, end = numbers.index(after) + 1, len(numbers) if until is None else numbers.index(until)
-    yield [segment for segment in at[0][begin:end] if canonical(segment[0]) == key]
+    yield [segment for segment in at[0][begin:end] if canonical_connection_key(segment[0]) == key]
 
 
 def rows_of(stitcher: Stitcher, part: Part) -> list[Row]:
     """The rows that a part settles, with the part's own rows if they are valid."""
     rows, patch = stitcher.feed(part)
     if part.kind == ROWS and patch is not None:
-        patch.apply(part.rows)
+        patch.correct_rows(part.rows)
         return rows + part.rows
     return rows
 

@@ -219,7 +219,7 @@ def keys_of(*texts: bytes, grows: bool = False) -> KeyLog:
     """A key log of these lines."""
     keys = KeyLog(grows=grows)
     for text in texts:
-        keys.add_text(text)
+        keys.add_lines(text)
     return keys
 
 

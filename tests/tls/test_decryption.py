@@ -20,7 +20,7 @@ from decoders.tcp.connections import Connection, tls_facts
 from decoders.tls.decryption import Decryption
 from decoders.tls.facts import TlsFacts
 from decoders.tls.key_log import KeyLog
-from decoders.tls.record_ciphers import _prf
+from decoders.tls.record_ciphers import _tls12_prf
 from tests.tls.conversations import (
     CLIENT,
     SECOND,
@@ -104,7 +104,7 @@ def test_what_both_sides_said_comes_out(name: str, size: int) -> None:
     out = decrypted(chunks, keys_of(talk.key_log))
     assert [content(out, client) for client in (True, False)] == [talk.sent(True), talk.sent(False)]
     assert [type(data) for *_, data in out if not isinstance(data, bytes)] == [Close]
-    assert facts_of(chunks).info() == {
+    assert facts_of(chunks).exchange_tls_info() == {
         "version": "1.3" if name in SUITES_13 else "1.2",
         "cipher": facts_of(chunks).cipher,
         "sni": "kafka1.example",
@@ -170,7 +170,7 @@ def test_a_resumed_session(version: ssl.TLSVersion) -> None:
     out = decrypted(chunks, keys_of(made_again.key_log))
     assert [content(out, client) for client in (True, False)] == [made_again.sent(True), made_again.sent(False)]
     assert facts_of(chunks).resumed
-    assert "session resumed" in facts_of(chunks).text()
+    assert "session resumed" in facts_of(chunks).describe_in_one_line()
 
 
 @pytest.mark.parametrize("tickets", [True, False])
@@ -251,7 +251,7 @@ def test_what_follows_a_renegotiation_is_not_read() -> None:
     talk.say(True, b"before")
     random, master = (bytes.fromhex(part) for part in talk.log_file.read_text().split()[-2:])
     server_random = talk.conversation.stream(False)[11:43]
-    block = _prf(master, b"key expansion", server_random + random, 40, "sha256")
+    block = _tls12_prf(master, b"key expansion", server_random + random, 40, "sha256")
     sealed = AESGCM(block[:16]).encrypt(block[32:36] + b"12345678", b"\1", b"\0" * 7 + b"\2\x14\3\3\0\1")
     record = b"\x14\3\3" + (8 + len(sealed)).to_bytes(2, "big") + b"12345678" + sealed
     behind = b"\x17\3\3\0\x30" + bytes(48)
@@ -322,7 +322,7 @@ def test_alerts_are_named() -> None:
     chunks = chunks_of([*talk.wire[:2], (True, alert)])
     assert [data for *_, data in decrypted(chunks, keys_of(talk.key_log))] == [Close("fin")]
     assert facts_of(chunks).alerts == ["fatal alert unknown_ca from the client"]
-    assert "fatal alert unknown_ca from the client" in facts_of(chunks).text()
+    assert "fatal alert unknown_ca from the client" in facts_of(chunks).describe_in_one_line()
 
 
 def test_an_alert_inside_the_encryption() -> None:
@@ -550,7 +550,7 @@ def test_ciphertext_waits_for_its_key() -> None:
     lines = talk.key_log.splitlines()
     out: list[Chunk] = []
     for number, line in enumerate(lines):
-        keys.add_text(line)
+        keys.add_lines(line)
         out += stage.feed([])
         out += stage.feed(chunks[10 + number : 11 + number])
     out += stage.feed(chunks[10 + len(lines) :])
@@ -567,7 +567,7 @@ def test_it_does_not_wait_for_ever() -> None:
     assert stage._waiting
     assert stage.feed([], chunks[0][1] + TLS_WAIT_NS * 2) == []
     assert not stage._waiting
-    keys.add_text(talk.key_log)
+    keys.add_lines(talk.key_log)
     assert stage.feed(chunks[20:]) == chunks[-1:]
     facts = tls_facts(chunks[0][0].connection)
     assert facts is not None

@@ -83,7 +83,7 @@ def test_names_that_a_terminal_would_take_for_commands_are_kept_but_not_said() -
     facts = TlsFacts()
     facts.take_client_hello(read_client_hello(hello), 0)
     assert facts.sni == "\x1b[2J"
-    assert r"for \x1b[2J" in facts.text()
+    assert r"for \x1b[2J" in facts.describe_in_one_line()
 
 
 @pytest.fixture(scope="module")

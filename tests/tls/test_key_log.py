@@ -35,7 +35,7 @@ def line(label: str, secret: bytes = SECRET, client_random: bytes = RANDOM) -> b
 )
 def test_a_secret_is_found_by_label_and_client_random(label: str, size: int) -> None:
     log = KeyLog()
-    log.add_text(line(label, bytes(size)))
+    log.add_lines(line(label, bytes(size)))
     assert log.find_secret(label, RANDOM) == bytes(size)
     assert log.find_secret(label, OTHER) is None
     assert log.find_secret("CLIENT_TRAFFIC_SECRET_99", RANDOM) is None
@@ -72,22 +72,22 @@ def test_a_secret_is_found_by_label_and_client_random(label: str, size: int) -> 
 )
 def test_what_becomes_of_a_line(text: bytes, counts: dict[str, int]) -> None:
     log = KeyLog()
-    log.add_text(text)
+    log.add_lines(text)
     assert dict(log.counts) == counts
 
 
 def test_a_session_of_java_is_found_by_its_session_id() -> None:
     log = KeyLog()
-    log.add_text(b"RSA Session-ID:0A0B Master-Key:" + MASTER.hex().upper().encode())
+    log.add_lines(b"RSA Session-ID:0A0B Master-Key:" + MASTER.hex().upper().encode())
     assert log.find_secret("Session-ID", b"\x0a\x0b") == MASTER
     assert log.find_secret("CLIENT_RANDOM", b"\x0a\x0b") is None
 
 
 def test_a_line_that_comes_again_is_nothing_new() -> None:
     log = KeyLog()
-    log.add_text(LINE + b"\n" + LINE)
+    log.add_lines(LINE + b"\n" + LINE)
     assert log.version == 1
-    log.add_text(line("CLIENT_RANDOM", bytes(48)))
+    log.add_lines(line("CLIENT_RANDOM", bytes(48)))
     assert log.version == 2
     assert log.find_secret("CLIENT_RANDOM", RANDOM) == bytes(48)
 
@@ -97,8 +97,8 @@ def test_of_more_sessions_than_the_limit_the_newest_are_kept(monkeypatch: pytest
     log = KeyLog()
     randoms = [bytes([number]) * 32 for number in range(10)]
     for number, client_random in enumerate(randoms):
-        log.add_text(line("CLIENT_TRAFFIC_SECRET_0", client_random=client_random))
-        log.add_text(line("SERVER_TRAFFIC_SECRET_0", client_random=client_random))
+        log.add_lines(line("CLIENT_TRAFFIC_SECRET_0", client_random=client_random))
+        log.add_lines(line("SERVER_TRAFFIC_SECRET_0", client_random=client_random))
         kept = randoms[max(number - 2, 0) : number + 1]
         assert [each for each in randoms if log.count_secrets(each) == 2] == kept
         assert [each for each in randoms if log.count_secrets(each)] == kept
@@ -108,8 +108,8 @@ def test_of_more_sessions_than_the_limit_the_newest_are_kept(monkeypatch: pytest
 def test_the_secrets_of_one_session_are_bounded() -> None:
     log = KeyLog()
     for number in range(1000):
-        log.add_text(line(f"CLIENT_TRAFFIC_SECRET_{number}"))
-    log.add_text(line("CLIENT_TRAFFIC_SECRET_0", bytes(32)))
+        log.add_lines(line(f"CLIENT_TRAFFIC_SECRET_{number}"))
+    log.add_lines(line("CLIENT_TRAFFIC_SECRET_0", bytes(32)))
     assert (log.count_secrets(RANDOM), dict(log.counts)) == (64, {"secrets": 65, "surplus": 936})
     assert log.find_secret("CLIENT_TRAFFIC_SECRET_0", RANDOM) == bytes(32)
 
@@ -117,7 +117,7 @@ def test_the_secrets_of_one_session_are_bounded() -> None:
 @pytest.mark.parametrize("text", [b"\n" * 1_100_000, b"a" * (1 << 22), b"\n".join([LINE] * 6_000), b"a\r" * 9000])
 def test_a_long_text_is_taken_like_its_pieces(text: bytes) -> None:
     whole, pieces = KeyLog(), KeyLog()
-    whole.add_text(text)
+    whole.add_lines(text)
     for each in text.splitlines():
         pieces.add_line(each)
     assert whole.counts == pieces.counts
@@ -126,7 +126,7 @@ def test_a_long_text_is_taken_like_its_pieces(text: bytes) -> None:
 def test_what_reads_the_key_logs_is_called_once() -> None:
     log = KeyLog()
     log.ensure_read()
-    log.read_first = lambda: log.add_text(LINE)
+    log.read_first = lambda: log.add_lines(LINE)
     assert not len(log)
     log.ensure_read()
     log.ensure_read()
@@ -143,7 +143,7 @@ def test_a_source_that_begins_within_a_line() -> None:
 
 def test_nothing_of_a_key_is_shown() -> None:
     log = KeyLog()
-    log.add_text(LINE)
+    log.add_lines(LINE)
     assert repr(log) == "<KeyLog of 1 sessions>"
     assert MASTER.hex() not in str(log)
 
@@ -154,7 +154,7 @@ TEXT = LINE + b"\n" + line("SERVER_TRAFFIC_SECRET_0") + b"\r\nRSA 00 00\n" + lin
 @given(st.lists(st.integers(0, len(TEXT))))
 def test_any_cut_of_a_file_gives_the_same(cuts: list[int]) -> None:
     whole, cut = KeyLog(), KeyLog()
-    whole.add_text(TEXT)
+    whole.add_lines(TEXT)
     feed = KeyLogFeed(cut)
     places = [0, *sorted(cuts), len(TEXT)]
     for begin, end in pairwise(places):
@@ -189,6 +189,6 @@ def test_bytes_without_a_line_are_not_kept() -> None:
 @example(b"\x0b")
 def test_any_bytes_are_taken(data: bytes) -> None:
     log = KeyLog()
-    log.add_text(data)
-    log.add_text(LINE[:20] + data)
+    log.add_lines(data)
+    log.add_lines(LINE[:20] + data)
     assert log.version <= 1

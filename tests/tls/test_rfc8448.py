@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from decoders.tcp.chunks import Close, Gap
 from decoders.tcp.connections import tls_facts
-from decoders.tls.record_ciphers import expand_label, next_secret
+from decoders.tls.record_ciphers import hkdf_expand_label, secret_after_key_update
 from decoders.tls.suites import find_suite
 from tests.tls.conversations import chunks_of, content, decrypted, keys_of
 
@@ -55,17 +55,17 @@ class Sealer:
 
     def seal(self, kind: int, data: bytes, padding: int = 0) -> bytes:
         """Seal the next record."""
-        iv = int.from_bytes(expand_label(self.secret, "iv", 12, "sha256"), "big") ^ self.number
+        iv = int.from_bytes(hkdf_expand_label(self.secret, "iv", 12, "sha256"), "big") ^ self.number
         self.number += 1
         inner = data + bytes([kind]) + bytes(padding)
         header = b"\x17\x03\x03" + (len(inner) + 16).to_bytes(2, "big")
-        key = expand_label(self.secret, "key", 16, "sha256")
+        key = hkdf_expand_label(self.secret, "key", 16, "sha256")
         return header + AESGCM(key).encrypt(iv.to_bytes(12, "big"), inner, header)
 
     def update(self) -> bytes:
         """A key update; later records have the next key."""
         record = self.seal(22, bytes.fromhex("18000001 00"))
-        self.secret, self.number = next_secret(self.secret, find_suite(0x1301)), 0
+        self.secret, self.number = secret_after_key_update(self.secret, find_suite(0x1301)), 0
         return record
 
 
@@ -83,10 +83,10 @@ def test_the_trace_decrypts(size: int) -> None:
 
 
 def test_the_keys_of_the_trace() -> None:
-    assert expand_label(SECRETS["SERVER_HANDSHAKE_TRAFFIC_SECRET"], "key", 16, "sha256") == bytes.fromhex(
+    assert hkdf_expand_label(SECRETS["SERVER_HANDSHAKE_TRAFFIC_SECRET"], "key", 16, "sha256") == bytes.fromhex(
         "3fce516009c21727d0f2e4e86ee403bc"
     )
-    assert expand_label(SECRETS["CLIENT_TRAFFIC_SECRET_0"], "iv", 12, "sha256") == bytes.fromhex(
+    assert hkdf_expand_label(SECRETS["CLIENT_TRAFFIC_SECRET_0"], "iv", 12, "sha256") == bytes.fromhex(
         "5b78923dee08579033e523d9"
     )
 

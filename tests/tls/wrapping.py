@@ -117,14 +117,14 @@ def segments_of(path: Path) -> list[Segment]:
 def pcapng_of(segments: Iterable[Segment], secrets: Sequence[bytes] = ()) -> bytes:
     """A capture file (raw IP) of IPv4 segments, with key logs in it."""
     writer = PcapngWriter(101)
-    out = [writer.header()]
+    out = [writer.make_file_header()]
     for text in secrets:
         pad = bytes(-len(text) % 4)
         size = (20 + len(text) + len(pad)).to_bytes(4, "little")
         out.append(b"\x0a\0\0\0" + size + b"KSLT" + len(text).to_bytes(4, "little") + text + pad + size)
     for key, time_ns, _, seq, ack, flags, data, _ in segments:
         tcp = key[8:12] + _TCP.pack(seq, ack, 0x50, flags, 0xFFFF, 0, 0) + data
-        out.append(writer.packet(time_ns, _IP4.pack(0x45, 0, 20 + len(tcp), 0, 0, 64, 6, 0) + key[:8] + tcp))
+        out.append(writer.make_packet_block(time_ns, _IP4.pack(0x45, 0, 20 + len(tcp), 0, 0, 64, 6, 0) + key[:8] + tcp))
     return b"".join(out)
 
 

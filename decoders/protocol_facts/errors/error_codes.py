@@ -8,7 +8,7 @@ from typing import Any, Final
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_names import OTHER_NAMES
 
-__all__ = ["ERRORS", "ApiError", "ErrorCode", "ExpectedApiError", "error_name", "find_error"]
+__all__ = ["ERRORS", "ApiError", "ErrorCode", "ExpectedApiError", "error_name", "find_error_code"]
 
 
 class ErrorCode(NamedTuple):
@@ -356,28 +356,28 @@ def error_name(code: int) -> str:
     return error.name if error else f"UNKNOWN({code})"
 
 
-def find_error(word: str) -> int | None:
+def find_error_code(number_or_name: str) -> int | None:
     """The code that a number or a name means, if there is one.
 
     A name counts in any case and with any separators, as it was in older releases, as an exception of Kafka's Java
     client (with its package or without), and as librdkafka, Sarama, kafka-python and others write it.
     """
     try:
-        code = int(word)
+        code = int(number_or_name)
     except ValueError:
-        return _known_names().get(_bare_name(word))
+        return _codes_by_known_name().get(_strip_error_name(number_or_name))
     return code if code in ERRORS else None
 
 
 @cache
-def _known_names() -> dict[str, int]:
-    known = {_bare_name(name): code for code, names in OTHER_NAMES.items() for name in names.split()}
-    return known | {_bare_name(error.name): code for code, error in ERRORS.items()}
+def _codes_by_known_name() -> dict[str, int]:
+    known = {_strip_error_name(name): code for code, names in OTHER_NAMES.items() for name in names.split()}
+    return known | {_strip_error_name(error.name): code for code, error in ERRORS.items()}
 
 
-def _bare_name(word: str) -> str:
+def _strip_error_name(error_word: str) -> str:
     """A name without what clients put around it: a package, a prefix, the word for errors at its end."""
-    last = word.strip().rpartition(".")[2]
+    last = error_word.strip().rpartition(".")[2]
     for prefix in _PREFIXES:
         if last.startswith(prefix):
             last = last[len(prefix) :]

@@ -21,7 +21,18 @@ from typing import Any, Final
 
 from decoders.named_tuple import NamedTuple
 
-__all__ = ["CODE", "ERROR_PLACES", "IN_PARTITIONS", "MEANING", "TEXT", "Each", "ErrorMark", "Row", "Same", "Until"]
+__all__ = [
+    "CODE",
+    "ERROR_PLACES",
+    "IN_PARTITIONS",
+    "MEANING",
+    "TEXT",
+    "EachElement",
+    "ErrorMark",
+    "Row",
+    "SameField",
+    "UntilVersion",
+]
 
 Row = Mapping[str, Any]
 
@@ -39,7 +50,7 @@ TEXT: Final = ErrorMark.TEXT
 MEANING: Final = ErrorMark.MEANING
 
 
-class Same(NamedTuple):
+class SameField(NamedTuple):
     """A field of the request's element: the first of these names that there is.
 
     `.` is an element that is no struct, `^name` a field of the struct around it.
@@ -48,47 +59,51 @@ class Same(NamedTuple):
     names: str
 
 
-class Each(NamedTuple):
+class EachElement(NamedTuple):
     """An array with an element for each of the request's elements at `path`."""
 
     path: str
     row: Row
 
 
-class Until(NamedTuple):
+class UntilVersion(NamedTuple):
     """A value that later versions leave at its default."""
 
     version: int
     value: Any
 
 
-def _name_fields(*names: str) -> dict[str, Same]:
-    return {name: Same(name) for name in names}
+def _fields_of_same_name(*names: str) -> dict[str, SameField]:
+    return {name: SameField(name) for name in names}
 
 
 _TOP: Final[Row] = {"error_code": CODE}
 _TOP_TEXT: Final[Row] = {"error_code": CODE, "error_message": TEXT}
 _TOP_MEANING: Final[Row] = {"error_code": CODE, "error_message": MEANING}
-_INDEX: Final = {"partition_index": Same("partition_index"), "error_code": CODE}
-_NUMBER: Final = {"partition_index": Same("."), "error_code": CODE}
-_RESOURCE: Final = {"error_code": CODE, "error_message": TEXT, **_name_fields("resource_type", "resource_name")}
-_STATE: Final = Each("partitions", {"partition": Same("partition"), "error_code": CODE, "error_message": TEXT})
-_STATE_MEANING: Final = Each(
-    "partitions", {"partition": Same("partition"), "error_code": CODE, "error_message": MEANING}
+_INDEX: Final = {"partition_index": SameField("partition_index"), "error_code": CODE}
+_NUMBER: Final = {"partition_index": SameField("."), "error_code": CODE}
+_RESOURCE: Final = {"error_code": CODE, "error_message": TEXT, **_fields_of_same_name("resource_type", "resource_name")}
+_STATE: Final = EachElement(
+    "partitions", {"partition": SameField("partition"), "error_code": CODE, "error_message": TEXT}
+)
+_STATE_MEANING: Final = EachElement(
+    "partitions", {"partition": SameField("partition"), "error_code": CODE, "error_message": MEANING}
 )
 _COMMITTED: Final[Row] = {
-    "topics": Each("topics", {**_name_fields("name", "topic_id"), "partitions": Each("partitions", _INDEX)})
+    "topics": EachElement(
+        "topics", {**_fields_of_same_name("name", "topic_id"), "partitions": EachElement("partitions", _INDEX)}
+    )
 }
-_GROUP: Final = {"group_id": Same("."), "error_code": CODE, "error_message": TEXT}
+_GROUP: Final = {"group_id": SameField("."), "error_code": CODE, "error_message": TEXT}
 _NOWHERE: Final = {"offset": -1, "timestamp": -1, "leader_epoch": -1}
-_FETCHED: Final = Each(
+_FETCHED: Final = EachElement(
     "topics",
     {
-        **_name_fields("topic", "topic_id"),
-        "partitions": Each(
+        **_fields_of_same_name("topic", "topic_id"),
+        "partitions": EachElement(
             "partitions",
             {
-                "partition_index": Same("partition"),
+                "partition_index": SameField("partition"),
                 "error_code": CODE,
                 "high_watermark": -1,
                 "last_stable_offset": -1,
@@ -105,14 +120,14 @@ _STOPPED: Final = "ungrouped_partitions + topics.partition_indexes + topic_state
 
 ERROR_PLACES: Final[dict[int, Row]] = {
     0: {
-        "responses": Each(
+        "responses": EachElement(
             "topic_data",
             {
-                **_name_fields("name", "topic_id"),
-                "partition_responses": Each(
+                **_fields_of_same_name("name", "topic_id"),
+                "partition_responses": EachElement(
                     "partition_data",
                     {
-                        "index": Same("index"),
+                        "index": SameField("index"),
                         "error_code": CODE,
                         "error_message": TEXT,
                         "base_offset": -1,
@@ -125,41 +140,42 @@ ERROR_PLACES: Final[dict[int, Row]] = {
     },
     1: {
         "error_code": CODE,
-        "session_id": Same("session_id"),
-        "responses": Until(12, _FETCHED),
+        "session_id": SameField("session_id"),
+        "responses": UntilVersion(12, _FETCHED),
     },
     2: {
-        "topics": Each(
+        "topics": EachElement(
             "topics",
-            {"name": Same("name"), "partitions": Each("partitions", {**_INDEX, **_NOWHERE})},
+            {"name": SameField("name"), "partitions": EachElement("partitions", {**_INDEX, **_NOWHERE})},
         )
     },
     3: {
         "error_code": CODE,
         "controller_id": -1,
-        "topics": Each("topics", {"error_code": CODE, **_name_fields("name", "topic_id")}),
+        "topics": EachElement("topics", {"error_code": CODE, **_fields_of_same_name("name", "topic_id")}),
     },
     4: {
         "error_code": CODE,
-        "partition_errors": Each(
+        "partition_errors": EachElement(
             _TOLD,
             {
-                "topic_name": Same("topic_name ^topic_name"),
-                "partition_index": Same("partition_index"),
+                "topic_name": SameField("topic_name ^topic_name"),
+                "partition_index": SameField("partition_index"),
                 "error_code": CODE,
             },
         ),
-        "topics": Each(
-            "topic_states", {"topic_id": Same("topic_id"), "partition_errors": Each("partition_states", _INDEX)}
+        "topics": EachElement(
+            "topic_states",
+            {"topic_id": SameField("topic_id"), "partition_errors": EachElement("partition_states", _INDEX)},
         ),
     },
     5: {
         "error_code": CODE,
-        "partition_errors": Each(
+        "partition_errors": EachElement(
             _STOPPED,
             {
-                "topic_name": Same("topic_name ^topic_name ^name"),
-                "partition_index": Same("partition_index ."),
+                "topic_name": SameField("topic_name ^topic_name ^name"),
+                "partition_index": SameField("partition_index ."),
                 "error_code": CODE,
             },
         ),
@@ -169,41 +185,41 @@ ERROR_PLACES: Final[dict[int, Row]] = {
     8: _COMMITTED,
     9: {
         "error_code": CODE,
-        "topics": Until(
+        "topics": UntilVersion(
             1,
-            Each(
+            EachElement(
                 "topics",
                 {
-                    "name": Same("name"),
-                    "partitions": Each("partition_indexes", {**_NUMBER, "committed_offset": -1, "metadata": ""}),
+                    "name": SameField("name"),
+                    "partitions": EachElement("partition_indexes", {**_NUMBER, "committed_offset": -1, "metadata": ""}),
                 },
             ),
         ),
-        "groups": Each("groups", {"group_id": Same("group_id"), "error_code": CODE}),
+        "groups": EachElement("groups", {"group_id": SameField("group_id"), "error_code": CODE}),
     },
     10: {
         "error_code": CODE,
         "error_message": MEANING,
         "node_id": -1,
         "port": -1,
-        "coordinators": Each(
+        "coordinators": EachElement(
             "coordinator_keys",
-            {"key": Same("."), "error_code": CODE, "error_message": MEANING, "node_id": -1, "port": -1},
+            {"key": SameField("."), "error_code": CODE, "error_message": MEANING, "node_id": -1, "port": -1},
         ),
     },
     11: {"error_code": CODE, "generation_id": -1, "protocol_name": None},
     12: _TOP,
     13: _TOP,
     14: _TOP,
-    15: {"groups": Each("groups", _GROUP)},
+    15: {"groups": EachElement("groups", _GROUP)},
     16: _TOP,
     17: _TOP,
     18: _TOP,
     19: {
-        "topics": Each(
+        "topics": EachElement(
             "topics",
             {
-                "name": Same("name"),
+                "name": SameField("name"),
                 "error_code": CODE,
                 "error_message": TEXT,
                 "num_partitions": -1,
@@ -212,37 +228,38 @@ ERROR_PLACES: Final[dict[int, Row]] = {
         )
     },
     20: {
-        "responses": Each(
+        "responses": EachElement(
             "topic_names + topics",
-            {"name": Same("name ."), "topic_id": Same("topic_id"), "error_code": CODE, "error_message": TEXT},
+            {"name": SameField("name ."), "topic_id": SameField("topic_id"), "error_code": CODE, "error_message": TEXT},
         )
     },
     21: {
-        "topics": Each(
-            "topics", {"name": Same("name"), "partitions": Each("partitions", {**_INDEX, "low_watermark": -1})}
+        "topics": EachElement(
+            "topics",
+            {"name": SameField("name"), "partitions": EachElement("partitions", {**_INDEX, "low_watermark": -1})},
         )
     },
     22: {"error_code": CODE, "producer_id": -1, "producer_epoch": -1},
     23: {
-        "topics": Each(
+        "topics": EachElement(
             "topics",
             {
-                "topic": Same("topic"),
-                "partitions": Each(
+                "topic": SameField("topic"),
+                "partitions": EachElement(
                     "partitions",
-                    {"partition": Same("partition"), "error_code": CODE, "leader_epoch": -1, "end_offset": -1},
+                    {"partition": SameField("partition"), "error_code": CODE, "leader_epoch": -1, "end_offset": -1},
                 ),
             },
         )
     },
     24: {
         "error_code": CODE,
-        "results_by_topic_v3_and_below": Each(
+        "results_by_topic_v3_and_below": EachElement(
             "v3_and_below_topics",
             {
-                "name": Same("name"),
-                "results_by_partition": Each(
-                    "partitions", {"partition_index": Same("."), "partition_error_code": CODE}
+                "name": SameField("name"),
+                "results_by_partition": EachElement(
+                    "partitions", {"partition_index": SameField("."), "partition_error_code": CODE}
                 ),
             },
         ),
@@ -250,24 +267,30 @@ ERROR_PLACES: Final[dict[int, Row]] = {
     25: _TOP,
     26: _TOP,
     27: {
-        "markers": Each(
+        "markers": EachElement(
             "markers",
             {
-                "producer_id": Same("producer_id"),
-                "topics": Each("topics", {"name": Same("name"), "partitions": Each("partition_indexes", _NUMBER)}),
+                "producer_id": SameField("producer_id"),
+                "topics": EachElement(
+                    "topics", {"name": SameField("name"), "partitions": EachElement("partition_indexes", _NUMBER)}
+                ),
             },
         )
     },
     28: _COMMITTED,
     29: _TOP_TEXT,
-    30: {"results": Each("creations", _TOP_TEXT)},
-    31: {"filter_results": Each("filters", _TOP_TEXT)},
-    32: {"results": Each("resources", {**_RESOURCE, "error_message": MEANING})},
-    33: {"responses": Each("resources", _RESOURCE)},
-    34: {"results": Each("dirs.topics", {"topic_name": Same("name"), "partitions": Each("partitions", _NUMBER)})},
+    30: {"results": EachElement("creations", _TOP_TEXT)},
+    31: {"filter_results": EachElement("filters", _TOP_TEXT)},
+    32: {"results": EachElement("resources", {**_RESOURCE, "error_message": MEANING})},
+    33: {"responses": EachElement("resources", _RESOURCE)},
+    34: {
+        "results": EachElement(
+            "dirs.topics", {"topic_name": SameField("name"), "partitions": EachElement("partitions", _NUMBER)}
+        )
+    },
     35: _TOP,
     36: _TOP_TEXT,
-    37: {"results": Each("topics", {"name": Same("name"), "error_code": CODE, "error_message": TEXT})},
+    37: {"results": EachElement("topics", {"name": SameField("name"), "error_code": CODE, "error_message": TEXT})},
     38: {
         "error_code": CODE,
         "principal_type": "User",
@@ -281,50 +304,58 @@ ERROR_PLACES: Final[dict[int, Row]] = {
     39: _TOP,
     40: _TOP,
     41: _TOP,
-    42: {"results": Each("groups_names", _GROUP)},
+    42: {"results": EachElement("groups_names", _GROUP)},
     43: {
         "error_code": CODE,
-        "replica_election_results": Each(
+        "replica_election_results": EachElement(
             "topic_partitions",
             {
-                "topic": Same("topic"),
-                "partition_result": Each(
-                    "partitions", {"partition_id": Same("."), "error_code": CODE, "error_message": TEXT}
+                "topic": SameField("topic"),
+                "partition_result": EachElement(
+                    "partitions", {"partition_id": SameField("."), "error_code": CODE, "error_message": TEXT}
                 ),
             },
         ),
     },
-    44: {"responses": Each("resources", _RESOURCE)},
+    44: {"responses": EachElement("resources", _RESOURCE)},
     45: {
         "error_code": CODE,
         "error_message": TEXT,
-        "allow_replication_factor_change": Same("allow_replication_factor_change"),
-        "responses": Each(
-            "topics", {"name": Same("name"), "partitions": Each("partitions", {**_INDEX, "error_message": TEXT})}
+        "allow_replication_factor_change": SameField("allow_replication_factor_change"),
+        "responses": EachElement(
+            "topics",
+            {"name": SameField("name"), "partitions": EachElement("partitions", {**_INDEX, "error_message": TEXT})},
         ),
     },
     46: {
         "error_code": CODE,
         "error_message": TEXT,
-        "topics": Each(
+        "topics": EachElement(
             "topics",
-            {"name": Same("name"), "partitions": Each("partition_indexes", {"partition_index": Same(".")})},
+            {
+                "name": SameField("name"),
+                "partitions": EachElement("partition_indexes", {"partition_index": SameField(".")}),
+            },
         ),
     },
     47: _TOP,
     48: {"error_code": CODE, "error_message": TEXT, "entries": None},
     49: {
-        "entries": Each(
+        "entries": EachElement(
             "entries",
             {
                 "error_code": CODE,
                 "error_message": MEANING,
-                "entity": Each("entity", _name_fields("entity_type", "entity_name")),
+                "entity": EachElement("entity", _fields_of_same_name("entity_type", "entity_name")),
             },
         )
     },
-    50: {"error_code": CODE, "error_message": TEXT, "results": Each("users", {**_TOP_TEXT, "user": Same("name")})},
-    51: {"results": Each("deletions + upsertions", {**_TOP_TEXT, "user": Same("name")})},
+    50: {
+        "error_code": CODE,
+        "error_message": TEXT,
+        "results": EachElement("users", {**_TOP_TEXT, "user": SameField("name")}),
+    },
+    51: {"results": EachElement("deletions + upsertions", {**_TOP_TEXT, "user": SameField("name")})},
     52: _TOP,
     53: _TOP,
     54: _TOP,
@@ -335,47 +366,56 @@ ERROR_PLACES: Final[dict[int, Row]] = {
     59: _TOP,
     60: _TOP_TEXT,
     61: {
-        "topics": Each(
+        "topics": EachElement(
             "topics",
-            {"name": Same("name"), "partitions": Each("partition_indexes", {**_NUMBER, "error_message": TEXT})},
+            {
+                "name": SameField("name"),
+                "partitions": EachElement("partition_indexes", {**_NUMBER, "error_message": TEXT}),
+            },
         )
     },
     62: {"error_code": CODE, "broker_epoch": -1},
     63: _TOP,
     64: _TOP_MEANING,
-    65: {"transaction_states": Each("transactional_ids", {"transactional_id": Same("."), "error_code": CODE})},
+    65: {
+        "transaction_states": EachElement("transactional_ids", {"transactional_id": SameField("."), "error_code": CODE})
+    },
     66: _TOP,
     67: _TOP,
     68: _TOP_TEXT,
-    69: {"groups": Each("group_ids", _GROUP)},
+    69: {"groups": EachElement("group_ids", _GROUP)},
     70: _TOP_MEANING,
     71: _TOP,
     72: _TOP,
     73: _TOP,
     74: _TOP,
-    75: {"topics": Each("topics", {"error_code": CODE, "name": Same("name")})},
+    75: {"topics": EachElement("topics", {"error_code": CODE, "name": SameField("name")})},
     76: _TOP_TEXT,
-    77: {"groups": Each("group_ids", _GROUP)},
+    77: {"groups": EachElement("group_ids", _GROUP)},
     78: _TOP_TEXT,
     79: _TOP_TEXT,
     80: _TOP_MEANING,
     81: _TOP_MEANING,
     82: _TOP,
-    83: {"results": Each("topics", {"topic_id": Same("topic_id"), "partitions": _STATE})},
-    84: {"results": Each("topics", {"topic_id": Same("topic_id"), "partitions": _STATE_MEANING})},
-    85: {"results": Each("topics", {"topic_id": Same("topic_id"), "partitions": _STATE_MEANING})},
-    86: {"results": Each("topics", {"topic_id": Same("topic_id"), "partitions": _STATE})},
-    87: {"results": Each("topics", {"topic_id": Same("topic_id"), "partitions": _STATE_MEANING})},
+    83: {"results": EachElement("topics", {"topic_id": SameField("topic_id"), "partitions": _STATE})},
+    84: {"results": EachElement("topics", {"topic_id": SameField("topic_id"), "partitions": _STATE_MEANING})},
+    85: {"results": EachElement("topics", {"topic_id": SameField("topic_id"), "partitions": _STATE_MEANING})},
+    86: {"results": EachElement("topics", {"topic_id": SameField("topic_id"), "partitions": _STATE})},
+    87: {"results": EachElement("topics", {"topic_id": SameField("topic_id"), "partitions": _STATE_MEANING})},
     88: _TOP_TEXT,
-    89: {"groups": Each("group_ids", _GROUP)},
-    90: {"groups": Each("groups", {"group_id": Same("group_id"), "error_code": CODE, "error_message": MEANING})},
+    89: {"groups": EachElement("group_ids", _GROUP)},
+    90: {
+        "groups": EachElement(
+            "groups", {"group_id": SameField("group_id"), "error_code": CODE, "error_message": MEANING}
+        )
+    },
     91: _TOP_MEANING,
     92: _TOP_MEANING,
     93: _TOP_TEXT,
     94: _TOP_MEANING,
 }
 
-_SHARED: Final = {"topic_id": Same("topic_id")}
+_SHARED: Final = {"topic_id": SameField("topic_id")}
 # API key → the errors that brokers say of a partition, not of the request, and the row for those. A Fetch without an
 # error of its own, before version 7, says all of them so. Its session id stays 0, by which clients understand that
 # the session is over: the broker, which did not see the request, would expect its epoch once more.
@@ -391,15 +431,19 @@ IN_PARTITIONS: Final[dict[int, tuple[str, Row]]] = {
         "CORRUPT_MESSAGE UNKNOWN_TOPIC_OR_PARTITION NOT_LEADER_OR_FOLLOWER TOPIC_AUTHORIZATION_FAILED "
         "KAFKA_STORAGE_ERROR FENCED_LEADER_EPOCH UNKNOWN_TOPIC_ID",
         {
-            "responses": Each(
+            "responses": EachElement(
                 "topics",
-                {**_SHARED, "partitions": Each("partitions", {**_INDEX, "error_message": TEXT, "records": b""})},
+                {**_SHARED, "partitions": EachElement("partitions", {**_INDEX, "error_message": TEXT, "records": b""})},
             )
         },
     ),
     79: (
         "UNKNOWN_TOPIC_OR_PARTITION NOT_LEADER_OR_FOLLOWER TOPIC_AUTHORIZATION_FAILED KAFKA_STORAGE_ERROR "
         "UNKNOWN_TOPIC_ID INVALID_RECORD_STATE",
-        {"responses": Each("topics", {**_SHARED, "partitions": Each("partitions", {**_INDEX, "error_message": TEXT})})},
+        {
+            "responses": EachElement(
+                "topics", {**_SHARED, "partitions": EachElement("partitions", {**_INDEX, "error_message": TEXT})}
+            )
+        },
     ),
 }

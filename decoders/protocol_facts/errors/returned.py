@@ -24,11 +24,11 @@ from decoders.schema.model import Section
 __all__ = [
     "GENERIC",
     "ExpectedError",
-    "expected_codes",
+    "errors_listed_by_definition",
+    "errors_observed_besides",
+    "expected_error_codes",
     "expected_errors",
     "is_plausible_error",
-    "listed_errors",
-    "observed_errors",
 ]
 
 # What a broker can say whatever it was asked.
@@ -43,30 +43,32 @@ class ExpectedError(NamedTuple):
     text: str
 
 
-def listed_errors(key: int) -> tuple[str, ...]:
+def errors_listed_by_definition(api_key: int) -> tuple[str, ...]:
     """The errors that the definition of an API's response lists."""
-    return _names(key, "errors_listed")
+    return _error_names_in_section(api_key, "errors_listed")
 
 
-def observed_errors(key: int) -> tuple[str, ...]:
+def errors_observed_besides(api_key: int) -> tuple[str, ...]:
     """The errors that brokers answer an API with besides."""
-    return _names(key, "errors_observed")
+    return _error_names_in_section(api_key, "errors_observed")
 
 
 @cache
-def _names(key: int, word: str) -> tuple[str, ...]:
-    said = section(key, word)
+def _error_names_in_section(key: int, section_word: str) -> tuple[str, ...]:
+    said = section(key, section_word)
     return tuple(said.text.split()) if said else ()
 
 
-def is_plausible_error(key: int, error: str) -> bool:
+def is_plausible_error(api_key: int, error: str) -> bool:
     """Whether brokers are known to answer this API with the error of this name."""
-    return error in GENERIC or error in listed_errors(key) or error in observed_errors(key)
+    return (
+        error in GENERIC or error in errors_listed_by_definition(api_key) or error in errors_observed_besides(api_key)
+    )
 
 
-def expected_errors(key: int) -> list[ExpectedError]:
+def expected_errors(api_key: int) -> list[ExpectedError]:
     """The errors that the answers of an API carry by design."""
-    said = section(key, "errors_expected")
+    said = section(api_key, "errors_expected")
     if said is None:
         return []
     found: list[ExpectedError] = []
@@ -74,7 +76,7 @@ def expected_errors(key: int) -> list[ExpectedError]:
         name, _, rest = line.partition(" (")
         source, closed, text = rest.partition(") ")
         if name.isupper() and closed:
-            found.append(ExpectedError(_code(said, name), source, text))
+            found.append(ExpectedError(_code_of_error_name(said, name), source, text))
         elif found:
             found[-1] = found[-1]._replace(text=f"{found[-1].text} {line}")
         elif line:
@@ -82,7 +84,7 @@ def expected_errors(key: int) -> list[ExpectedError]:
     return found
 
 
-def _code(said: Section, name: str) -> int:
+def _code_of_error_name(said: Section, name: str) -> int:
     for code, error in ERRORS.items():
         if error.name == name:
             return code
@@ -90,6 +92,6 @@ def _code(said: Section, name: str) -> int:
 
 
 @cache
-def expected_codes(key: int | None) -> frozenset[int]:
+def expected_error_codes(api_key: int | None) -> frozenset[int]:
     """The codes of those errors; none for a number that no API has."""
-    return frozenset(each.code for each in expected_errors(-1 if key is None else key))
+    return frozenset(each.code for each in expected_errors(-1 if api_key is None else api_key))

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 from decoders.apis import api
 from decoders.protocol_facts.keys import FETCH
-from decoders.protocol_facts.names import known_fields
+from decoders.protocol_facts.names import drop_unknown_fields
 from decoders.schema.model import Versions
 from kwcli.calling.words.record_words import (
     OFFLINE,
@@ -129,7 +129,7 @@ class FetchFromTopic:
         topic = build_topic_field(FETCH, version, self.topic, offsets)
         topics = [{**topic, "partitions": partitions}]
         body = {"max_wait_ms": _WAIT_MS, "min_bytes": 1, "max_bytes": _MAX_BYTES, "topics": topics}
-        return known_fields(api(FETCH).request.fields, version, body)
+        return drop_unknown_fields(api(FETCH).request.fields, version, body)
 
     def _list_partitions_to_fetch(self, offsets: OffsetLookup | None) -> Sequence[int]:
         if self.partitions:

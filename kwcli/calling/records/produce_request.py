@@ -14,7 +14,7 @@ from typing import Any, Final
 from decoders.apis import api
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import PRODUCE
-from decoders.protocol_facts.names import known_fields
+from decoders.protocol_facts.names import drop_unknown_fields
 from decoders.records.codecs import NAMES, NUMBERS
 from decoders.records.json_form import records_json
 from decoders.records.model import Row
@@ -113,7 +113,7 @@ class ProduceToTopic:
             "timeout_ms": _TIMEOUT_MS,
             "topic_data": [{**topic, "partition_data": data}],
         }
-        return known_fields(api(PRODUCE).request.fields, version, body)
+        return drop_unknown_fields(api(PRODUCE).request.fields, version, body)
 
     def _choose_partitions(self, topics: TopicLookup | None, now_ms: int) -> list[int]:
         """The partition of each record."""

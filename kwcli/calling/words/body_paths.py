@@ -8,8 +8,8 @@ from typing import Any, Final, NoReturn
 
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts import paths
-from decoders.protocol_facts.names import find_field
-from decoders.protocol_facts.paths import PathStep, values_at
+from decoders.protocol_facts.names import find_field_by_any_name
+from decoders.protocol_facts.paths import FieldPathStep, values_at_path
 from decoders.schema.model import ALL, Api, Field, Side, Versions, parse_message
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean, nearest_words
@@ -115,7 +115,7 @@ def fail(text: str, code: Exit = Exit.USAGE) -> NoReturn:
 def parse_body_path(text: str) -> tuple[Step, ...]:
     """The steps of a path. Raises Failure."""
     try:
-        steps = paths.parse_path(text)
+        steps = paths.parse_field_path(text)
     except ValueError:
         steps = ()
     if not steps or any(len(step.indices) > 1 for step in steps):
@@ -135,7 +135,7 @@ def find_field_at(api: Api, side: Side, steps: Sequence[Step], *, version: int |
     for number, step in enumerate(steps):
         if number and not fields:
             _refuse_path_into_leaf(found, steps, number)
-        found = find_field(fields, step.name, version)
+        found = find_field_by_any_name(fields, step.name, version)
         if found is None:
             raise_unknown_field(api, side, [str(each) for each in steps[:number]], step.name, version)
         if found.kind == RECORDS and (step.at is not None or number + 1 < len(steps)):
@@ -162,7 +162,7 @@ def raise_unknown_field(api: Api, side: Side, before: Sequence[str], name: str, 
     fields, whole = find_struct_at(api, side, before)
     place = ".".join([*before, name])
     what = api.name if side == "request" else f"{api.name} response"
-    elsewhere = find_field(fields, name)
+    elsewhere = find_field_by_any_name(fields, name)
     if elsewhere is not None and version is not None:
         versions = _format_versions(elsewhere.versions & whole & api.message(side).versions)
         fail(f'{what} {version} has no field "{place}": it is in {versions}')
@@ -175,7 +175,7 @@ def raise_unknown_field(api: Api, side: Side, before: Sequence[str], name: str, 
         meant = ".".join(text for _, text in steps)
     else:
         found = nearest_words(name, [spelling for field in fields for spelling in (field.name, *field.was)])
-        field = find_field(fields, found[0]) if found else None
+        field = find_field_by_any_name(fields, found[0]) if found else None
         if field is None:
             fail(f'{what} has no field "{place}" ({_format_field_names(fields)})')
         meant, versions_of = field.name, field.versions
@@ -188,7 +188,7 @@ def find_struct_at(api: Api, side: Side, before: Sequence[str]) -> tuple[Sequenc
     fields: Sequence[Field] = api.message(side).fields
     whole = ALL
     for text in before:
-        field = find_field(fields, text.partition("[")[0])
+        field = find_field_by_any_name(fields, text.partition("[")[0])
         if field is None:
             break
         fields, whole = list_inner_fields(field), whole & field.versions
@@ -229,7 +229,7 @@ _OPAQUE: Final = ("bytes", "records")
 class SelectPath:
     """A path of names with indices; `[]`, or no index at an array, means every element."""
 
-    def __init__(self, text: str, steps: Sequence[PathStep], versions: Versions) -> None:
+    def __init__(self, text: str, steps: Sequence[FieldPathStep], versions: Versions) -> None:
         self.text = text
         self.versions = versions  # the versions that have this path
         self._steps = tuple(steps)
@@ -237,28 +237,28 @@ class SelectPath:
     @classmethod
     def parse(cls, text: str, api: Api, side: Side) -> SelectPath:
         """A path that some version of this side has. Raises Failure (usage)."""
-        steps: list[PathStep] = []
+        steps: list[FieldPathStep] = []
         message = api.message(side)
         fields: tuple[Field, ...] | None = message.fields
         versions = message.versions
         try:
-            written = paths.parse_path(text)
+            written = paths.parse_field_path(text)
         except ValueError as problem:
             raise Failure(
                 f"--select {text!r}: {problem.args[0]!r} is no field (write topics[].name)", Exit.USAGE
             ) from None
         for name, indices in written:
             if fields is not None:
-                field = find_field(fields, name)
+                field = find_field_by_any_name(fields, name)
                 if field is None:
                     hint = did_you_mean(name, [each.name for each in fields])
                     raise Failure(f"--select: the {side} of {api.name} has no field {name!r}{hint}", Exit.USAGE)
                 name = field.name
                 versions &= field.versions
                 fields = None if field.kind in _OPAQUE else field.fields
-            steps.append(PathStep(name, indices))
+            steps.append(FieldPathStep(name, indices))
         return cls(text, steps, versions)
 
     def find_values(self, body: Any) -> Iterator[Any]:
         """The values at this path of `body`; nothing where the path ends early."""
-        yield from values_at(body, self._steps)
+        yield from values_at_path(body, self._steps)

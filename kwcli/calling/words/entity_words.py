@@ -12,7 +12,7 @@ from typing import Final
 
 from decoders.apis import NAMES
 from decoders.apis import api as declared
-from decoders.protocol_facts.names import find_field
+from decoders.protocol_facts.names import find_field_by_any_name
 from decoders.schema.model import ALL, Api, Field, Side, Versions
 from kwcli.run_environment import Exit, Failure
 
@@ -59,7 +59,7 @@ def expand_entity_word(api: Api, side: Side, text: str) -> list[tuple[str, ...]]
     entity = WORDS.get(name.replace("-", "_").lower())
     if not equals or entity is None or name.endswith(":"):
         return None
-    own = find_field(api.message(side).fields, name)
+    own = find_field_by_any_name(api.message(side).fields, name)
     if own is not None and not own.array:
         return None
     if value.startswith("="):

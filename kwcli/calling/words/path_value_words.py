@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from decoders.errors import EncodeError
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.elements import element
+from decoders.protocol_facts.elements import new_array_element
 from decoders.protocol_facts.keys import FETCH, PRODUCE
-from decoders.protocol_facts.names import current_names, find_field
+from decoders.protocol_facts.names import find_field_by_any_name, rename_to_current_names
 from decoders.schema.json_form import bytes_from_json, json_bytes
 from decoders.schema.model import Api, Field, Side
 from kwcli.calling.check_values import PlainWord, ValueChecker
@@ -127,7 +127,7 @@ def compose_body(
     body = deepcopy(dict(start)) if start else {}
     kept: dict[str, Any] = {}
     if given.body is not None:
-        kept = deepcopy(current_names(api.message(side).fields, version, given.body.value))
+        kept = deepcopy(rename_to_current_names(api.message(side).fields, version, given.body.value))
         plain = {field.name for field in api.message(side).fields if version not in field.tagged}
         body = {**{name: value for name, value in body.items() if name in plain}, **kept}
     if not given.words:
@@ -384,7 +384,7 @@ class _BodyEditor:
         inside = False
         for number, step in enumerate(steps):
             last = number == len(steps) - 1
-            field = find_field(fields, step.name, self.version)
+            field = find_field_by_any_name(fields, step.name, self.version)
             inside = inside or (field is not None and field.kind == RECORDS)
             fields = () if field is None else list_inner_fields(field)
             inner = example.get(step.name) if isinstance(example, Mapping) else None
@@ -412,7 +412,7 @@ class _BodyEditor:
             return deepcopy(dict(example))
         if self.example is None or self.side != "request" or inside:
             return {}
-        return element(self.api, fields, self.version)
+        return new_array_element(self.api, fields, self.version)
 
     def _get_or_make_array(self, owner: dict[str, Any], steps: tuple[Step, ...]) -> list[Any]:
         """The array that the last step goes into, without the example's elements."""

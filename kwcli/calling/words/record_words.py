@@ -12,7 +12,7 @@ from uuid import UUID
 from decoders.apis import api
 from decoders.errors import EncodeError
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.names import find_field
+from decoders.protocol_facts.names import find_field_by_any_name
 from decoders.records.model import Header
 from decoders.schema.json_form import BASE64, REDACTED, bytes_from_json
 from decoders.schema.model import Versions
@@ -298,7 +298,7 @@ def refuse_misspelt_words(key: int, rest: Iterable[str], names: Sequence[str]) -
     fields = api(key).request.fields
     for text in rest:
         match = _WORD.fullmatch(text)
-        if match and find_field(fields, match[1]) is None and (meant := did_you_mean(match[1], names)):
+        if match and find_field_by_any_name(fields, match[1]) is None and (meant := did_you_mean(match[1], names)):
             raise Failure(f'{api(key).name} has no field "{match[1]}"{meant}', Exit.USAGE)
 
 

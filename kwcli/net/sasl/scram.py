@@ -12,7 +12,7 @@ from base64 import b64decode, b64encode
 from hmac import compare_digest
 from typing import Final
 
-from decoders.protocols.scram import LEAST_ITERATIONS, make_proofs, xor_bytes
+from decoders.protocols.scram import LEAST_ITERATIONS, make_scram_proofs, xor_bytes
 from kwcli.net.sasl.mechanism import SaslRefused
 
 # Keeps a hostile server from using up our processor time.
@@ -68,7 +68,7 @@ class Scram:
             )
         final = f"c=biws,r={nonce}"  # biws: base64 of the "n,," that the first message began with
         signed = f"{self._bare},{server_first},{final}".encode()
-        proofs = make_proofs(self.name, self._password, _decode_base64(salt, "salt"), int(iterations), signed)
+        proofs = make_scram_proofs(self.name, self._password, _decode_base64(salt, "salt"), int(iterations), signed)
         proof = xor_bytes(proofs.client_key, proofs.client_signature)
         self._expected = proofs.server_signature
         return f"{final},p={b64encode(proof).decode()}".encode()

@@ -14,7 +14,7 @@ from decoders.messages.whole_messages import decode_response, encode_message
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import API_VERSIONS, OFFSET_FETCH, PRODUCE, VOTE
-from decoders.protocol_facts.releases import versions_by_api
+from decoders.protocol_facts.releases import api_versions_of_release
 from decoders.schema.model import Versions
 from kwcli.net.connection_stops import broken_protocol_stop
 from kwcli.net.session import RequestStep, Step, TimedFrame
@@ -95,7 +95,7 @@ def probe_old(client: str) -> Generator[Step, TimedFrame, None]:
 
 def assumed_offer() -> Offer:
     """The versions that a broker of before 0.10 is assumed to speak."""
-    return Offer(dict(versions_by_api(OLD_RELEASE)), {}, assumed=OLD_RELEASE)
+    return Offer(dict(api_versions_of_release(OLD_RELEASE)), {}, assumed=OLD_RELEASE)
 
 
 def is_controller(versions: Mapping[int, Versions]) -> bool:

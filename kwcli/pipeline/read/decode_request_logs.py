@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from decoders.capture.merge import number_before_file
+from decoders.capture.merge import packet_number_before_file
 from decoders.errors import DecodeError
 from decoders.messages.request_log import RequestLogLines
 from kwcli.pipeline.job_spec import EngineResult
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["RequestLogDecoder", "decode_request_logs_into_tables"]
 
 # Rows of a log name their file by a packet number: file 1, with the packet 0, which does not exist.
-_FILE: Final = number_before_file(1)
+_FILE: Final = packet_number_before_file(1)
 
 
 class RequestLogDecoder:

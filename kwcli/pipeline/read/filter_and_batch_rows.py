@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
-from decoders.capture.merge import file_of
+from decoders.capture.merge import file_index_of_packet
 from decoders.messages.body_json import Options
 from kwcli.filter_options import build_filter
 from kwcli.pipeline.tables.connection_columns import ConnectionColumns
@@ -56,7 +56,7 @@ class RowFilter:
             return self._filter.passes_everything
         if self._files and row.record is None:  # a row of records has its file's name already
             packet = row.request_packet or row.response_packet or 0
-            row.extra = {**(row.extra or {}), "file": escape_non_utf8(self._files[file_of(packet)])}
+            row.extra = {**(row.extra or {}), "file": escape_non_utf8(self._files[file_index_of_packet(packet)])}
         return self._filter.matches(row)
 
     def is_connection_wanted(self, ended: Ended) -> bool:

@@ -62,7 +62,7 @@ def read_keys(key_logs: tuple[str, ...], captures: tuple[str, ...], files: tuple
     keys.look_further = partial(add_secrets_of_captures, keys, files)
     for path in captures:
         reader = CaptureReader()
-        reader.on_secrets = keys.add_text
+        reader.on_secrets = keys.add_lines
         try:
             with open_range_file(path, path) as source:
                 taken = 0

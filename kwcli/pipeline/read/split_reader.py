@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from decoders.capture.files import CaptureReader
-from decoders.capture.merge import merge_segments, number_before_file
+from decoders.capture.merge import merge_segments, packet_number_before_file
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.read.find_captures import make_capture_source, open_range_file
@@ -72,11 +72,11 @@ class SplitReader:
         """The position that was read to, with the state of the reader: `read_segments_between` can begin there."""
         return self._now._replace(state=b"" if self._reader is None else self._reader.export())
 
-    def mark(self) -> None:
+    def mark_as_done(self) -> None:
         """Mark the current position: `reread` begins here."""
         self._marked = self.position_with_state()
 
-    def reread(self) -> Iterator[list[Segment]]:
+    def reread_since_mark(self) -> Iterator[list[Segment]]:
         """The segments since the mark, read from the files once more."""
         begin, end = self._marked, self._now
         for number in range(begin.piece, end.piece + 1):
@@ -93,7 +93,7 @@ class SplitReader:
 
     def _read_piece(self, number: int, piece: FileRange) -> Iterator[list[Segment]]:
         """The segments of a piece; what is wrong with it is added to `problems`, not raised."""
-        reader = CaptureReader(before=number_before_file(piece.file))
+        reader = CaptureReader(before=packet_number_before_file(piece.file))
         if piece.grows and piece.state and not _is_readable_state(piece.state):  # another version of kw left it
             piece = replace(piece, state=b"", lead=0)
         reader.cut_receiver = self._cut_receiver
@@ -140,7 +140,7 @@ class SplitReader:
                     if not data:
                         if at < piece.begin:  # the bytes up to there are not this piece's
                             self._add_packet_counts(reader, -1)
-                            since = reader.fragmented
+                            since = reader.count_fragmented_packets
                         raise InputProblem(f"{piece.name}: has become shorter while it was read")
                     found = reader.feed(data)
                     if at >= piece.begin:
@@ -151,11 +151,11 @@ class SplitReader:
                     if reader.problem is not None:
                         return
                 if stop == piece.own and not piece.grows:
-                    since = reader.fragmented
+                    since = reader.count_fragmented_packets
                 if stop == piece.begin:
                     self._add_packet_counts(reader, -1)
                 if stop == piece.handed:
-                    until = reader.fragmented
+                    until = reader.count_fragmented_packets
             if piece.goes_on:
                 self.left[piece.file] = GrowingState(piece.end, reader.export(), piece.end - reader.at)
         finally:
@@ -178,7 +178,7 @@ def _is_readable_state(state: bytes) -> bool:
 def read_segments_between(split: Split, place: ReadPosition, end: int | None = None) -> Iterator[list[Segment]]:
     """The segments of a piece from a place on, up to a byte, or to the piece's end."""
     piece = split.pieces[place.piece]
-    reader = CaptureReader(before=number_before_file(piece.file))
+    reader = CaptureReader(before=packet_number_before_file(piece.file))
     if place.state or piece.state:
         reader.resume(place.state or piece.state)
     stop = piece.end if end is None else end

@@ -17,7 +17,7 @@ from click import UsageError
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, StringType, StructType, TimestampType
 
-from decoders.capture.merge import file_of, number_of
+from decoders.capture.merge import file_index_of_packet, packet_number_in_file
 from decoders.named_tuple import NamedTuple
 from decoders.tcp.connections import endpoints
 from decoders.wire.units import parse_time
@@ -158,8 +158,8 @@ def build_segment_batch(point: str, names: dict[int, str], rows: list[Segment], 
     ends = [_unpack_addresses(key) for key in keys]
     values: dict[str, Any] = {
         "point": lambda: pa.array([point] * len(rows), pa.string()),
-        "source_file": lambda: pa.array([names[file_of(packet)] for packet in packets], pa.string()),
-        "packet": lambda: pa.array([number_of(packet) for packet in packets], pa.int64()),
+        "source_file": lambda: pa.array([names[file_index_of_packet(packet)] for packet in packets], pa.string()),
+        "packet": lambda: pa.array([packet_number_in_file(packet) for packet in packets], pa.int64()),
         "time": lambda: pa.array([ns // 1000 for ns in times], pa.timestamp("us", "UTC")),
         "time_ns": lambda: pa.array(times, pa.int64()),
         "source_ip": lambda: pa.array([each[0] for each in ends], pa.string()),

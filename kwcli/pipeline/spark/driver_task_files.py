@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from decoders.splits.parts import Facts
+from decoders.splits.parts import SharedFacts
 from kwcli.pipeline.store.output_folder import PARTIAL
 from kwcli.run_environment import Failure
 
@@ -113,16 +113,16 @@ class Coordination:
         found: list[ReadReport] = [pickle.loads(self._read_file(name) or b"") for name in names]
         return sorted(found, key=lambda report: report.split)
 
-    def read_facts_by_point(self, splits: Sequence[Split]) -> dict[str, Facts]:
+    def read_facts_by_point(self, splits: Sequence[Split]) -> dict[str, SharedFacts]:
         """The facts of each capture point; the first task that asks puts them together."""
         made = self._read_file(_FACTS)
         packed: dict[str, bytes] = {} if made is None else pickle.loads(made)
         if made is None:
-            united: dict[str, Facts] = {}
+            united: dict[str, SharedFacts] = {}
             for report in self.read_reports():
                 for blob in report.facts:
-                    united.setdefault(splits[report.split].point, Facts()).add(blob)
-            packed = {point: facts.pack() for point, facts in united.items()}
+                    united.setdefault(splits[report.split].point, SharedFacts()).add_fact_part(blob)
+            packed = {point: facts.pack_fact_part() for point, facts in united.items()}
             self._write_file(_FACTS, pickle.dumps(packed))
         return {point: _unpack_facts(blob) for point, blob in packed.items()}
 
@@ -163,7 +163,7 @@ class Coordination:
         self._files.rename(partial, f"{self._folder}/{name}")
 
 
-def _unpack_facts(blob: bytes) -> Facts:
-    facts = Facts()
-    facts.add(blob)
+def _unpack_facts(blob: bytes) -> SharedFacts:
+    facts = SharedFacts()
+    facts.add_fact_part(blob)
     return facts

@@ -18,7 +18,7 @@ from kwcli.pipeline.spark.stage_schemas import IDENTITY
 from kwcli.pipeline.tables.arrow_schemas import PARTITION
 
 if TYPE_CHECKING:
-    from decoders.splits.parts import Facts
+    from decoders.splits.parts import SharedFacts
 
 __all__ = ["RowCompletion"]
 
@@ -26,7 +26,7 @@ __all__ = ["RowCompletion"]
 class RowCompletion:
     """Completes the rows of one capture point by what is known of the point."""
 
-    def __init__(self, facts: Facts | None) -> None:
+    def __init__(self, facts: SharedFacts | None) -> None:
         topics = {} if facts is None else facts.topics
         rows = [(uuid_text(identity), name, since) for identity, (name, since) in sorted(topics.items())]
         self._ids = pa.array([row[0] for row in rows], pa.string())

@@ -18,7 +18,7 @@ import pyarrow as pa
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import cell_text
-from decoders.splits.parts import Part, canonical
+from decoders.splits.parts import Part, canonical_connection_key
 from decoders.splits.stitching import Stitcher
 from decoders.tcp.connections import endpoints
 from kwcli.pipeline.read.filter_and_batch_rows import RowBatcher, RowFilter
@@ -82,7 +82,7 @@ class Rereader:
                 if begun and segment[2] == until:
                     yield found
                     return
-                if begun and canonical(segment[0]) == key:
+                if begun and canonical_connection_key(segment[0]) == key:
                     found.append(segment)
                 begun = begun or segment[2] == after
             if found:
@@ -142,7 +142,7 @@ def _hash_key_to_bit(key: bytes) -> int:
 def _combine_bits_of_keys(keys: Iterable[bytes]) -> int:
     bits = 0
     for key in keys:
-        bits |= _hash_key_to_bit(canonical(key))
+        bits |= _hash_key_to_bit(canonical_connection_key(key))
     return bits
 
 
@@ -292,7 +292,13 @@ def _pack_verdict(correction: RowCorrection | None) -> tuple[Any, ...]:
     info, software, login = correction.connection_info, correction.client_software, correction.login
     return (
         True,
-        *(info.client, *split_address(info.client), info.broker, *split_address(info.broker), correction.began_ns),
+        *(
+            info.client,
+            *split_address(info.client),
+            info.broker,
+            *split_address(info.broker),
+            correction.connection_began_ns,
+        ),
         correction.place_added,
         *((None, None) if software is None else (cell_text(software["name"]), cell_text(software["version"]))),
         *((None, None) if login is None else (_cell_of(login["user"]), _cell_of(login["mechanism"]))),

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.analysis.doctor.diagnosis import ABOUT
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.finding_kinds import SEVERITIES
-from decoders.capture.merge import number_of
+from decoders.capture.merge import packet_number_in_file
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
 from decoders.wire.state_serialization import fields, pack, unpack
@@ -116,7 +116,7 @@ class _Day:
             if news:
                 self.told[key] = _Told(severity, count)
                 for each in row["evidence"]:
-                    each["packets"] = each["packets"] and [number_of(packet) for packet in each["packets"]]
+                    each["packets"] = each["packets"] and [packet_number_in_file(packet) for packet in each["packets"]]
                 yield row
 
 

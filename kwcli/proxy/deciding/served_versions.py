@@ -45,13 +45,13 @@ class ServedVersions:
     """The versions that a release served, cut down to `limits`; without a release all versions within `limits`."""
 
     def __init__(self, release: str | None, limits: Mapping[int, Versions]) -> None:
-        from decoders.protocol_facts.likeness import stable
-        from decoders.protocol_facts.releases import RELEASES, features
+        from decoders.protocol_facts.likeness import stable_versions_of_release
+        from decoders.protocol_facts.releases import RELEASES, feature_levels_of_release
 
         self.release = release
         self._limits = dict(limits)
-        self._stable = None if release is None else stable(release)
-        self._features = None if release is None else features(release)
+        self._stable = None if release is None else stable_versions_of_release(release)
+        self._features = None if release is None else feature_levels_of_release(release)
         self._newer = {name: release is not None and RELEASES.index(release) >= RELEASES.index(name) for name in _SINCE}
 
     @property
@@ -101,11 +101,11 @@ class ServedVersions:
         """The versions that the release served, and brokers that offer `offered` do not, as a text for each API."""
         from decoders.apis import api
         from decoders.protocol_facts.likeness import OPTIONAL
-        from decoders.protocol_facts.releases import served_of
+        from decoders.protocol_facts.releases import drop_unserved_versions
         from decoders.schema.model import NONE
 
         found = []
-        have = served_of(offered)
+        have = drop_unserved_versions(offered)
         for key in sorted(self._stable or ()):
             wanted, its = self.served_versions(key), have.get(key, NONE)
             if key in OPTIONAL or "broker" not in api(key).listeners or not wanted or (wanted & its) == wanted:

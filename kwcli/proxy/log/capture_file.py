@@ -52,7 +52,7 @@ class CaptureFiles:
     def write(self, time_ns: int, packets: Iterable[bytes], interface: int = CLIENTS) -> int:
         """Write packets of one time; the number of the last packet in its file, as Wireshark counts."""
         for packet in packets:
-            block = self._writer.packet(time_ns, packet, None, interface)
+            block = self._writer.make_packet_block(time_ns, packet, None, interface)
             if self._file is None or self._is_full(time_ns, len(block)):
                 self._begin_file(time_ns)
             assert self._file is not None
@@ -94,7 +94,7 @@ class CaptureFiles:
             self.count += 1
             path = self._numbered_path()
         self._file = open(path, "wb", opener=open_private)  # noqa: SIM115  # until the next one begins
-        head = self._writer.header()
+        head = self._writer.make_file_header()
         self._file.write(head)
         self._begun_ns, self._size, self._packets = time_ns, len(head), 0
 

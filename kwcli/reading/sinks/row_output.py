@@ -10,7 +10,7 @@ from io import BufferedWriter
 from operator import length_hint
 from typing import TYPE_CHECKING, Final, Protocol
 
-from decoders.capture.merge import file_of, number_of
+from decoders.capture.merge import file_index_of_packet, packet_number_in_file
 from kwcli.output.renderers import OncePiece, has_columns
 from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.run_environment import OUTPUT_BUFFER
@@ -179,7 +179,7 @@ def set_file_names(rows: Iterable[Settled], names: Sequence[str], *, count: bool
     for row in rows:
         if row.kind != "exchange" or row.record is not None:
             continue
-        file = escape_non_utf8(names[file_of(row.request_packet or row.response_packet or 0)])
+        file = escape_non_utf8(names[file_index_of_packet(row.request_packet or row.response_packet or 0)])
         row.extra = {"file": file} if row.extra is None else {**row.extra, "file": file}
         if count:
             renumber_packets_in_file(row)
@@ -199,9 +199,9 @@ def split_off_connection_ends(rows: Iterable[Row], end: Callable[[Ended], None])
 def renumber_packets_in_file(row: Exchange) -> None:
     """Number the packets of an exchange within their file; those of the first file have these numbers."""
     sent = (row.request_packet or 0) | (row.request_packet_end or 0)
-    if not file_of(sent | (row.response_packet or 0) | (row.response_packet_end or 0)):
+    if not file_index_of_packet(sent | (row.response_packet or 0) | (row.response_packet_end or 0)):
         return
     for name in PACKETS:
         number = getattr(row, name)
         if number:
-            setattr(row, name, number_of(number))
+            setattr(row, name, packet_number_in_file(number))

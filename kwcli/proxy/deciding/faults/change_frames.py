@@ -13,7 +13,7 @@ from decoders.frames.header_checks import find_response_body, plan_of, read_requ
 from decoders.frames.live_framing import SIZE_FIELD, add_size_field
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.protocol_facts.keys import FETCH, METADATA
-from decoders.protocol_facts.paths import PathStep
+from decoders.protocol_facts.paths import FieldPathStep
 from decoders.schema.model import Side
 from kwcli.proxy.deciding.faults.parse_rule import Arguments
 from kwcli.proxy.relay.frame_decisions import InterceptedExchange
@@ -157,7 +157,7 @@ def set_field_at_path(body: dict[str, Any], arguments: Arguments) -> bool:
     return _set_at_path(body, arguments.path, arguments.value)
 
 
-def _set_at_path(value: Any, steps: Sequence[PathStep], new: Any) -> bool:
+def _set_at_path(value: Any, steps: Sequence[FieldPathStep], new: Any) -> bool:
     step, rest = steps[0], steps[1:]
     if not isinstance(value, dict) or step.name not in value:
         return False

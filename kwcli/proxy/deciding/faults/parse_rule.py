@@ -22,9 +22,9 @@ from decoders.filters import Filter, FilterError, Phase, parse
 from decoders.filters.expression import Atom, apis_with_path
 from decoders.filters.fields import ALIASES
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.errors.error_codes import ERRORS, error_name, find_error
+from decoders.protocol_facts.errors.error_codes import ERRORS, error_name, find_error_code
 from decoders.protocol_facts.keys import FETCH, METADATA
-from decoders.protocol_facts.paths import PathStep, parse_path
+from decoders.protocol_facts.paths import FieldPathStep, parse_field_path
 from decoders.schema.model import Plan, Side, resolve
 from decoders.wire.units import parse_duration, parse_size
 from kwcli.spelling import did_you_mean
@@ -94,7 +94,7 @@ class Arguments(NamedTuple):
     size: int = 0
     rate: float = 0.0
     node: int = 0
-    path: tuple[PathStep, ...] = ()
+    path: tuple[FieldPathStep, ...] = ()
     value: Any = None
 
 
@@ -274,7 +274,7 @@ def _require_first_word(action: Action, words: list[_Clause], end: _Clause) -> _
 
 def _parse_error_action(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
     word = _require_first_word(action, words, end)
-    code = int(word.text) if re.fullmatch(r"-?\d{1,5}", word.text) else find_error(word.text)
+    code = int(word.text) if re.fullmatch(r"-?\d{1,5}", word.text) else find_error_code(word.text)
     if code is None:
         names = [row.name for row in ERRORS.values()]
         raise _make_rule_error(f"no error has the name {word.text!r}", word, word=word.text, candidates=names)
@@ -362,7 +362,7 @@ def _parse_rewrite_action(action: Action, words: list[_Clause], end: _Clause) ->
         raise _make_rule_error("write rewrite request.PATH=VALUE or rewrite response.PATH=VALUE", first)
     side: Side = "request" if head == "request" else "response"
     try:
-        steps = parse_path(tail)
+        steps = parse_field_path(tail)
     except ValueError as bad:
         raise _make_rule_error(f"{bad.args[0]!r} is no part of a path", first) from None
     if not apis_with_path(side, tail):
@@ -396,7 +396,7 @@ _ACTION_PARSERS: Final[dict[str, _ActionParser]] = {
 }
 
 
-def _find_apis_with_path(side: When, path: tuple[PathStep, ...]) -> frozenset[int]:
+def _find_apis_with_path(side: When, path: tuple[FieldPathStep, ...]) -> frozenset[int]:
     return apis_with_path("request" if side == "request" else "response", ".".join(step.name for step in path))
 
 

@@ -33,7 +33,7 @@ from decoders.messages.byte_layout import split_frame
 from decoders.messages.error_answers import error_answer, error_frame
 from decoders.messages.whole_messages import decode_message, encode_message, encode_response
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.errors.error_codes import find_error
+from decoders.protocol_facts.errors.error_codes import find_error_code
 from decoders.protocol_facts.headers import (
     request_header_plan,
     request_header_version,
@@ -246,7 +246,7 @@ class ScriptExchange:
     def fail(self, error: str | int, message: str | None = None) -> None:
         """Answer the request with an error, by name or number, in every error field of its answer."""
         self._refuse_other_side("request", "answered")
-        code = find_error(str(error))
+        code = find_error_code(str(error))
         if code is None:
             raise ScriptError(f"{error!r} is no error (kw errors)")
         answer = error_answer(self.api_key, self.api_version, self.request, code, message=message)

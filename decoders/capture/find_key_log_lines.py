@@ -15,7 +15,7 @@ from decoders.limits import SECRETS_BLOCK_MAX
 if TYPE_CHECKING:
     from mmap import mmap
 
-__all__ = ["SECRETS", "SECTION", "TLS_KEY_LOG", "secrets_blocks"]
+__all__ = ["SECRETS", "SECTION", "TLS_KEY_LOG", "find_key_log_lines"]
 
 # Types of blocks.
 SECTION: Final = 0x0A0D0D0A
@@ -25,7 +25,7 @@ TLS_KEY_LOG: Final = 0x544C534B
 _ORDERS: Final = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 
 
-def secrets_blocks(data: bytes | mmap) -> Iterator[bytes]:
+def find_key_log_lines(data: bytes | mmap) -> Iterator[bytes]:
     """The key log lines of each secrets block, as far as blocks can be followed; none in a file that is no pcapng."""
     at, size = 0, len(data)
     head = Struct("<II")
