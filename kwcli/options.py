@@ -408,6 +408,9 @@ local_option: Final = click.option(
     "--local", is_flag=True, help="Show times in the zone of $TZ, or of this machine, not UTC."
 )
 no_pager_option: Final = environment_flag_option("--no-pager", "no_pager", "Do not page long output on a terminal.")
+ascii_option: Final = environment_flag_option(
+    "--ascii", "ascii", "Write signs and names in ASCII (default: where the locale has no UTF-8)."
+)
 fields_option: Final = list_option(
     "-e",
     "--field",
@@ -477,6 +480,7 @@ def output_options(
             *([local_option] if times else []),
             *([csv_safe_option] if "csv" in formats else []),
             click.option("--color", type=click.Choice(COLORS), default="auto", help="When to use colours."),
+            ascii_option,
             no_pager_option,
             *([] if verbose is None else [click.option("-v", "--verbose", count=True, help=verbose)]),
             *([] if quiet is None else [click.option("-q", "--quiet", is_flag=True, help=quiet)]),

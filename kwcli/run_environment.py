@@ -114,6 +114,7 @@ class Environment:
         "_pager",
         "_secrets",
         "_unsaid",
+        "ascii",
         "columns",
         "csv_safe",
         "debug",
@@ -153,6 +154,7 @@ class Environment:
         self.monotonic = monotonic
         self.debug = False
         self.csv_safe = False  # asked for by --csv-safe
+        self.ascii = False  # asked for by --ascii
         # The output format of a profile, of the one in use where the name is None; empty where it states none.
         self.profile_output: Callable[[str | None], str] = lambda _: ""
         # Opens a folder of tables (pipeline/tables/stored_exchanges.py, a module that few runs need to import).
@@ -162,6 +164,10 @@ class Environment:
         self._unsaid: list[str] = []  # diagnostic lines held back until the pager is closed
         self._secrets: frozenset[str] = frozenset()
         self._hide: Callable[[str], str] | None = None
+        if any(terminals[1:]):
+            locale = find_locale_name(variables)
+            if locale and not is_utf8_locale(locale):
+                self.use_ascii_on_terminals()
 
     @classmethod
     def of_process(cls) -> Environment:
@@ -192,6 +198,16 @@ class Environment:
 
             assert isinstance(self.stdout, Terminal)
             self.stdout.allow_colors(allowed)
+
+    def use_ascii_on_terminals(self) -> None:
+        """Write no character beyond ASCII to terminals from now on."""
+        for stream, is_terminal in ((self.stdout, self.stdout_terminal), (self.stderr, self.stderr_terminal)):
+            if is_terminal:
+                from kwcli.terminal.ascii_text import to_ascii  # not loaded where the streams are pipes
+                from kwcli.terminal_escaping import Terminal
+
+                assert isinstance(stream, Terminal)
+                stream.to_ascii = to_ascii
 
     @property
     def is_paging(self) -> bool:
@@ -246,11 +262,25 @@ class Environment:
             from decoders.wire.readable_text import clean
 
             text = clean(text)
+        if self.ascii:
+            from kwcli.terminal.ascii_text import to_ascii
+
+            text = to_ascii(text)
         try:
             self.stderr.write(text.encode() + b"\n")
             self.stderr.flush()
         except OSError:
             return  # nobody reads standard error
+
+
+def find_locale_name(variables: Mapping[str, str]) -> str:
+    """The name of the locale of characters: LC_ALL, else LC_CTYPE, else LANG (POSIX); empty where none is stated."""
+    return variables.get("LC_ALL") or variables.get("LC_CTYPE") or variables.get("LANG") or ""
+
+
+def is_utf8_locale(name: str) -> bool:
+    """Whether the charset in the name of a locale is UTF-8."""
+    return "utf8" in name.lower().replace("-", "")
 
 
 def make_flag_callback(attribute: str) -> Callable[[Any, object, bool], None]:

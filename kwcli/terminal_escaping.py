@@ -51,13 +51,17 @@ class Writable(Protocol):
 
 
 class Terminal:
-    """A terminal's stream: control characters are escaped, and a byte that is not UTF-8 is shown as `\\xNN`."""
+    """A terminal's stream: control characters are escaped, and a byte that is not UTF-8 is shown as `\\xNN`.
 
-    __slots__ = ("_decoder", "_replace", "_search", "beneath")
+    `to_ascii`, if set, turns a text into ASCII, for a terminal that has no more.
+    """
+
+    __slots__ = ("_decoder", "_replace", "_search", "beneath", "to_ascii")
 
     def __init__(self, beneath: Writable) -> None:
         self.beneath = beneath
         self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+        self.to_ascii: Callable[[str], str] | None = None
         self._search: Callable[[bytes], object] = _SEARCH
         self._replace: Callable[[Callable[[re.Match[str]], str], str], str] = _REPLACE
 
@@ -100,6 +104,8 @@ class Terminal:
         return self._replace(_format_as_escape, self._decoder.decode(data)).encode()
 
     def _write_all(self, data: bytes) -> None:
+        if self.to_ascii is not None and not data.isascii():
+            data = self.to_ascii(data.decode("utf-8", "backslashreplace")).encode("ascii")
         left = memoryview(data)
         while left:  # an unbuffered stream (PYTHONUNBUFFERED) may take a part
             left = left[self.beneath.write(left) :]

@@ -27,7 +27,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from kwcli.completion.candidates import KINDS, LIMIT_S, LIMIT_VARIABLE, ORDERED, SHORT, Candidate, Typed
-from kwcli.run_environment import Environment, Exit
+from kwcli.run_environment import Environment, Exit, find_locale_name, is_utf8_locale
 
 if TYPE_CHECKING:
     import click
@@ -73,9 +73,8 @@ class _CompletionCall:
         In GBK or Big5 the last byte of a character and a sign behind it (`|`) make one character: a shell quotes
         neither, and runs what follows.
         """
-        variables = self.env.variables
-        name = variables.get("LC_ALL") or variables.get("LC_CTYPE") or variables.get("LANG") or ""
-        return "UTF8" in name.upper().replace("-", "") or (single_bytes and name in ("", "C", "POSIX"))
+        name = find_locale_name(self.env.variables)
+        return is_utf8_locale(name) or (single_bytes and name in ("", "C", "POSIX"))
 
 
 def answer_completion(env: Environment, words: Sequence[str], program: click.Group, texts: Mapping[str, str]) -> Exit:

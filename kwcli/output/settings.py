@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 # Formats that have colours; every value in them is cleaned before it is written.
 PAINTED: Final = frozenset({"text", "table", "hex"})
+# Formats with signs of kw's own.
+SIGNED_FORMATS: Final = PAINTED | {"md"}
 
 
 class Settings(NamedTuple):
@@ -31,11 +33,19 @@ class Settings(NamedTuple):
     csv_safe: bool = False  # no cell of CSV is a formula to a spreadsheet
     columns: Sequence[str] = ()  # the paths given by -e or --columns
     marks: Sequence[str] = ()  # the words of -E: the marks around fields
+    ascii: bool = False  # no character beyond ASCII in formats that have signs of kw's own
     zone: str = ""  # time zone of times for people, as find_zone (output/short_texts.py) takes it; empty: UTC
 
-    def allow_colors(self, env: Environment) -> None:
-        """Let colour codes pass to a terminal where these settings produce them."""
+    def prepare_output(self, env: Environment) -> None:
+        """Let colour codes pass to a terminal where these settings produce them; turn signs into ASCII if asked for."""
         env.allow_colors(self.color and self.format in PAINTED)
+        if self.ascii:
+            env.ascii = True  # for standard error
+            env.use_ascii_on_terminals()
+            if not env.stdout_terminal and self.format in SIGNED_FORMATS:
+                from kwcli.terminal.ascii_text import AsciiOutput
+
+                env.stdout = AsciiOutput(env.stdout)
 
 
 def choose_settings(env: Environment, *, output: str, color: str, live: bool = False) -> Settings:
@@ -51,8 +61,9 @@ def choose_settings(env: Environment, *, output: str, color: str, live: bool = F
         color=_wants_color(env, color),
         prompt=live or env.stdout_terminal,
         csv_safe=env.csv_safe,
+        ascii=env.ascii,
     )
-    found.allow_colors(env)
+    found.prepare_output(env)
     return found
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from kwcli.main import run
 from kwcli.options import OUTPUT_VARIABLE
 from kwcli.run_environment import Environment, Terminals
+from kwcli.terminal.ascii_text import AsciiOutput
 from kwcli.terminal_escaping import Terminal, Writable
 
 
@@ -50,7 +51,7 @@ def kw(*words: str, env: Environment | None = None) -> Outcome:
 
 def written(stream: Writable) -> bytes:
     """The bytes written to a stream of a `world`, after the filter of its terminal if it has one."""
-    memory = stream.beneath if isinstance(stream, Terminal) else stream
+    memory = stream.beneath if isinstance(stream, Terminal | AsciiOutput) else stream
     assert isinstance(memory, io.BytesIO)
     return memory.getvalue()
 

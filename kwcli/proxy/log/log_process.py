@@ -75,7 +75,7 @@ def _run_log(env: Environment, sock: socket.socket) -> int:
                 return 2
             plan = LogPlan.from_json(content)
             env.debug = plan.debug
-            plan.settings.allow_colors(env)
+            plan.settings.prepare_output(env)
             shown = plan.settings
             told = Options(shown.records, shown.reveal_secrets, names=shown.names) if plan.report_records else None
             reporter = Reporter(sock, told)
