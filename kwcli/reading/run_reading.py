@@ -105,16 +105,16 @@ class ReadingRun:
         if remembers or view.libraries:
             self._engine.pairer.remember(only_libraries=not remembers)
         self._hear = view.hear
-        self._outcome = ReadingOutcome()
+        self.outcome = ReadingOutcome()
         self._begun = env.monotonic()
 
     def run(self) -> ReadingOutcome:
         """Read what the options name: an interface, a file that grows, or files."""
         capture = self._capture
         if capture.interface:
-            return self._read_source(self._open_interface(capture.interface))
+            return self.read_source(self._open_interface(capture.interface))
         if capture.follow and not is_read_once(capture.files[0]):
-            return self._read_source(self._open_growing_file(capture.files[0]))
+            return self.read_source(self._open_growing_file(capture.files[0]))
         return self.read_captures(self.open_captures(capture.files, self._env))
 
     # -- sources -------------------------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ class ReadingRun:
             self._sink.share_rendering(self._capture, captures.size, self._engine.pairer.context)
         if not self._settings.quiet:
             self._sink.output.start_progress(captures.size)
-        return self._read_source(FileSource(captures))
+        return self.read_source(FileSource(captures))
 
     def _open_growing_file(self, word: str) -> PacketSource:
         from kwcli.reading.follow_captures import CaptureFollower
@@ -160,9 +160,9 @@ class ReadingRun:
 
     # -- the phases of a run -------------------------------------------------------------------------------------------
 
-    def _read_source(self, source: PacketSource) -> ReadingOutcome:
+    def read_source(self, source: PacketSource) -> ReadingOutcome:
         """Read a source and show its rows: the phases of a run up to the copying (run_ends.py)."""
-        ends, sink = self._outcome.ends, self._sink
+        ends, sink = self.outcome.ends, self._sink
         sink.name_files(source.names, has_files=source.has_files)
         try:
             with ends.end_at_errors():
@@ -179,11 +179,11 @@ class ReadingRun:
                     ends.note(Event.DONE)
         finally:
             sink.kill_workers()
-        return self._outcome
+        return self.outcome
 
     def _pull_segments(self, source: PacketSource) -> None:
         """Read until the source, a limit or a signal ends that; however it ends, the source is closed."""
-        ends, sink, engine, tap = self._outcome.ends, self._sink, self._engine, self._tap
+        ends, sink, engine, tap = self.outcome.ends, self._sink, self._engine, self._tap
         try:
             if source.greeting and not self._settings.quiet:
                 self._env.report(f"kw: {source.greeting}")
@@ -209,7 +209,7 @@ class ReadingRun:
                 raise
             ends.note(Event.INTERRUPTED)
         except InputProblem as problem:
-            self._outcome.problems.append(problem.text)
+            self.outcome.problems.append(problem.text)
             ends.note(Event.INPUT_LOST)
         finally:
             source.close()
@@ -259,7 +259,7 @@ class ReadingRun:
 
     def _close_output(self, source: PacketSource) -> None:
         """Close the output, then print the messages and the closing line."""
-        outcome, sink, summary, quiet = self._outcome, self._sink, self._engine.summary, self._settings.quiet
+        outcome, sink, summary, quiet = self.outcome, self._sink, self._engine.summary, self._settings.quiet
         ends = outcome.ends
         outcome.problems += source.problems
         for name, problem in source.cut_captures():
@@ -308,7 +308,7 @@ class ReadingRun:
     def _report_closing_line(self, source: PacketSource, packets: int, passed_over: list[str]) -> None:
         seconds = self._env.monotonic() - self._begun
         shown = self._sink.shown_counts()
-        if self._outcome.ends.reached_limit:
+        if self.outcome.ends.reached_limit:
             said = [limit_line(shown, seconds)]
         else:
             said = closing_lines(
@@ -328,7 +328,7 @@ class ReadingRun:
         summary = self._engine.summary
         if inputs is None:
             return False
-        return not inputs or (len(self._outcome.problems) >= inputs and not summary.exchanges and not summary.skipped)
+        return not inputs or (len(self.outcome.problems) >= inputs and not summary.exchanges and not summary.skipped)
 
     def _format_cut_short(self, name: str, problem: DecodeError, *, alone: bool) -> str:
         before = "everything before it is shown"
@@ -343,10 +343,10 @@ class ReadingRun:
         """What is wrong with the captures themselves, in sentences; records say nothing of packets."""
         if source.recorded is not None:
             return []
-        ends = self._outcome.ends
+        ends = self.outcome.ends
         whole = source.is_read_whole and (ends.reached_end or source.is_endless)
         counted = make_capture_counts(self._engine.summary, counts, self._ports, has_keys=bool(self._keys))
-        return fault_lines(counted, whole=whole and not self._outcome.problems and not ends.reached_limit)
+        return fault_lines(counted, whole=whole and not self.outcome.problems and not ends.reached_limit)
 
     def _longest_fitting_line(self, lines: list[str], more: str) -> str:
         """The longest line that the terminal has room for."""
