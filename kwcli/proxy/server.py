@@ -163,7 +163,7 @@ class Proxy:
             told = partial(MetricsConnection, self.metrics.text)
             self._telling = await loop.create_server(told, sock=self._told)
         if self.settings.script_and_control is not None:
-            await self.settings.script_and_control.serve(self.relays.values, lambda: self.listeners.all)
+            await self.settings.script_and_control.serve(self.relays.values, lambda: self.listeners.all, self.stop)
         self._report_start()
         self._work_now_and_then()
         self._reload_changed_rules()

@@ -44,7 +44,8 @@ def state() -> tuple[ControlState, list[str]]:
     told: list[str] = []
     held = HeldExchanges(lambda: 0, told.append)
     rows = (lambda: [{"connection": 1}], lambda: [{"node": "boot"}])
-    return ControlState(*rows, Ring(3), held, HoldRules(held), SomeFaults(), told.append), told
+    stop = lambda: told.append("stopped")  # noqa: E731
+    return ControlState(*rows, Ring(3), held, HoldRules(held), SomeFaults(), told.append, stop), told
 
 
 def do(made: ControlState, method: str, path: str, **fields: Any) -> tuple[int, Any]:
@@ -71,12 +72,37 @@ def test_operations_do_what_they_say() -> None:
     assert do(made, "POST", "/v1/faults", rule="close")[0] == 200
     assert do(made, "GET", "/v1/faults") == (200, [{"id": 1, "rule": "close", "met": 0, "hit": 0}])
     assert do(made, "DELETE", "/v1/faults/1") == (200, {"id": 1})
+    assert do(made, "GET", "/v1/exchanges/count") == (200, {"count": 5})
+    assert do(made, "GET", "/v1/exchanges", after="4") == (200, [{"n": 4}])
+    assert do(made, "GET", "/v1/exchanges", after="0", limit="2") == (200, [{"n": 2}, {"n": 3}])
+    assert do(made, "GET", "/v1/exchanges", after="9") == (200, [])
     assert told == [
         "control: rule 1 holds requests when api == Produce",
         "control: rule 1 holds no more exchanges",
         "control: fault 1 begins: close",
         "control: fault 1 ends",
     ]
+
+
+def test_all_rules_end_at_once() -> None:
+    made, told = state()
+    assert do(made, "DELETE", "/v1/faults") == (200, [])
+    for rule in ("close", "reset"):
+        do(made, "POST", "/v1/faults", rule=rule)
+        do(made, "POST", "/v1/holds", when="api == Fetch")
+    assert do(made, "DELETE", "/v1/faults") == (200, [{"id": 1}, {"id": 2}])
+    assert do(made, "DELETE", "/v1/holds") == (200, [{"id": 1}, {"id": 2}])
+    assert (do(made, "GET", "/v1/faults"), do(made, "GET", "/v1/holds")) == ((200, []), (200, []))
+    assert told[-4:] == [
+        *("control: fault 1 ends", "control: fault 2 ends"),
+        *("control: rule 1 holds no more exchanges", "control: rule 2 holds no more exchanges"),
+    ]
+
+
+def test_the_proxy_stops() -> None:
+    made, told = state()
+    assert do(made, "POST", "/v1/stop") == (200, {"connections": 1})
+    assert told == ["control: the proxy stops", "stopped"]
 
 
 @pytest.mark.parametrize(
@@ -98,6 +124,7 @@ def test_operations_do_what_they_say() -> None:
         ("POST", "/v1/faults", {}, 400, "rule: the text of a fault, as --fault takes it"),
         ("DELETE", "/v1/faults/7", {}, 404, "there is no fault 7"),
         ("GET", "/v1/exchanges", {"limit": "-1"}, 400, "limit=-1 is no count"),
+        ("GET", "/v1/exchanges", {"after": "x"}, 400, "after=x is no count"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done(method: str, path: str, fields: Mapping[str, Any], status: int, text: str) -> None:

@@ -81,6 +81,10 @@ class Logged:
     def end(self, code: int = 0) -> str:
         """Interrupt the proxy; gives its standard error."""
         self.process.send_signal(signal.SIGINT)
+        return self.wait(code)
+
+    def wait(self, code: int = 0) -> str:
+        """Wait until the proxy has ended; gives its standard error."""
         assert self.process.wait(20) == code, self.err.read_text()
         return self.err.read_text()
 

@@ -275,10 +275,31 @@ def test_the_command_line(mock: str, tmp_path: Path) -> None:  # noqa: F811
         assert ctl("fault", "delay 1ms, when api == Fetch")[0]["hit"] == 0
         assert len(ctl("faults")) == 1
         assert ctl("unfault", "1") == [{"id": 1}]
+        more = [ctl("fault", f"{rule}, when topic == none")[0]["id"] for rule in ("close", "reset")]
+        assert more == [
+            2,
+            3,
+        ]
+        assert ctl("unfault", "all") == [{"id": 2}, {"id": 3}]
+        assert ctl("faults") == []
         assert ctl("held") == []
+        shown = kw("proxy", "ctl", "exchanges", "-n", "500", "-o", "text", env=world(variables=here))
+        assert (shown.code, shown.err) == (0, "")
+        assert "Produce " in shown.out
+        assert "orders" in shown.out
+        assert "script delayed" in shown.out
+        past = ctl("wait", "api == Produce and topic == orders", "--past", "--timeout", "20s")
+        assert (past[0]["api"], past[0]["fault"]["action"]) == ("Produce", "script delayed")
+        late = kw("proxy", "ctl", "wait", "api == CreateTopics", "--timeout", "0.3s", env=world(variables=here))
+        assert (late.code, late.out) == (124, "")
+        assert late.err == "kw: no exchange that matches came within 0.3 s\n"
+        wrong = kw("proxy", "ctl", "wait", "topik == a", env=world(variables=here))
+        assert (wrong.code, wrong.err.count("\n")) == (2, 1)
+        assert wrong.err.startswith("kw: column 1: there is no field 'topik'")
         assert isinstance(ctl("connections"), list)
         assert kw("proxy", "ctl", "release", "9", env=world(variables=here)).code == 1
-        said = proxy.end()
+        assert len(ctl("stop")) == 1
+        said = proxy.wait()
     rows = [json.loads(line) for line in proxy.out.read_text().splitlines()]
     found = {(row["api"], row["fault"]["action"], row["fault"]["rule"]) for row in rows if "fault" in row}
     assert found == {("FindCoordinator", "script changed", 0), ("Produce", "script delayed", 0)}

@@ -157,8 +157,16 @@ class ScriptAndControl:
             out.append(f"control      http://127.0.0.1:{self.server.port}      token in {self.server.file}")
         return out
 
-    async def serve(self, relays: Callable[[], Iterable[Relay]], listeners: Callable[[], Iterable[Listener]]) -> None:
-        """Serve script and control interface on the running event loop. `relays` gives the open connections."""
+    async def serve(
+        self,
+        relays: Callable[[], Iterable[Relay]],
+        listeners: Callable[[], Iterable[Listener]],
+        stop: Callable[[], None],
+    ) -> None:
+        """Serve script and control interface on the running event loop.
+
+        `relays` gives the open connections, `stop` ends the proxy.
+        """
         if self.script is not None:
             await self.script.attach()
         if self.server is not None and self.holds is not None and self.rules is not None:
@@ -173,6 +181,7 @@ class ScriptAndControl:
                     self.holds,
                     self.rules,
                     self._say_text,
+                    stop,
                 )
             )
 

@@ -6,18 +6,24 @@ import json
 import socket
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
+from decoders.exchanges.exchange import Exchange
 from decoders.limits import CONTROL_ANSWER_MAX, HTTP_ANSWER_S
+from decoders.messages.exchange_from_json import FromRecords
+from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import clean
 from kwcli.net.deadline import Deadline
 from kwcli.net.http_request import HttpServer, ask_http
+from kwcli.output.renderers import open_renderer
 from kwcli.output.short_texts import palette
 from kwcli.output.table import NOTHING, Column, draw_table
 from kwcli.output.value_writers import JsonWriter
 from kwcli.proxy.deciding.control.http_control import token_file
+from kwcli.proxy.deciding.control.operations import RING_ROWS
 from kwcli.run_environment import Exit, Failure
+from kwcli.spelling import did_you_mean
 from kwcli.user_folders import own_folder
 
 if TYPE_CHECKING:
@@ -83,11 +89,55 @@ def send_control_request(
     return answer
 
 
-# The fields of an exchange record that a table shows; `-o ndjson` shows all.
-_EXCHANGE = (
-    *("time", "latency_ms", "client_id", "api", "api_version", "correlation_id", "status", "errors"),
-    *("fault", "refused"),
-)
+# The time (s) between two questions for new exchanges.
+_POLL_S: Final = 0.1
+
+
+class WaitOptions(NamedTuple):
+    """An exchange that is waited for: its filter, the time limit in seconds, and whether one that has passed counts."""
+
+    filter: str
+    timeout_s: float
+    past: bool
+
+
+def wait_for_exchange(port: int, options: WaitOptions, variables: Mapping[str, str]) -> dict[str, Any]:
+    """The record of the first exchange that matches a filter. Raises Failure: a wrong filter, none came in time."""
+    from decoders.filters import FilterError, parse
+
+    try:
+        wanted = parse(options.filter)
+    except FilterError as error:
+        hint = did_you_mean(error.word, error.candidates) if error.word else ""
+        raise Failure(f"column {error.column}: {error.text}{hint}", Exit.USAGE) from None
+    deadline = Deadline(options.timeout_s, time.monotonic)
+    records = FromRecords()
+    seen = 0 if options.past else None
+    while True:
+        count: int = send_control_request(port, "GET", "/v1/exchanges/count", {}, variables)["count"]
+        fields = {"after": count if seen is None else seen, "limit": RING_ROWS}
+        rows: list[dict[str, Any]] = send_control_request(port, "GET", "/v1/exchanges", fields, variables)
+        for row in rows:
+            exchange = records.read(row)
+            if isinstance(exchange, Exchange) and wanted.matches(exchange):
+                return row
+        seen = count if seen is None else max(seen + len(rows), count)  # the proxy may have dropped some
+        if not deadline.left():
+            raise Failure(f"no exchange that matches came within {options.timeout_s:g} s", Exit.TIMEOUT)
+        time.sleep(min(_POLL_S, deadline.left()))
+
+
+def write_exchanges(env: Environment, rows: list[dict[str, Any]], settings: Settings) -> None:
+    """Print records of exchanges as `kw sniff` prints exchanges; as JSON they stay as they came."""
+    if settings.format in ("ndjson", "json"):
+        write_rows(env, rows, settings)
+        return
+    records = FromRecords()
+    pieces: list[bytes] = []
+    renderer = open_renderer(settings, pieces.append)
+    renderer.write([records.read(row) for row in rows])
+    renderer.close()
+    env.stdout.write(b"".join(pieces))
 
 
 def write_rows(env: Environment, rows: list[dict[str, Any]], settings: Settings) -> None:
@@ -100,8 +150,6 @@ def write_rows(env: Environment, rows: list[dict[str, Any]], settings: Settings)
         writer.close()
         env.stdout.write(b"".join(pieces))
         return
-    if rows and "correlation_id" in rows[0] and "kind" in rows[0]:
-        rows = [{name: row.get(name) for name in _EXCHANGE} for row in rows]
     titles = list(dict.fromkeys(name for row in rows for name in row))
     columns = [
         Column(title.replace("_", " "), [_format_cell(row.get(title)) for row in rows], drop=at, cut=12, wrap=False)

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from kwcli.option_types import Seconds
 from kwcli.options import OutputOptions, output_options
 from kwcli.run_environment import Environment
 
@@ -15,7 +16,8 @@ Examples:
   kw proxy ctl held
   kw proxy ctl release 1
   kw proxy ctl fault 'delay 200ms, rate 10%, when api == Fetch'
-  kw proxy ctl exchanges -n 20 -o ndjson"""
+  kw proxy ctl exchanges -n 20 -o ndjson
+  kw proxy ctl wait 'api == Produce and topic == orders' --timeout 10s"""
 
 
 @click.group("ctl", epilog=EXAMPLES)
@@ -26,12 +28,18 @@ def command(ctx: click.Context, port: int | None) -> None:
     ctx.meta["kw.control.port"] = port
 
 
-def _run_operation(env: Environment, shown: OutputOptions, method: str, path: str, **fields: Any) -> None:
-    from kwcli.proxy.deciding.control.control_client import find_port, send_control_request, write_rows
+def _find_control_port(env: Environment) -> int:
+    from kwcli.proxy.deciding.control.control_client import find_port
 
-    port = click.get_current_context().meta["kw.control.port"] or find_port(env.variables)
+    port: int | None = click.get_current_context().meta["kw.control.port"]
+    return port or find_port(env.variables)
+
+
+def _run_operation(env: Environment, shown: OutputOptions, method: str, path: str, **fields: Any) -> None:
+    from kwcli.proxy.deciding.control.control_client import send_control_request, write_rows
+
     settings = shown.make_settings(env)
-    answer = send_control_request(port, method, path, fields, env.variables)
+    answer = send_control_request(_find_control_port(env), method, path, fields, env.variables)
     write_rows(env, answer if isinstance(answer, list) else [answer], settings)
 
 
@@ -42,15 +50,53 @@ def _format_examples(*lines: str) -> str:
 _shown = output_options(formats=("text", "ndjson", "json"))
 
 
+_shown_exchanges = output_options(
+    verbose="Show bodies too; -vv headers as well.", formats=("text", "table", "ndjson", "json", "csv"), times=True
+)
+
+
 @command.command(
     "exchanges", short_help="The last exchanges.", epilog=_format_examples("exchanges", "exchanges -n 100 -o ndjson")
 )
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=20, help="How many (default: 20).")
-@_shown
+@_shown_exchanges
 @click.pass_obj
 def show_exchanges(env: Environment, /, shown: OutputOptions, limit: int) -> None:
-    """Show the last exchanges that went through the proxy, oldest first."""
-    _run_operation(env, shown, "GET", "/v1/exchanges", limit=limit)
+    """Show the last exchanges that went through the proxy, oldest first, as kw sniff does."""
+    from kwcli.proxy.deciding.control.control_client import send_control_request, write_exchanges
+
+    settings = shown.make_settings(env)
+    fields = {"limit": limit}
+    write_exchanges(
+        env, send_control_request(_find_control_port(env), "GET", "/v1/exchanges", fields, env.variables), settings
+    )
+
+
+@command.command(
+    "wait",
+    short_help="Wait for an exchange.",
+    epilog=_format_examples("wait 'api == Produce and topic == orders'", "wait 'fault' --timeout 5s -o ndjson"),
+)
+@click.argument("expression", metavar="FILTER")
+@click.option("--timeout", "timeout_s", type=Seconds(), default=30.0, metavar="TIME", help="Time limit (default: 30s).")
+@click.option("--past", is_flag=True, help="Take one of the last exchanges, too, if it matches.")
+@_shown_exchanges
+@click.pass_obj
+def wait(env: Environment, /, shown: OutputOptions, expression: str, timeout_s: float, past: bool) -> None:
+    """Wait until an exchange that matches FILTER has gone through the proxy, and show it; exit code 124: none came."""
+    from kwcli.proxy.deciding.control.control_client import WaitOptions, wait_for_exchange, write_exchanges
+
+    settings = shown.make_settings(env)
+    options = WaitOptions(expression, timeout_s, past)
+    write_exchanges(env, [wait_for_exchange(_find_control_port(env), options, env.variables)], settings)
+
+
+@command.command("stop", short_help="End the proxy.", epilog=_format_examples("stop", "--port 19099 stop"))
+@_shown
+@click.pass_obj
+def stop(env: Environment, /, shown: OutputOptions) -> None:
+    """End the proxy as Ctrl-C does: it takes no new requests, and ends once all answers are sent."""
+    _run_operation(env, shown, "POST", "/v1/stop")
 
 
 @command.command(
@@ -95,6 +141,19 @@ def add_fault(env: Environment, /, shown: OutputOptions, rule: str) -> None:
     _run_operation(env, shown, "POST", "/v1/faults", rule=rule)
 
 
+class RuleNumber(click.ParamType[int]):
+    """The number of a rule, from 1; 0 for `all`."""
+
+    name = "rule"
+
+    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if value == "all":
+            return 0
+        if not (str(value).isdecimal() and int(value)):
+            self.fail(f"{value!r} is no number of a rule: write its ID, or all", param, ctx)
+        return int(value)
+
+
 def _add_listing_command(name: str, text: str) -> None:
     """Add a command that shows all rows of `/v1/NAME`."""
 
@@ -108,12 +167,12 @@ def _add_listing_command(name: str, text: str) -> None:
 def _add_ending_command(name: str, rows: str, text: str) -> None:
     """Add a command that ends one of the rules `/v1/ROWS`."""
 
-    @command.command(name, short_help=text, help=text, epilog=_format_examples(f"{name} 1", f"{name} 1 -o json"))
-    @click.argument("number", type=click.IntRange(min=1), metavar="ID")
+    @command.command(name, short_help=text, help=text, epilog=_format_examples(f"{name} 1", f"{name} all"))
+    @click.argument("number", type=RuleNumber(), metavar="ID|all")
     @_shown
     @click.pass_obj
     def end(env: Environment, /, shown: OutputOptions, number: int) -> None:
-        _run_operation(env, shown, "DELETE", f"/v1/{rows}/{number}")
+        _run_operation(env, shown, "DELETE", f"/v1/{rows}/{number}" if number else f"/v1/{rows}")
 
 
 _add_listing_command("connections", "Show the connections of clients.")
@@ -121,5 +180,5 @@ _add_listing_command("listeners", "Show the proxy's listeners and the nodes behi
 _add_listing_command("held", "Show held exchanges, and how long they will still be held.")
 _add_listing_command("holds", "Show the rules that hold exchanges.")
 _add_listing_command("faults", "Show the faults, and how often each has hit.")
-_add_ending_command("unhold", "holds", "End rule ID (of holds); its exchanges stay held.")
-_add_ending_command("unfault", "faults", "End the fault ID (of faults).")
+_add_ending_command("unhold", "holds", "End rule ID (of holds), or all; their exchanges stay held.")
+_add_ending_command("unfault", "faults", "End the fault ID (of faults), or all.")

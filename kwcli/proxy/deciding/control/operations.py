@@ -56,17 +56,24 @@ class Ring:
         self._rows = rows
         self._most = size
         self._size = 0
+        self.count = 0  # of all exchanges so far, the dropped ones too
 
     def add_line(self, line: bytes) -> None:
         """Add an exchange; the oldest ones beyond the bounds are dropped."""
         self._lines.append(line)
         self._size += len(line)
+        self.count += 1
         while len(self._lines) > self._rows or self._size > self._most:
             self._size -= len(self._lines.popleft())
 
     def last_lines(self, count: int) -> list[bytes]:
         """The newest `count` exchanges, oldest first."""
         return list(islice(self._lines, max(len(self._lines) - count, 0), None))
+
+    def lines_after(self, number: int, count: int) -> list[bytes]:
+        """The oldest `count` exchanges of those that came after the exchange with this number, counted from 1."""
+        first = max(number - (self.count - len(self._lines)), 0)
+        return list(islice(self._lines, first, first + count))
 
 
 class FaultRules(Protocol):
@@ -92,6 +99,7 @@ class ControlState(NamedTuple):
     holds: HoldRules
     faults: FaultRules
     say: Callable[[str], None]  # a line in the proxy's own messages, for every change
+    stop: Callable[[], None]  # end the proxy, as the first SIGTERM does
 
 
 class Operation(NamedTuple):
@@ -104,11 +112,20 @@ class Operation(NamedTuple):
     fields: tuple[str, ...] = ()
 
 
-def _list_exchanges(state: ControlState, _id: int, query: Json) -> object:
-    count = query.get("limit", "100")
+def _parse_count(query: Json, name: str, default: str) -> int:
+    count = query.get(name, default)
     if not (isinstance(count, str) and count.isdigit()):
-        raise Refused(400, f"limit={count} is no count")
-    return [orjson.Fragment(line) for line in state.ring.last_lines(int(count[:9]))]
+        raise Refused(400, f"{name}={count} is no count")
+    return int(count[:18])
+
+
+def _list_exchanges(state: ControlState, _id: int, query: Json) -> object:
+    limit = _parse_count(query, "limit", "100")
+    if "after" in query:
+        lines = state.ring.lines_after(_parse_count(query, "after", "0"), limit)
+    else:
+        lines = state.ring.last_lines(limit)
+    return [orjson.Fragment(line) for line in lines]
 
 
 def _release_exchange(state: ControlState, number: int, body: Json) -> object:
@@ -142,6 +159,10 @@ def _remove_hold_rule(state: ControlState, number: int, _body: Json) -> object:
     return {"id": number}
 
 
+def _remove_hold_rules(state: ControlState, _id: int, body: Json) -> object:
+    return [_remove_hold_rule(state, number, body) for number in list(state.holds.rules)]
+
+
 def _add_fault_rule(state: ControlState, _id: int, body: Json) -> object:
     rule = body.get("rule")
     if not isinstance(rule, str):
@@ -161,9 +182,22 @@ def _remove_fault_rule(state: ControlState, number: int, _body: Json) -> object:
     return {"id": number}
 
 
+def _remove_fault_rules(state: ControlState, _id: int, body: Json) -> object:
+    return [_remove_fault_rule(state, row["id"], body) for row in state.faults.list_rows()]
+
+
+def _stop_proxy(state: ControlState, _id: int, _body: Json) -> object:
+    state.say("control: the proxy stops")
+    connections = len(state.connections())
+    state.stop()
+    return {"connections": connections}
+
+
 OPERATIONS: Final = (
-    Operation("GET", "/v1/exchanges", "The last exchanges, oldest first; limit, 100 without.",
-              _list_exchanges, ("limit",)),
+    Operation("GET", "/v1/exchanges", "The last exchanges, oldest first; limit, 100 without; after: from a number on.",
+              _list_exchanges, ("limit", "after")),
+    Operation("GET", "/v1/exchanges/count", "How many exchanges there were so far.",
+              lambda s, _, __: {"count": s.ring.count}),
     Operation("GET", "/v1/connections", "Clients' connections that are open.", lambda s, _, __: s.connections()),
     Operation("GET", "/v1/listeners", "Where clients find which node.", lambda s, _, __: s.listeners()),
     Operation("GET", "/v1/held", "Exchanges that are held now.", lambda s, _, __: s.held.list_rows()),
@@ -173,11 +207,14 @@ OPERATIONS: Final = (
               lambda s, _, __: [rule.format_row() for rule in s.holds.rules.values()]),
     Operation("POST", "/v1/holds", "Hold what a filter matches: when, side, first.",
               _add_hold_rule, ("when", "side", "first")),
+    Operation("DELETE", "/v1/holds", "Hold no more by any rule; what is held stays held.", _remove_hold_rules),
     Operation("DELETE", "/v1/holds/{id}", "Hold no more by this rule; what it holds stays held.", _remove_hold_rule),
     Operation("GET", "/v1/faults", "Faults at work, with how often each has hit.",
               lambda s, _, __: s.faults.list_rows()),
     Operation("POST", "/v1/faults", "Add a fault: rule, as --fault takes it.", _add_fault_rule, ("rule",)),
+    Operation("DELETE", "/v1/faults", "End all faults.", _remove_fault_rules),
     Operation("DELETE", "/v1/faults/{id}", "End a fault.", _remove_fault_rule),
+    Operation("POST", "/v1/stop", "Take no new requests, and end once all answers are sent.", _stop_proxy),
 )  # fmt: skip
 
 
