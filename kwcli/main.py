@@ -239,9 +239,9 @@ def _read_profile_output_format(env: Environment, name: str | None) -> str:
     from kwcli.options import OUTPUT_PROPERTY
 
     profiles = Profiles.open_own(env)
-    chosen = (name, "") if name is not None else profiles.in_use(env)
+    chosen = (name, "") if name is not None else profiles.find_profile_in_use(env)
     try:
-        return dict(profiles.pairs(chosen[0])).get(OUTPUT_PROPERTY, "") if chosen else ""
+        return dict(profiles.read_pairs(chosen[0])).get(OUTPUT_PROPERTY, "") if chosen else ""
     except Failure:
         return ""  # reported where the profile is needed
 

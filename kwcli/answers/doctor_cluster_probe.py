@@ -70,8 +70,8 @@ class ClusterProbe:
             first = cluster.connect_to_any()
             if METADATA in first.versions:
                 version = cluster.choose_version(first, METADATA)
-                cluster.send_request(first, METADATA, version, metadata_requests.topics_request(version, None))
-            nodes = cluster.nodes(fresh=True)
+                cluster.send_request(first, METADATA, version, metadata_requests.build_topics_request(version, None))
+            nodes = cluster.list_nodes(fresh=True)
             for left, node in zip(range(len(nodes), 0, -1), nodes.values(), strict=True):
                 # A node that hangs leaves the other nodes and the controller their share of the time.
                 self._probe_server(cluster, node, self._deadline.left() * left / (left + 1))

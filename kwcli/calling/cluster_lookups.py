@@ -10,7 +10,7 @@ from decoders.apis import api
 from decoders.protocol_facts.errors.error_codes import ERRORS, error_name
 from decoders.protocol_facts.keys import LIST_OFFSETS
 from decoders.schema.model import NONE, Versions
-from kwcli.net.metadata_requests import offset_request
+from kwcli.net.metadata_requests import build_offset_request
 from kwcli.run_environment import Failure
 
 _TRIES: Final = 3
@@ -34,7 +34,7 @@ class ListOffsetsClient(Protocol[P]):
     def list_partitions(self, topic: str, /) -> Sequence[int]: ...
     def find_topic_id(self, name: str, /) -> UUID: ...
     def connect_to_leader(self, topic: str, partition: int, /) -> P | None: ...
-    def forget_answers(self) -> None: ...
+    def forget_looked_up_answers(self) -> None: ...
     def send_request(self, connection: P, key: int, version: int, value: Mapping[str, Any], /) -> dict[str, Any]: ...
 
 
@@ -73,7 +73,7 @@ class ClusterLookups:
                 return found[0] if found[0] >= 0 else None
             if code not in ERRORS or not ERRORS[code].retriable:
                 break
-            self._cluster.forget_answers()
+            self._cluster.forget_looked_up_answers()
         raise Failure(f"no offset of {topic}[{partition}] for the time {timestamp}: {error_name(code)}")
 
     def _request_offset(self, topic: str, partition: int, timestamp: int) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class ClusterLookups:
         both = connection.versions.get(LIST_OFFSETS, NONE) & api(LIST_OFFSETS).versions
         if not both:
             raise Failure(f"{connection.peer} does not offer ListOffsets, which kw needs for this offset")
-        value = offset_request(both.high, topic, partition, timestamp)
+        value = build_offset_request(both.high, topic, partition, timestamp)
         answer: dict[str, Any] = self._cluster.send_request(connection, LIST_OFFSETS, both.high, value)
         for told in answer["topics"]:
             for row in told["partitions"]:

@@ -131,7 +131,7 @@ class RequestRouter:
         """Every node, or the nodes of a list of ids."""
         destinations: list[Destination] = []
         self.problems = []
-        numbers = list(map(int, only.split(","))) if only else sorted(self._cluster.nodes(fresh=True))
+        numbers = list(map(int, only.split(","))) if only else sorted(self._cluster.list_nodes(fresh=True))
         deadline = self._cluster.deadline
         answers_s = deadline.seconds * _FOR_ANSWERS
         for place, number in enumerate(numbers):
@@ -224,7 +224,7 @@ class RequestRouter:
     def _find_name_of_topic_id(self, topic_id_text: Any) -> str | None:
         """The name of the topic whose id is `topic_id_text`, as JSON has ids."""
         identity = UUID(bytes=uuid_bytes(topic_id_text))
-        return self._cluster.topic_name(identity) if identity.int else None
+        return self._cluster.find_topic_name(identity) if identity.int else None
 
     def _explain_several_nodes(
         self, served_by: str, shares: dict[int, list[tuple[Any, ...]]], connections: Mapping[int, BrokerConnection]

@@ -119,7 +119,7 @@ class CallRun:
                 self._env.report(f"kw: {failure.text}")
                 self._code = failure.code
                 self.ping.count_lost_request()
-                cluster.restart()
+                cluster.close_and_forget()
 
     def _fetch_further_records(self, cluster: ClusterClient) -> None:
         """Fetch the records that the answers to a fetch did not hold, where all of them are wanted."""
@@ -227,7 +227,7 @@ class CallRun:
         error = exchange.errors[0]
         deadline = Deadline(MOVE_S, self._env.monotonic)
         while True:
-            cluster.forget_answers()
+            cluster.forget_looked_up_answers()
             found = router.find_destinations(request.version, destination.body)
             if any(each.connection is not destination.connection for each in found) or not deadline.left():
                 break

@@ -127,19 +127,21 @@ def add_command(
 @click.pass_obj
 def current_command(env: Environment, shown: OutputOptions) -> int:
     """Show the profile in use: $KW_PROFILE, else the active one."""
-    from kwcli.net.config.profiles import Profiles, as_json
+    from kwcli.net.config.profiles import Profiles, encode_rows_as_json
 
     how = shown.make_settings(env)
     profiles = Profiles.open_own(env)
-    found = profiles.in_use(env)
+    found = profiles.find_profile_in_use(env)
     if found is None:
         raise Failure("no profile is active; kw profile use NAME chooses one")
     name, origin = found
-    profiles.pairs(name)
+    profiles.read_pairs(name)
     if how.format == "text":
         env.stdout.write(f"{name}\n".encode())
     else:
-        env.stdout.write(as_json([{"profile": name, "from": origin, "file": profiles.path(name)}], how.format))
+        env.stdout.write(
+            encode_rows_as_json([{"profile": name, "from": origin, "file": profiles.path_of_profile(name)}], how.format)
+        )
     return Exit.DONE
 
 
@@ -148,14 +150,14 @@ def current_command(env: Environment, shown: OutputOptions) -> int:
 @click.pass_obj
 def list_command(env: Environment, shown: OutputOptions) -> None:
     """List the profiles; the active one has a star."""
-    from kwcli.net.config.profiles import Profiles, as_json, list_lines, profile_rows
+    from kwcli.net.config.profiles import Profiles, build_profile_rows, encode_rows_as_json, format_profile_table
 
     how = shown.make_settings(env)
-    rows = profile_rows(Profiles.open_own(env))
+    rows = build_profile_rows(Profiles.open_own(env))
     if how.format != "text":
-        env.stdout.write(as_json(rows, how.format))
+        env.stdout.write(encode_rows_as_json(rows, how.format))
         return
-    env.stdout.write("".join(f"{line}\n" for line in list_lines(rows, how.width)).encode())
+    env.stdout.write("".join(f"{line}\n" for line in format_profile_table(rows, how.width)).encode())
 
 
 @command.command("show", short_help="Show the properties of a profile.", epilog=_SHOW)
@@ -165,16 +167,16 @@ def list_command(env: Environment, shown: OutputOptions) -> None:
 @click.pass_obj
 def show_command(env: Environment, name: str | None, reveal_secrets: bool, shown: OutputOptions) -> None:
     """Show the properties of a profile; without NAME, of the active one."""
-    from kwcli.net.config.profiles import Profiles, as_json, show_lines
-    from kwcli.net.config.profiles import properties_row as described
+    from kwcli.net.config.profiles import Profiles, encode_rows_as_json, format_profile_lines
+    from kwcli.net.config.profiles import build_properties_row as described
 
     how = shown.make_settings(env)
     name = _name_or_active(env, name)
-    row = described(Profiles.open_own(env).pairs(name), reveal=reveal_secrets)
+    row = described(Profiles.open_own(env).read_pairs(name), reveal=reveal_secrets)
     if how.format != "text":
-        env.stdout.write(as_json([{"profile": name, "properties": row}], how.format))
+        env.stdout.write(encode_rows_as_json([{"profile": name, "properties": row}], how.format))
         return
-    env.stdout.write("".join(f"{line}\n" for line in show_lines(row)).encode("utf-8", "surrogateescape"))
+    env.stdout.write("".join(f"{line}\n" for line in format_profile_lines(row)).encode("utf-8", "surrogateescape"))
 
 
 @command.command("use", short_help="Choose the active profile.", epilog=_USE)
@@ -187,7 +189,7 @@ def use_command(env: Environment, name: str | None, none: bool) -> None:
 
     if bool(name) == none:
         raise click.UsageError("give a name, or --none", click.get_current_context())
-    Profiles.open_own(env).use(name)
+    Profiles.open_own(env).make_active(name)
     env.report(f"kw: the active profile is {name}" if name else "kw: no profile is active")
 
 
@@ -242,20 +244,20 @@ def export_command(env: Environment, name: str | None, kind: str, reveal_secrets
 
     --as java writes a client.properties, librdkafka a kcat.conf, env lines that set KW_* variables.
     """
-    from kwcli.net.config.export_profile import export_profile, note_lines
+    from kwcli.net.config.export_profile import export_profile, format_note_lines
     from kwcli.net.config.profiles import Profiles
 
     name = _name_or_active(env, name)
-    exported = export_profile(name, Profiles.open_own(env).pairs(name), kind, reveal=reveal_secrets)
+    exported = export_profile(name, Profiles.open_own(env).read_pairs(name), kind, reveal=reveal_secrets)
     env.stdout.write(exported.text.encode("utf-8", "surrogateescape"))
-    for line in note_lines(exported):
+    for line in format_note_lines(exported):
         env.report(f"kw: {line}")
 
 
 def _name_or_active(env: Environment, name: str | None) -> str:
     from kwcli.net.config.profiles import Profiles
 
-    found = name or next(iter(Profiles.open_own(env).in_use(env) or ()), None)
+    found = name or next(iter(Profiles.open_own(env).find_profile_in_use(env) or ()), None)
     if found is None:
         raise click.UsageError("no profile is active: name one", click.get_current_context())
     return found

@@ -83,10 +83,10 @@ class ClusterWords(NamedTuple):
 
     def config(self, env: Environment) -> ClientConfig:
         """The ClientConfig for these options. Raises Failure."""
-        from kwcli.net.config.build_config import client_config, parse_dial_pair
+        from kwcli.net.config.build_config import build_client_config, parse_dial_pair
         from kwcli.net.config.client_config import ConnectionOptions
 
-        return client_config(
+        return build_client_config(
             env,
             ConnectionOptions(
                 servers=self.servers[-1] if self.servers else None,
@@ -213,7 +213,7 @@ def _list_topics(client: ClusterClient) -> list[str]:
 
     connection = client.connect_to_any()
     version = client.choose_version(connection, METADATA)
-    answer = client.send_request(connection, METADATA, version, metadata_requests.topics_request(version, None))
+    answer = client.send_request(connection, METADATA, version, metadata_requests.build_topics_request(version, None))
     return [topic.name for topic in metadata_requests.parse_topics(answer) if topic.name]
 
 
@@ -221,7 +221,7 @@ def _list_groups(client: ClusterClient) -> list[str]:
     from decoders.protocol_facts.keys import LIST_GROUPS
 
     names: set[str] = set()
-    for number in client.nodes():
+    for number in client.list_nodes():
         with suppress(Failure):  # the others' groups are better than none
             connection = client.connect_to_node(number)
             answer = client.send_request(connection, LIST_GROUPS, client.choose_version(connection, LIST_GROUPS), {})
@@ -230,7 +230,7 @@ def _list_groups(client: ClusterClient) -> list[str]:
 
 
 def _list_nodes(client: ClusterClient) -> list[str]:
-    return [f"{number}\t{node.address[0]}:{node.address[1]}" for number, node in client.nodes().items()]
+    return [f"{number}\t{node.address[0]}:{node.address[1]}" for number, node in client.list_nodes().items()]
 
 
 _ASKED: Final[dict[What, Callable[[ClusterClient], list[str]]]] = {

@@ -17,7 +17,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocols.scram import HASHES
 from kwcli.mock.mock_server import MockServer
 from kwcli.net.addresses import format_address
-from kwcli.net.listening import advertised_host, is_loopback, open_listener
+from kwcli.net.listening import choose_advertised_host, is_loopback, open_listener
 from kwcli.options import CaptureOptions, FilterOptions
 from kwcli.output.settings import Settings
 from kwcli.proxy.log.start_process import start
@@ -52,7 +52,7 @@ class MockPlan(NamedTuple):
 
 def run_mock(env: Environment, plan: MockPlan) -> int:
     """Read the recordings and serve their cluster until a signal; the exit code. Raises Failure."""
-    host = advertised_host(plan.bind, plan.advertise)
+    host = choose_advertised_host(plan.bind, plan.advertise)
     log = plan.log.plan(env, via="mock")
     tls = _make_inbound(env, plan, host)
     recording = RecordedCluster()

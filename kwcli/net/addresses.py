@@ -33,7 +33,7 @@ def parse_address(text: str, port: int | None = PORT) -> Address:
     if word.startswith("["):
         host, closed, rest = word[1:].partition("]")
         if not closed or (rest and not rest.startswith(":")):
-            raise AddressError(f"{_without_user(text)!r} is no address: write [IPv6]:port")
+            raise AddressError(f"{_strip_user_info(text)!r} is no address: write [IPv6]:port")
         number = rest[1:] if rest else None
     elif word.count(":") > 1:
         host, number = word, None
@@ -41,17 +41,17 @@ def parse_address(text: str, port: int | None = PORT) -> Address:
         host, colon, after = word.partition(":")
         number = after if colon else None
     if not host or any(character.isspace() or character in "/@" for character in host):
-        raise AddressError(f"{_without_user(text)!r} is no address: write host:port")
+        raise AddressError(f"{_strip_user_info(text)!r} is no address: write host:port")
     if number is None:
         if port is None:
-            raise AddressError(f"{_without_user(text)!r} has no port: write host:port")
+            raise AddressError(f"{_strip_user_info(text)!r} has no port: write host:port")
         return host, port
     if not (number.isascii() and number.isdecimal() and 0 < int(number[:6]) < 65536):
-        raise AddressError(f"{_without_user(text)!r} has no port between 1 and 65535")
+        raise AddressError(f"{_strip_user_info(text)!r} has no port between 1 and 65535")
     return host, int(number)
 
 
-def _without_user(text: str) -> str:
+def _strip_user_info(text: str) -> str:
     """The text as an error may show it: `user:password@host`, which is no address, has `{redacted 13}@host`."""
     before, at, host = text.strip().rpartition("@")
     if not at:

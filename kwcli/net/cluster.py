@@ -25,8 +25,8 @@ from kwcli.net.metadata_requests import (
     TopicMetadata,
     choose_highest_common_version,
     decode_reply,
-    read_coordinator,
-    read_topics,
+    find_coordinator_or_fail,
+    parse_topics_or_fail,
 )
 from kwcli.net.session.blocking import BrokerConnection
 from kwcli.run_environment import Exit, Failure
@@ -64,7 +64,7 @@ class ClusterClient:
         self.witness = witness
         self._tell = tell or _ignore_line  # takes a line for people, and whether they have to know
         self._sleep = sleep
-        self.credentials = _credentials(config)
+        self.credentials = _make_credentials_if_sasl(config)
         self._open: dict[Address, BrokerConnection] = {}
         self._first: BrokerConnection | None = None
         self._nodes: dict[int, ClusterNode] = {}
@@ -114,19 +114,19 @@ class ClusterClient:
 
     def connect_to_node(self, number: int, *, spare_s: float = 0.0) -> BrokerConnection:
         """The connection to the node with this id; `spare_s` seconds must be left when it is open."""
-        nodes = self.nodes()
+        nodes = self.list_nodes()
         if number not in nodes:
-            nodes = self.nodes(fresh=True)
+            nodes = self.list_nodes(fresh=True)
         if number not in nodes:
             known = ", ".join(map(str, sorted(nodes))) or "none"
             what = "controller" if self.config.controllers else "node"
             raise Failure(f"the cluster has no {what} {number} (it has {known})")
-        return self._connect_to(nodes[number], spare_s)
+        return self._connect_to_named_node(nodes[number], spare_s)
 
-    def nodes(self, *, fresh: bool = False) -> Mapping[int, ClusterNode]:
+    def list_nodes(self, *, fresh: bool = False) -> Mapping[int, ClusterNode]:
         """The brokers by id; the controllers where the servers are controllers."""
         if fresh or not self._nodes:
-            self._ask_nodes()
+            self._request_nodes()
         return self._nodes
 
     def connect_to_controller(self) -> tuple[BrokerConnection, str]:
@@ -137,18 +137,18 @@ class ClusterClient:
         first = self.connect_to_any()
         if not self.config.controllers and metadata_requests.is_kraft(first.versions):
             return first, "forwards to the active controller (KRaft)"
-        for _ in self._try_until_deadline("the cluster has no active controller"):
+        for _ in self._attempts_until_deadline("the cluster has no active controller"):
             if self._controller not in self._nodes:
-                self._ask_nodes()
+                self._request_nodes()
             if self._controller in self._nodes:
                 break
         return self.connect_to_node(self._controller), "the active controller"
 
     def connect_to_coordinator(self, kind: Kind, key: str) -> BrokerConnection:
         """The connection to the coordinator of a group, of a transactional id, or of `group:topic id:partition`."""
-        node = self._coordinators.get((kind, key)) or self._ask_coordinator(kind, key)
+        node = self._coordinators.get((kind, key)) or self._request_coordinator(kind, key)
         self._coordinators[kind, key] = node
-        return self._connect_to(node)
+        return self._connect_to_named_node(node)
 
     def connect_to_leader(self, topic: str, partition: int) -> BrokerConnection | None:
         """The connection to the leader of a partition; None where the cluster knows no such topic or partition."""
@@ -159,7 +159,9 @@ class ClusterClient:
         """The node id of the leader of each partition; None for a partition that the cluster does not know."""
         names = list(dict.fromkeys(topic for topic, _ in places))
         unled: list[str] = []
-        for _ in self._try_until_deadline(lambda: f"no leader for {', '.join(unled[:5])}{' …' * (len(unled) > 5)}"):
+        for _ in self._attempts_until_deadline(
+            lambda: f"no leader for {', '.join(unled[:5])}{' …' * (len(unled) > 5)}"
+        ):
             topics = self.find_topics(names, fresh=bool(unled))
             found: dict[tuple[str, int], int | None] = {}
             unled.clear()
@@ -177,13 +179,13 @@ class ClusterClient:
     def find_topics(self, names: list[str], *, fresh: bool = False) -> Mapping[str, TopicMetadata]:
         """The topics with these names, without those that the cluster does not know."""
         missing = [name for name in names if fresh or name not in self._topics]
-        for attempt, _ in enumerate(self._try_until_deadline("topics stay unavailable") if missing else ()):
+        for attempt, _ in enumerate(self._attempts_until_deadline("topics stay unavailable") if missing else ()):
             waiting = []
-            for topic in self._ask_topics(missing):
+            for topic in self._request_topics(missing):
                 if topic.error in metadata_requests.UNKNOWN_TOPIC:
                     if attempt + 1 < UNKNOWN_TRIES:
                         waiting.append(topic.name)
-                elif topic.error and not topic.partitions and metadata_requests.is_retriable(topic.error):
+                elif topic.error and not topic.partitions and metadata_requests.is_retriable_error(topic.error):
                     waiting.append(topic.name)
                 elif topic.error and not topic.partitions:
                     raise Failure(f"topic {topic.name}: {error_name(topic.error)}")
@@ -196,14 +198,14 @@ class ClusterClient:
 
     def list_partitions(self, topic: str) -> list[int]:
         """The partitions of a topic, at least one. Raises Failure when there is no such topic."""
-        found = sorted(self._find_topic(topic).partitions)
+        found = sorted(self._find_topic_or_fail(topic).partitions)
         if not found:
             raise Failure(f"the cluster says that topic {topic} has no partitions")
         return found
 
     def find_topic_id(self, name: str) -> UUID:
         """The id of a topic. Raises Failure when the cluster has no such topic, or no ids."""
-        identity = self._find_topic(name).id
+        identity = self._find_topic_or_fail(name).id
         if identity is None or not identity.int:
             raise Failure(f"the cluster has no topic ids (topic {name})")
         return identity
@@ -213,10 +215,10 @@ class ClusterClient:
         """The names of topics that were looked up, by id."""
         return {topic.id: topic.name for topic in self._topics.values() if topic.id is not None and topic.id.int}
 
-    def topic_name(self, identity: UUID) -> str | None:
+    def find_topic_name(self, identity: UUID) -> str | None:
         """The name of the topic with this id; None where the cluster knows none."""
         connection = self.connect_to_any()
-        for attempt, _ in enumerate(self._try_until_deadline("topics stay unavailable")):
+        for attempt, _ in enumerate(self._attempts_until_deadline("topics stay unavailable")):
             for topic in self._topics.values():
                 if topic.id == identity:
                     return topic.name
@@ -226,11 +228,13 @@ class ClusterClient:
             self._learn_nodes_and_topics(
                 connection,
                 version,
-                self.send_request(connection, METADATA, version, metadata_requests.topic_id_request(version, identity)),
+                self.send_request(
+                    connection, METADATA, version, metadata_requests.build_topic_id_request(version, identity)
+                ),
             )
         return None
 
-    def forget_answers(self) -> None:
+    def forget_looked_up_answers(self) -> None:
         """Forget everything that was looked up; connections stay."""
         self._topics.clear()
         self._coordinators.clear()
@@ -239,11 +243,11 @@ class ClusterClient:
 
     # Requests
 
-    def restart(self) -> None:
+    def close_and_forget(self) -> None:
         """Close all connections, and begin anew with the servers given."""
         self.close()
         self._first = None
-        self.forget_answers()
+        self.forget_looked_up_answers()
 
     def set_deadline(self, deadline: Deadline) -> None:
         """Set another deadline, for the open connections as well."""
@@ -264,7 +268,7 @@ class ClusterClient:
 
     # Inside
 
-    def _connect_to(self, node: ClusterNode, spare_s: float = 0.0) -> BrokerConnection:
+    def _connect_to_named_node(self, node: ClusterNode, spare_s: float = 0.0) -> BrokerConnection:
         """The connection to a node that an answer named. Raises Failure, also where its address cannot be one."""
         if node.problem is not None and node.address not in self.config.dial_map:
             raise Failure(node.problem, Exit.UNREACHABLE)
@@ -292,7 +296,7 @@ class ClusterClient:
             self.config,
             deadline,
             node_id=number,
-            cluster_id=self._identity,
+            cluster_id=self._cluster_id_to_name,
             record=lambda reply: tell[0](reply),
             credentials=self.credentials,
         )
@@ -307,7 +311,7 @@ class ClusterClient:
                 witness(made, reply)
         return made
 
-    def _try_until_deadline(self, otherwise: str | Callable[[], str]) -> Iterator[None]:
+    def _attempts_until_deadline(self, otherwise: str | Callable[[], str]) -> Iterator[None]:
         """Yield once, then again after each pause until the deadline; then raise a Failure with the text."""
         number = 0
         while True:
@@ -319,23 +323,23 @@ class ClusterClient:
                 raise Failure(f"{text} (given up after {self.deadline.seconds:g} s)", Exit.TIMEOUT)
             self._sleep(pause)
 
-    def _ask_nodes(self) -> None:
+    def _request_nodes(self) -> None:
         connection = self.connect_to_any()
         if self.config.controllers:
             version = self.choose_version(connection, DESCRIBE_CLUSTER, metadata_requests.ENDPOINT_TYPE)
             answer = self.send_request(
-                connection, DESCRIBE_CLUSTER, version, metadata_requests.controllers_request(version)
+                connection, DESCRIBE_CLUSTER, version, metadata_requests.build_controllers_request(version)
             )
             if answer["error_code"]:
                 said = answer.get("error_message") or ""
                 raise Failure(f"{connection.peer}: {error_name(answer['error_code'])} {said}".rstrip())
         else:
             version = self.choose_version(connection, METADATA)
-            answer = self.send_request(connection, METADATA, version, metadata_requests.nodes_request(version))
+            answer = self.send_request(connection, METADATA, version, metadata_requests.build_nodes_request(version))
         self._learn_nodes(answer)
 
     @property
-    def _identity(self) -> str | None:
+    def _cluster_id_to_name(self) -> str | None:
         """The cluster's id, once it is known, for brokers to which clients name the cluster they mean (KIP-1242)."""
         told = self._first is not None and SAYS_WHOM in self._first.versions.get(API_VERSIONS, NONE)
         return self.cluster_id if told else None
@@ -361,42 +365,44 @@ class ClusterClient:
                     first.node_id = node.id
                     self._open.setdefault(node.address, first)
 
-    def _ask_coordinator(self, kind: Kind, key: str) -> ClusterNode:
+    def _request_coordinator(self, kind: Kind, key: str) -> ClusterNode:
         connection = self.connect_to_any()
         _, since = metadata_requests.KINDS[kind]
         version = self.choose_version(connection, FIND_COORDINATOR, since)
-        body = metadata_requests.coordinator_request(version, kind, key)
+        body = metadata_requests.build_coordinator_request(version, kind, key)
         found: Mapping[str, Any] = {}
 
         def failure_text() -> str:
-            return metadata_requests.no_coordinator_text(kind, key, found)
+            return metadata_requests.explain_missing_coordinator(kind, key, found)
 
-        for _ in self._try_until_deadline(failure_text):
+        for _ in self._attempts_until_deadline(failure_text):
             answer = self.send_request(connection, FIND_COORDINATOR, version, body)
-            found = read_coordinator(connection, version, answer, key)
+            found = find_coordinator_or_fail(connection, version, answer, key)
             if not found["error_code"]:
                 break
-            if not metadata_requests.is_retriable(found["error_code"]):
+            if not metadata_requests.is_retriable_error(found["error_code"]):
                 raise Failure(failure_text())
         return metadata_requests.make_node(found["node_id"], (found["host"], found["port"]))
 
-    def _ask_topics(self, names: list[str]) -> list[TopicMetadata]:
+    def _request_topics(self, names: list[str]) -> list[TopicMetadata]:
         connection = self.connect_to_any()
         version = self.choose_version(connection, METADATA)
-        answer = self.send_request(connection, METADATA, version, metadata_requests.topics_request(version, names))
+        answer = self.send_request(
+            connection, METADATA, version, metadata_requests.build_topics_request(version, names)
+        )
         self._learn_nodes(answer)
-        found = {topic.name: topic for topic in read_topics(connection, version, answer)}
+        found = {topic.name: topic for topic in parse_topics_or_fail(connection, version, answer)}
         return [
             found.get(name) or TopicMetadata(name, None, {}, min(metadata_requests.UNKNOWN_TOPIC)) for name in names
         ]
 
     def _learn_nodes_and_topics(self, connection: BrokerConnection, version: int, answer: Mapping[str, Any]) -> None:
         self._learn_nodes(answer)
-        for topic in read_topics(connection, version, answer):
+        for topic in parse_topics_or_fail(connection, version, answer):
             if topic.name and not topic.error:
                 self._topics[topic.name] = topic
 
-    def _find_topic(self, name: str) -> TopicMetadata:
+    def _find_topic_or_fail(self, name: str) -> TopicMetadata:
         found = self.find_topics([name]).get(name)
         if found is None:
             raise Failure(f"the cluster has no topic {name!r}{self._suggest_topics(name)}")
@@ -407,8 +413,10 @@ class ClusterClient:
         connection = self.connect_to_any()
         try:
             version = self.choose_version(connection, METADATA)
-            answer = self.send_request(connection, METADATA, version, metadata_requests.topics_request(version, None))
-            told = [topic.name for topic in read_topics(connection, version, answer) if topic.name]
+            answer = self.send_request(
+                connection, METADATA, version, metadata_requests.build_topics_request(version, None)
+            )
+            told = [topic.name for topic in parse_topics_or_fail(connection, version, answer) if topic.name]
         except Failure:
             return ""
         names = sorted(told, key=lambda each: (each.startswith("__"), each))  # Kafka's own after the others
@@ -425,7 +433,7 @@ def _ignore_reply(_reply: Reply) -> None:
     """Ignore a reply: there is no witness."""
 
 
-def _credentials(config: ClientConfig) -> Credentials | None:
+def _make_credentials_if_sasl(config: ClientConfig) -> Credentials | None:
     if config.sasl is None:
         return None
     from kwcli.net.session.mechanism_factory import make_credentials

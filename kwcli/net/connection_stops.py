@@ -47,17 +47,17 @@ class ConnectionStop(Exception):
         self.remedy = remedy
         self.code = code
 
-    def line(self, address: str) -> str:
+    def format_line(self, address: str) -> str:
         """The line for people: the address, the text and the remedy."""
         return f"{address} {self.text}" + (f"; {self.remedy}" if self.remedy else "")
 
 
-def closed_stop(text: str, remedy: str = "", code: Exit = Exit.UNREACHABLE) -> ConnectionStop:
+def make_closed_stop(text: str, remedy: str = "", code: Exit = Exit.UNREACHABLE) -> ConnectionStop:
     """The stop where the peer ended the connection."""
     return ConnectionStop(Cause.CLOSED, text, remedy=remedy, code=code)
 
 
-def broken_protocol_stop(text: str, remedy: str = "") -> ConnectionStop:
+def make_broken_protocol_stop(text: str, remedy: str = "") -> ConnectionStop:
     """The stop where the peer speaks Kafka, but not by the rules."""
     return ConnectionStop(Cause.BROKEN, text, remedy=remedy)
 
@@ -76,7 +76,7 @@ _OTHER_NAME: Final = frozenset({62, 64})
 _NAMES_SHOWN: Final = 5
 
 
-def tls_stop(error: OSError, tls: TlsSettings, host: str) -> ConnectionStop:
+def make_tls_stop(error: OSError, tls: TlsSettings, host: str) -> ConnectionStop:
     """The stop for an `ssl.SSLError`, or for an end during the handshake; `host` is the name that was checked.
 
     A broker refuses a client by an alert, which in TLS 1.3 comes only after the handshake is over for the client:
@@ -84,7 +84,7 @@ def tls_stop(error: OSError, tls: TlsSettings, host: str) -> ConnectionStop:
     """
     code = getattr(error, "verify_code", None)
     if code:
-        return _untrusted_certificate_stop(code, str(getattr(error, "verify_message", "")), tls, host)
+        return _make_untrusted_certificate_stop(code, str(getattr(error, "verify_message", "")), tls, host)
     reason = str(getattr(error, "reason", None) or error).upper().replace(" ", "_")
     for words, (text, remedy) in _REASONS.items():
         if any(word in reason for word in words.split()):
@@ -125,9 +125,9 @@ _REASONS: Final = {
 }
 
 
-def _untrusted_certificate_stop(code: int, message: str, tls: TlsSettings, host: str) -> ConnectionStop:
+def _make_untrusted_certificate_stop(code: int, message: str, tls: TlsSettings, host: str) -> ConnectionStop:
     if code in _OTHER_NAME:
-        return other_name_stop(host, [])
+        return make_other_name_stop(host, [])
     if code in _UNKNOWN_ISSUER:
         trusted = _describe_store(tls.authorities) if tls.authorities else "this system's authorities"
         remedy = "name its authority's certificate by -X ssl.ca.location=FILE (or ssl.truststore.location)"
@@ -139,7 +139,7 @@ def _untrusted_certificate_stop(code: int, message: str, tls: TlsSettings, host:
     return _make_stop(f"has a certificate that cannot be trusted ({message})", "see ssl.ca.location")
 
 
-def other_name_stop(host: str, names: Sequence[str]) -> ConnectionStop:
+def make_other_name_stop(host: str, names: Sequence[str]) -> ConnectionStop:
     """The stop for a certificate that is not for `host`, but for `names`, where they are known."""
     text = f"has a certificate for another name than {host}"
     if not names:
@@ -183,10 +183,10 @@ _ANSWER_MAX: Final = 64 * 1024
 _UNSUPPORTED_MECHANISM: Final = 33
 
 
-def speaks_tls(connect: Connect, deadline: Deadline) -> bool:
+def is_tls_server(connect: Connect, deadline: Deadline) -> bool:
     """Whether the peer answers a TLS greeting as TLS servers do."""
-    head = _ask_peer(connect, CLIENT_HELLO, 3, deadline)
-    return _is_tls(head)
+    head = _send_probe(connect, CLIENT_HELLO, 3, deadline)
+    return _begins_tls_record(head)
 
 
 def explain_failed_handshake(
@@ -194,32 +194,34 @@ def explain_failed_handshake(
 ) -> ConnectionStop:
     """The cause of a failed TLS handshake, by the peer's answer to Kafka in the clear; else `stop`."""
     request = encode_request(API_VERSIONS, 0, {}, correlation_id=1)
-    head = _ask_peer(connect, add_size_field(request), 64, deadline)
+    head = _send_probe(connect, add_size_field(request), 64, deadline)
     if not head:
         return stop
     if head[4:8] == (1).to_bytes(4, "big"):
-        return ConnectionStop(Cause.FOREIGN, "speaks Kafka without TLS", remedy=plain_remedy(sasl))
-    return stop if _is_tls(head) else foreign_protocol_stop(head) or stop
+        return ConnectionStop(Cause.FOREIGN, "speaks Kafka without TLS", remedy=format_plain_remedy(sasl))
+    return stop if _begins_tls_record(head) else make_foreign_protocol_stop(head) or stop
 
 
 def explain_silent_close(connect: Connect, deadline: Deadline, stop: ConnectionStop, *, sasl: bool) -> ConnectionStop:
     """Why a peer in the clear closes without a word after ApiVersions: it speaks TLS; else `stop`."""
-    if not speaks_tls(connect, deadline):
+    if not is_tls_server(connect, deadline):
         return stop
-    return ConnectionStop(stop.cause, f"{stop.text}: it speaks TLS", remedy=tls_remedy(sasl))
+    return ConnectionStop(stop.cause, f"{stop.text}: it speaks TLS", remedy=format_tls_remedy(sasl))
 
 
 def explain_silence(connect: Connect, deadline: Deadline, stop: ConnectionStop) -> ConnectionStop:
     """The stop for a peer that closes without a word, and is neither a TLS listener nor an old broker."""
-    head = _ask_peer(connect, b"srvr", 64, deadline)
-    return foreign_protocol_stop(head) or ConnectionStop(stop.cause, f"{stop.text} without a word", remedy=NO_BROKER)
+    head = _send_probe(connect, b"srvr", 64, deadline)
+    return make_foreign_protocol_stop(head) or ConnectionStop(
+        stop.cause, f"{stop.text} without a word", remedy=NO_BROKER
+    )
 
 
 def explain_late_close(connect: Connect, deadline: Deadline, stop: ConnectionStop, *, tls: bool) -> ConnectionStop:
     """Why a broker closes at the first request after ApiVersions: it wants SASL; else `stop`."""
     versions = add_size_field(encode_request(API_VERSIONS, 0, {}, correlation_id=1))
     handshake = add_size_field(encode_request(SASL_HANDSHAKE, 0, {"mechanism": "?"}, correlation_id=2))
-    answer = _split_frames(_ask_peer(connect, versions + handshake, _ANSWER_MAX, deadline, frames=2))
+    answer = _split_sized_frames(_send_probe(connect, versions + handshake, _ANSWER_MAX, deadline, frames=2))
     try:
         body = decode_response(answer[1], SASL_HANDSHAKE, 0).body
     except (DecodeError, IndexError):
@@ -233,7 +235,7 @@ def explain_late_close(connect: Connect, deadline: Deadline, stop: ConnectionSto
     return ConnectionStop(Cause.SASL, text, remedy=f"{remedy} with sasl.username and sasl.password", code=Exit.REFUSED)
 
 
-def _ask_peer(connect: Connect, question: bytes, size: int, deadline: Deadline, *, frames: int = 0) -> bytes:
+def _send_probe(connect: Connect, question: bytes, size: int, deadline: Deadline, *, frames: int = 0) -> bytes:
     """The peer's answer to `question`: up to `size` bytes, or that many frames; empty where it gives none."""
     brief = deadline.limit_to(QUESTION_S)
     answer = b""
@@ -241,7 +243,7 @@ def _ask_peer(connect: Connect, question: bytes, size: int, deadline: Deadline, 
         with connect(brief) as link:
             link.settimeout(max(brief.left(), 0.001))
             link.sendall(question)
-            while len(answer) < size and (not frames or len(_split_frames(answer)) < frames):
+            while len(answer) < size and (not frames or len(_split_sized_frames(answer)) < frames):
                 link.settimeout(max(brief.left(), 0.001))
                 more = link.recv(4096)
                 if not more:
@@ -252,11 +254,11 @@ def _ask_peer(connect: Connect, question: bytes, size: int, deadline: Deadline, 
     return answer
 
 
-def _is_tls(head: bytes) -> bool:
+def _begins_tls_record(head: bytes) -> bool:
     return head[:2] in (b"\x15\x03", b"\x16\x03")
 
 
-def _split_frames(data: bytes) -> list[bytes]:
+def _split_sized_frames(data: bytes) -> list[bytes]:
     """The whole frames at the start of `data`, without size fields."""
     frames, at = [], 0
     while at + 4 <= len(data):
@@ -271,7 +273,7 @@ def _split_frames(data: bytes) -> list[bytes]:
 _WHERE = "check host and port"
 
 
-def foreign_protocol_stop(head: bytes, *, sasl: bool = False) -> ConnectionStop | None:
+def make_foreign_protocol_stop(head: bytes, *, sasl: bool = False) -> ConnectionStop | None:
     """The stop for a peer that began, or went on, with `head`; None where that is no known protocol's."""
     from decoders.protocols import TLS
     from decoders.protocols.signatures import find_signature
@@ -280,29 +282,29 @@ def foreign_protocol_stop(head: bytes, *, sasl: bool = False) -> ConnectionStop 
     if mark is None:
         return None
     if mark.name == TLS:
-        return ConnectionStop(Cause.FOREIGN, "speaks TLS", remedy=tls_remedy(sasl))
+        return ConnectionStop(Cause.FOREIGN, "speaks TLS", remedy=format_tls_remedy(sasl))
     detail = mark.describe(head)
     what = f"{mark.name} ({detail})" if detail else mark.name
     return ConnectionStop(Cause.FOREIGN, f"speaks {what}, not Kafka", remedy=_WHERE)
 
 
-def not_kafka_stop(head: bytes, *, sasl: bool = False) -> ConnectionStop:
+def make_not_kafka_stop(head: bytes, *, sasl: bool = False) -> ConnectionStop:
     """The stop for a peer that sent `head`, which is not Kafka: its protocol, or the bytes where that is unknown."""
-    sent = f"does not speak Kafka: it sent {format_bytes(head)}"
-    return foreign_protocol_stop(head, sasl=sasl) or ConnectionStop(Cause.FOREIGN, sent, remedy=_WHERE)
+    sent = f"does not speak Kafka: it sent {format_bytes_for_people(head)}"
+    return make_foreign_protocol_stop(head, sasl=sasl) or ConnectionStop(Cause.FOREIGN, sent, remedy=_WHERE)
 
 
-def tls_remedy(sasl: bool) -> str:
+def format_tls_remedy(sasl: bool) -> str:
     """The settings to try where the peer turns out to speak TLS."""
     return f"try -X security.protocol={'SASL_SSL' if sasl else 'SSL'}"
 
 
-def plain_remedy(sasl: bool) -> str:
+def format_plain_remedy(sasl: bool) -> str:
     """The settings to try where the peer turns out not to speak TLS."""
     return f"try -X security.protocol={'SASL_PLAINTEXT' if sasl else 'PLAINTEXT'}"
 
 
-def format_bytes(data: bytes, limit: int = 24) -> str:
+def format_bytes_for_people(data: bytes, limit: int = 24) -> str:
     """Bytes for a line of text: as they are where they can be read, else in hex."""
     part = data[:limit]
     more = "…" if len(data) > limit else ""

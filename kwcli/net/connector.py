@@ -37,7 +37,7 @@ _REASONS: Final = {
 }
 
 
-def resolve(address: Address, shown: str, deadline: Deadline) -> list[Place]:
+def resolve_address(address: Address, shown: str, deadline: Deadline) -> list[Place]:
     """Every address that the name has, in the system's order. Raises Failure, a line that begins with `shown`."""
     host, port = address
     problem = find_address_problem(address)  # the proxy's listeners lead to addresses that brokers named
@@ -49,15 +49,15 @@ def resolve(address: Address, shown: str, deadline: Deadline) -> list[Place]:
         except (OSError, ValueError):
             continue
         return [(family, (host, port))]
-    found = _look_up(host, port, deadline)
+    found = _look_up_in_time(host, port, deadline)
     if found is None:
-        raise Failure(f"{shown}: the name server did not answer within {_seconds(deadline)}", Exit.TIMEOUT)
+        raise Failure(f"{shown}: the name server did not answer within {_format_deadline(deadline)}", Exit.TIMEOUT)
     if isinstance(found, Exception):
-        raise Failure(f"{shown}: no address for {host!r}; {_lookup_remedy(found)}", Exit.UNREACHABLE)
+        raise Failure(f"{shown}: no address for {host!r}; {_find_lookup_remedy(found)}", Exit.UNREACHABLE)
     return found
 
 
-def _look_up(host: str, port: int, deadline: Deadline) -> list[Place] | Exception | None:
+def _look_up_in_time(host: str, port: int, deadline: Deadline) -> list[Place] | Exception | None:
     """getaddrinfo's answer or error; None where it gave none in time."""
     # ASCII names go as bytes: the codec for other names takes 5 ms to load.
     name = host.encode("ascii") if host.isascii() else host
@@ -79,7 +79,7 @@ def _look_up(host: str, port: int, deadline: Deadline) -> list[Place] | Exceptio
     return result[0] if result else None
 
 
-def _lookup_remedy(error: Exception) -> str:
+def _find_lookup_remedy(error: Exception) -> str:
     if isinstance(error, socket.gaierror) and error.errno == socket.EAI_AGAIN:
         return "the name server cannot be reached: is the network up?"
     if isinstance(error, UnicodeError):
@@ -87,7 +87,7 @@ def _lookup_remedy(error: Exception) -> str:
     return "is it spelt right? (containers and port-forwards: --dial-map)"
 
 
-def dial(shown: str, places: list[Place], deadline: Deadline) -> socket.socket:
+def dial_first_place(shown: str, places: list[Place], deadline: Deadline) -> socket.socket:
     """A socket connected to the first of these places that accepts, the time left shared among them. Raises Failure."""
     failures: list[OSError] = []
     for left_over, (family, place) in zip(range(len(places), 0, -1), places, strict=True):
@@ -108,20 +108,20 @@ def dial(shown: str, places: list[Place], deadline: Deadline) -> socket.socket:
             raise
         else:
             return connection
-    raise unreachable_failure(shown, failures, deadline)
+    raise make_unreachable_failure(shown, failures, deadline)
 
 
-def unreachable_failure(shown: str, failures: list[OSError], deadline: Deadline) -> Failure:
+def make_unreachable_failure(shown: str, failures: list[OSError], deadline: Deadline) -> Failure:
     """The Failure for places that could not be connected to: a refusal says more than a silence."""
     known = next((error for error in failures if not isinstance(error, TimeoutError)), None)
     if known is None:
-        text = f"{shown} did not take the connection within {_seconds(deadline)}"
+        text = f"{shown} did not take the connection within {_format_deadline(deadline)}"
         return Failure(f"{text}; is the host up, and does a firewall drop packets?", Exit.TIMEOUT)
     text, remedy = _REASONS.get(known.errno or 0, (f"cannot be reached: {known.strerror or known}", ""))
     return Failure(f"{shown} {text}" + (f"; {remedy}" if remedy else ""), Exit.UNREACHABLE)
 
 
-def _seconds(deadline: Deadline) -> str:
+def _format_deadline(deadline: Deadline) -> str:
     return f"{deadline.seconds:.3g} s"
 
 
@@ -149,7 +149,7 @@ class Connector:
         self._places: list[Place] | None = None
 
     @property
-    def text(self) -> str:
+    def address_text(self) -> str:
         """The address as text, `host:port`, and the address that is dialled instead."""
         text = format_address(self.address)
         return text if self._target == self.address else f"{text} (dialled {format_address(self._target)})"
@@ -161,7 +161,7 @@ class Connector:
         soon = deadline.limit_to(self._config.connect_timeout_s)
         self._resolve(soon)
         resolved = time.perf_counter_ns()
-        link = self.dial(soon)
+        link = self.dial_first_place(soon)
         connected = time.perf_counter_ns()
         timing.resolve_ns, timing.connect_ns = resolved - begun, connected - resolved
         if not self.tls:
@@ -174,9 +174,9 @@ class Connector:
         timing.tls_ns = time.perf_counter_ns() - connected
         return secured
 
-    def dial(self, deadline: Deadline) -> socket.socket:
+    def dial_first_place(self, deadline: Deadline) -> socket.socket:
         """A connected socket without TLS. Raises Failure."""
-        return dial(self.text, self._resolve(deadline), deadline)
+        return dial_first_place(self.address_text, self._resolve(deadline), deadline)
 
     def find_tls_alert(self, error: OSError) -> ConnectionStop | None:
         """The broker's alert about our certificate, which TLS 1.3 brings only after our first bytes; else None."""
@@ -190,11 +190,11 @@ class Connector:
 
     def make_failure(self, stop: ConnectionStop) -> Failure:
         """The Failure with the line for people."""
-        return Failure(stop.line(self.text), stop.code)
+        return Failure(stop.format_line(self.address_text), stop.code)
 
     def explain_close(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
         """More about a peer that closed in answer to ApiVersions; `stop` itself where nothing is found."""
-        return stop if self.tls else explain_silent_close(self.dial, deadline, stop, sasl=self.sasl)
+        return stop if self.tls else explain_silent_close(self.dial_first_place, deadline, stop, sasl=self.sasl)
 
     def explain_no_broker(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
         """More about a peer that closed in answer to ApiVersions, and is no old broker either."""
@@ -206,7 +206,7 @@ class Connector:
 
     def _resolve(self, deadline: Deadline) -> list[Place]:
         if self._places is None:
-            self._places = resolve(self._target, self.text, deadline)
+            self._places = resolve_address(self._target, self.address_text, deadline)
         return self._places
 
     def _start_tls(self, link: socket.socket, deadline: Deadline) -> socket.socket:
@@ -216,24 +216,24 @@ class Connector:
         try:
             return start_tls(link, self.address[0], self._config.tls or TlsSettings(), soon)
         except TimeoutError:
-            text = f"{self.text} did not finish the TLS handshake within {soon.seconds:.3g} s"
+            text = f"{self.address_text} did not finish the TLS handshake within {soon.seconds:.3g} s"
             raise Failure(f"{text}; does it speak TLS?", Exit.TIMEOUT) from None
         except ConnectionStop as stop:
             if stop.cause is Cause.CLOSED:
-                stop = explain_failed_handshake(self.dial, deadline, stop, sasl=self.sasl)
+                stop = explain_failed_handshake(self.dial_first_place, deadline, stop, sasl=self.sasl)
             elif stop.cause is Cause.NAME:
                 stop = self._add_names_in_certificate(stop, soon)
             raise self.make_failure(stop) from None
 
     def _add_names_in_certificate(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
         """The stop with the names in a certificate that is not for this host, asked for by one more connection."""
-        from kwcli.net.connection_stops import other_name_stop
+        from kwcli.net.connection_stops import make_other_name_stop
         from kwcli.net.tls_connect import read_certificate_names
 
         tls = self._config.tls or TlsSettings()
         try:
-            with self.dial(deadline) as link:
+            with self.dial_first_place(deadline) as link:
                 found = read_certificate_names(link, self.address[0], tls, deadline)
         except (OSError, Failure, ConnectionStop):
             return stop
-        return other_name_stop(tls.server_name or self.address[0], found)
+        return make_other_name_stop(tls.server_name or self.address[0], found)

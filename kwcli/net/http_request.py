@@ -20,7 +20,7 @@ from decoders.errors import without_frames
 from decoders.limits import HTTP_ANSWER_MAX, HTTP_ANSWER_S, HTTP_HEAD_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import format_size
-from kwcli.net.connector import Place, resolve
+from kwcli.net.connector import Place, resolve_address
 
 if TYPE_CHECKING:
     import ssl
@@ -90,7 +90,7 @@ def ask_http(
     deadline = deadline.limit_to(HTTP_ANSWER_S)
     proxy = server.proxy
     place = (server.host, server.port) if proxy is None else (proxy.host, proxy.port)
-    link = _connect(resolve(place, server.shown, deadline), deadline)
+    link = _connect_to_first_place(resolve_address(place, server.shown, deadline), deadline)
     try:
         if proxy is not None and server.tls is not None:
             _open_tunnel(link, server, proxy, deadline)
@@ -98,10 +98,10 @@ def ask_http(
             target = f"http://{_format_server(server)}{target}"
             headers = {**headers, **_authorization_header(proxy)}
         if server.tls is not None:
-            link.settimeout(_time_left(deadline))
+            link.settimeout(_check_time_left(deadline))
             link = server.tls.wrap_socket(link, server_hostname=server.host)
         client = h11.Connection(h11.CLIENT, max_incomplete_event_size=HTTP_HEAD_MAX)
-        unsent = _send(link, _format_request(client, server, method, target, headers, body), deadline)
+        unsent = _send_all_in_time(link, _format_request(client, server, method, target, headers, body), deadline)
         try:
             return _read_answer(link, client, deadline, size_max)
         except HttpProblem:
@@ -112,21 +112,21 @@ def ask_http(
         link.close()
 
 
-def _time_left(deadline: Deadline) -> float:
+def _check_time_left(deadline: Deadline) -> float:
     left = deadline.left()
     if left <= 0:
         raise TimeoutError
     return left
 
 
-def _connect(places: list[Place], deadline: Deadline) -> socket.socket:
+def _connect_to_first_place(places: list[Place], deadline: Deadline) -> socket.socket:
     """A socket connected to the first of these places that accepts, the time left shared among them."""
     failed = OSError("it has no address")
     for left_over, (family, place) in zip(range(len(places), 0, -1), places, strict=True):
         link: socket.socket | None = None
         try:
             link = socket.socket(family, socket.SOCK_STREAM)
-            link.settimeout(_time_left(deadline) / left_over)
+            link.settimeout(_check_time_left(deadline) / left_over)
             link.connect(place)
         except OSError as error:
             failed = without_frames(error)
@@ -154,14 +154,16 @@ def _open_tunnel(link: socket.socket, server: HttpServer, proxy: HttpProxy, dead
     asked = h11.Request(
         method="CONNECT", target=address, headers=[("Host", address), *_authorization_header(proxy).items()]
     )
-    unsent = _send(link, b"".join(client.send(each) or b"" for each in (asked, h11.EndOfMessage())), deadline)
+    unsent = _send_all_in_time(
+        link, b"".join(client.send(each) or b"" for each in (asked, h11.EndOfMessage())), deadline
+    )
     if unsent is not None:
         raise unsent
     try:
         while True:
             event = client.next_event()
             if event is h11.NEED_DATA:
-                link.settimeout(_time_left(deadline))
+                link.settimeout(_check_time_left(deadline))
                 client.receive_data(link.recv(HTTP_HEAD_MAX))
             elif not isinstance(event, h11.InformationalResponse):
                 break
@@ -192,12 +194,12 @@ def _format_request(
         raise HttpProblem("the request has a header or an address that HTTP does not allow") from None
 
 
-def _send(link: socket.socket, data: bytes, deadline: Deadline) -> OSError | None:
+def _send_all_in_time(link: socket.socket, data: bytes, deadline: Deadline) -> OSError | None:
     """Send the request; the error where the server stops reading, as one does that has refused it."""
     left = memoryview(data)
     try:
         while left:
-            link.settimeout(_time_left(deadline))
+            link.settimeout(_check_time_left(deadline))
             left = left[link.send(left[:_PIECE]) :]
     except TimeoutError:
         raise
@@ -215,7 +217,7 @@ def _read_answer(link: socket.socket, client: h11.Connection, deadline: Deadline
         while True:
             event = client.next_event()
             if event is h11.NEED_DATA:
-                link.settimeout(_time_left(deadline))
+                link.settimeout(_check_time_left(deadline))
                 data = link.recv(min(_PIECE, size_max + 1 - taken))
                 taken += len(data)
                 if taken > size_max:

@@ -32,14 +32,14 @@ class OneRequest(asyncio.Protocol):
         self._timer.cancel()
 
 
-def advertised_host(bind: str, advertise: str | None) -> str:
+def choose_advertised_host(bind: str, advertise: str | None) -> str:
     """The host that clients are told. Raises Failure (usage) where `bind` alone does not say it."""
-    if advertise is None and _is_everywhere(bind):
+    if advertise is None and _is_wildcard_address(bind):
         raise Failure(f"--bind {bind} listens on every address: --advertise HOST says which clients use", Exit.USAGE)
     return advertise or bind
 
 
-def _is_everywhere(bind: str) -> bool:
+def _is_wildcard_address(bind: str) -> bool:
     try:
         return ipaddress.ip_address(bind).is_unspecified
     except ValueError:
@@ -59,7 +59,7 @@ def open_listener(host: str, port: int, option: str = "--port-base") -> socket.s
     try:
         family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except (OSError, UnicodeError):
-        raise Failure(f"{_name_option(host, option)}: this machine knows no such address") from None
+        raise Failure(f"{_format_bind_option(host, option)}: this machine knows no such address") from None
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -68,24 +68,24 @@ def open_listener(host: str, port: int, option: str = "--port-base") -> socket.s
         sock.setblocking(False)
     except OSError as error:
         sock.close()
-        raise _bind_failure(host, port, error, option) from None
+        raise _make_bind_failure(host, port, error, option) from None
     except BaseException:
         sock.close()
         raise
     return sock
 
 
-def _bind_failure(host: str, port: int, error: OSError, option: str) -> Failure:
+def _make_bind_failure(host: str, port: int, error: OSError, option: str) -> Failure:
     where = format_address((host, port))
     if error.errno == errno.EADDRINUSE:
         return Failure(f"{where} is taken by another program: give another {option}")
     if error.errno == errno.EACCES:
         return Failure(f"{where}: ports below 1024 are for root: give another {option}")
     if error.errno == errno.EADDRNOTAVAIL:
-        return Failure(f"{_name_option(host, option)}: it is no address of this machine")
+        return Failure(f"{_format_bind_option(host, option)}: it is no address of this machine")
     return Failure(f"{where}: cannot listen there: {os.strerror(error.errno or 0)}")
 
 
-def _name_option(host: str, option: str) -> str:
+def _format_bind_option(host: str, option: str) -> str:
     """The option that names the host: `--bind` where `option` names a port alone."""
     return f"--bind {host}" if option in ("--port-base", "--port") else f"{option} {host}"

@@ -86,51 +86,51 @@ def is_kraft(versions: Mapping[int, Versions]) -> bool:
     return DESCRIBE_QUORUM in versions and LEADER_AND_ISR not in versions
 
 
-def is_retriable(code: int) -> bool:
+def is_retriable_error(code: int) -> bool:
     """Whether asking again may give another answer."""
     return code in ERRORS and ERRORS[code].retriable
 
 
-def nodes_request(version: int) -> dict[str, Any]:
+def build_nodes_request(version: int) -> dict[str, Any]:
     """A Metadata request for the nodes alone (version 0 cannot do without all topics)."""
-    return _body_of_known_fields(METADATA, version, {"topics": [], "allow_auto_topic_creation": False})
+    return _keep_known_fields(METADATA, version, {"topics": [], "allow_auto_topic_creation": False})
 
 
-def topics_request(version: int, names: list[str] | None) -> dict[str, Any]:
+def build_topics_request(version: int, names: list[str] | None) -> dict[str, Any]:
     """A Metadata request for these topics, or for all, that creates none.
 
     Old versions would create the topics that they ask for, so they ask for all.
     """
     named = names is not None and version >= WITHOUT_CREATING
     topics = [{"name": name} for name in names or ()] if named else None if version else []
-    return _body_of_known_fields(METADATA, version, {"topics": topics, "allow_auto_topic_creation": False})
+    return _keep_known_fields(METADATA, version, {"topics": topics, "allow_auto_topic_creation": False})
 
 
-def topic_id_request(version: int, identity: UUID) -> dict[str, Any]:
+def build_topic_id_request(version: int, identity: UUID) -> dict[str, Any]:
     """A Metadata request for the topic with this id."""
     topic = {"topic_id": identity, "name": None}
-    return _body_of_known_fields(METADATA, version, {"topics": [topic], "allow_auto_topic_creation": False})
+    return _keep_known_fields(METADATA, version, {"topics": [topic], "allow_auto_topic_creation": False})
 
 
-def controllers_request(version: int) -> dict[str, Any]:
+def build_controllers_request(version: int) -> dict[str, Any]:
     """A DescribeCluster request for the controllers."""
-    return _body_of_known_fields(DESCRIBE_CLUSTER, version, {"endpoint_type": CONTROLLERS})
+    return _keep_known_fields(DESCRIBE_CLUSTER, version, {"endpoint_type": CONTROLLERS})
 
 
-def coordinator_request(version: int, kind: Kind, key: str) -> dict[str, Any]:
+def build_coordinator_request(version: int, kind: Kind, key: str) -> dict[str, Any]:
     """A FindCoordinator request for one key."""
     number, _ = KINDS[kind]
-    return _body_of_known_fields(FIND_COORDINATOR, version, {"key": key, "key_type": number, "coordinator_keys": [key]})
+    return _keep_known_fields(FIND_COORDINATOR, version, {"key": key, "key_type": number, "coordinator_keys": [key]})
 
 
-def offset_request(version: int, topic: str, partition: int, timestamp: int) -> dict[str, Any]:
+def build_offset_request(version: int, topic: str, partition: int, timestamp: int) -> dict[str, Any]:
     """A ListOffsets request of one partition."""
     asked = {"partition_index": partition, "timestamp": timestamp}
     value = {"replica_id": -1, "topics": [{"name": topic, "partitions": [asked]}]}
-    return _body_of_known_fields(LIST_OFFSETS, version, value)
+    return _keep_known_fields(LIST_OFFSETS, version, value)
 
 
-def _body_of_known_fields(key: int, version: int, value: Mapping[str, Any]) -> dict[str, Any]:
+def _keep_known_fields(key: int, version: int, value: Mapping[str, Any]) -> dict[str, Any]:
     """The body with the fields that the version has: newer versions have dropped some of those given above."""
     return drop_unknown_fields(api(key).request.fields, version, value)
 
@@ -157,7 +157,7 @@ def make_node(number: int, address: Address, rack: str | None = None) -> Cluster
     return ClusterNode(number, address, rack, problem)
 
 
-def no_coordinator_text(kind: str, key: str, found: Mapping[str, Any]) -> str:
+def explain_missing_coordinator(kind: str, key: str, found: Mapping[str, Any]) -> str:
     """The text that says why there is no coordinator."""
     said = f": {found['error_message']}" if found.get("error_message") else ""
     return f"no coordinator for {kind} {key!r}: {error_name(found.get('error_code', 0))}{said}"
@@ -235,23 +235,23 @@ def decode_reply(connection: BrokerConnection, reply: Reply, key: int, version: 
         raise Failure(f"{connection.peer}: its answer to {name} {version} cannot be read: {problem}") from None
 
 
-def read_topics(connection: BrokerConnection, version: int, answer: Mapping[str, Any]) -> list[TopicMetadata]:
+def parse_topics_or_fail(connection: BrokerConnection, version: int, answer: Mapping[str, Any]) -> list[TopicMetadata]:
     """The topics of a Metadata answer. Raises Failure."""
     try:
         return parse_topics(answer)
     except BadAnswer as bad:
-        raise _bad_answer_failure(connection, METADATA, version, bad) from None
+        raise _make_bad_answer_failure(connection, METADATA, version, bad) from None
 
 
-def read_coordinator(
+def find_coordinator_or_fail(
     connection: BrokerConnection, version: int, answer: Mapping[str, Any], key: str
 ) -> Mapping[str, Any]:
     """The part of a FindCoordinator answer that is about this key. Raises Failure."""
     try:
         return find_coordinator_row(answer, key)
     except BadAnswer as bad:
-        raise _bad_answer_failure(connection, FIND_COORDINATOR, version, bad) from None
+        raise _make_bad_answer_failure(connection, FIND_COORDINATOR, version, bad) from None
 
 
-def _bad_answer_failure(connection: BrokerConnection, key: int, version: int, bad: BadAnswer) -> Failure:
+def _make_bad_answer_failure(connection: BrokerConnection, key: int, version: int, bad: BadAnswer) -> Failure:
     return Failure(f"{connection.peer}: its answer to {api(key).name} {version} {bad}")

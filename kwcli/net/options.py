@@ -58,9 +58,9 @@ def read_config(env: Environment, connection: ConnectionOptions, *, verbose: int
 
     Raises Failure.
     """
-    from kwcli.net.config.build_config import client_config
+    from kwcli.net.config.build_config import build_client_config
 
-    config = client_config(env, connection)
+    config = build_client_config(env, connection)
     for line in config.warnings:
         env.report(f"kw: warning: {line}")
     if verbose:
@@ -176,13 +176,13 @@ def show_properties(command: click.Command, ctx: click.Context, args: list[str])
 def print_properties(env: Environment, asked: str, values: dict[str, Any]) -> None:
     """Print the properties for `list` or `dump`; `values` are those of the command's options. Raises Failure."""
     from kwcli.net.config import show_settings
-    from kwcli.net.config.profiles import as_json
+    from kwcli.net.config.profiles import encode_rows_as_json
 
     output = values.get("output") or "text"
     if asked != "dump":
-        rows = show_settings.property_rows()
+        rows = show_settings.build_property_rows()
     else:
-        rows = show_settings.dump_rows(
+        rows = show_settings.build_rows_in_force(
             env,
             properties=values.get("properties") or (),
             files=values.get("config_files") or (),
@@ -191,16 +191,16 @@ def print_properties(env: Environment, asked: str, values: dict[str, Any]) -> No
             reveal=bool(values.get("reveal_secrets")),
         )
     if output in ("json", "ndjson"):
-        env.stdout.write(as_json(rows, output))
+        env.stdout.write(encode_rows_as_json(rows, output))
         return
     if output == "csv":
         from kwcli.output.csv import format_csv_lines
 
         env.stdout.write(
-            format_csv_lines(show_settings.csv_rows(rows), safe=env.csv_safe).encode("utf-8", "surrogateescape")
+            format_csv_lines(show_settings.build_csv_rows(rows), safe=env.csv_safe).encode("utf-8", "surrogateescape")
         )
         return
-    lines = show_settings.list_lines if asked != "dump" else show_settings.dump_lines
+    lines = show_settings.format_property_table if asked != "dump" else show_settings.format_lines_in_force
     env.stdout.write("".join(f"{line}\n" for line in lines(rows, env.columns)).encode("utf-8", "surrogateescape"))
 
 

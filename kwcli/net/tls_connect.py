@@ -22,7 +22,7 @@ from kwcli.run_environment import Exit, Failure
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 
 
-def client_context(tls: TlsSettings) -> ssl.SSLContext:
+def make_client_context(tls: TlsSettings) -> ssl.SSLContext:
     """The TLS context of a client. Failure (usage) where a file or a password is wrong."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = _VERSIONS[tls.minimum or "TLSv1.2"]
@@ -37,11 +37,11 @@ def client_context(tls: TlsSettings) -> ssl.SSLContext:
     if tls.ciphers:
         _choose_ciphers(context, tls.ciphers)
     if tls.key_log:
-        log_keys(context, tls.key_log)
+        log_keys_to_file(context, tls.key_log)
     return context
 
 
-def log_keys(context: ssl.SSLContext, path: str) -> None:
+def log_keys_to_file(context: ssl.SSLContext, path: str) -> None:
     """Have OpenSSL write the keys of all connections to a file, as SSLKEYLOGFILE asks for. Failure (usage)."""
     try:
         # Python would make the file readable by all, and wait for ever for somebody who reads a named pipe.
@@ -61,7 +61,9 @@ def _load_authorities(context: ssl.SSLContext, tls: TlsSettings) -> None:
     try:
         context.load_verify_locations(cadata=read_trusted_certificates(tls.authorities))
     except ssl.SSLError as error:
-        raise Failure(f"the trust store's certificates cannot be read ({_reason(error)})", Exit.USAGE) from None
+        raise Failure(
+            f"the trust store's certificates cannot be read ({_format_ssl_reason(error)})", Exit.USAGE
+        ) from None
 
 
 def _choose_ciphers(context: ssl.SSLContext, ciphers: str) -> None:
@@ -94,7 +96,7 @@ def load_own_certificate(context: ssl.SSLContext, own: Identity, whose: str = "t
 def _unusable_certificate_text(own: Identity, error: ssl.SSLError, whose: str) -> str:
     if own.password is not None:
         return f"{whose} key cannot be opened: is ssl.key.password right?"
-    return f"{whose} certificate or key cannot be used ({_reason(error)})"
+    return f"{whose} certificate or key cannot be used ({_format_ssl_reason(error)})"
 
 
 @contextmanager
@@ -104,7 +106,7 @@ def _write_temporary_file(own: Identity) -> Iterator[tuple[str, str | None]]:
     if memory is not None and os.path.exists("/proc/self/fd"):
         handle = memory("kw")
         try:
-            _write(handle, f"{own.certificates}{own.key}")
+            _write_and_close(handle, f"{own.certificates}{own.key}")
             yield f"/proc/self/fd/{handle}", own.password
         finally:
             os.close(handle)
@@ -121,7 +123,7 @@ def _write_temporary_file(own: Identity) -> Iterator[tuple[str, str | None]]:
         raise Failure(f"the client's key cannot be opened: {error}", Exit.USAGE) from None
     handle, path = tempfile.mkstemp(prefix="kw-")  # of mode 0600
     try:
-        _write(handle, f"{own.certificates}{key}")
+        _write_and_close(handle, f"{own.certificates}{key}")
         os.close(handle)
         yield path, password
     finally:
@@ -129,13 +131,13 @@ def _write_temporary_file(own: Identity) -> Iterator[tuple[str, str | None]]:
             os.unlink(path)
 
 
-def _write(handle: int, text: str) -> None:
+def _write_and_close(handle: int, text: str) -> None:
     left = memoryview(text.encode())
     while left:
         left = left[os.write(handle, left) :]
 
 
-def _reason(error: ssl.SSLError) -> str:
+def _format_ssl_reason(error: ssl.SSLError) -> str:
     return (error.reason or str(error)).replace("_", " ").lower()
 
 
@@ -149,7 +151,7 @@ _NOT_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PR
 @lru_cache(maxsize=8)
 def _cached_context(tls: TlsSettings) -> ssl.SSLContext:
     """A cached context: loading the system's authorities takes 20 ms, and a cluster has many brokers."""
-    return client_context(tls)
+    return make_client_context(tls)
 
 
 def start_tls(link: socket.socket, host: str, tls: TlsSettings, deadline: Deadline) -> ssl.SSLSocket:
@@ -179,9 +181,9 @@ def start_tls(link: socket.socket, host: str, tls: TlsSettings, deadline: Deadli
 
 def explain_tls_error(error: OSError, tls: TlsSettings, name: str) -> ConnectionStop:
     """The stop for an error of the handshake, or of the first read after it. `name` is the host meant to be reached."""
-    from kwcli.net.connection_stops import tls_stop
+    from kwcli.net.connection_stops import make_tls_stop
 
-    stop = tls_stop(error, tls, name)
+    stop = make_tls_stop(error, tls, name)
     reason = getattr(error, "reason", None)
     silent = not isinstance(error, ssl.SSLError) or isinstance(error, ssl.SSLEOFError) or reason in _NOT_TLS
     if silent:

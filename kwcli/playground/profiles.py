@@ -20,7 +20,7 @@ _LIST: Final = "profiles"
 def add_profile(env: Environment, folder: Path, config: ListenerConfig) -> str:
     """Make a profile for a way into a cluster; returns its name, with a number where the usual name is taken."""
     profiles = Profiles.open_own(env)
-    taken = set(profiles.names())
+    taken = set(profiles.list_names())
     name, number = f"{PREFIX}-{config.name}", 1
     while name in taken:
         number += 1
@@ -38,5 +38,5 @@ def remove_profiles(env: Environment, folder: Path) -> None:
     except OSError:
         return
     profiles = Profiles.open_own(env)
-    for name in set(names) & set(profiles.names()):
+    for name in set(names) & set(profiles.list_names()):
         profiles.remove(name)

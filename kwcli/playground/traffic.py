@@ -159,7 +159,7 @@ class TrafficMaker:
             body = {"acks": -1, "timeout_ms": 5000, "topic_data": [{"name": topic, "partition_data": [data]}]}
             answer = client.request(client.with_new_deadline().connect_to_leader(topic, partition), PRODUCE, body)
             if answer["responses"][0]["partition_responses"][0]["error_code"]:
-                client.forget_answers()
+                client.forget_looked_up_answers()
 
     def _consume_as_group_member(self, client: PlaygroundClient) -> None:
         coordinator = client.connect_to_coordinator("group", GROUP)
@@ -250,7 +250,7 @@ class TrafficMaker:
         answer = client.request(client.with_new_deadline().connect_to_leader(topic, partition), FETCH, body)
         row = answer["responses"][0]["partitions"][0]
         if row["error_code"]:
-            client.forget_answers()
+            client.forget_looked_up_answers()
             return offset
         batches = decode_records(row["records"] or b"")
         return max((batch.last_offset + 1 for batch in batches if batch.last_offset is not None), default=offset)

@@ -149,7 +149,7 @@ def _describe_protocol(config: ClientConfig) -> str:
 def _find_nodes(cluster: ClusterClient) -> Mapping[int, ClusterNode] | Failure:
     """The brokers by node id; a Failure as a value where the cluster wants a login, which clients do by themselves."""
     try:
-        return cluster.nodes()
+        return cluster.list_nodes()
     except Failure as failure:
         if failure.code != Exit.REFUSED or "SASL" in cluster.config.protocol:
             raise

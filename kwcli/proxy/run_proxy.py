@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kwcli.net.config.client_config import ClientConfig
-from kwcli.net.listening import advertised_host
+from kwcli.net.listening import choose_advertised_host
 from kwcli.proxy.deciding.served_versions import VersionDecider
 from kwcli.proxy.log.log_options import LogOptions
 from kwcli.proxy.log.log_protocol import LogPlan
@@ -40,7 +40,7 @@ def run_proxy(
     if config.controllers:
         raise Failure("the proxy relays to brokers: give -b, not --bootstrap-controller", Exit.USAGE)
     port_base, bind, advertise, metrics, served = listening
-    host = advertised_host(bind, advertise)
+    host = choose_advertised_host(bind, advertise)
     check_exposure(security, config, bind)
     make = partial(_make_inbound_tls, env, security, [host, bind]) if security.uses_tls else None
     plan = log.plan(env, recording=script_and_control.control is not None)

@@ -83,7 +83,7 @@ def discover_nodes(config: ClientConfig) -> DiscoveredNodes:
     """
     try:
         with ClusterClient(config, Deadline(config.timeout_s, time.monotonic)) as cluster:
-            nodes = cluster.nodes()
+            nodes = cluster.list_nodes()
             problems = [node.problem for node in nodes.values() if node.problem is not None]
             more = f"; and {len(problems) - _TOLD_MAX} more like that" * (len(problems) > _TOLD_MAX)
             remark = "; ".join(problems[:_TOLD_MAX]) + more if problems else None

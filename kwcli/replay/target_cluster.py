@@ -62,7 +62,7 @@ class ReplayTarget:
         self._absent: dict[str, float] = {}  # topic → until when it need not be asked for again
         self._internal: set[str] = set()
         try:
-            self.nodes = sorted(self._cluster.nodes())
+            self.nodes = sorted(self._cluster.list_nodes())
             self._versions = drop_unserved_versions(self._cluster.connect_to_any().versions)
         except BaseException:
             self._cluster.close()
@@ -145,10 +145,10 @@ class ReplayTarget:
 
     def forget_leaders_and_coordinators(self) -> None:
         """Forget leaders and coordinators, which may have moved."""
-        self._cluster.forget_answers()
+        self._cluster.forget_looked_up_answers()
 
     def _build_node_request(self, cluster: ClusterClient, node: int | None, body: Mapping[str, Any]) -> NodeRequest:
-        known = cluster.nodes()
+        known = cluster.list_nodes()
         if node is None or node not in known:
             first = cluster.connect_to_any()
             return NodeRequest(first.address, _number_or_unknown(first.node_id), body)

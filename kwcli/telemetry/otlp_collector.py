@@ -149,7 +149,7 @@ class Collector:
         return own or self._variables.get(f"OTEL_EXPORTER_OTLP_{name}", "")
 
     def _tls_context(self, signal: Signal) -> ssl.SSLContext:
-        from kwcli.net.tls_connect import client_context
+        from kwcli.net.tls_connect import make_client_context
 
         authorities, certificate, key = (
             KeyStoreFile(path) if path else None
@@ -157,7 +157,7 @@ class Collector:
                 self._find_variable(signal, each) for each in ("CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY")
             )
         )
-        return client_context(TlsSettings(authorities=authorities, certificate=certificate, key=key))
+        return make_client_context(TlsSettings(authorities=authorities, certificate=certificate, key=key))
 
 
 class _NoConnection(Exception):

@@ -159,7 +159,7 @@ def test_a_ping_goes_on_when_a_connection_is_lost(cluster: Cluster, monkeypatch:
 
 
 def test_ctrl_c_ends_a_ping_with_what_there_is(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(_seconds: float) -> None:
+    def interrupt(_format_deadline: float) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(CallRun, "sleep", staticmethod(interrupt))

@@ -214,7 +214,7 @@ class Asked:
     def connect_to_leader(self, topic: str, partition: int, /) -> Peer | None:
         return self.connection if topic == "orders" and partition < 2 else None
 
-    def forget_answers(self) -> None:
+    def forget_looked_up_answers(self) -> None:
         self.forgotten += 1
 
     def send_request(self, connection: Peer, key: int, version: int, value: Mapping[str, Any], /) -> dict[str, Any]:

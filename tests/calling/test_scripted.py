@@ -201,14 +201,14 @@ def test_a_request_that_nobody_answers_is_shown_and_a_time_out(output: str) -> N
 
 
 def test_ctrl_c_shows_what_was_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    receive = BrokerConnection._receive
+    receive = BrokerConnection._receive_events
 
     def interrupted(self: BrokerConnection) -> Any:
         if self.versions:
             raise KeyboardInterrupt
         return receive(self)
 
-    monkeypatch.setattr(BrokerConnection, "_receive", interrupted)
+    monkeypatch.setattr(BrokerConnection, "_receive_events", interrupted)
     with Node({METADATA: (0, 12)}, {METADATA: lambda _: None}) as node:
         outcome = kw("call", "Metadata", "-b", node.server)
     assert (outcome.code, outcome.err) == (130, "")

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from kwcli.check_overwriting import is_report_page, is_scrubbed_capture
-from kwcli.net.tls_connect import log_keys
+from kwcli.net.tls_connect import log_keys_to_file
 from kwcli.output.settings import Settings
 from kwcli.pipeline.store.output_folder import OutputFolder
 from kwcli.playground.tls_certificates import write_tls_certificates
@@ -200,7 +200,7 @@ def proxy_capture(path: str) -> None:
 
 
 def tls_keys(path: str) -> None:
-    log_keys(ssl.create_default_context(), path)
+    log_keys_to_file(ssl.create_default_context(), path)
 
 
 def a_file_of_tables(path: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 import pytest
 import uvloop
 
-from kwcli.net.config.client_config import ClientConfig, KeyStoreFile, OAuth, SaslSettings, TlsSettings
+from kwcli.net.config.client_config import ClientConfig, KeyStoreFile, OAuthSettings, SaslSettings, TlsSettings
 from kwcli.net.session.asyncio_connections import Dialler, Logins
 from kwcli.net.session.asyncio_connections import TlsServer as DoorServer
 from kwcli.playground.tls_certificates import write_tls_certificates
@@ -143,7 +143,7 @@ def test_a_name_that_nobody_knows(run: Run[Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "sasl", [SaslSettings("PLAIN", "alice", "secret"), SaslSettings("OAUTHBEARER", oauth=OAuth(token="t.t.t"))]
+    "sasl", [SaslSettings("PLAIN", "alice", "secret"), SaslSettings("OAUTHBEARER", oauth=OAuthSettings(token="t.t.t"))]
 )
 def test_mechanisms_have_their_first_message(run: Run[Any], sasl: SaslSettings) -> None:
     logins = Logins(config(protocol="SASL_PLAINTEXT", sasl=sasl))
@@ -154,7 +154,7 @@ def test_mechanisms_have_their_first_message(run: Run[Any], sasl: SaslSettings) 
 
 
 def test_credentials_that_cannot_be_had(run: Run[Any], tmp_path: Path) -> None:
-    missing = OAuth(endpoint=f"file://{tmp_path}/token")
+    missing = OAuthSettings(endpoint=f"file://{tmp_path}/token")
     logins = Logins(config(protocol="SASL_PLAINTEXT", sasl=SaslSettings("OAUTHBEARER", oauth=missing)))
     with pytest.raises(Failure, match="token cannot be read: No such file"):
         run(logins.make_mechanism(("localhost", 1)))

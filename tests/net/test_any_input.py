@@ -69,7 +69,7 @@ def test_stores(content: bytes, password: str | None) -> None:
 def test_texts(text: str) -> None:
     with suppress(jaas.JaasError):
         jaas.parse_jaas(text)
-    client_properties.parse_with_line_numbers(text)
+    client_properties.parse_properties_with_lines(text)
     list(jks.find_pem_blocks(text))
     list(jks.find_pem_blocks(f"-----BEGIN X-----{text}-----END X-----"))
     with suppress(AddressError):
@@ -82,4 +82,6 @@ def test_texts(text: str) -> None:
 
 @given(st.lists(st.tuples(st.text(min_size=1, max_size=10), st.text(max_size=20)), max_size=5))
 def test_properties_that_are_written_are_read(pairs: list[tuple[str, str]]) -> None:
-    assert client_properties.parse_with_line_numbers(client_properties.format_properties(pairs), java=True)[0] == pairs
+    assert (
+        client_properties.parse_properties_with_lines(client_properties.format_properties(pairs), java=True)[0] == pairs
+    )

@@ -18,8 +18,8 @@ import pytest
 
 from decoders.limits import HTTP_ANSWER_MAX
 from kwcli.extras import pip_command_for_extra
-from kwcli.net.config.build_config import client_config
-from kwcli.net.config.client_config import Aws, ConnectionOptions, SaslSettings
+from kwcli.net.config.build_config import build_client_config
+from kwcli.net.config.client_config import AwsSettings, ConnectionOptions, SaslSettings
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.oauth_tokens import Credentials
 from kwcli.run_environment import Exit, Failure
@@ -36,29 +36,31 @@ IAM = ("sasl.mechanism", "AWS_MSK_IAM")
 
 
 def sasl_of(*pairs: tuple[str, str], servers: str = HOST, **variables: str) -> SaslSettings | None:
-    return client_config(world(variables=variables), ConnectionOptions(servers=servers, properties=[SASL, *pairs])).sasl
+    return build_client_config(
+        world(variables=variables), ConnectionOptions(servers=servers, properties=[SASL, *pairs])
+    ).sasl
 
 
 @pytest.mark.parametrize(
     ("pairs", "aws"),
     [
-        ([IAM], Aws("eu-central-1")),
-        ([("sasl.mechanism", "aws_msk_iam")], Aws("eu-central-1")),
-        ([IAM, ("sasl.aws.region", "us-east-1")], Aws("us-east-1")),
-        ([IAM, ("sasl.aws.profile", "ops")], Aws("eu-central-1", profile="ops")),
+        ([IAM], AwsSettings("eu-central-1")),
+        ([("sasl.mechanism", "aws_msk_iam")], AwsSettings("eu-central-1")),
+        ([IAM, ("sasl.aws.region", "us-east-1")], AwsSettings("us-east-1")),
+        ([IAM, ("sasl.aws.profile", "ops")], AwsSettings("eu-central-1", profile="ops")),
         (
             [IAM, ("sasl.aws.role.arn", "arn:aws:iam::1:role/r"), ("sasl.aws.role.session.name", "kw")],
-            Aws("eu-central-1", role="arn:aws:iam::1:role/r", session="kw"),
+            AwsSettings("eu-central-1", role="arn:aws:iam::1:role/r", session="kw"),
         ),
-        ([IAM, ("sasl.jaas.config", f"{JAVA}.IAMLoginModule required;")], Aws("eu-central-1")),
-        ([("sasl.jaas.config", f"{JAVA}.IAMLoginModule required;")], Aws("eu-central-1")),
+        ([IAM, ("sasl.jaas.config", f"{JAVA}.IAMLoginModule required;")], AwsSettings("eu-central-1")),
+        ([("sasl.jaas.config", f"{JAVA}.IAMLoginModule required;")], AwsSettings("eu-central-1")),
         (
             [
                 IAM,
                 ("sasl.jaas.config", f'{JAVA}.IAMLoginModule required awsProfileName="ops" awsDebugCreds=true;'),
                 ("sasl.client.callback.handler.class", f"{JAVA}.IAMClientCallbackHandler"),
             ],
-            Aws("eu-central-1", profile="ops"),
+            AwsSettings("eu-central-1", profile="ops"),
         ),
         (
             [
@@ -66,13 +68,13 @@ def sasl_of(*pairs: tuple[str, str], servers: str = HOST, **variables: str) -> S
                 ("sasl.jaas.config", f'{OAUTH} required awsStsRegion="us-west-2";'),
                 ("sasl.login.callback.handler.class", f"{JAVA}.IAMOAuthBearerLoginCallbackHandler"),
             ],
-            Aws("us-west-2"),
+            AwsSettings("us-west-2"),
         ),
     ],
 )
-def test_what_asks_for_it(pairs: list[tuple[str, str]], aws: Aws) -> None:
+def test_what_asks_for_it(pairs: list[tuple[str, str]], aws: AwsSettings) -> None:
     assert sasl_of(*pairs) == SaslSettings("OAUTHBEARER", aws=aws)
-    config = client_config(world(), ConnectionOptions(servers=HOST, properties=[SASL, *pairs]))
+    config = build_client_config(world(), ConnectionOptions(servers=HOST, properties=[SASL, *pairs]))
     assert config.warnings == ()
 
 
@@ -85,9 +87,11 @@ def test_what_asks_for_it(pairs: list[tuple[str, str]], aws: Aws) -> None:
     ],
 )
 def test_the_region(servers: str, region: str) -> None:
-    assert sasl_of(IAM, servers=servers, AWS_REGION="ap-south-1") == SaslSettings("OAUTHBEARER", aws=Aws(region))
+    assert sasl_of(IAM, servers=servers, AWS_REGION="ap-south-1") == SaslSettings(
+        "OAUTHBEARER", aws=AwsSettings(region)
+    )
     assert sasl_of(IAM, servers="a:1", AWS_DEFAULT_REGION="sa-east-1") == SaslSettings(
-        "OAUTHBEARER", aws=Aws("sa-east-1")
+        "OAUTHBEARER", aws=AwsSettings("sa-east-1")
     )
 
 
@@ -114,28 +118,28 @@ def provider(calls: list[tuple[object, ...]], lifetime_s: float = 900) -> Module
     return module
 
 
-def credentials(aws: Aws, clock: list[float]) -> Credentials:
+def credentials(aws: AwsSettings, clock: list[float]) -> Credentials:
     return Credentials(SaslSettings("OAUTHBEARER", aws=aws), now_s=lambda: 1000.0, monotonic=lambda: clock[0])
 
 
 @pytest.mark.parametrize(
     ("aws", "call"),
     [
-        (Aws("r"), ("generate_auth_token", "r")),
-        (Aws("r", profile="p"), ("generate_auth_token_from_profile", "r", "p")),
-        (Aws("r", role="arn"), ("generate_auth_token_from_role_arn", "r", "arn")),
-        (Aws("r", role="arn", session="s"), ("generate_auth_token_from_role_arn", "r", "arn", "s")),
+        (AwsSettings("r"), ("generate_auth_token", "r")),
+        (AwsSettings("r", profile="p"), ("generate_auth_token_from_profile", "r", "p")),
+        (AwsSettings("r", role="arn"), ("generate_auth_token_from_role_arn", "r", "arn")),
+        (AwsSettings("r", role="arn", session="s"), ("generate_auth_token_from_role_arn", "r", "arn", "s")),
     ],
 )
-def test_the_library_is_asked(monkeypatch: pytest.MonkeyPatch, aws: Aws, call: tuple[object, ...]) -> None:
+def test_the_library_is_asked(monkeypatch: pytest.MonkeyPatch, aws: AwsSettings, call: tuple[object, ...]) -> None:
     calls: list[tuple[object, ...]] = []
     monkeypatch.setitem(sys.modules, SIGNER, provider(calls))
     clock = [0.0]
     made = credentials(aws, clock)
     deadline = Deadline(5.0, time.monotonic)
-    assert [made.token(deadline), made.token(deadline)] == ["token1", "token1"]
+    assert [made.get_token(deadline), made.get_token(deadline)] == ["token1", "token1"]
     clock[0] = 721.0  # four fifths of the token's 900 s
-    assert made.token(deadline) == "token2"
+    assert made.get_token(deadline) == "token2"
     assert calls == [call, call]
 
 
@@ -166,7 +170,7 @@ def test_what_the_library_raises(monkeypatch: pytest.MonkeyPatch, error: Excepti
     monkeypatch.setattr(module, "generate_auth_token", fail)
     monkeypatch.setitem(sys.modules, SIGNER, module)
     with pytest.raises(Failure) as caught:
-        credentials(Aws("r"), [0.0]).token(Deadline(5.0, time.monotonic))
+        credentials(AwsSettings("r"), [0.0]).get_token(Deadline(5.0, time.monotonic))
     assert caught.value.code == Exit.REFUSED
     assert caught.value.text.startswith(text)
 
@@ -180,21 +184,21 @@ def test_a_real_token_is_signed_here(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     deadline = Deadline(20.0, time.monotonic)
 
-    def query(aws: Aws) -> dict[str, list[str]]:
+    def query(aws: AwsSettings) -> dict[str, list[str]]:
         made = Credentials(SaslSettings("OAUTHBEARER", aws=aws), now_s=time.time, monotonic=time.monotonic)
-        token = made.token(deadline)
+        token = made.get_token(deadline)
         assert token is not None
-        assert made.token(deadline) == token
+        assert made.get_token(deadline) == token
         url = urlsplit(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode())
         assert url.hostname == f"kafka.{aws.region}.amazonaws.com"
         return parse_qs(url.query)
 
     with pytest.raises(Failure) as caught:
-        query(Aws("eu-west-1"))
+        query(AwsSettings("eu-west-1"))
     assert caught.value.text.startswith("AWS_MSK_IAM found no AWS credentials: ")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    told = query(Aws("eu-west-1"))
+    told = query(AwsSettings("eu-west-1"))
     assert told["Action"] == ["kafka-cluster:Connect"]
     assert told["X-Amz-Expires"] == ["900"]
     assert told["X-Amz-Credential"][0].startswith("AKIDEXAMPLE/")
@@ -202,9 +206,9 @@ def test_a_real_token_is_signed_here(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     (tmp_path / "AWS_SHARED_CREDENTIALS_FILE").write_text(
         "[ops]\naws_access_key_id = AKIDOPS\naws_secret_access_key = x\n"
     )
-    assert query(Aws("us-east-1", profile="ops"))["X-Amz-Credential"][0].startswith("AKIDOPS/")
+    assert query(AwsSettings("us-east-1", profile="ops"))["X-Amz-Credential"][0].startswith("AKIDOPS/")
     with pytest.raises(Failure) as caught:
-        query(Aws("us-east-1", profile="none"))
+        query(AwsSettings("us-east-1", profile="none"))
     assert caught.value.text.startswith("AWS gives no credentials: The config profile (none) could not be found")
 
 
@@ -230,9 +234,11 @@ def test_credentials_from_a_service_that_answers_without_end(
         monkeypatch.setenv(name, str(tmp_path / name))
     with hostile(behave) as server:
         monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", server.url)
-        made = Credentials(SaslSettings("OAUTHBEARER", aws=Aws("eu-west-1")), now_s=time.time, monotonic=time.monotonic)
+        made = Credentials(
+            SaslSettings("OAUTHBEARER", aws=AwsSettings("eu-west-1")), now_s=time.time, monotonic=time.monotonic
+        )
         with pytest.raises(Failure) as caught:
-            made.token(Deadline(30.0, time.monotonic))
+            made.get_token(Deadline(30.0, time.monotonic))
     assert caught.value.text.startswith("AWS gives no credentials: ")
     assert text in caught.value.text
     assert server.sent <= metadata.RETRY_ATTEMPTS * (HTTP_ANSWER_MAX + (16 << 20))
@@ -259,7 +265,9 @@ def test_credentials_from_a_service(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
     with hostile(behave) as server:
         monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", server.url)
-        made = Credentials(SaslSettings("OAUTHBEARER", aws=Aws("eu-west-1")), now_s=time.time, monotonic=time.monotonic)
-        token = made.token(Deadline(30.0, time.monotonic))
+        made = Credentials(
+            SaslSettings("OAUTHBEARER", aws=AwsSettings("eu-west-1")), now_s=time.time, monotonic=time.monotonic
+        )
+        token = made.get_token(Deadline(30.0, time.monotonic))
     assert token is not None
     assert "AKIDROLE" in base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode()

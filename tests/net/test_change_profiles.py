@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.net.config.build_config import client_config
+from kwcli.net.config.build_config import build_client_config
 from kwcli.net.config.client_config import ConnectionOptions
-from kwcli.net.config.client_properties import Pair, parse_with_line_numbers
+from kwcli.net.config.client_properties import Pair, parse_properties_with_lines
 from kwcli.net.config.export_profile import KINDS, export_profile
 from kwcli.net.config.profiles import Profiles
 from kwcli.run_environment import Exit
@@ -57,7 +57,7 @@ def test_a_copy_to_edit_is_where_the_next_kw_sweeps(
     program = editor(tmp_path, "text += '# ' + os.path.relpath(path, os.environ['PLACE']) + '\\n'")
     monkeypatch.setenv("PLACE", str(place))
     assert run(tmp_path, "edit", "p", EDITOR=program).code == Exit.DONE
-    folder, _, name = Path(profiles.path("p")).read_text().splitlines()[-1].removeprefix("# ").partition("/")
+    folder, _, name = Path(profiles.path_of_profile("p")).read_text().splitlines()[-1].removeprefix("# ").partition("/")
     assert (folder[:8], name) == ("kw-edit-", "p.properties")
     assert list(place.iterdir()) == []
 
@@ -91,7 +91,7 @@ def test_what_is_wrong_is_not_kept(tmp_path: Path, profiles: Profiles, code: str
 )
 def test_an_editor_that_fails(tmp_path: Path, profiles: Profiles, program: str, line: str) -> None:
     profiles.write("p", [("bootstrap.servers", "a:1")])
-    profiles.use("p")
+    profiles.make_active("p")
     done = run(tmp_path, "edit", EDITOR=program)
     assert (done.code, done.err) == (Exit.FAILURE, line)
 
@@ -101,7 +101,7 @@ def test_a_file_and_words_together(tmp_path: Path, profiles: Profiles) -> None:
     file.write_text("bootstrap.servers=file:1\nclient.id=file\nssl.ca.location=ca.pem\n")
     done = run(tmp_path, "add", "p", "-F", str(file), "-b", "me:1", "client.id=me")
     assert done.code == Exit.DONE
-    assert dict(profiles.pairs("p")) == {
+    assert dict(profiles.read_pairs("p")) == {
         "bootstrap.servers": "me:1",
         "client.id": "me",
         "ssl.ca.location": str(Path("ca.pem").absolute()),
@@ -164,10 +164,10 @@ def test_most_can_be_said() -> None:
 @pytest.mark.parametrize(("pairs", "kind"), SAYABLE)
 def test_what_is_written_says_the_same_again(pairs: list[Pair], kind: str) -> None:
     exported = export_profile("p", pairs, kind, reveal=True)
-    again = parse_with_line_numbers(exported.text)[0]
+    again = parse_properties_with_lines(exported.text)[0]
     before, after = (
-        client_config(world(), ConnectionOptions(properties=pairs)),
-        client_config(world(), ConnectionOptions(properties=again)),
+        build_client_config(world(), ConnectionOptions(properties=pairs)),
+        build_client_config(world(), ConnectionOptions(properties=again)),
     )
     assert after._replace(remarks=()) == before._replace(remarks=())
     if kind == "java":

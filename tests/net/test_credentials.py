@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kwcli.net.config.client_config import KeyStoreFile, OAuth, SaslSettings
+from kwcli.net.config.client_config import KeyStoreFile, OAuthSettings, SaslSettings
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.oauth_tokens import Credentials
 from kwcli.playground.tls_certificates import write_tls_certificates
@@ -20,17 +20,17 @@ from kwcli.run_environment import Exit, Failure
 from tests.net.endpoint import endpoint
 
 
-def oauth(url: str, **more: Any) -> OAuth:
-    return OAuth(endpoint=url, client_id="me", client_secret="hunter2", **more)
+def oauth(url: str, **more: Any) -> OAuthSettings:
+    return OAuthSettings(endpoint=url, client_id="me", client_secret="hunter2", **more)
 
 
-def token(settings: OAuth, seconds: float = 5.0) -> str | None:
+def token(settings: OAuthSettings, seconds: float = 5.0) -> str | None:
     sasl = SaslSettings("OAUTHBEARER", oauth=settings)
     credentials = Credentials(sasl, now_s=lambda: 1000.0, monotonic=time.monotonic)
-    return credentials.token(Deadline(seconds, time.monotonic))
+    return credentials.get_token(Deadline(seconds, time.monotonic))
 
 
-def failure(settings: OAuth, seconds: float = 5.0) -> Failure:
+def failure(settings: OAuthSettings, seconds: float = 5.0) -> Failure:
     with pytest.raises(Failure) as caught:
         token(settings, seconds)
     assert "hunter2" not in caught.value.text
@@ -46,7 +46,7 @@ def test_client_credentials() -> None:
 
 def test_client_credentials_url_encoded() -> None:
     with endpoint() as (url, asked):
-        token(OAuth(endpoint=url, client_id="a b", client_secret="c:d", url_encoded=True))
+        token(OAuthSettings(endpoint=url, client_id="a b", client_secret="c:d", url_encoded=True))
     assert asked[0][1] == "a+b:c%3Ad"
 
 
@@ -102,7 +102,7 @@ def test_a_token_is_asked_for_again_when_it_is_old() -> None:
         credentials = Credentials(sasl, now_s=lambda: 0.0, monotonic=lambda: now)
         for seconds, times in ((0.0, 1), (79.0, 1), (80.0, 2), (81.0, 2)):
             now = seconds
-            assert credentials.token(Deadline(5, time.monotonic)) == "abc.def"
+            assert credentials.get_token(Deadline(5, time.monotonic)) == "abc.def"
             assert len(asked) == times
 
 
@@ -153,11 +153,11 @@ def test_a_token_in_a_file_and_one_as_it_is(tmp_path: Path) -> None:
     file = tmp_path / "my token"
     file.write_text("from.file\n")
     assert token(oauth(file.as_uri())) == "from.file"
-    assert token(OAuth(token="as.is")) == "as.is"
+    assert token(OAuthSettings(token="as.is")) == "as.is"
 
 
 def test_an_unsigned_token() -> None:
-    made = token(OAuth(claims={"sub": "alice", "n": 3.0}, lifetime_s=60))
+    made = token(OAuthSettings(claims={"sub": "alice", "n": 3.0}, lifetime_s=60))
     assert made is not None
     head, claims, signature = made.split(".")
     assert signature == ""
@@ -172,4 +172,4 @@ def test_an_unsigned_token() -> None:
 
 def test_mechanisms_without_a_token() -> None:
     sasl = SaslSettings("PLAIN", "u", "p")
-    assert Credentials(sasl, now_s=time.time, monotonic=time.monotonic).token(Deadline(1, time.monotonic)) is None
+    assert Credentials(sasl, now_s=time.time, monotonic=time.monotonic).get_token(Deadline(1, time.monotonic)) is None

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from decoders.limits import HTTP_ANSWER_MAX, HTTP_HEAD_MAX, MIB
-from kwcli.net.config.client_config import KeyStoreFile, OAuth, TlsSettings
+from kwcli.net.config.client_config import KeyStoreFile, OAuthSettings, TlsSettings
 from kwcli.net.deadline import Deadline
 from kwcli.net.http_request import HttpAnswer, HttpProblem, HttpServer, ask_http
 from kwcli.net.session.oauth_tokens import fetch_token as ask_token
-from kwcli.net.tls_connect import client_context
+from kwcli.net.tls_connect import make_client_context
 from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.proxy.deciding.control.control_client import send_control_request as ask_control
 from kwcli.proxy.deciding.control.http_control import token_file
@@ -90,11 +90,11 @@ def test_tls_that_is_refused_and_that_is_trusted(tmp_path: Path) -> None:
     write_tls_certificates(tmp_path)
     with endpoint(certificate=tmp_path / "broker.pem") as (url, asked):
         port = int(url.split(":")[2].split("/")[0])
-        strangers = HttpServer("localhost", port, "x", client_context(TlsSettings()))
+        strangers = HttpServer("localhost", port, "x", make_client_context(TlsSettings()))
         with pytest.raises(ssl.SSLCertVerificationError):
             ask_http(strangers, "POST", "/", {}, b"", Deadline(5, time.monotonic))
         assert not asked
-        trusted = client_context(TlsSettings(authorities=KeyStoreFile(str(tmp_path / "ca.pem"))))
+        trusted = make_client_context(TlsSettings(authorities=KeyStoreFile(str(tmp_path / "ca.pem"))))
         headers = {"Authorization": "Basic bWU6eA=="}
         server = HttpServer("localhost", port, "x", trusted)
         answer = ask_http(server, "POST", "/", headers, b"a=b", Deadline(5, time.monotonic))
@@ -122,7 +122,7 @@ def test_a_header_that_http_does_not_allow_is_not_sent() -> None:
 )
 def test_a_token_endpoint_that_answers_without_end(behave: Behave, text: str, code: Exit) -> None:
     with hostile(behave) as server, pytest.raises(Failure) as caught:
-        ask_token(OAuth(endpoint=server.url, client_id="me", client_secret="x"), Deadline(20, time.monotonic))
+        ask_token(OAuthSettings(endpoint=server.url, client_id="me", client_secret="x"), Deadline(20, time.monotonic))
     assert caught.value.text.startswith(f"token endpoint 127.0.0.1:{server.port} {text}")
     assert caught.value.code == code
     assert server.sent <= HTTP_ANSWER_MAX + HTTP_HEAD_MAX + BUFFERED

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.net.config.build_config import client_config
+from kwcli.net.config.build_config import build_client_config
 from kwcli.net.config.client_config import ConnectionOptions
-from kwcli.net.config.other_cli_configs import read_clusters
+from kwcli.net.config.other_cli_configs import parse_clusters_of_other_cli
 from kwcli.net.config.profiles import Profiles
 from kwcli.run_environment import Exit
 from tests.cli.worlds import Outcome, kw, world
@@ -252,20 +252,20 @@ def run(home: Path, *words: str, stdin: str = "") -> Outcome:
     ],
 )
 def test_what_each_tool_says(text: str, tool: str, current: str, clusters: dict[str, dict[str, str]]) -> None:
-    found = read_clusters(text)
+    found = parse_clusters_of_other_cli(text)
     assert {cluster.tool for cluster in found} == {tool}
     assert [cluster.name for cluster in found if cluster.current] == [current]
     assert {cluster.name: dict(cluster.pairs) for cluster in found} == clusters
     for cluster in found:
         if cluster.name != "msk" and "tokenURL" not in str(cluster):
-            client_config(world(), ConnectionOptions(properties=cluster.pairs))  # no property is refused
+            build_client_config(world(), ConnectionOptions(properties=cluster.pairs))  # no property is refused
 
 
 @pytest.mark.parametrize(
     "text", ["", "hello", "bootstrap.servers=a:1\n", "bootstrap.servers: a:1\n", "[global]\nx = 1\n", "contexts: 3\n"]
 )
 def test_other_files_are_none_of_these(text: str) -> None:
-    assert read_clusters(text) == []
+    assert parse_clusters_of_other_cli(text) == []
 
 
 @pytest.mark.one_in(2)
@@ -289,15 +289,15 @@ def test_the_cluster_in_use_is_meant_unless_one_is_named(tmp_path: Path) -> None
         f"kw: warning: {file}, context production: kubernetes is not followed: kw does not run in the cluster; "
         "kubectl port-forward, then --dial-map",
     ]
-    config = client_config(world(variables={"XDG_CONFIG_HOME": str(tmp_path)}), ConnectionOptions())
+    config = build_client_config(world(variables={"XDG_CONFIG_HOME": str(tmp_path)}), ConnectionOptions())
     assert config.servers == (("kafka1", 9093), ("kafka2", 9093))
     assert config.tls is not None
     assert config.tls.authorities is not None
     assert config.tls.authorities.path == f"{tmp_path}/ca.pem"  # beside the file with its name
     assert run(tmp_path, "import", "default", str(file)).code == Exit.DONE  # an import with the profile's name
-    assert (SERVERS, "localhost:9092") in Profiles(tmp_path / "kw").pairs("default")
+    assert (SERVERS, "localhost:9092") in Profiles(tmp_path / "kw").read_pairs("default")
     assert run(tmp_path, "import", "m", str(file), "--context", "msk").code == Exit.DONE
-    assert (MECHANISM, "AWS_MSK_IAM") in Profiles(tmp_path / "kw").pairs("m")
+    assert (MECHANISM, "AWS_MSK_IAM") in Profiles(tmp_path / "kw").read_pairs("m")
     lost = run(tmp_path, "import", "m", str(file), "--context", "mks", "--force")
     assert (lost.code, lost.err) == (Exit.USAGE, f'kw: {file} has no context mks (did you mean "msk"?)\n')
 
@@ -308,7 +308,7 @@ def test_all_of_a_file(tmp_path: Path) -> None:
     done = run(tmp_path, "import", str(file), "--use")
     assert done.code == Exit.DONE
     profiles = Profiles(tmp_path / "kw")
-    assert (profiles.names(), profiles.active()) == (["cloud-one", "local", "mutual"], "cloud-one")
+    assert (profiles.list_names(), profiles.read_active_name()) == (["cloud-one", "local", "mutual"], "cloud-one")
     again = run(tmp_path, "import", str(file))
     assert (again.code, again.err) == (Exit.USAGE, "kw: there is a profile cloud-one already; --force replaces it\n")
 
@@ -334,7 +334,7 @@ def test_a_tools_name_stands_for_its_file(tmp_path: Path, monkeypatch: pytest.Mo
     done = run(tmp_path, "import", "kcl")
     assert done.code == Exit.DONE
     assert "tls.server_name is not followed: kw always sends the host that it dials" in done.err
-    assert Profiles(tmp_path / "kw").names() == ["default"]
+    assert Profiles(tmp_path / "kw").list_names() == ["default"]
     assert run(tmp_path, "import", "mine", "kcl").code == Exit.DONE
 
 
@@ -342,7 +342,7 @@ def test_a_file_of_properties_keeps_its_own_name(tmp_path: Path) -> None:
     file = tmp_path / "client.properties"
     file.write_text("bootstrap.servers=a:1\n")
     assert run(tmp_path, "import", str(file)).code == Exit.DONE
-    assert Profiles(tmp_path / "kw").names() == ["client"]
+    assert Profiles(tmp_path / "kw").list_names() == ["client"]
     more = run(tmp_path, "import", "a", str(file), str(file))
     assert more.code == Exit.USAGE
     assert more.err.startswith("kw: give one FILE, and before it the NAME of the profile; see ")

@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
-from kwcli.net.config.build_config import client_config
+from kwcli.net.config.build_config import build_client_config
 from kwcli.net.config.client_config import ConnectionOptions, KeyStoreFile, TlsSettings
-from kwcli.net.tls_connect import client_context
+from kwcli.net.tls_connect import make_client_context
 from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import world
@@ -102,7 +102,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def talk(folder: Path, log: Path, version: ssl.TLSVersion) -> list[Record]:
     """The TLS records that kw's context sends for a message, with SSLKEYLOGFILE set to `log`."""
     told = [("security.protocol", "SSL"), ("ssl.ca.location", str(folder / "ca.pem"))]
-    tls = client_config(
+    tls = build_client_config(
         world(variables={"SSLKEYLOGFILE": str(log), "HOME": str(folder)}), ConnectionOptions(properties=told)
     ).tls
     assert tls is not None
@@ -112,7 +112,7 @@ def talk(folder: Path, log: Path, version: ssl.TLSVersion) -> list[Record]:
         TlsServer(context) as server,
         tap(server.port) as (port, seen),
         socket.create_connection(("127.0.0.1", port), 5) as link,
-        client_context(tls).wrap_socket(link, server_hostname="localhost") as wrapped,
+        make_client_context(tls).wrap_socket(link, server_hostname="localhost") as wrapped,
     ):
         wrapped.sendall(MESSAGE)
         assert wrapped.recv(100) == b"nobody"
@@ -157,18 +157,18 @@ def test_a_log_is_added_to(folder: Path, tmp_path: Path) -> None:
 
 def test_without_the_variable_there_is_no_log(folder: Path) -> None:
     store = KeyStoreFile(str(folder / "ca.pem"))
-    assert client_context(TlsSettings(authorities=store)).keylog_filename is None
+    assert make_client_context(TlsSettings(authorities=store)).keylog_filename is None
 
 
 def test_a_pipe_that_nobody_reads_does_not_hold_up_the_command(tmp_path: Path) -> None:
     pipe = tmp_path / "keys"
     os.mkfifo(pipe)
     with pytest.raises(Failure) as caught:
-        client_context(TlsSettings(key_log=str(pipe)))
+        make_client_context(TlsSettings(key_log=str(pipe)))
     assert (caught.value.text, caught.value.code) == (
         f"SSLKEYLOGFILE {pipe} cannot be written: nobody reads this pipe",
         Exit.USAGE,
     )
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    assert client_context(TlsSettings(key_log=str(pipe))).keylog_filename == str(pipe)
+    assert make_client_context(TlsSettings(key_log=str(pipe))).keylog_filename == str(pipe)
     os.close(reader)

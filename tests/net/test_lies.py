@@ -368,7 +368,7 @@ def test_a_list_of_nodes_is_gone_through_once(monkeypatch: pytest.MonkeyPatch) -
         Liar({METADATA: thousands}) as liar,
         ClusterClient(ClientConfig((liar.address,)), Deadline(10.0, time.monotonic)) as cluster,
     ):
-        assert len(cluster.nodes()) == 5001
+        assert len(cluster.list_nodes()) == 5001
         assert cluster.connect_to_any().node_id == 1
     assert len(made) == 5001
 

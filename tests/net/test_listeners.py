@@ -8,7 +8,14 @@ from collections.abc import Iterator
 import pytest
 
 import decoders
-from kwcli.net.config.client_config import Address, ClientConfig, KeyStoreFile, Protocol, SaslSettings, TlsSettings
+from kwcli.net.config.client_config import (
+    Address,
+    ClientConfig,
+    KeyStoreFile,
+    Protocol,
+    SaslSettings,
+    TlsSettings,
+)
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.blocking import BrokerConnection, Reply
 from kwcli.run_environment import Exit, Failure

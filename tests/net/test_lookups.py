@@ -39,29 +39,34 @@ COORDINATORS: Final = cast("list[tuple[metadata_requests.Kind, tuple[int, int]]]
 
 
 def coordinator(kind: metadata_requests.Kind, version: int) -> dict[str, Any]:
-    return metadata_requests.coordinator_request(version, kind, "k-1")
+    return metadata_requests.build_coordinator_request(version, kind, "k-1")
 
 
 LOOK_UPS: Final[dict[str, LookUp]] = {
-    "nodes": LookUp(METADATA, ALL, metadata_requests.nodes_request),
-    "topics": LookUp(METADATA, NAMED, lambda version: metadata_requests.topics_request(version, ["t-1"]), ("t-1",)),
+    "nodes": LookUp(METADATA, ALL, metadata_requests.build_nodes_request),
+    "topics": LookUp(
+        METADATA, NAMED, lambda version: metadata_requests.build_topics_request(version, ["t-1"]), ("t-1",)
+    ),
     "all topics": LookUp(
-        METADATA, Versions(0, NAMED.low - 1), lambda version: metadata_requests.topics_request(version, ["t-1"])
+        METADATA, Versions(0, NAMED.low - 1), lambda version: metadata_requests.build_topics_request(version, ["t-1"])
     ),
     "id": LookUp(
         METADATA,
         Versions(metadata_requests.BY_ID, FOREVER),
-        lambda version: metadata_requests.topic_id_request(version, TOPIC_ID),
+        lambda version: metadata_requests.build_topic_id_request(version, TOPIC_ID),
         (str(TOPIC_ID),),
     ),
     "controllers": LookUp(
         DESCRIBE_CLUSTER,
         Versions(metadata_requests.ENDPOINT_TYPE, FOREVER),
-        metadata_requests.controllers_request,
+        metadata_requests.build_controllers_request,
         ("'endpoint_type': 2",),
     ),
     "offset": LookUp(
-        LIST_OFFSETS, ALL, lambda version: metadata_requests.offset_request(version, "t-1", 3, -2), ("t-1", "3", "-2")
+        LIST_OFFSETS,
+        ALL,
+        lambda version: metadata_requests.build_offset_request(version, "t-1", 3, -2),
+        ("t-1", "3", "-2"),
     ),
     **{
         kind: LookUp(FIND_COORDINATOR, Versions(since, FOREVER), partial(coordinator, kind), ("k-1",))

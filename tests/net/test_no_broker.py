@@ -116,14 +116,14 @@ def test_zookeeper_is_asked_in_its_own_words() -> None:
 def test_a_connection_that_is_reset_before_anything_is_said(
     protocol: Protocol, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    dialled = Connector.dial
+    dialled = Connector.dial_first_place
 
     def slowly(self: Connector, deadline: Deadline) -> socket.socket:
         link = dialled(self, deadline)
         select.select([link], [], [], 20)  # until the reset has arrived
         return link
 
-    monkeypatch.setattr(Connector, "dial", slowly)
+    monkeypatch.setattr(Connector, "dial_first_place", slowly)
     with Responder(resets) as server:
         config = ClientConfig(servers=(), protocol=protocol, tls=TlsSettings(verify=False))
         found = failure(lambda: open_connection(server.address, config=config), 5.0)

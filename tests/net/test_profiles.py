@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kwcli.net.config import client_properties
-from kwcli.net.config.build_config import client_config
+from kwcli.net.config.build_config import build_client_config
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.config.profiles import Profiles
 from kwcli.private_files import can_be_changed_by_others, lock_file
@@ -65,7 +65,7 @@ def test_import_show_and_use(home: Path, tmp_path: Path, text: str, monkeypatch:
         assert 'sasl.jaas.config=PlainLoginModule required username="me" password={redacted 8};\n' in shown.out
     assert str(tmp_path) in shown.out  # relative file names are made absolute
     assert "hunter2" in run(home, "show", "prod", "--reveal-secrets").out
-    config = client_config(env_of(home), ConnectionOptions())
+    config = build_client_config(env_of(home), ConnectionOptions())
     assert (config.servers, config.origin) == ((("a", 1), ("b", 2)), "active profile prod")
     assert config.sasl is not None
     assert config.sasl.password == ("hunter2\\n#=x" if text is KCAT else "hunter2!")
@@ -76,7 +76,7 @@ def test_kcats_irrelevant_properties_are_told(home: Path) -> None:
     assert "kw: 2 properties have no meaning for kw (-v lists them)" in done.err
     again = run(home, "import", "k", "-", "-v", "--force", stdin=KCAT.encode())
     assert "kw: enable.idempotence (standard input:8) has no meaning for kw\n" in again.err
-    assert ("topic.acks", "all") in Profiles(home / "kw").pairs("k")
+    assert ("topic.acks", "all") in Profiles(home / "kw").read_pairs("k")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_list(home: Path) -> None:
     profiles = Profiles(home / "kw")
     profiles.write("prod", {"bootstrap.servers": "p:1", "security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"})
     profiles.write("dev", [("bootstrap.servers", "d:1")])
-    profiles.use("prod")
+    profiles.make_active("prod")
     assert run(home, "list").out == (
         "  profile  protocol   mechanism  servers\n"
         "  dev      PLAINTEXT  -          d:1\n"
@@ -117,21 +117,21 @@ def test_list(home: Path) -> None:
     assert json.loads(run(home, "list", "-o", "json").out) == rows
     assert run(home, "use", "--none").err == "kw: no profile is active\n"
     assert "*" not in run(home, "list").out
-    profiles.use("dev")
+    profiles.make_active("dev")
     profiles.remove("dev")
-    assert (profiles.names(), profiles.active()) == (["prod"], None)
+    assert (profiles.list_names(), profiles.read_active_name()) == (["prod"], None)
 
 
 def test_who_wins(home: Path, tmp_path: Path) -> None:
     profiles = Profiles(home / "kw")
     for name in ("asked", "variable", "active"):
         profiles.write(name, {"bootstrap.servers": f"{name}:1", "client.id": name})
-    profiles.use("active")
+    profiles.make_active("active")
     file = tmp_path / "f.properties"
     file.write_text("bootstrap.servers=file:1\n")
 
     def origin(env: Environment, profile: str | None = None, **more: object) -> tuple[str, str, str]:
-        found = client_config(env, ConnectionOptions(profile=profile, **more))  # type: ignore[arg-type]  # as options give them
+        found = build_client_config(env, ConnectionOptions(profile=profile, **more))  # type: ignore[arg-type]  # as options give them
         return found.servers[0][0], found.origin, found.client_id
 
     plain, variable = env_of(home), env_of(home, KW_BOOTSTRAP_SERVER="env:1", KW_PROFILE="variable")
@@ -148,11 +148,11 @@ def test_who_wins(home: Path, tmp_path: Path) -> None:
 def test_a_profile_that_is_not_there(home: Path) -> None:
     Profiles(home / "kw").write("prod", {"bootstrap.servers": "p:1"})
     with pytest.raises(Failure) as caught:
-        client_config(env_of(home), ConnectionOptions(profile="prid"))
+        build_client_config(env_of(home), ConnectionOptions(profile="prid"))
     assert (caught.value.text, caught.value.code) == ('there is no profile prid (did you mean "prod"?)', Exit.USAGE)
-    Profiles(home / "kw").use("prod")
+    Profiles(home / "kw").make_active("prod")
     (home / "kw/profiles/prod.properties").unlink()
-    config = client_config(env_of(home), ConnectionOptions())
+    config = build_client_config(env_of(home), ConnectionOptions())
     assert config.origin == "default"
     assert config.warnings == ("the active profile prod is gone: kw profile use NAME, or --none",)
 
@@ -160,7 +160,7 @@ def test_a_profile_that_is_not_there(home: Path) -> None:
 def test_a_profile_that_others_may_read(home: Path) -> None:
     path = Profiles(home / "kw").write("p", {"bootstrap.servers": "p:1"})
     os.chmod(path, 0o644)
-    assert client_config(env_of(home), ConnectionOptions(profile="p")).warnings == (
+    assert build_client_config(env_of(home), ConnectionOptions(profile="p")).warnings == (
         f"other users may read {path}: chmod 600 it",
     )
 
@@ -179,7 +179,7 @@ def test_a_profile_that_others_can_change_is_not_used(place: str, mode: int, sai
     profiles = Profiles(home / "kw")
     profiles.write("p", {"bootstrap.servers": "p:1", "sasl.password": "hunter2"})
     if how == "active":
-        profiles.use("p")
+        profiles.make_active("p")
     file = home / "kw" / place
     os.chmod(file, mode)
     words = ["profile", "show", "p"] if how == "show" else ["call", "Metadata", *(["--profile", "p"] * (how == "flag"))]
@@ -187,13 +187,13 @@ def test_a_profile_that_others_can_change_is_not_used(place: str, mode: int, sai
     assert (done.code, done.out) == (Exit.USAGE, "")
     assert done.err == f"kw: other users can change {file}: {said}{file}\n"
     os.chmod(file, 0o700 if file.is_dir() else 0o600)
-    assert client_config(env_of(home), ConnectionOptions(profile="p")).servers == (("p", 1),)
+    assert build_client_config(env_of(home), ConnectionOptions(profile="p")).servers == (("p", 1),)
 
 
 def test_a_folder_in_which_others_can_only_add_is_taken(home: Path) -> None:
     Profiles(home / "kw").write("p", {"bootstrap.servers": "p:1"})
     os.chmod(home / "kw", 0o1777)
-    assert client_config(env_of(home), ConnectionOptions(profile="p")).warnings == ()
+    assert build_client_config(env_of(home), ConnectionOptions(profile="p")).warnings == ()
 
 
 @pytest.mark.parametrize("place", ["profiles/p.properties", "profiles", "."])
@@ -212,7 +212,7 @@ def test_a_profile_of_another_user_is_not_used(place: str, home: Path, monkeypat
     monkeypatch.setattr("kwcli.net.config.profiles.os.stat", lambda path, **more: owned(plain(path, **more)))
     monkeypatch.setattr("kwcli.net.config.profiles.os.geteuid", lambda: plain(home).st_uid or 1000)
     with pytest.raises(Failure, match="belongs to another user, who can change it"):
-        Profiles(home / "kw").pairs("p")
+        Profiles(home / "kw").read_pairs("p")
 
 
 @pytest.mark.parametrize(
@@ -241,11 +241,11 @@ def test_a_file_that_others_can_change_is_told(home: Path, tmp_path: Path) -> No
     file.write_text("bootstrap.servers=a:1\n")
     for mode, warnings in ((0o644, ()), (0o666, (f"other users can change -F {file}: chmod go-w it",))):
         os.chmod(file, mode)
-        assert client_config(env_of(home), ConnectionOptions(config_files=[str(file)])).warnings == warnings
+        assert build_client_config(env_of(home), ConnectionOptions(config_files=[str(file)])).warnings == warnings
 
 
 def test_a_misspelt_variable_is_told(home: Path) -> None:
-    config = client_config(env_of(home, KW_BOOSTRAP_SERVER="x", KW_SOMETHING_ELSE="y"), ConnectionOptions())
+    config = build_client_config(env_of(home, KW_BOOSTRAP_SERVER="x", KW_SOMETHING_ELSE="y"), ConnectionOptions())
     assert config.warnings == ('unknown variable KW_BOOSTRAP_SERVER (did you mean "KW_BOOTSTRAP_SERVER"?)',)
 
 
@@ -260,7 +260,9 @@ def test_a_misspelt_variable_is_told(home: Path) -> None:
     ],
 )
 def test_what_is_written_is_read_again(pairs: list[tuple[str, str]]) -> None:
-    assert client_properties.parse_with_line_numbers(client_properties.format_properties(pairs), java=True)[0] == pairs
+    assert (
+        client_properties.parse_properties_with_lines(client_properties.format_properties(pairs), java=True)[0] == pairs
+    )
 
 
 @pytest.mark.parametrize(
@@ -278,15 +280,15 @@ def test_what_is_written_is_read_again(pairs: list[tuple[str, str]]) -> None:
     ],
 )
 def test_javas_rules(text: str, pairs: list[tuple[str, str]]) -> None:
-    assert client_properties.parse_with_line_numbers(text, java=True)[0] == pairs
+    assert client_properties.parse_properties_with_lines(text, java=True)[0] == pairs
 
 
 def test_the_two_kinds_are_told_apart_by_their_names() -> None:
-    assert client_properties.parse_with_line_numbers("sasl.username=a\\b\nssl.ca.location=C:\\x\n")[0] == [
+    assert client_properties.parse_properties_with_lines("sasl.username=a\\b\nssl.ca.location=C:\\x\n")[0] == [
         ("sasl.username", "a\\b"),
         ("ssl.ca.location", "C:\\x"),
     ]
-    assert client_properties.parse_with_line_numbers("ssl.truststore.location=C\\:\\\\x\n")[0] == [
+    assert client_properties.parse_properties_with_lines("ssl.truststore.location=C\\:\\\\x\n")[0] == [
         ("ssl.truststore.location", "C:\\x")
     ]
 
@@ -301,7 +303,7 @@ def test_a_file_in_latin_1_as_java_reads_it(home: Path, tmp_path: Path) -> None:
     for data in ("client.id=caf\u00e9\n".encode("latin-1"), "\ufeffclient.id=caf\u00e9\n".encode()):
         file = tmp_path / "client.properties"
         file.write_bytes(data)
-        assert client_config(env_of(home), ConnectionOptions(config_files=[str(file)])).client_id == "caf\u00e9"
+        assert build_client_config(env_of(home), ConnectionOptions(config_files=[str(file)])).client_id == "caf\u00e9"
 
 
 def test_what_a_killed_kw_left_of_a_profile_is_swept(home: Path, tmp_path: Path) -> None:

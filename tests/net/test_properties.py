@@ -36,7 +36,7 @@ def librdkafka() -> set[str]:
 
 
 def unheard_of(names: set[str]) -> set[str]:
-    return {name for name in names if name not in client_properties.known_names()}
+    return {name for name in names if name not in client_properties.list_known_property_names()}
 
 
 def test_everything_that_librdkafka_knows_is_known() -> None:
@@ -83,7 +83,7 @@ def test_the_table_says_one_thing_of_each_name() -> None:
     ],
 )
 def test_what_is_a_secret(name: str, secret: bool) -> None:
-    assert client_properties.secret(name) is secret
+    assert client_properties.is_secret_property(name) is secret
 
 
 @pytest.mark.parametrize(

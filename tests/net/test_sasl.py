@@ -8,7 +8,7 @@ from base64 import b64encode
 
 import pytest
 
-from kwcli.net.config.client_config import OAuth, SaslSettings
+from kwcli.net.config.client_config import OAuthSettings, SaslSettings
 from kwcli.net.sasl import SaslRefused, make_mechanism
 from kwcli.net.sasl.mechanism import PlainMechanism
 from kwcli.net.sasl.oauthbearer import OAuthBearer
@@ -156,7 +156,7 @@ def test_what_no_bearer_message_can_carry_is_refused(token: str, extensions: dic
         (SaslSettings("SCRAM-SHA-256", "u", "p"), b"n,,n=u,r="),
         (SaslSettings("SCRAM-SHA-512", "u", "p", token_auth=True), b"n,,n=u,r="),
         (
-            SaslSettings("OAUTHBEARER", oauth=OAuth(token="t", extensions={"k": "v"})),
+            SaslSettings("OAUTHBEARER", oauth=OAuthSettings(token="t", extensions={"k": "v"})),
             b"n,,\x01auth=Bearer t\x01k=v\x01\x01",
         ),
     ],

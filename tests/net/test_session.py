@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from decoders.limits import FRAME_MAX
 from decoders.messages.whole_messages import encode_response
 from kwcli.net.connection_stops import Cause
-from kwcli.net.session.negotiation import assumed_offer
+from kwcli.net.session.negotiation import make_assumed_offer
 from kwcli.net.session.session import OPENING_FRAME_MAX, Session, SessionPhase
 from kwcli.run_environment import Exit
 from tests.net.playbook import MODERN, PIECES, Play, framed, offers, plain
@@ -80,7 +80,7 @@ def test_ranges_that_are_none_are_left_out_and_of_two_the_first_counts() -> None
 
 
 def test_a_broker_of_before_api_versions_gives_a_sign_of_life() -> None:
-    play = Play(Session(client_id="kw", assumed=assumed_offer())).open()
+    play = Play(Session(client_id="kw", assumed=make_assumed_offer())).open()
     assert play.said == ["OffsetFetch 0"]
     play.answer(0, {"topics": []})
     assert play.opened == 1

@@ -8,7 +8,7 @@ import pytest
 
 from kwcli.net.config.client_config import SaslSettings
 from kwcli.net.sasl import make_mechanism
-from kwcli.net.session.negotiation import assumed_offer
+from kwcli.net.session.negotiation import make_assumed_offer
 from kwcli.net.session.session import Session, SessionPhase
 from kwcli.run_environment import Exit
 from tests.net.playbook import MODERN, PIECES, Play, framed, offers, plain
@@ -91,7 +91,7 @@ def test_a_last_carried_token_of_a_client_that_is_done_is_answered() -> None:
 
 def test_0_9_takes_gssapi_tokens_from_the_first_byte_on() -> None:
     steps = Steps([b"one", b"two"], told=False)
-    play = Play(Session(client_id="kw", mechanism=lambda: steps, assumed=assumed_offer())).open()
+    play = Play(Session(client_id="kw", mechanism=lambda: steps, assumed=make_assumed_offer())).open()
     play.give(framed(b"1"))
     assert play.said == ["a SASL token", "a SASL token", "OffsetFetch 0"]
     play.answer(0, {"topics": []})
@@ -99,7 +99,7 @@ def test_0_9_takes_gssapi_tokens_from_the_first_byte_on() -> None:
 
 
 def test_0_9_takes_nothing_else() -> None:
-    play = Play(Session(client_id="kw", mechanism=plain, assumed=assumed_offer())).open()
+    play = Play(Session(client_id="kw", mechanism=plain, assumed=make_assumed_offer())).open()
     assert play.stop is not None
     assert play.stop.text == "is older than 0.10 and takes no SASL but GSSAPI"
 
@@ -125,7 +125,7 @@ def at_authentication(ranges: Mapping[int, tuple[int, int]] = MODERN) -> Play:
 def test_a_handshake_that_fails(code: int, mechanisms: list[str], line: str) -> None:
     play = at_authentication().answer(1, {"error_code": code, "mechanisms": mechanisms})
     assert play.stop is not None
-    assert play.stop.line("B") == line
+    assert play.stop.format_line("B") == line
     assert play.stop.code is Exit.REFUSED
 
 
@@ -146,7 +146,7 @@ def test_credentials_that_are_refused(code: int, message: str | None, line: str)
     play = at_authentication().answer(1, {"mechanisms": ["PLAIN"]})
     play.answer(2, {"error_code": code, "error_message": message})
     assert play.stop is not None
-    assert play.stop.line("B") == line
+    assert play.stop.format_line("B") == line
     assert play.stop.code is Exit.REFUSED
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kwcli.net.config.build_config import client_config
-from kwcli.net.config.client_config import ClientConfig, ConnectionOptions, KeyStoreFile, OAuth, SaslSettings
+from kwcli.net.config.build_config import build_client_config
+from kwcli.net.config.client_config import ClientConfig, ConnectionOptions, KeyStoreFile, OAuthSettings, SaslSettings
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import world
 
@@ -18,7 +18,7 @@ SCRAM_JAAS = f'{JAAS}.scram.ScramLoginModule required username="alice" password=
 
 
 def config(variables: Mapping[str, str] | None = None, /, **told: Any) -> ClientConfig:
-    return client_config(world(variables=variables), ConnectionOptions(**told))
+    return build_client_config(world(variables=variables), ConnectionOptions(**told))
 
 
 def of(*pairs: tuple[str, str], **told: Any) -> ClientConfig:
@@ -106,7 +106,7 @@ def test_the_last_file_wins() -> None:
             ],
             SaslSettings(
                 "OAUTHBEARER",
-                oauth=OAuth(
+                oauth=OAuthSettings(
                     endpoint="https://id/token",
                     client_id="c",
                     client_secret="s",
@@ -122,7 +122,7 @@ def test_the_last_file_wins() -> None:
                 ("sasl.oauthbearer.config", "principal=alice scope=a,b extension_k=v"),
             ],
             SaslSettings(
-                "OAUTHBEARER", oauth=OAuth(claims={"sub": "alice", "scope": ["a", "b"]}, extensions={"k": "v"})
+                "OAUTHBEARER", oauth=OAuthSettings(claims={"sub": "alice", "scope": ["a", "b"]}, extensions={"k": "v"})
             ),
         ),
         (
@@ -133,9 +133,9 @@ def test_the_last_file_wins() -> None:
                     'unsecuredLoginNumberClaim_n="3" unsecuredLoginListClaim_l=",a,b";',
                 )
             ],
-            SaslSettings("OAUTHBEARER", oauth=OAuth(claims={"sub": "alice", "n": 3.0, "l": ["a", "b"]})),
+            SaslSettings("OAUTHBEARER", oauth=OAuthSettings(claims={"sub": "alice", "n": 3.0, "l": ["a", "b"]})),
         ),
-        ([("sasl.oauthbearer.token", "abc")], SaslSettings("OAUTHBEARER", oauth=OAuth(token="abc"))),
+        ([("sasl.oauthbearer.token", "abc")], SaslSettings("OAUTHBEARER", oauth=OAuthSettings(token="abc"))),
         (
             [
                 (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.net.config.client_properties import IRRELEVANT, PROPERTIES, UNSUPPORTED, known_names
+from kwcli.net.config.client_properties import IRRELEVANT, PROPERTIES, UNSUPPORTED, list_known_property_names
 from kwcli.net.config.profiles import Profiles
 from kwcli.run_environment import Exit
 from tests.cli.worlds import Outcome, kw, world
@@ -27,7 +27,7 @@ def test_list(command: tuple[str, ...]) -> None:
     done = kw(*command, "-X", "list", env=world(variables=TEXT))
     assert (done.code, done.err) == (Exit.DONE, "")
     words = set(done.out.replace(",", " ").replace(";", " ").split())
-    assert [name for name in known_names() if name not in words] == []
+    assert [name for name in list_known_property_names() if name not in words] == []
     assert "whether to speak TLS (SSL), to log in (SASL), or both: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL" in done.out
 
 
@@ -102,7 +102,7 @@ def test_dump_says_where_each_value_is_from(tmp_path: Path) -> None:
 def test_dump_of_the_active_profile_everywhere(tmp_path: Path) -> None:
     profiles = Profiles(tmp_path / "kw")
     path = profiles.write("prod", [("bootstrap.servers", "p:1")])
-    profiles.use("prod")
+    profiles.make_active("prod")
     for command in COMMANDS:
         assert (
             f"p:1                profile prod {path}:1" in dump(tmp_path, *command).out

@@ -14,7 +14,7 @@ import pytest
 
 from kwcli.net.config.client_config import KeyStoreFile, TlsSettings
 from kwcli.net.tls import jks
-from kwcli.net.tls_connect import client_context, translate_ciphers
+from kwcli.net.tls_connect import make_client_context, translate_ciphers
 from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.run_environment import Exit, Failure
 from tests.net.certificates import KEY, OPEN_STORE, STORE, make_stores
@@ -130,7 +130,7 @@ def test_a_key_in_a_file_is_locked_and_the_owners_alone(
     monkeypatch.delattr(os, "memfd_create")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", looking)
-    client_context(TlsSettings(certificate=KeyStoreFile(str(stores / "client.pem"))))
+    make_client_context(TlsSettings(certificate=KeyStoreFile(str(stores / "client.pem"))))
     [(mode, text)] = seen
     assert mode == 0o600
     assert "BEGIN ENCRYPTED PRIVATE KEY" in text
@@ -221,7 +221,7 @@ def test_what_cannot_be_read_is_said_before_connecting(
     for kind, name in (("pkcs12", "p12"), ("jks", "jks")):
         Path(f"cut.{name}").write_bytes(Path(f"trust.{kind}").read_bytes()[:200])
     with pytest.raises(Failure) as caught:
-        client_context(TlsSettings(**tls))
+        make_client_context(TlsSettings(**tls))
     assert caught.value.text.startswith(line)
     assert caught.value.code == Exit.USAGE
     assert "hunter2" not in caught.value.text
@@ -368,7 +368,7 @@ def test_names_of_cipher_suites(java: str, openssl: str | None) -> None:
 
 
 def test_a_cipher_suite_is_chosen() -> None:
-    context = client_context(TlsSettings(ciphers="TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", maximum="TLSv1.2"))
+    context = make_client_context(TlsSettings(ciphers="TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", maximum="TLSv1.2"))
     names = [each["name"] for each in context.get_ciphers() if not each["name"].startswith("TLS_")]
     assert names == ["ECDHE-ECDSA-AES128-GCM-SHA256"]
 
@@ -377,9 +377,9 @@ def test_a_cipher_suite_is_chosen() -> None:
 def test_the_crypto_library_is_loaded_only_for_pkcs12(stores: Path, certificate: str, loads: bool) -> None:
     code = (
         "import sys; from kwcli.net.config.client_config import KeyStoreFile, TlsSettings;"
-        "from kwcli.net.tls_connect import client_context;"
+        "from kwcli.net.tls_connect import make_client_context;"
         f"own = KeyStoreFile({str(stores / certificate)!r}, {None}, {STORE!r}, {KEY!r});"
-        "client_context(TlsSettings(certificate=own));"
+        "make_client_context(TlsSettings(certificate=own));"
         "print('cryptography' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

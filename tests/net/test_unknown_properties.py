@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from kwcli.net.config.build_config import client_config
+from kwcli.net.config.build_config import build_client_config
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.config.client_properties import PROPERTIES
 from kwcli.net.config.profiles import Profiles
@@ -135,7 +135,7 @@ def test_the_user_of_an_address_is_not_shown(
     ],
 )
 def test_another_one_is_told(name: str, rest: str) -> None:
-    config = client_config(world(), ConnectionOptions(properties=[(name, "x:1")]))
+    config = build_client_config(world(), ConnectionOptions(properties=[(name, "x:1")]))
     assert config.warnings == (f"unknown property {name} (-X){rest}",)
 
 
@@ -155,26 +155,28 @@ def test_a_word_without_a_value(word: str) -> None:
 def test_a_file_is_told_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "c.properties"
     file.write_text("# c\nbootstrap.servers=a:1\n\nfoo=\\\n  1\nbar: 2\n")
-    config = client_config(world(), ConnectionOptions(config_files=[str(file)]))
+    config = build_client_config(world(), ConnectionOptions(config_files=[str(file)]))
     assert config.warnings == (f"unknown property foo (-F {file}:4)", f"unknown property bar (-F {file}:6)")
     file.write_text("bootstrap.servers=a:1\nsasl.username=me\ntls.enabled=true\n")  # a file in librdkafka's format
     with pytest.raises(Failure) as caught:
-        client_config(world(), ConnectionOptions(config_files=[str(file)]))
+        build_client_config(world(), ConnectionOptions(config_files=[str(file)]))
     assert caught.value.text.startswith(f"unknown property tls.enabled (-F {file}:3): write security.protocol=SSL")
     file.write_text("bootstrap.servers=a:1\nsecurity.protocol=SSL3\n")
     with pytest.raises(Failure) as caught:
-        client_config(world(), ConnectionOptions(config_files=[str(file)]))
+        build_client_config(world(), ConnectionOptions(config_files=[str(file)]))
     assert caught.value.text.startswith(f"security.protocol (-F {file}:2) is 'SSL3': write one of PLAINTEXT, ")
 
 
 def test_a_profile_is_told_with_its_line(tmp_path: Path) -> None:
     path = Profiles(tmp_path / "kw").write("p", [("bootstrap.servers", "a:1"), ("foo", "1")], comment="made by a test")
     env = world(variables={"XDG_CONFIG_HOME": str(tmp_path)})
-    assert client_config(env, ConnectionOptions(profile="p")).warnings == (
+    assert build_client_config(env, ConnectionOptions(profile="p")).warnings == (
         f"unknown property foo (--profile p, {path}:3)",
     )
-    Profiles(tmp_path / "kw").use("p")
-    assert client_config(env, ConnectionOptions()).warnings == (f"unknown property foo (active profile p, {path}:3)",)
+    Profiles(tmp_path / "kw").make_active("p")
+    assert build_client_config(env, ConnectionOptions()).warnings == (
+        f"unknown property foo (active profile p, {path}:3)",
+    )
     Profiles(tmp_path / "kw").write("p", [("sasl.pasword", "hunter2")])
     done = kw("call", "Metadata", env=world(variables={"XDG_CONFIG_HOME": str(tmp_path)}))
     assert (done.code, "hunter2" in done.err) == (Exit.USAGE, False)
@@ -194,7 +196,7 @@ def test_an_import_of_one_is_refused(tmp_path: Path) -> None:
     done = kw("profile", "import", "p", str(file), env=world(variables={"XDG_CONFIG_HOME": str(tmp_path)}))
     assert done.code == Exit.USAGE
     assert done.err == f'kw: unknown property sasl.pasword ({file}:2) (did you mean "sasl.password"?)\n'
-    assert Profiles(tmp_path / "kw").names() == []
+    assert Profiles(tmp_path / "kw").list_names() == []
 
 
 @pytest.mark.parametrize(
@@ -207,7 +209,7 @@ def test_an_import_of_one_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_an_empty_host_name_check_is_said_where_it_is_used(pairs: list[tuple[str, str]], told: bool) -> None:
-    config = client_config(
+    config = build_client_config(
         world(), ConnectionOptions(properties=[*pairs, ("ssl.endpoint.identification.algorithm", "")])
     )
     line = "ssl.endpoint.identification.algorithm (-X) is empty, so brokers' host names are not checked"
@@ -217,7 +219,7 @@ def test_an_empty_host_name_check_is_said_where_it_is_used(pairs: list[tuple[str
 @pytest.mark.parametrize("value", ["https", "none", "HTTPS"])
 def test_a_host_name_check_that_is_said_needs_no_words(value: str) -> None:
     pairs = [("security.protocol", "SSL"), ("ssl.endpoint.identification.algorithm", value)]
-    assert client_config(world(), ConnectionOptions(properties=pairs)).warnings == ()
+    assert build_client_config(world(), ConnectionOptions(properties=pairs)).warnings == ()
 
 
 @pytest.mark.parametrize("command", [("call", "Metadata"), ("proxy", "--check"), ("call", "Metadata", "--dry-run")])
@@ -231,7 +233,7 @@ def test_every_command_says_that_the_check_is_empty(command: tuple[str, ...], tm
 
 
 def test_an_empty_protocol_is_said() -> None:
-    warnings = client_config(world(), ConnectionOptions(properties=[("security.protocol", "")])).warnings
+    warnings = build_client_config(world(), ConnectionOptions(properties=[("security.protocol", "")])).warnings
     assert warnings == ("security.protocol (-X) is empty: kw speaks PLAINTEXT",)
 
 
@@ -240,7 +242,7 @@ def test_what_brokers_and_other_programs_read_stops_nothing() -> None:
         *("ssl.client.auth", "sasl.enabled.mechanisms", "listener.name.x.sasl.jaas.config", "admin.ssl.ca", "acks"),
         *("listeners.https.ssl.keystore.location", "zookeeper.ssl.client.enable"),
     )
-    config = client_config(world(), ConnectionOptions(properties=[(name, "x") for name in names]))
+    config = build_client_config(world(), ConnectionOptions(properties=[(name, "x") for name in names]))
     assert config.warnings == ()
     assert len(config.remarks) == len(names)
 

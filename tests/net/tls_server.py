@@ -1,4 +1,4 @@
-"""A TLS server on loopback for one client: the broker's side of a handshake with `client_context`."""
+"""A TLS server on loopback for one client: the broker's side of a handshake with `make_client_context`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import Any
 
 from kwcli.net.config.client_config import TlsSettings
-from kwcli.net.connection_stops import ConnectionStop, tls_stop
-from kwcli.net.tls_connect import client_context
+from kwcli.net.connection_stops import ConnectionStop, make_tls_stop
+from kwcli.net.tls_connect import make_client_context
 
 
 def server_context(chain: Path, authorities: Path | None = None) -> ssl.SSLContext:
@@ -74,7 +74,7 @@ def connect(port: int, tls: TlsSettings, host: str = "localhost") -> str:
     """The name by which the server knows us. Raises OSError as in the driver."""
     with (
         socket.create_connection(("127.0.0.1", port), 5) as link,
-        client_context(tls).wrap_socket(link, server_hostname=tls.server_name or host) as wrapped,
+        make_client_context(tls).wrap_socket(link, server_hostname=tls.server_name or host) as wrapped,
     ):
         with suppress(OSError):  # a server that refuses us may have closed already; reading tells why
             wrapped.sendall(b"?")
@@ -86,5 +86,5 @@ def stop(port: int, tls: TlsSettings, host: str = "localhost") -> ConnectionStop
     try:
         said = connect(port, tls, host)
     except OSError as error:
-        return tls_stop(error, tls, host)
+        return make_tls_stop(error, tls, host)
     raise AssertionError(f"it does work: {said}")

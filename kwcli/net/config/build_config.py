@@ -13,16 +13,16 @@ from kwcli.net.addresses import AddressError, parse_address, parse_addresses
 from kwcli.net.config import client_properties
 from kwcli.net.config.client_config import (
     Address,
-    Aws,
+    AwsSettings,
     ClientConfig,
     ConnectionOptions,
     KeyStoreFile,
-    OAuth,
+    OAuthSettings,
     Protocol,
     SaslSettings,
     TlsSettings,
 )
-from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, Value, choose_settings
+from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, SettingValue, merge_setting_sources
 from kwcli.run_environment import Environment, Exit, Failure
 from kwcli.user_folders import own_folder_name
 
@@ -48,15 +48,15 @@ _LISTENER: Final = re.compile(r"(?:^|,)\s*([A-Za-z_]+)://")
 TlsVersion = Literal["TLSv1.2", "TLSv1.3"]
 
 
-def read_servers(value: Value) -> tuple[Address, ...]:
+def parse_bootstrap_servers(value: SettingValue) -> tuple[Address, ...]:
     """The addresses of a setting that names servers, such as `-b`. Raises Failure (usage)."""
     try:
         return parse_addresses(value.text)
     except AddressError as error:
-        raise Failure(f"{value.said}: {error}", Exit.USAGE) from None
+        raise Failure(f"{value.name_and_place}: {error}", Exit.USAGE) from None
 
 
-def read_protocol(chosen: ChosenSettings, where: Value) -> Protocol:
+def choose_security_protocol(chosen: ChosenSettings, where: SettingValue) -> Protocol:
     """The security protocol. `SSL://` before a server names one too, which wins only in an option."""
     value = chosen.values.get("protocol")
     spoken = {name.upper() for name in _LISTENER.findall(where.text)} & set(PROTOCOLS)
@@ -66,7 +66,7 @@ def read_protocol(chosen: ChosenSettings, where: Value) -> Protocol:
         return "PLAINTEXT"
     name = value.text.upper()
     if name not in PROTOCOLS:
-        raise Failure(f"{value.said} is {value.text!r}: write one of {', '.join(PROTOCOLS)}", Exit.USAGE)
+        raise Failure(f"{value.name_and_place} is {value.text!r}: write one of {', '.join(PROTOCOLS)}", Exit.USAGE)
     return cast(Protocol, name)
 
 
@@ -83,48 +83,50 @@ _WITH: Final = {
 }
 
 
-def warn_of_empty_settings(chosen: ChosenSettings, name: str) -> list[str]:
+def list_warnings_of_empty_settings(chosen: ChosenSettings, name: str) -> list[str]:
     """Warnings about settings that are there, and empty: Java takes an empty one for a word of its own."""
     lines = []
     check, protocol = chosen.values.get("host name check"), chosen.values.get("protocol")
-    if "SSL" in name and check is not None and not check.text and chosen.flag("verify", True):
+    if "SSL" in name and check is not None and not check.text and chosen.read_flag("verify", True):
         lines.append(
-            f"{check.said} is empty, so brokers' host names are not checked against their certificates: "
+            f"{check.name_and_place} is empty, so brokers' host names are not checked against their certificates: "
             "write https to check them, none to go without"
         )
     if protocol is not None and not protocol.text:
-        lines.append(f"{protocol.said} is empty: kw speaks {name}")
+        lines.append(f"{protocol.name_and_place} is empty: kw speaks {name}")
     return lines
 
 
-def warn_of_unused_settings(chosen: ChosenSettings, name: Protocol) -> list[str]:
+def list_warnings_of_unused_settings(chosen: ChosenSettings, name: Protocol) -> list[str]:
     """Warnings about settings that the protocol makes no use of, which is how a forgotten protocol shows."""
     lines = []
     for word, meanings in _TELLING.items():
-        given = [chosen.values[meaning] for meaning in meanings if chosen.text(meaning)]
+        given = [chosen.values[meaning] for meaning in meanings if chosen.read_text(meaning)]
         if given and word not in name:
             remedy = f"-X security.protocol={_WITH[name, word]}"
-            lines.append(f"{given[0].said} is not used: security.protocol is {name}; set it by {remedy}")
+            lines.append(f"{given[0].name_and_place} is not used: security.protocol is {name}; set it by {remedy}")
     return lines
 
 
 def build_tls_settings(chosen: ChosenSettings, key_log: str | None) -> TlsSettings:
     """The TLS settings. Raises Failure (usage)."""
     check = chosen.values.get("host name check")
-    verify = chosen.flag("verify", True)
+    verify = chosen.read_flag("verify", True)
     if check is not None and check.text.lower() not in ("", "none", "https"):
-        raise Failure(f"{check.said} is {check.text!r}: write https, or none", Exit.USAGE)
+        raise Failure(f"{check.name_and_place} is {check.text!r}: write https, or none", Exit.USAGE)
     minimum, maximum = _read_tls_versions(chosen)
-    certificate = _key_store_file(chosen, "certificate", "certificate password", "key password")
-    key = _key_store_file(chosen, "key", None, "key password")
+    certificate = _build_key_store_file(chosen, "certificate", "certificate password", "key password")
+    key = _build_key_store_file(chosen, "key", None, "key password")
     if key is not None and certificate is None:
-        raise Failure(f"{chosen.values['key'].said} needs a certificate: -X ssl.certificate.location=FILE", Exit.USAGE)
-    ciphers = chosen.text("ciphers")
+        raise Failure(
+            f"{chosen.values['key'].name_and_place} needs a certificate: -X ssl.certificate.location=FILE", Exit.USAGE
+        )
+    ciphers = chosen.read_text("ciphers")
     if ciphers and any(name.strip().startswith(_CIPHERS_1_3) for name in re.split("[,:]", ciphers)):
         text = "it chooses suites of TLS 1.2 only; those of TLS 1.3 are all on"
-        chosen.remarks.append(f"{chosen.values['ciphers'].said}: {text}")
+        chosen.remarks.append(f"{chosen.values['ciphers'].name_and_place}: {text}")
     return TlsSettings(
-        authorities=_key_store_file(chosen, "authorities", "authorities password", None),
+        authorities=_build_key_store_file(chosen, "authorities", "authorities password", None),
         certificate=certificate,
         key=key,
         verify=verify,
@@ -143,20 +145,20 @@ def _read_tls_versions(chosen: ChosenSettings) -> tuple[TlsVersion | None, TlsVe
     names = {name.strip() for name in value.text.split(",")}
     usable = sorted(names & {"TLSv1.2", "TLSv1.3"})
     if not usable:
-        raise Failure(f"{value.said} is {value.text!r}: kw speaks TLSv1.2 and TLSv1.3", Exit.USAGE)
+        raise Failure(f"{value.name_and_place} is {value.text!r}: kw speaks TLSv1.2 and TLSv1.3", Exit.USAGE)
     if len(usable) < len(names):
-        chosen.remarks.append(f"{value.said}: kw speaks {' and '.join(usable)} of these")
+        chosen.remarks.append(f"{value.name_and_place}: kw speaks {' and '.join(usable)} of these")
     return cast(TlsVersion, usable[0]), cast(TlsVersion, usable[-1])
 
 
-def _key_store_file(
+def _build_key_store_file(
     chosen: ChosenSettings, meaning: str, password: str | None, key_password: str | None
 ) -> KeyStoreFile | None:
     value = chosen.values.get(meaning)
     if value is None or not value.text or (value.text == "probe" and value.name.endswith("ca.location")):
         return None  # librdkafka's "probe" asks for the system's authorities
-    secret = chosen.text(password) if password else None
-    key_secret = chosen.text(key_password) if key_password else None
+    secret = chosen.read_text(password) if password else None
+    key_secret = chosen.read_text(key_password) if key_password else None
     if value.form == "pem":
         return KeyStoreFile(pem=value.text, password=secret, key_password=key_secret)
     return KeyStoreFile(path=value.text, password=secret, key_password=key_secret)
@@ -167,7 +169,7 @@ def build_sasl_settings(
 ) -> SaslSettings:
     """The SASL settings: mechanism and credentials. Raises Failure (usage)."""
     mechanism = _read_mechanism(chosen)
-    username, password = chosen.text("username"), chosen.text("password")
+    username, password = chosen.read_text("username"), chosen.read_text("password")
     if mechanism == AWS_MSK_IAM:
         return SaslSettings("OAUTHBEARER", aws=_build_aws_settings(chosen, servers, variables))
     if mechanism == "PLAIN" or mechanism.startswith("SCRAM"):
@@ -179,46 +181,50 @@ def build_sasl_settings(
         username=username,
         password=password,
         oauth=_build_oauth_settings(chosen) if mechanism == "OAUTHBEARER" else None,
-        service=chosen.text("service") or "kafka",
-        principal=chosen.text("principal"),
-        keytab=chosen.text("keytab"),
-        token_auth=chosen.flag("token auth", False),
+        service=chosen.read_text("service") or "kafka",
+        principal=chosen.read_text("principal"),
+        keytab=chosen.read_text("keytab"),
+        token_auth=chosen.read_flag("token auth", False),
     )
 
 
-def _build_aws_settings(chosen: ChosenSettings, servers: Sequence[Address], variables: Mapping[str, str]) -> Aws:
+def _build_aws_settings(
+    chosen: ChosenSettings, servers: Sequence[Address], variables: Mapping[str, str]
+) -> AwsSettings:
     by_host = next((match[1] for host, _ in servers if (match := _AWS_HOST.search(host))), None)
-    region = chosen.text("aws region") or by_host or variables.get("AWS_REGION") or variables.get("AWS_DEFAULT_REGION")
+    region = (
+        chosen.read_text("aws region") or by_host or variables.get("AWS_REGION") or variables.get("AWS_DEFAULT_REGION")
+    )
     if not region:
         raise Failure(
             f"{AWS_MSK_IAM} needs the cluster's region: -X sasl.aws.region=eu-west-1, or AWS_REGION", Exit.USAGE
         )
-    profile, role = chosen.text("aws profile"), chosen.text("aws role")
+    profile, role = chosen.read_text("aws profile"), chosen.read_text("aws role")
     if profile and role:
-        one, other = chosen.values["aws profile"].said, chosen.values["aws role"].said
+        one, other = chosen.values["aws profile"].name_and_place, chosen.values["aws role"].name_and_place
         raise Failure(f"{one} and {other}: give one of them; a profile of AWS' own files can name a role", Exit.USAGE)
-    return Aws(region, profile, role, chosen.text("aws session"))
+    return AwsSettings(region, profile, role, chosen.read_text("aws session"))
 
 
 def _read_mechanism(chosen: ChosenSettings) -> str:
-    value, module = chosen.values.get("mechanism"), chosen.text("login module")
+    value, module = chosen.values.get("mechanism"), chosen.read_text("login module")
     if value is not None and value.text:
         name = value.text.upper()
         if name not in MECHANISMS:
-            raise Failure(f"{value.said} is {value.text!r}: kw knows {', '.join(MECHANISMS)}", Exit.USAGE)
-        by_aws = (chosen.text("login handler") or "").startswith(_AWS_HANDLER)
+            raise Failure(f"{value.name_and_place} is {value.text!r}: kw knows {', '.join(MECHANISMS)}", Exit.USAGE)
+        by_aws = (chosen.read_text("login handler") or "").startswith(_AWS_HANDLER)
         return AWS_MSK_IAM if name == "OAUTHBEARER" and by_aws else name
     if module in _BY_MODULE:
         return _BY_MODULE[module]
-    if chosen.text("oauth token") or chosen.text("oauth endpoint"):
+    if chosen.read_text("oauth token") or chosen.read_text("oauth endpoint"):
         return "OAUTHBEARER"
-    if module or chosen.text("username") or chosen.text("password"):
+    if module or chosen.read_text("username") or chosen.read_text("password"):
         raise Failure("sasl.mechanism is missing: -X sasl.mechanism=PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512", Exit.USAGE)
     return "GSSAPI"  # the default of both clients
 
 
-def _build_oauth_settings(chosen: ChosenSettings) -> OAuth:
-    token, endpoint = chosen.text("oauth token"), chosen.text("oauth endpoint")
+def _build_oauth_settings(chosen: ChosenSettings) -> OAuthSettings:
+    token, endpoint = chosen.read_text("oauth token"), chosen.read_text("oauth endpoint")
     claims = None if token or endpoint else _read_oauth_claims(chosen)
     if not token and not endpoint and claims is None:
         raise Failure(
@@ -226,7 +232,7 @@ def _build_oauth_settings(chosen: ChosenSettings) -> OAuth:
             "with …client.id and …client.secret",
             Exit.USAGE,
         )
-    client, secret = chosen.text("oauth client"), chosen.text("oauth secret")
+    client, secret = chosen.read_text("oauth client"), chosen.read_text("oauth secret")
     if endpoint and not token and not endpoint.startswith("file:") and not (client and secret):
         raise Failure(
             "a token endpoint needs sasl.oauthbearer.client.id and sasl.oauthbearer.client.secret", Exit.USAGE
@@ -234,18 +240,18 @@ def _build_oauth_settings(chosen: ChosenSettings) -> OAuth:
     for meaning, known in (("oauth grant", ("client_credentials",)), ("oauth method", ("default", "oidc"))):
         value = chosen.values.get(meaning)
         if value is not None and value.text not in ("", *known):
-            raise Failure(f"{value.said} is {value.text!r}: kw knows {' and '.join(known)}", Exit.USAGE)
-    return OAuth(
+            raise Failure(f"{value.name_and_place} is {value.text!r}: kw knows {' and '.join(known)}", Exit.USAGE)
+    return OAuthSettings(
         token=token,
         claims=claims,
         lifetime_s=_read_token_lifetime_s(chosen),
         endpoint=endpoint,
-        url_encoded=chosen.flag("oauth encoding", False),
+        url_encoded=chosen.read_flag("oauth encoding", False),
         client_id=client,
         client_secret=secret,
-        scope=chosen.text("oauth scope"),
+        scope=chosen.read_text("oauth scope"),
         extensions=_read_oauth_extensions(chosen),
-        authorities=_key_store_file(chosen, "oauth authorities", "oauth authorities password", None),
+        authorities=_build_key_store_file(chosen, "oauth authorities", "oauth authorities password", None),
     )
 
 
@@ -255,11 +261,13 @@ def _read_token_lifetime_s(chosen: ChosenSettings) -> float:
         return float(value.text or 3600) if value is not None else 3600.0
     except ValueError:
         assert value is not None
-        raise Failure(f"{value.said} is no number", Exit.USAGE) from None
+        raise Failure(f"{value.name_and_place} is no number", Exit.USAGE) from None
 
 
 def _read_oauth_extensions(chosen: ChosenSettings) -> dict[str, str]:
-    pairs = [word.strip().partition("=") for word in (chosen.text("oauth extensions") or "").split(",") if word.strip()]
+    pairs = [
+        word.strip().partition("=") for word in (chosen.read_text("oauth extensions") or "").split(",") if word.strip()
+    ]
     found = {name: text for name, _, text in pairs}
     for meaning, value in chosen.values.items():
         if meaning.startswith("oauth option "):
@@ -267,7 +275,7 @@ def _read_oauth_extensions(chosen: ChosenSettings) -> dict[str, str]:
             for prefix in ("extension_", "unsecuredLoginExtension_"):
                 if option.startswith(prefix):
                     found.setdefault(option.removeprefix(prefix), value.text)
-    for word in (chosen.text("oauth claims") or "").split():
+    for word in (chosen.read_text("oauth claims") or "").split():
         name, _, text = word.partition("=")
         if name.startswith("extension_"):
             found.setdefault(name.removeprefix("extension_"), text)
@@ -293,8 +301,8 @@ def _read_oauth_claims(chosen: ChosenSettings) -> dict[str, str | float | list[s
                 else value.text
             )
         except ValueError:
-            raise Failure(f"{value.said} is no number", Exit.USAGE) from None
-    words = dict(word.partition("=")[::2] for word in (chosen.text("oauth claims") or "").split())
+            raise Failure(f"{value.name_and_place} is no number", Exit.USAGE) from None
+    words = dict(word.partition("=")[::2] for word in (chosen.read_text("oauth claims") or "").split())
     if "principal" in words:
         claims[words.get("principalClaimName", "sub")] = words["principal"]
         if "scope" in words:
@@ -318,7 +326,7 @@ _OTHERS: Final = (
 )
 
 
-def client_config(env: Environment, asked: ConnectionOptions) -> ClientConfig:
+def build_client_config(env: Environment, asked: ConnectionOptions) -> ClientConfig:
     """The client's configuration from all sources; Failure (usage) where it makes no sense.
 
     Where two sources differ the higher one wins: a flag, -X, -F, --profile, KW_* variables, the active profile, and
@@ -326,18 +334,20 @@ def client_config(env: Environment, asked: ConnectionOptions) -> ClientConfig:
     """
     if asked.servers is not None and asked.controllers is not None:
         raise Failure("-b and --bootstrap-controller exclude each other: give one of them", Exit.USAGE)
-    sources, notes = read_sources(env, properties=asked.properties, files=asked.config_files, profile=asked.profile)
+    sources, notes = read_setting_sources(
+        env, properties=asked.properties, files=asked.config_files, profile=asked.profile
+    )
     _register_secrets(env, sources, asked.servers or asked.controllers or "")
-    chosen = choose_settings(sources)
+    chosen = merge_setting_sources(sources)
     misspelt, faults = _find_misspelt_variables(env.variables)
     for fault in (*chosen.faults, *faults):  # the first is enough
         raise Failure(fault, Exit.USAGE)
     where, origin, is_controller = _choose_servers(chosen, asked.servers, asked.controllers)
-    protocol = read_protocol(chosen, where)
-    addresses = read_servers(where)
-    idle = warn_of_unused_settings(chosen, protocol)
+    protocol = choose_security_protocol(chosen, where)
+    addresses = parse_bootstrap_servers(where)
+    idle = list_warnings_of_unused_settings(chosen, protocol)
     # A protocol that is stated is meant: settings that it does not use are remarks then, not warnings.
-    forgotten = [] if chosen.text("protocol") else idle
+    forgotten = [] if chosen.read_text("protocol") else idle
     dialled = {**_read_dial_map(env), **dict(asked.dial_map)}
     return ClientConfig(
         servers=addresses,
@@ -345,31 +355,33 @@ def client_config(env: Environment, asked: ConnectionOptions) -> ClientConfig:
         protocol=protocol,
         tls=build_tls_settings(chosen, env.variables.get("SSLKEYLOGFILE") or None) if "SSL" in protocol else None,
         sasl=build_sasl_settings(chosen, addresses, env.variables) if "SASL" in protocol else None,
-        client_id=asked.client_id if asked.client_id is not None else chosen.text("client id") or "kw",
+        client_id=asked.client_id if asked.client_id is not None else chosen.read_text("client id") or "kw",
         connect_timeout_s=asked.connect_timeout_s
-        or chosen.seconds("connect timeout", _read_seconds_variable(env, "KW_CONNECT_TIMEOUT", 5.0)),
-        timeout_s=asked.timeout_s or chosen.seconds("timeout", _read_seconds_variable(env, "KW_TIMEOUT", 10.0)),
+        or chosen.read_seconds("connect timeout", _read_seconds_variable(env, "KW_CONNECT_TIMEOUT", 5.0)),
+        timeout_s=asked.timeout_s or chosen.read_seconds("timeout", _read_seconds_variable(env, "KW_TIMEOUT", 10.0)),
         controllers=is_controller,
         dial_map=dialled,
         warnings=tuple(
-            dict.fromkeys([*notes, *misspelt, *chosen.warnings, *warn_of_empty_settings(chosen, protocol), *forgotten])
+            dict.fromkeys(
+                [*notes, *misspelt, *chosen.warnings, *list_warnings_of_empty_settings(chosen, protocol), *forgotten]
+            )
         ),
-        remarks=tuple(dict.fromkeys([*_remarks_on_origins(chosen), *chosen.remarks, *idle])),
+        remarks=tuple(dict.fromkeys([*_list_remarks_on_origins(chosen), *chosen.remarks, *idle])),
     )
 
 
-def read_sources(
+def read_setting_sources(
     env: Environment, *, properties: Sequence[Pair], files: Sequence[str], profile: str | None
 ) -> tuple[list[SettingSource], list[str]]:
     """All sources of settings, the highest first, and warnings about the profile."""
-    sources = [SettingSource("-X", properties), *(read_file(file) for file in reversed(files))]
+    sources = [SettingSource("-X", properties), *(read_settings_file(file) for file in reversed(files))]
     named, notes = _read_profile_sources(env, profile)
-    notes += _warn_of_world_writable_files(files)
+    notes += _list_warnings_of_world_writable_files(files)
     variables = _read_variable_sources(env.variables)
     return [*sources, *([*named, *variables] if profile is not None else [*variables, *named])], notes
 
 
-def _warn_of_world_writable_files(files: Sequence[str]) -> list[str]:
+def _list_warnings_of_world_writable_files(files: Sequence[str]) -> list[str]:
     """Warnings about files of -F that any user can change, and so send a login elsewhere."""
     found = []
     for path in files:
@@ -394,13 +406,15 @@ def _register_secrets(env: Environment, sources: Sequence[SettingSource], server
     env.add_secrets_to_hide(value for value in find_secret_texts(pairs) if not any(value in text for text in told))
 
 
-def _choose_servers(chosen: ChosenSettings, servers: str | None, controllers: str | None) -> tuple[Value, str, bool]:
+def _choose_servers(
+    chosen: ChosenSettings, servers: str | None, controllers: str | None
+) -> tuple[SettingValue, str, bool]:
     """The addresses of the cluster, the source that names them, and whether they are controllers."""
     if servers is not None:
-        return Value(servers, "text", "-b", "-b"), "-b", False
+        return SettingValue(servers, "text", "-b", "-b"), "-b", False
     if controllers is not None:
         return (
-            Value(controllers, "text", "--bootstrap-controller", "--bootstrap-controller"),
+            SettingValue(controllers, "text", "--bootstrap-controller", "--bootstrap-controller"),
             "--bootstrap-controller",
             True,
         )
@@ -408,12 +422,12 @@ def _choose_servers(chosen: ChosenSettings, servers: str | None, controllers: st
         value = chosen.values.get(meaning)
         if value is not None and value.text:
             return value, value.origin, meaning == "controllers"
-    return Value(DEFAULT_SERVER, "text", "bootstrap.servers", "default"), "default", False
+    return SettingValue(DEFAULT_SERVER, "text", "bootstrap.servers", "default"), "default", False
 
 
-def _remarks_on_origins(chosen: ChosenSettings) -> list[str]:
+def _list_remarks_on_origins(chosen: ChosenSettings) -> list[str]:
     """Remarks on the sources of protocol and mechanism: they may differ from the source that names the cluster."""
-    given = [chosen.values[meaning] for meaning in ("protocol", "mechanism") if chosen.text(meaning)]
+    given = [chosen.values[meaning] for meaning in ("protocol", "mechanism") if chosen.read_text(meaning)]
     return [f"{value.name} {value.text} (from {value.where})" for value in given]
 
 
@@ -429,27 +443,31 @@ def _read_profile_sources(env: Environment, name: str | None) -> tuple[list[Sett
         origin, chosen = f"--profile {name}", name
     elif asked := env.variables.get("KW_PROFILE"):
         origin, chosen = f"KW_PROFILE={asked}", asked
-    elif active := profiles.active():
-        if active not in profiles.names():
+    elif active := profiles.read_active_name():
+        if active not in profiles.list_names():
             return [], [f"the active profile {active} is gone: kw profile use NAME, or --none"]
         origin, chosen = f"active profile {active}", active
     else:
         return [], []
-    source = profiles.source(chosen, origin)
-    notes = [f"other users may read {profiles.path(chosen)}: chmod 600 it"] if profiles.open_to_others(chosen) else []
+    source = profiles.read_source(chosen, origin)
+    notes = (
+        [f"other users may read {profiles.path_of_profile(chosen)}: chmod 600 it"]
+        if profiles.is_readable_by_others(chosen)
+        else []
+    )
     return [source], notes
 
 
 def _read_variable_sources(variables: Mapping[str, str]) -> list[SettingSource]:
     """The sources of KW_ variables, one each, so that messages name the variable."""
     given = [name for name in variables if name.startswith("KW_")]
-    names = _variable_names() if given else {}
+    names = _map_variables_to_properties() if given else {}
     # The login configuration last: variables of their own win over the options in it.
     given.sort(key=lambda name: name == "KW_SASL_JAAS_CONFIG")
     return [SettingSource(name, [(names[name], variables[name])]) for name in given if name in names]
 
 
-def _variable_names() -> dict[str, str]:
+def _map_variables_to_properties() -> dict[str, str]:
     return {f"KW_{name.upper().replace('.', '_')}": name for name in client_properties.BY_NAME} | VARIABLES
 
 
@@ -461,7 +479,7 @@ def _find_misspelt_variables(variables: Mapping[str, str]) -> tuple[list[str], l
     from kwcli.net.config.unknown_properties import is_about_security
     from kwcli.spelling import did_you_mean
 
-    known = {*_variable_names(), *_OTHERS}
+    known = {*_map_variables_to_properties(), *_OTHERS}
     lines: tuple[list[str], list[str]] = ([], [])
     for name in given:
         meant = did_you_mean(name, known) if name not in known else ""
@@ -508,7 +526,7 @@ def parse_dial_pair(text: str, name: str) -> tuple[Address, Address]:
         raise Failure(f"{name}: {error}", Exit.USAGE) from None
 
 
-def read_file(path: str) -> SettingSource:
+def read_settings_file(path: str) -> SettingSource:
     """The properties of a file of -F. Raises Failure (usage)."""
     from kwcli.net.config import client_properties as property_files
 
@@ -517,4 +535,6 @@ def read_file(path: str) -> SettingSource:
             content = file.read(_FILE_MAX)
     except OSError as error:
         raise Failure(f"-F {path}: {error.strerror}", Exit.USAGE) from None
-    return SettingSource(f"-F {path}", *property_files.parse_with_line_numbers(property_files.decode_text(content)))
+    return SettingSource(
+        f"-F {path}", *property_files.parse_properties_with_lines(property_files.decode_config_text(content))
+    )

@@ -53,7 +53,7 @@ class TlsSettings(NamedTuple):
     key_log: str | None = None  # SSLKEYLOGFILE
 
 
-class OAuth(NamedTuple):
+class OAuthSettings(NamedTuple):
     """A token, an endpoint that gives one for client credentials (RFC 6749, 4.4), or the claims of an unsigned token.
 
     An endpoint `file:///…` is a file that holds the token. `url_encoded`: encode id and secret as in RFC 6749, 2.3.1.
@@ -74,7 +74,7 @@ class OAuth(NamedTuple):
         return _repr_without_secrets(self)
 
 
-class Aws(NamedTuple):
+class AwsSettings(NamedTuple):
     """The region for which a token is signed, and the AWS credentials that sign it: without these the usual ones."""
 
     region: str
@@ -92,12 +92,12 @@ class SaslSettings(NamedTuple):
     mechanism: str
     username: str | None = None
     password: str | None = None
-    oauth: OAuth | None = None
+    oauth: OAuthSettings | None = None
     service: str = "kafka"  # of the broker's Kerberos principal
     principal: str | None = None  # the client's own
     keytab: str | None = None
     token_auth: bool = False  # SCRAM with a delegation token (KIP-48)
-    aws: Aws | None = None
+    aws: AwsSettings | None = None
 
     def __repr__(self) -> str:
         return _repr_without_secrets(self)

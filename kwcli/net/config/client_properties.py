@@ -334,12 +334,12 @@ ONLY_JAVA: Final = frozenset(name for row in PROPERTIES for name in row.java if 
 ONLY_LIBRDKAFKA: Final = frozenset(name for row in PROPERTIES for name in row.librdkafka if name not in row.java)
 
 
-def known_names() -> list[str]:
+def list_known_property_names() -> list[str]:
     """Every property name that kw has heard of, those that kw follows first."""
     return [*BY_NAME, *UNSUPPORTED, *sorted(IRRELEVANT)]
 
 
-def reason_not_followed(name: str, value: str) -> str | None:
+def explain_unused_property(name: str, value: str) -> str | None:
     """Why kw does not do what a property asks for; None where it does, or where the property asks for nothing."""
     return None if value.startswith(_OWN_CLASSES) else UNSUPPORTED.get(name)
 
@@ -354,14 +354,14 @@ def is_known_property(name: str) -> bool:
     return name in BY_NAME or name in UNSUPPORTED or name in IRRELEVANT or name in _HARMLESS
 
 
-def secret(name: str) -> bool:
+def is_secret_property(name: str) -> bool:
     """Whether the value of this property must not be shown: known to be a secret, or not known at all."""
     row = BY_NAME.get(name)
     if row is not None:
         return row.secret
     for family in _PREFIXES:
         if name.startswith(family):
-            return secret(name.removeprefix(family))
+            return is_secret_property(name.removeprefix(family))
     return not is_known_property(name) or any(word in name for word in _TELLING)
 
 
@@ -370,7 +370,7 @@ _HARMLESS: Final = frozenset({"schema.registry.url", "basic.auth.credentials.sou
 # Prefixes of properties that have the same meaning for a part of a program.
 _PREFIXES: Final = ("producer.", "consumer.", "admin.", "topic.")
 # Words in names of secret properties without meaning for kw. A command may have a password in it.
-_TELLING: Final = ("password", "passphrase", "secret", "private.key", "kinit.cmd")
+_TELLING: Final = ("password", "passphrase", "is_secret_property", "private.key", "kinit.cmd")
 
 # Files of properties
 
@@ -384,7 +384,7 @@ _KEY: Final = r"(?s)((?:[^\\=: \t\f]|\\.)*)[ \t\f]*(?:[=:][ \t\f]*)?(.*)"
 _BLANK: Final = " \t\f"
 
 
-def decode_text(data: bytes) -> str:
+def decode_config_text(data: bytes) -> str:
     """The text of a file: UTF-8, else Latin-1, as Java reads such files."""
     try:
         return data.decode("utf-8-sig")
@@ -392,23 +392,29 @@ def decode_text(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def is_java(text: str) -> bool:
+def is_java_properties_text(text: str) -> bool:
     """Whether a text is of Java's kind: its names are Java's, or do not tell.
 
     The kinds differ in one thing that matters: for Java a backslash escapes and joins lines, for librdkafka it is a
     character like any other.
     """
-    names = {name for _, (name, _) in _plain_lines(text)}
+    names = {name for _, (name, _) in _parse_plain_lines(text)}
     return bool(names & ONLY_JAVA) or not names & ONLY_LIBRDKAFKA
 
 
-def parse_with_line_numbers(text: str, *, java: bool | None = None) -> tuple[list[Pair], list[int]]:
+def parse_properties_with_lines(text: str, *, java: bool | None = None) -> tuple[list[Pair], list[int]]:
     """The pairs of a file and, for each, the line on which it begins, from 1. `java` None: of either kind."""
-    rows = [*(_java_lines(text) if (is_java(text) if java is None else java) else _plain_lines(text))]
+    rows = [
+        *(
+            _parse_java_lines(text)
+            if (is_java_properties_text(text) if java is None else java)
+            else _parse_plain_lines(text)
+        )
+    ]
     return [pair for _, pair in rows], [number for number, _ in rows]
 
 
-def _plain_lines(text: str) -> Iterator[tuple[int, Pair]]:
+def _parse_plain_lines(text: str) -> Iterator[tuple[int, Pair]]:
     """The pairs of librdkafka's kind (kcat.conf, librdkafka.config): `name=value` lines, `#` comments, no escapes."""
     for number, line in enumerate(text.splitlines(), 1):
         line = line.strip()
@@ -417,15 +423,15 @@ def _plain_lines(text: str) -> Iterator[tuple[int, Pair]]:
             yield number, (name.strip(), value.strip())
 
 
-def _java_lines(text: str) -> Iterator[tuple[int, Pair]]:
+def _parse_java_lines(text: str) -> Iterator[tuple[int, Pair]]:
     r"""Java's kind: `name=value`, `name: value` or `name value`, `#` and `!` comments, lines joined by a last `\`."""
-    for number, line in _logical_lines(text):
+    for number, line in _join_continued_lines(text):
         match = re.fullmatch(_KEY, line)
         if match is not None:
-            yield number, (_unescape(match[1]), _unescape(match[2]))
+            yield number, (_unescape_java_text(match[1]), _unescape_java_text(match[2]))
 
 
-def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+def _join_continued_lines(text: str) -> Iterator[tuple[int, str]]:
     joined: list[str] = []
     first = 0
     for number, natural in enumerate(re.split(r"\r\n|\n|\r", text), 1):
@@ -443,7 +449,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
         yield first, "".join(joined)
 
 
-def _unescape(text: str) -> str:
+def _unescape_java_text(text: str) -> str:
     return re.sub(_ESCAPE, _unescape_character, text)
 
 
@@ -454,10 +460,10 @@ def _unescape_character(match: re.Match[str]) -> str:
 
 def format_properties(pairs: Iterable[Pair]) -> str:
     """The text of a file of Java's kind with these pairs."""
-    return "".join(f"{_escape(name, ' =:#!')}={_escape(value, '')}\n" for name, value in pairs)
+    return "".join(f"{_escape_java_text(name, ' =:#!')}={_escape_java_text(value, '')}\n" for name, value in pairs)
 
 
-def _escape(text: str, special: str) -> str:
+def _escape_java_text(text: str, special: str) -> str:
     parts = []
     for character in text:
         if character in "\\" or character in special:
@@ -492,7 +498,7 @@ SHORTEST_UNKNOWN: Final = 6
 
 def is_hidden_value(name: str, value: str) -> bool:
     """Whether a value may be shown only on demand: an unknown name may be a password that was put in its place."""
-    return bool(value) and (secret(name) or "PRIVATE KEY" in value)
+    return bool(value) and (is_secret_property(name) or "PRIVATE KEY" in value)
 
 
 def redact_url(text: str) -> str:

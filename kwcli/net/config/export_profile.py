@@ -14,9 +14,9 @@ from kwcli.net.config.client_properties import (
     Property,
     format_properties,
     is_hidden_value,
-    is_java,
+    is_java_properties_text,
 )
-from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, Value, choose_settings
+from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, SettingValue, merge_setting_sources
 
 KINDS: Final = ("kw", "java", "librdkafka", "env")
 _MODULES: Final = "org.apache.kafka.common.security"
@@ -55,7 +55,7 @@ _OWN: Final = frozenset({"output", "oauth token", "aws region", "aws profile", "
 _IN_LOGIN: Final = frozenset(meaning for _, options in _LOGINS.values() for _, meaning in options)
 
 
-class Exported(NamedTuple):
+class ExportedProfile(NamedTuple):
     """The text of a file, and notes on properties that it cannot hold; `left_out` counts the secrets left out."""
 
     text: str
@@ -63,17 +63,19 @@ class Exported(NamedTuple):
     left_out: int
 
 
-def export_profile(name: str, pairs: Sequence[Pair], kind: str, *, reveal: bool) -> Exported:
+def export_profile(name: str, pairs: Sequence[Pair], kind: str, *, reveal: bool) -> ExportedProfile:
     """The profile's properties, as one of KINDS. A secret is a comment unless it is to be revealed."""
     notes: list[str] = []
-    chosen = choose_settings([SettingSource(name, pairs)])
+    chosen = merge_setting_sources([SettingSource(name, pairs)])
     if kind in ("java", "librdkafka"):
         shown = [*_translate_for_client(chosen, kind, notes), *(pair for pair in pairs if pair[0] not in BY_NAME)]
     else:
         shown = [*pairs]
     lines, left_out = [f"# profile {name} of kw\n"], 0
     # Programs that read the file, kw among them, tell its notation by the names in it.
-    plain = kind == "librdkafka" or (kind == "kw" and not is_java("".join(f"{key}=\n" for key, _ in shown)))
+    plain = kind == "librdkafka" or (
+        kind == "kw" and not is_java_properties_text("".join(f"{key}=\n" for key, _ in shown))
+    )
     line = _LINES["librdkafka" if plain else kind]
     for key, value in shown:
         if plain and "\n" in value:
@@ -84,13 +86,13 @@ def export_profile(name: str, pairs: Sequence[Pair], kind: str, *, reveal: bool)
             lines.append(f"# {line(key, '').rstrip()}{{redacted {len(value.encode())}}}\n")
         else:
             lines.append(line(key, value))
-    return Exported("".join(lines), notes, left_out)
+    return ExportedProfile("".join(lines), notes, left_out)
 
 
 def _translate_for_client(chosen: ChosenSettings, kind: str, notes: list[str]) -> Iterator[Pair]:
     """The settings under the names that the client knows, in the table's order."""
     java = kind == "java"
-    mechanism = (chosen.text("mechanism") or "").upper()
+    mechanism = (chosen.read_text("mechanism") or "").upper()
     for meaning in dict.fromkeys(row.meaning for row in PROPERTIES):
         value = chosen.values.get(meaning)
         if value is None or meaning == "login handler":
@@ -99,7 +101,7 @@ def _translate_for_client(chosen: ChosenSettings, kind: str, notes: list[str]) -
             continue
         name = _find_name_for_client(value, meaning, java=java)
         if name is None:
-            notes.append(f"{value.name}: {_reason_not_exported(meaning, java=java)}")
+            notes.append(f"{value.name}: {_explain_unexported_setting(meaning, java=java)}")
             continue
         yield name, value.text
         if java and value.form == "path" and not value.text.lower().endswith(_STORES):
@@ -112,7 +114,7 @@ def _translate_for_client(chosen: ChosenSettings, kind: str, notes: list[str]) -
         notes.append("sasl.mechanism: librdkafka has no AWS_MSK_IAM; programs give it a token for OAUTHBEARER")
 
 
-def _find_name_for_client(value: Value, meaning: str, *, java: bool) -> str | None:
+def _find_name_for_client(value: SettingValue, meaning: str, *, java: bool) -> str | None:
     """The client's name for a setting: the one it has already, where the client knows that."""
 
     def names(row: Property) -> tuple[str, ...]:
@@ -126,7 +128,7 @@ def _find_name_for_client(value: Value, meaning: str, *, java: bool) -> str | No
     return next((names(row)[0] for row in rows if row.form == value.form), None)
 
 
-def _reason_not_exported(meaning: str, *, java: bool) -> str:
+def _explain_unexported_setting(meaning: str, *, java: bool) -> str:
     if java and meaning == "key":
         return "Java reads certificate and key from one file: put both into ssl.keystore.location"
     if java and meaning == "verify":
@@ -136,9 +138,9 @@ def _reason_not_exported(meaning: str, *, java: bool) -> str:
 
 def _format_jaas_login(chosen: ChosenSettings, mechanism: str) -> str:
     module, options = _LOGINS[mechanism]
-    words = [f'{word}="{_escape_quotes(text)}"' for word, meaning in options if (text := chosen.text(meaning))]
+    words = [f'{word}="{_escape_quotes(text)}"' for word, meaning in options if (text := chosen.read_text(meaning))]
     if mechanism == "GSSAPI":
-        words.insert(0, "useKeyTab=true" if chosen.text("keytab") else "useTicketCache=true")
+        words.insert(0, "useKeyTab=true" if chosen.read_text("keytab") else "useTicketCache=true")
     return f"{' '.join([module, 'required', *words])};"
 
 
@@ -146,27 +148,27 @@ def _escape_quotes(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _java_line(name: str, value: str) -> str:
+def _format_java_line(name: str, value: str) -> str:
     return format_properties([(name, value)])
 
 
-def _plain_line(name: str, value: str) -> str:
+def _format_plain_line(name: str, value: str) -> str:
     return f"{name}={value}\n"
 
 
-def _variable_line(name: str, value: str) -> str:
+def _format_variable_line(name: str, value: str) -> str:
     return f"export KW_{name.upper().replace('.', '_')}={shlex.quote(value) if value else ''}\n"
 
 
 _LINES: Final[dict[str, Callable[[str, str], str]]] = {
-    "kw": _java_line,
-    "java": _java_line,
-    "librdkafka": _plain_line,
-    "env": _variable_line,
+    "kw": _format_java_line,
+    "java": _format_java_line,
+    "librdkafka": _format_plain_line,
+    "env": _format_variable_line,
 }
 
 
-def note_lines(exported: Exported) -> Iterable[str]:
+def format_note_lines(exported: ExportedProfile) -> Iterable[str]:
     """The lines to print about an export: its notes, and how many secrets are left out."""
     yield from exported.notes
     if exported.left_out:

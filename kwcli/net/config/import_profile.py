@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 
 from decoders.named_tuple import NamedTuple
-from kwcli.net.config.build_config import MECHANISMS, warn_of_empty_settings
-from kwcli.net.config.client_properties import BY_NAME, decode_text, parse_with_line_numbers
-from kwcli.net.config.merge_settings import SettingSource, choose_settings
-from kwcli.net.config.other_cli_configs import PLACES, ForeignCluster, read_clusters
+from kwcli.net.config.build_config import MECHANISMS, list_warnings_of_empty_settings
+from kwcli.net.config.client_properties import BY_NAME, decode_config_text, parse_properties_with_lines
+from kwcli.net.config.merge_settings import SettingSource, merge_setting_sources
+from kwcli.net.config.other_cli_configs import PLACES, ForeignCluster, parse_clusters_of_other_cli
 from kwcli.net.config.profiles import Profiles
 from kwcli.run_environment import Environment, Exit, Failure
 
@@ -30,16 +30,16 @@ def import_profiles(env: Environment, words: Sequence[str], options: ImportOptio
     """Import `[NAME] FILE` as profile NAME; without NAME every cluster of FILE under its own name. Raises Failure."""
     name, file = (words[0], words[1]) if len(words) == 2 else (None, words[0])
     file = _find_config_file(env, file)
-    text = _read_text(env, file)
+    text = _read_config_text(env, file)
     said = "standard input" if file == "-" else file
     try:
-        clusters = read_clusters(text)
+        clusters = parse_clusters_of_other_cli(text)
     except ValueError as error:
         raise Failure(f"{said}: {error}", Exit.USAGE) from None
     if not clusters:
         if options.context is not None:
             raise Failure(f"{said} has one cluster only: leave --context out", Exit.USAGE)
-        pairs, lines = parse_with_line_numbers(text)
+        pairs, lines = parse_properties_with_lines(text)
         source = SettingSource(
             said, [(key, make_path_absolute(key, value, os.path.dirname(file))) for key, value in pairs], lines
         )
@@ -49,7 +49,7 @@ def import_profiles(env: Environment, words: Sequence[str], options: ImportOptio
         (name or _make_profile_name(each.name), each)
         for each in _choose_clusters(clusters, name, said, options.context)
     ]
-    _refuse_taken(Profiles.open_own(env), [each for each, _ in named], options)
+    _refuse_existing_profiles(Profiles.open_own(env), [each for each, _ in named], options)
     for own, cluster in named:
         _import_cluster(env, own, cluster, file, options)
 
@@ -88,18 +88,21 @@ def _import_cluster(env: Environment, name: str, cluster: ForeignCluster, file: 
 
 def _save_profile(env: Environment, name: str, source: SettingSource, options: ImportOptions) -> None:
     profiles = Profiles.open_own(env)
-    _refuse_taken(profiles, [name], options)
-    chosen = choose_settings([source])
+    _refuse_existing_profiles(profiles, [name], options)
+    chosen = merge_setting_sources([source])
     for fault in chosen.faults:
         raise Failure(fault, Exit.USAGE)
     if not chosen.values:
         raise Failure(f"{source.origin} has no property of a Kafka client in it", Exit.USAGE)
     path = profiles.write(name, source.pairs, comment=f"imported from {source.origin}")
-    for line in (*chosen.warnings, *warn_of_empty_settings(chosen, (chosen.text("protocol") or "PLAINTEXT").upper())):
+    for line in (
+        *chosen.warnings,
+        *list_warnings_of_empty_settings(chosen, (chosen.read_text("protocol") or "PLAINTEXT").upper()),
+    ):
         env.report(f"kw: warning: {line}")
     mechanism = chosen.values.get("mechanism")
     if mechanism is not None and mechanism.text and mechanism.text.upper() not in MECHANISMS:
-        env.report(f"kw: warning: {mechanism.said} is {mechanism.text!r}: kw knows {', '.join(MECHANISMS)}")
+        env.report(f"kw: warning: {mechanism.name_and_place} is {mechanism.text!r}: kw knows {', '.join(MECHANISMS)}")
     if options.verbose:
         for line in chosen.remarks:
             env.report(f"kw: {line}")
@@ -107,18 +110,18 @@ def _save_profile(env: Environment, name: str, source: SettingSource, options: I
         many = len(chosen.remarks) > 1
         what = f"{len(chosen.remarks)} properties have" if many else "1 property has"
         env.report(f"kw: {what} no meaning for kw (-v lists {'them' if many else 'it'})")
-    if not chosen.text("servers") and not chosen.text("controllers"):
+    if not chosen.read_text("servers") and not chosen.read_text("controllers"):
         remedy = f"give -b, or add bootstrap.servers to {path}"
         env.report(f"kw: warning: {source.origin} does not say where the cluster is: {remedy}")
     if options.active:
-        profiles.use(name)
+        profiles.make_active(name)
     env.report(f"kw: {'the active profile is' if options.active else 'wrote profile'} {name}: {path}")
 
 
-def _refuse_taken(profiles: Profiles, names: Sequence[str], options: ImportOptions) -> None:
-    there = profiles.names()
+def _refuse_existing_profiles(profiles: Profiles, names: Sequence[str], options: ImportOptions) -> None:
+    there = profiles.list_names()
     for name in names:
-        profiles.path(name)
+        profiles.path_of_profile(name)
         if not options.force and name in there:
             raise Failure(f"there is a profile {name} already; --force replaces it", Exit.USAGE)
 
@@ -153,11 +156,11 @@ def _find_config_file(env: Environment, word: str) -> str:
     raise Failure(f"{word} has no file at {places[0]}: name the file", Exit.USAGE)
 
 
-def _read_text(env: Environment, file: str) -> str:
+def _read_config_text(env: Environment, file: str) -> str:
     try:
         if file == "-":
-            return decode_text(b"".join(iter(env.stdin.read1, b"")))
+            return decode_config_text(b"".join(iter(env.stdin.read1, b"")))
         with open(file, "rb") as source:
-            return decode_text(source.read(_FILE_MAX))
+            return decode_config_text(source.read(_FILE_MAX))
     except OSError as error:
         raise Failure(f"{file}: {error.strerror}", Exit.USAGE) from None

@@ -42,7 +42,7 @@ def parse_jaas(text: str) -> JaasLogin:
 
     A whole file's entry `KafkaClient { … };` is taken as well. JaasError where the text is no such configuration.
     """
-    tokens = _split_tokens(text)
+    tokens = _split_jaas_tokens(text)
     if len(tokens) > 1 and tokens[1] == ("sign", "{"):
         tokens = tokens[2:]
     if not tokens or tokens[0][0] != "word":
@@ -66,7 +66,7 @@ def parse_jaas(text: str) -> JaasLogin:
     return JaasLogin(module, options)
 
 
-def _split_tokens(text: str) -> list[tuple[str, str]]:
+def _split_jaas_tokens(text: str) -> list[tuple[str, str]]:
     tokens = []
     at = 0
     end = len(text.rstrip())

@@ -29,14 +29,14 @@ class SettingSource(NamedTuple):
     lines: Sequence[int] = ()
     file: str = ""
 
-    def place(self, index: int) -> str:
+    def format_place_of_pair(self, index: int) -> str:
         """Where a pair stands: `-F client.properties:3`, `active profile prod, /home/me/…/prod.properties:3`."""
         if not self.lines:
             return self.origin
         return f"{self.origin}{f', {self.file}' if self.file else ''}:{self.lines[index]}"
 
 
-class Value(NamedTuple):
+class SettingValue(NamedTuple):
     """The value of one setting: text and form, the name it was given under, its source, and its exact place there."""
 
     text: str
@@ -51,7 +51,7 @@ class Value(NamedTuple):
         return self.place or self.origin
 
     @property
-    def said(self) -> str:
+    def name_and_place(self) -> str:
         """The setting and its place in words: `sasl.mechanism (-F client.properties:3)`."""
         return f"{self.name} ({self.where})" if self.origin != self.name else self.name
 
@@ -65,33 +65,33 @@ class ChosenSettings:
     __slots__ = ("faults", "remarks", "values", "warnings")
 
     def __init__(self) -> None:
-        self.values: dict[str, Value] = {}
+        self.values: dict[str, SettingValue] = {}
         self.faults: list[str] = []
         self.warnings: list[str] = []
         self.remarks: list[str] = []
 
-    def text(self, meaning: str) -> str | None:
+    def read_text(self, meaning: str) -> str | None:
         """The text of a setting; None where it has none or an empty one."""
         value = self.values.get(meaning)
         return (value.text or None) if value else None
 
-    def flag(self, meaning: str, default: bool) -> bool:
+    def read_flag(self, meaning: str, default: bool) -> bool:
         """A setting that is true or false. Raises Failure (usage) for other words."""
         value = self.values.get(meaning)
         if value is None or not value.text:
             return default
         word = value.text.lower()
         if word not in _FLAGS:
-            raise Failure(f"{value.said} is {value.text!r}: write true or false", Exit.USAGE)
+            raise Failure(f"{value.name_and_place} is {value.text!r}: write true or false", Exit.USAGE)
         return _FLAGS[word]
 
-    def seconds(self, meaning: str, default: float) -> float:
+    def read_seconds(self, meaning: str, default: float) -> float:
         """A setting in milliseconds, as seconds. Raises Failure (usage) for other texts."""
         value = self.values.get(meaning)
         if value is None or not value.text:
             return default
         if not (value.text.isascii() and value.text.isdecimal() and int(value.text) > 0):
-            raise Failure(f"{value.said} is {value.text!r}: write a number of milliseconds", Exit.USAGE)
+            raise Failure(f"{value.name_and_place} is {value.text!r}: write a number of milliseconds", Exit.USAGE)
         return int(value.text) / 1000
 
 
@@ -134,29 +134,29 @@ _IDLE: Final = frozenset(
 )
 
 
-def choose_settings(sources: Iterable[SettingSource]) -> ChosenSettings:
+def merge_setting_sources(sources: Iterable[SettingSource]) -> ChosenSettings:
     """The settings of all sources, which are given with the highest first."""
     chosen = ChosenSettings()
     for source in sources:
-        own: dict[str, Value] = {}
+        own: dict[str, SettingValue] = {}
         for index, (name, text) in enumerate(source.pairs):
             row = client_properties.BY_NAME.get(name)
             if row is None:
-                _report_unfollowed_property(chosen, name, text, source.place(index))
+                _report_unused_property(chosen, name, text, source.format_place_of_pair(index))
             else:
-                own[row.meaning] = Value(text, row.form, name, source.origin, source.place(index))
+                own[row.meaning] = SettingValue(text, row.form, name, source.origin, source.format_place_of_pair(index))
         login = own.pop("login", None)
         if login is not None and login.text:
-            for meaning, value in _read_login(login, chosen).items():
+            for meaning, value in _read_jaas_login(login, chosen).items():
                 own.setdefault(meaning, value)
         for meaning, value in own.items():
             chosen.values.setdefault(meaning, value)
     return chosen
 
 
-def _report_unfollowed_property(chosen: ChosenSettings, name: str, text: str, place: str) -> None:
+def _report_unused_property(chosen: ChosenSettings, name: str, text: str, place: str) -> None:
     if name in client_properties.UNSUPPORTED:
-        reason = client_properties.reason_not_followed(name, text)
+        reason = client_properties.explain_unused_property(name, text)
         if reason is not None:
             chosen.warnings.append(f"{name} ({place}) is not followed: {reason}")
         return
@@ -171,13 +171,13 @@ def _report_unfollowed_property(chosen: ChosenSettings, name: str, text: str, pl
         (chosen.faults if is_about_security(name, text) else chosen.warnings).append(line)
 
 
-def _read_login(value: Value, chosen: ChosenSettings) -> dict[str, Value]:
+def _read_jaas_login(value: SettingValue, chosen: ChosenSettings) -> dict[str, SettingValue]:
     from kwcli.net.config import jaas
 
     try:
         module, options = jaas.parse_jaas(value.text)
     except jaas.JaasError as error:
-        raise Failure(f"{value.said} cannot be read: {error}", Exit.USAGE) from None
+        raise Failure(f"{value.name_and_place} cannot be read: {error}", Exit.USAGE) from None
     found = {"login module": value._replace(text=module)}
     for name, text in options.items():
         inner = value._replace(text=text, form="text", name=f"{name} in {value.name}")
@@ -187,10 +187,10 @@ def _read_login(value: Value, chosen: ChosenSettings) -> dict[str, Value]:
         elif name.startswith(_PREFIXES):
             found[f"oauth option {name}"] = inner
         elif name in _IDLE:
-            chosen.remarks.append(f"{inner.said} has no meaning for kw")
+            chosen.remarks.append(f"{inner.name_and_place} has no meaning for kw")
         else:
             from kwcli.net.config.unknown_properties import redact_name
 
             title = f"{redact_name(name, text)} in {value.name}"  # a part of a password, behind a stray quotation mark
-            chosen.warnings.append(f"{inner._replace(name=title).said} is not followed")
+            chosen.warnings.append(f"{inner._replace(name=title).name_and_place} is not followed")
     return found

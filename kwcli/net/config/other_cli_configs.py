@@ -52,7 +52,7 @@ class ForeignCluster(NamedTuple):
     unfollowed: list[str]
 
 
-def read_clusters(text: str) -> list[ForeignCluster]:
+def parse_clusters_of_other_cli(text: str) -> list[ForeignCluster]:
     """The clusters of a file of one of these tools; empty where it is none. ValueError where the file is broken."""
     tree = _parse_toml(text) or _parse_yaml(text)
     for tool in _READERS:
@@ -90,7 +90,7 @@ def _parse_yaml(text: str) -> Tree:
     return tree if isinstance(tree, dict) else {}
 
 
-class _Properties:
+class _PropertyCollector:
     """The properties of one cluster, while they are gathered."""
 
     def __init__(self) -> None:
@@ -99,14 +99,16 @@ class _Properties:
 
     def add_property(self, name: str, value: object) -> None:
         """Add a property, unless its value is empty."""
-        text = _text(value)
+        text = _format_text_or_empty(value)
         if text:
             self.pairs.append((name, os.path.expanduser(text) if name.endswith(".location") else text))
 
     def add_servers(self, value: object) -> None:
         """Add the brokers: a list, or words with blanks or commas between them."""
-        words = value if isinstance(value, list) else re.split(r"[\s,]+", _text(value))
-        self.add_property("bootstrap.servers", ",".join(_text(word) for word in words if _text(word)))
+        words = value if isinstance(value, list) else re.split(r"[\s,]+", _format_text_or_empty(value))
+        self.add_property(
+            "bootstrap.servers", ",".join(_format_text_or_empty(word) for word in words if _format_text_or_empty(word))
+        )
 
     def add_protocol(self, *, tls: bool, sasl: bool) -> None:
         """Add the security protocol, by whether there are settings of TLS and of SASL."""
@@ -114,17 +116,17 @@ class _Properties:
 
     def add_mechanism(self, value: object, default: str) -> str:
         """Add the mechanism by the broker's name for it, and give that name."""
-        word = _text(value)
+        word = _format_text_or_empty(value)
         name = _MECHANISMS.get(re.sub(r"[-_ ]", "", word.lower()), word.upper()) if word else default
         self.add_property("sasl.mechanism", name)
         return name
 
     def add_skipped_verification(self, value: object) -> None:
         """Add the property that turns the check of certificates off, where this switch is on."""
-        if _is_on(value):
+        if _is_true_word(value):
             self.add_property("enable.ssl.certificate.verification", "false")
 
-    def report_unfollowed_key(self, key: str, reason: str) -> None:
+    def report_unused_key(self, key: str, reason: str) -> None:
         """Note a key that is not followed, and why."""
         self.unfollowed.append(f"{key} is not followed: {reason}")
 
@@ -133,31 +135,31 @@ def _read_kafkactl_clusters(tree: Tree) -> Iterator[ForeignCluster]:
     contexts = tree.get("contexts")
     if not isinstance(contexts, dict):
         return
-    current = _text(tree.get("current-context")) or "default"
+    current = _format_text_or_empty(tree.get("current-context")) or "default"
     for name, context in contexts.items():
         if not isinstance(context, dict):
             continue
-        made, tls, sasl = _Properties(), _subtree(context, "tls"), _subtree(context, "sasl")
-        login = _is_on(sasl.get("enabled"))
+        made, tls, sasl = _PropertyCollector(), _get_subtree(context, "tls"), _get_subtree(context, "sasl")
+        login = _is_true_word(sasl.get("enabled"))
         made.add_servers(context.get("brokers"))
-        made.add_protocol(tls=_is_on(tls.get("enabled")), sasl=login)
-        if _is_on(tls.get("enabled")):
+        made.add_protocol(tls=_is_true_word(tls.get("enabled")), sasl=login)
+        if _is_true_word(tls.get("enabled")):
             made.add_property("ssl.ca.location", tls.get("ca"))
             made.add_property("ssl.certificate.location", tls.get("cert"))
             made.add_property("ssl.key.location", tls.get("certKey"))
             made.add_skipped_verification(tls.get("insecure"))
         if login:
-            provider = _subtree(sasl, "tokenprovider") or _subtree(sasl, "tokenProvider")
-            plugin = _text(provider.get("plugin"))
+            provider = _get_subtree(sasl, "tokenprovider") or _get_subtree(sasl, "tokenProvider")
+            plugin = _format_text_or_empty(provider.get("plugin"))
             mechanism = made.add_mechanism("AWS_MSK_IAM" if plugin == "aws" else sasl.get("mechanism"), "PLAIN")
             made.add_property("sasl.username", sasl.get("username"))
             made.add_property("sasl.password", sasl.get("password"))
             if mechanism == "OAUTHBEARER":
-                made.report_unfollowed_key("sasl.tokenprovider", "give a token, or sasl.oauthbearer.token.endpoint.url")
+                made.report_unused_key("sasl.tokenprovider", "give a token, or sasl.oauthbearer.token.endpoint.url")
         made.add_property("client.id", context.get("clientID"))
         made.add_property("default.api.timeout.ms", _parse_milliseconds(context.get("requestTimeout")))
-        if _is_on(_subtree(context, "kubernetes").get("enabled")):
-            made.report_unfollowed_key(
+        if _is_true_word(_get_subtree(context, "kubernetes").get("enabled")):
+            made.report_unused_key(
                 "kubernetes", "kw does not run in the cluster; kubectl port-forward, then --dial-map"
             )
         yield ForeignCluster("kafkactl", "context", str(name), str(name) == current, made.pairs, made.unfollowed)
@@ -167,13 +169,13 @@ def _read_kaf_clusters(tree: Tree) -> Iterator[ForeignCluster]:
     clusters = tree.get("clusters")
     if not isinstance(clusters, list):
         return
-    current = _text(tree.get("current-cluster"))
+    current = _format_text_or_empty(tree.get("current-cluster"))
     for cluster in clusters:
-        if not isinstance(cluster, dict) or not _text(cluster.get("name")):
+        if not isinstance(cluster, dict) or not _format_text_or_empty(cluster.get("name")):
             continue
-        made, tls, sasl = _Properties(), cluster.get("TLS"), _subtree(cluster, "SASL")
+        made, tls, sasl = _PropertyCollector(), cluster.get("TLS"), _get_subtree(cluster, "SASL")
         made.add_servers(cluster.get("brokers"))
-        stated = _text(cluster.get("security-protocol")).upper()
+        stated = _format_text_or_empty(cluster.get("security-protocol")).upper()
         login = bool(sasl.get("mechanism") or sasl.get("username") or sasl.get("tokenURL")) or stated.startswith("SASL")
         if stated:
             made.add_property("security.protocol", stated)
@@ -194,25 +196,26 @@ def _read_kaf_clusters(tree: Tree) -> Iterator[ForeignCluster]:
             made.add_property("sasl.oauthbearer.client.secret", sasl.get("clientSecret"))
             scopes = sasl.get("scopes")
             made.add_property(
-                "sasl.oauthbearer.scope", " ".join(map(_text, scopes)) if isinstance(scopes, list) else scopes
+                "sasl.oauthbearer.scope",
+                " ".join(map(_format_text_or_empty, scopes)) if isinstance(scopes, list) else scopes,
             )
-        name = _text(cluster["name"])
+        name = _format_text_or_empty(cluster["name"])
         yield ForeignCluster("kaf", "cluster", name, name == current, made.pairs, made.unfollowed)
 
 
 def _read_rpk_clusters(tree: Tree) -> Iterator[ForeignCluster]:
     profiles = tree.get("profiles")
     if not isinstance(profiles, list):
-        own = _subtree(tree, "rpk") or tree  # rpk.yaml before there were profiles, redpanda.yaml, or one profile
-        profiles = [{"name": "default", **own}] if _subtree(own, "kafka_api") else []
-    current = _text(tree.get("current_profile")) or ("default" if len(profiles) == 1 else "")
+        own = _get_subtree(tree, "rpk") or tree  # rpk.yaml before there were profiles, redpanda.yaml, or one profile
+        profiles = [{"name": "default", **own}] if _get_subtree(own, "kafka_api") else []
+    current = _format_text_or_empty(tree.get("current_profile")) or ("default" if len(profiles) == 1 else "")
     for profile in profiles:
-        if not isinstance(profile, dict) or not _text(profile.get("name")):
+        if not isinstance(profile, dict) or not _format_text_or_empty(profile.get("name")):
             continue
-        made, api = _Properties(), _subtree(profile, "kafka_api")
-        tls, sasl = api.get("tls"), _subtree(api, "sasl")
+        made, api = _PropertyCollector(), _get_subtree(profile, "kafka_api")
+        tls, sasl = api.get("tls"), _get_subtree(api, "sasl")
         made.add_servers(api.get("brokers"))
-        login = any(_text(sasl.get(key)) for key in ("user", "mechanism", "type"))
+        login = any(_format_text_or_empty(sasl.get(key)) for key in ("user", "mechanism", "type"))
         made.add_protocol(tls=isinstance(tls, dict), sasl=login)
         if isinstance(tls, dict):
             made.add_property("ssl.ca.location", tls.get("ca_file") or tls.get("truststore_file"))
@@ -223,44 +226,40 @@ def _read_rpk_clusters(tree: Tree) -> Iterator[ForeignCluster]:
             made.add_mechanism(sasl.get("mechanism") or sasl.get("type"), "SCRAM-SHA-256")
             made.add_property("sasl.username", sasl.get("user"))
             made.add_property("sasl.password", sasl.get("password"))
-        name = _text(profile["name"])
+        name = _format_text_or_empty(profile["name"])
         yield ForeignCluster("rpk", "profile", name, name == current, made.pairs, made.unfollowed)
 
 
 def _read_kcl_clusters(tree: Tree) -> Iterator[ForeignCluster]:
     profiles = tree.get("profiles")
     named = profiles if isinstance(profiles, dict) else {"default": tree}
-    current = _text(tree.get("current_profile")) or ("default" if len(named) == 1 else "")
+    current = _format_text_or_empty(tree.get("current_profile")) or ("default" if len(named) == 1 else "")
     for name, profile in named.items():
         if not isinstance(profile, dict) or not profile.keys() & {"seed_brokers", "tls", "sasl"}:
             continue
-        made, tls, sasl = _Properties(), profile.get("tls"), _subtree(profile, "sasl")
+        made, tls, sasl = _PropertyCollector(), profile.get("tls"), _get_subtree(profile, "sasl")
         made.add_servers(profile.get("seed_brokers"))
-        method = _text(sasl.get("method"))
+        method = _format_text_or_empty(sasl.get("method"))
         made.add_protocol(tls=isinstance(tls, dict), sasl=bool(method))
         if isinstance(tls, dict):
             made.add_property("ssl.ca.location", tls.get("ca_cert_path"))
             made.add_property("ssl.certificate.location", tls.get("client_cert_path"))
             made.add_property("ssl.key.location", tls.get("client_key_path"))
             made.add_skipped_verification(tls.get("insecure") or tls.get("insecure_skip_verify"))
-            if _text(tls.get("min_version")).removeprefix("v") == "1.3":
+            if _format_text_or_empty(tls.get("min_version")).removeprefix("v") == "1.3":
                 made.add_property("ssl.enabled.protocols", "TLSv1.3")
-            if _text(tls.get("server_name")):
-                made.report_unfollowed_key("tls.server_name", "kw always sends the host that it dials; see --dial-map")
+            if _format_text_or_empty(tls.get("server_name")):
+                made.report_unused_key("tls.server_name", "kw always sends the host that it dials; see --dial-map")
             if tls.get("cipher_suites"):
-                made.report_unfollowed_key(
-                    "tls.cipher_suites", "these are Go's names; OpenSSL's go into ssl.cipher.suites"
-                )
+                made.report_unused_key("tls.cipher_suites", "these are Go's names; OpenSSL's go into ssl.cipher.suites")
         if method:
             made.add_mechanism(method, "PLAIN")
             made.add_property("sasl.username", sasl.get("user"))
             made.add_property("sasl.password", sasl.get("pass"))
-            if _is_on(sasl.get("is_token")):
-                made.report_unfollowed_key(
-                    "sasl.is_token", "a delegation token takes sasl.jaas.config with tokenauth=true"
-                )
-            if _text(sasl.get("zid")):
-                made.report_unfollowed_key("sasl.zid", "kw cannot log in as another user")
+            if _is_true_word(sasl.get("is_token")):
+                made.report_unused_key("sasl.is_token", "a delegation token takes sasl.jaas.config with tokenauth=true")
+            if _format_text_or_empty(sasl.get("zid")):
+                made.report_unused_key("sasl.zid", "kw cannot log in as another user")
         made.add_property("default.api.timeout.ms", profile.get("timeout_ms"))
         yield ForeignCluster("kcl", "profile", str(name), str(name) == current, made.pairs, made.unfollowed)
 
@@ -273,12 +272,12 @@ _READERS: Final[tuple[Callable[[Tree], Iterator[ForeignCluster]], ...]] = (
 )
 
 
-def _subtree(tree: Tree, key: str) -> Tree:
+def _get_subtree(tree: Tree, key: str) -> Tree:
     inner = tree.get(key)
     return inner if isinstance(inner, dict) else {}
 
 
-def _text(value: object) -> str:
+def _format_text_or_empty(value: object) -> str:
     """A scalar as text; nothing for null, lists and mappings."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -288,13 +287,13 @@ def _text(value: object) -> str:
     return "" if text in ("null", "~") else text
 
 
-def _is_on(value: object) -> bool:
-    return _text(value).lower() in ("true", "yes", "on", "1")
+def _is_true_word(value: object) -> bool:
+    return _format_text_or_empty(value).lower() in ("true", "yes", "on", "1")
 
 
 def _parse_milliseconds(value: object) -> str:
     """A duration in Go's notation, `1m30s`, in ms; empty where it is none."""
-    text = _text(value)
+    text = _format_text_or_empty(value)
     parts = _NUMBER.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         return ""

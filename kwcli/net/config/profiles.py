@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.wire.conceal import redact_text
 from kwcli.net.config.client_properties import PUBLIC_OPTIONS, Pair, is_hidden_value, redact_urls_in_value
-from kwcli.net.config.merge_settings import SettingSource, choose_settings
+from kwcli.net.config.merge_settings import SettingSource, merge_setting_sources
 from kwcli.net.config.unknown_properties import redact_name
 from kwcli.private_files import can_be_changed_by_others, make_private_folder, write_private_file
 from kwcli.run_environment import Environment, Exit, Failure
@@ -39,7 +39,7 @@ class Profiles:
         """The profiles in `$XDG_CONFIG_HOME/kw`, or in `~/.config/kw`."""
         return cls(own_folder("config", env.variables))
 
-    def names(self) -> list[str]:
+    def list_names(self) -> list[str]:
         """The names of all profiles, sorted."""
         try:
             found = [entry.name for entry in os.scandir(self._folder)]
@@ -48,7 +48,7 @@ class Profiles:
         names = [name.removesuffix(_SUFFIX) for name in found if name.endswith(_SUFFIX)]
         return sorted(name for name in names if re.fullmatch(_NAME, name))
 
-    def active(self) -> str | None:
+    def read_active_name(self) -> str | None:
         """The name of the active profile, whether it is there or not; None where none is active."""
         try:
             with open(self._active, encoding="utf-8") as file:
@@ -56,33 +56,35 @@ class Profiles:
         except (OSError, UnicodeDecodeError):
             return None
 
-    def path(self, name: str) -> str:
+    def path_of_profile(self, name: str) -> str:
         """The file of a profile."""
         if not re.fullmatch(_NAME, name):
             raise Failure(f"{name!r} is no name of a profile: letters, digits and . _ -", Exit.USAGE)
         return os.path.join(self._folder, f"{name}{_SUFFIX}")
 
-    def pairs(self, name: str) -> list[Pair]:
+    def read_pairs(self, name: str) -> list[Pair]:
         """The properties of a profile."""
-        return [*self.source(name, name).pairs]
+        return [*self.read_source(name, name).pairs]
 
-    def source(self, name: str, origin: str) -> SettingSource:
+    def read_source(self, name: str, origin: str) -> SettingSource:
         """The properties of a profile with their lines; `origin` is what people are told it is."""
         from kwcli.net.config import client_properties
 
-        path = self.path(name)
+        path = self.path_of_profile(name)
         try:
             with open(path, encoding="utf-8") as file:
                 self._check_owner(file.fileno(), path)
-                return SettingSource(origin, *client_properties.parse_with_line_numbers(file.read(), java=True), path)
+                return SettingSource(
+                    origin, *client_properties.parse_properties_with_lines(file.read(), java=True), path
+                )
         except FileNotFoundError:
             from kwcli.spelling import did_you_mean
 
-            names = self.names()
+            names = self.list_names()
             others = did_you_mean(name, names) or ("; kw profile list shows all" if names else "; there are none yet")
             raise Failure(f"there is no profile {name}{others}", Exit.USAGE) from None
         except (OSError, UnicodeDecodeError) as error:
-            raise Failure(f"profile {name} cannot be read: {_reason(error)}", Exit.USAGE) from None
+            raise Failure(f"profile {name} cannot be read: {_format_os_error(error)}", Exit.USAGE) from None
 
     def _check_owner(self, handle: int, path: str) -> None:
         """Raise Failure (usage) where another user can change the file, and so send a login elsewhere; as ssh does."""
@@ -97,10 +99,10 @@ class Profiles:
                 how = "600" if place == path else "700"
                 raise Failure(f"other users can change {place}: chmod {how} {shlex.quote(place)}", Exit.USAGE)
 
-    def open_to_others(self, name: str) -> bool:
+    def is_readable_by_others(self, name: str) -> bool:
         """Whether other users may read a profile's file."""
         try:
-            return bool(os.stat(self.path(name)).st_mode & 0o077)
+            return bool(os.stat(self.path_of_profile(name)).st_mode & 0o077)
         except OSError:
             return False
 
@@ -114,45 +116,45 @@ class Profiles:
 
     def write_text(self, name: str, text: str) -> str:
         """Make or replace a profile by its whole text, comments included; its file."""
-        path = self.path(name)
+        path = self.path_of_profile(name)
         self._write_file(path, text)
         return path
 
     def rename(self, name: str, other: str, *, force: bool) -> str:
         """Give a profile another name; the active one stays active. Its file."""
-        path = self.path(other)
-        self.pairs(name)
+        path = self.path_of_profile(other)
+        self.read_pairs(name)
         if name == other:
             raise Failure(f"the profile is called {name} already", Exit.USAGE)
-        if not force and other in self.names():
+        if not force and other in self.list_names():
             raise Failure(f"there is a profile {other} already; --force replaces it", Exit.USAGE)
-        os.replace(self.path(name), path)
-        if self.active() == name:
-            self.use(other)
+        os.replace(self.path_of_profile(name), path)
+        if self.read_active_name() == name:
+            self.make_active(other)
         return path
 
-    def in_use(self, env: Environment) -> tuple[str, str] | None:
+    def find_profile_in_use(self, env: Environment) -> tuple[str, str] | None:
         """The profile that commands use without --profile, and what selects it: `KW_PROFILE`, or `active`."""
         asked = env.variables.get("KW_PROFILE")
         if asked:
             return asked, "KW_PROFILE"
-        active = self.active()
+        active = self.read_active_name()
         return (active, "active") if active else None
 
     def remove(self, name: str) -> None:
         """Remove a profile; if it was the active one, none is active then."""
-        self.pairs(name)
-        os.unlink(self.path(name))
-        if self.active() == name:
-            self.use(None)
+        self.read_pairs(name)
+        os.unlink(self.path_of_profile(name))
+        if self.read_active_name() == name:
+            self.make_active(None)
 
-    def use(self, name: str | None) -> None:
+    def make_active(self, name: str | None) -> None:
         """Make a profile the active one; with None, none is active."""
         if name is None:
             with suppress(FileNotFoundError):
                 os.unlink(self._active)
             return
-        self.pairs(name)
+        self.read_pairs(name)
         self._write_file(self._active, f"{name}\n")
 
     def _write_file(self, path: str, text: str) -> None:
@@ -160,10 +162,10 @@ class Profiles:
             make_private_folder(os.path.dirname(path))
             write_private_file(path, text.encode())
         except OSError as error:
-            raise Failure(f"{path} cannot be written: {_reason(error)}") from None
+            raise Failure(f"{path} cannot be written: {_format_os_error(error)}") from None
 
 
-def _reason(error: Exception) -> str:
+def _format_os_error(error: Exception) -> str:
     return (error.strerror or str(error)) if isinstance(error, OSError) else "it is no text"
 
 
@@ -173,26 +175,31 @@ def _reason(error: Exception) -> str:
 Row = dict[str, Any]
 
 
-def profile_rows(profiles: Profiles) -> list[Row]:
+def build_profile_rows(profiles: Profiles) -> list[Row]:
     """One row a profile: its name, whether it is active, where it leads, and how."""
-    active = profiles.active()
-    return [{"profile": name, "active": name == active, **_summary(profiles, name)} for name in profiles.names()]
+    active = profiles.read_active_name()
+    return [
+        {"profile": name, "active": name == active, **_build_profile_row(profiles, name)}
+        for name in profiles.list_names()
+    ]
 
 
-def _summary(profiles: Profiles, name: str) -> Row:
+def _build_profile_row(profiles: Profiles, name: str) -> Row:
     try:
-        chosen = choose_settings([SettingSource(name, profiles.pairs(name))])
+        chosen = merge_setting_sources([SettingSource(name, profiles.read_pairs(name))])
     except Failure as failure:
         return {"servers": None, "protocol": None, "mechanism": None, "error": failure.text}
     return {
-        "servers": redact_urls_in_value("bootstrap.servers", chosen.text("servers") or chosen.text("controllers") or "")
+        "servers": redact_urls_in_value(
+            "bootstrap.servers", chosen.read_text("servers") or chosen.read_text("controllers") or ""
+        )
         or None,
-        "protocol": chosen.text("protocol") or "PLAINTEXT",
-        "mechanism": chosen.text("mechanism"),
+        "protocol": chosen.read_text("protocol") or "PLAINTEXT",
+        "mechanism": chosen.read_text("mechanism"),
     }
 
 
-def list_lines(rows: list[Row], width: int | None) -> list[str]:
+def format_profile_table(rows: list[Row], width: int | None) -> list[str]:
     """The rows of `listed` as a table; the active profile has a star."""
     if not rows:
         return ["no profiles yet; kw profile import NAME FILE makes one"]
@@ -209,7 +216,7 @@ def list_lines(rows: list[Row], width: int | None) -> list[str]:
     return [*draw_table([*columns, Column("servers", column_cells("servers"), cut=len("servers"))], width, PLAIN)]
 
 
-def properties_row(pairs: Iterable[Pair], *, reveal: bool) -> Row:
+def build_properties_row(pairs: Iterable[Pair], *, reveal: bool) -> Row:
     """The properties of a profile; a secret is {"redacted": its size in bytes}."""
     if reveal:
         return dict(pairs)
@@ -219,11 +226,11 @@ def properties_row(pairs: Iterable[Pair], *, reveal: bool) -> Row:
         title = redact_name(name, value)
         while names.setdefault(title, name) != name:  # two names with the same parts hidden
             title += "'"
-        row[title] = _visible_value(name, value)
+        row[title] = _conceal_secret_value(name, value)
     return row
 
 
-def _visible_value(name: str, value: str) -> Any:
+def _conceal_secret_value(name: str, value: str) -> Any:
     return _redact_value(name, value) if is_hidden_value(name, value) else redact_urls_in_value(name, value)
 
 
@@ -242,7 +249,7 @@ def _redact_value(name: str, value: str) -> Any:
     return {"redacted": len(value.encode())}
 
 
-def show_lines(row: Row) -> list[str]:
+def format_profile_lines(row: Row) -> list[str]:
     """The properties as lines of a property file; what a terminal could take for a command is escaped."""
     from decoders.wire.readable_text import clean
 
@@ -253,7 +260,7 @@ def show_lines(row: Row) -> list[str]:
     return lines
 
 
-def as_json(rows: list[Row], output: str) -> bytes:
+def encode_rows_as_json(rows: list[Row], output: str) -> bytes:
     """Rows as JSON: one object a line, or one array where `output` is `json`."""
     if output == "json":
         return (json.dumps(rows, indent=2, ensure_ascii=False) + "\n").encode()

@@ -19,7 +19,7 @@ from kwcli.net.config.client_properties import (
     is_known_property,
     redact_urls_in_value,
 )
-from kwcli.net.config.merge_settings import SettingSource, Value, choose_settings
+from kwcli.net.config.merge_settings import SettingSource, SettingValue, merge_setting_sources
 from kwcli.net.config.unknown_properties import redact_name
 from kwcli.run_environment import Environment
 
@@ -41,7 +41,7 @@ OPTIONS: Final[dict[str, tuple[str, str]]] = {
 _TIMES: Final = {"KW_TIMEOUT": "default.api.timeout.ms", "KW_CONNECT_TIMEOUT": "socket.connection.setup.timeout.ms"}
 
 
-def property_rows() -> list[Row]:
+def build_property_rows() -> list[Row]:
     """One row a property: its name and other spellings, whether kw follows it, what it means, values and default."""
     rows = []
     for row in PROPERTIES:
@@ -49,13 +49,13 @@ def property_rows() -> list[Row]:
         found |= {"values": list(row.values), "default": row.default or None, "secret": row.secret}
         rows.append(found)
     for name, reason in UNSUPPORTED.items():
-        rows.append(_unfollowed_property_row(name, reason))
+        rows.append(_build_unused_property_row(name, reason))
     for name in sorted(IRRELEVANT):
-        rows.append(_unfollowed_property_row(name, "no meaning for a connection of kw"))
+        rows.append(_build_unused_property_row(name, "no meaning for a connection of kw"))
     return rows
 
 
-def _unfollowed_property_row(name: str, meaning: str) -> Row:
+def _build_unused_property_row(name: str, meaning: str) -> Row:
     return {"property": name, "also": [], "followed": False, "meaning": meaning} | {
         "values": [],
         "default": None,
@@ -63,19 +63,19 @@ def _unfollowed_property_row(name: str, meaning: str) -> Row:
     }
 
 
-def list_lines(rows: list[Row], width: int | None) -> Iterator[str]:
+def format_property_table(rows: list[Row], width: int | None) -> Iterator[str]:
     """The properties that kw follows as a table, those that it warns of, and the names of those without meaning."""
     followed = [row for row in rows if row["followed"]]
-    yield from _table(
+    yield from _draw_settings_table(
         [
             ("property", [row["property"] for row in followed], 0),
-            ("meaning", [_meaning(row) for row in followed], 20),
+            ("meaning", [_format_meaning(row) for row in followed], 20),
         ],
         width,
     )
     yield from ("", "Known but not followed; kw warns about them:")
     named = [row for row in rows if row["property"] in UNSUPPORTED]
-    yield from _table(
+    yield from _draw_settings_table(
         [("property", [row["property"] for row in named], 0), ("why", [row["meaning"] for row in named], 20)], width
     )
     families = ", ".join(f"{family}*" for family in IRRELEVANT_FAMILIES)
@@ -88,14 +88,14 @@ def list_lines(rows: list[Row], width: int | None) -> Iterator[str]:
     yield from textwrap.wrap(last, most, break_on_hyphens=False)
 
 
-def _meaning(row: Row) -> str:
+def _format_meaning(row: Row) -> str:
     values = f": {', '.join(row['values'])}" if row["values"] else ""
     default = f" (default {row['default']})" if row["default"] else ""
     also = f"; also {', '.join(row['also'])}" if row["also"] else ""
     return f"{row['meaning']}{values}{default}{also}"
 
 
-def dump_rows(
+def build_rows_in_force(
     env: Environment,
     *,
     properties: Sequence[Pair],
@@ -105,10 +105,12 @@ def dump_rows(
     reveal: bool = False,
 ) -> list[Row]:
     """One row for each setting in force: its value, and the place that it is from. `options` are those of OPTIONS."""
-    from kwcli.net.config.build_config import read_sources
+    from kwcli.net.config.build_config import read_setting_sources
 
-    sources, _ = read_sources(env, properties=properties, files=files, profile=profile)
-    own = [SettingSource(option, [(name, _format_value(value))]) for (name, option), value in _given_options(options)]
+    sources, _ = read_setting_sources(env, properties=properties, files=files, profile=profile)
+    own = [
+        SettingSource(option, [(name, _format_value(value))]) for (name, option), value in _list_given_options(options)
+    ]
     times = [
         SettingSource(variable, [(name, _format_milliseconds(env.variables[variable]))])
         for variable, name in _TIMES.items()
@@ -117,51 +119,55 @@ def dump_rows(
     output = env.variables.get("KW_OUTPUT")
     if output:  # above all but -o
         own.append(SettingSource("KW_OUTPUT", [("kw.output", output)]))
-    chosen = choose_settings([*own, *sources, *times])
+    chosen = merge_setting_sources([*own, *sources, *times])
     rows = []
     for meaning in dict.fromkeys([*_BY_MEANING, *chosen.values]):
         value = chosen.values.get(meaning)
         row = _BY_MEANING.get(meaning)
         if value is not None:
-            rows.append(_setting_row(meaning, value, sources, reveal))
+            rows.append(_build_setting_row(meaning, value, sources, reveal))
         elif row is not None and row.default:
-            rows.append(_row(row.name, row.default, "default", "default"))
-    return rows + _unfollowed_rows(sources, reveal)
+            rows.append(_build_row(row.name, row.default, "default", "default"))
+    return rows + _build_unused_setting_rows(sources, reveal)
 
 
-def _unfollowed_rows(sources: Sequence[SettingSource], reveal: bool) -> list[Row]:
+def _build_unused_setting_rows(sources: Sequence[SettingSource], reveal: bool) -> list[Row]:
     """One row for each property that is set and not followed."""
     rows: dict[str, Row] = {}
     for source in sources:
         for index, (name, text) in enumerate(source.pairs):
             if name in BY_NAME:
                 continue
-            value = Value(text, "text", name, source.origin, source.place(index))
+            value = SettingValue(text, "text", name, source.origin, source.format_place_of_pair(index))
             note = (
                 "not followed" if name in UNSUPPORTED else "no meaning for kw" if is_known_property(name) else "unknown"
             )
-            made = _row(redact_name(name, text), _visible_value(name, text, reveal), *_origin(value, source))
+            made = _build_row(
+                redact_name(name, text), _redact_unless_revealed(name, text, reveal), *_describe_origin(value, source)
+            )
             rows.setdefault(made["property"], made | {"note": note})
     return [*rows.values()]
 
 
-def _setting_row(meaning: str, value: Value, sources: Sequence[SettingSource], reveal: bool) -> Row:
+def _build_setting_row(meaning: str, value: SettingValue, sources: Sequence[SettingSource], reveal: bool) -> Row:
     source = next((source for source in sources if source.origin == value.origin), None)
-    where = ("command line", value.where) if source is None else _origin(value, source)
+    where = ("command line", value.where) if source is None else _describe_origin(value, source)
     if meaning in _SECRET or meaning.startswith("oauth option"):
         text: Any = value.text if reveal or not value.text else {"redacted": len(value.text.encode())}
     else:
-        text = _visible_value(value.name if value.name in BY_NAME else _BY_MEANING[meaning].name, value.text, reveal)
-    return _row(value.name, text, *where)
+        text = _redact_unless_revealed(
+            value.name if value.name in BY_NAME else _BY_MEANING[meaning].name, value.text, reveal
+        )
+    return _build_row(value.name, text, *where)
 
 
-def _visible_value(name: str, text: str, reveal: bool) -> Any:
+def _redact_unless_revealed(name: str, text: str, reveal: bool) -> Any:
     if reveal:
         return text
     return {"redacted": len(text.encode())} if is_hidden_value(name, text) else redact_urls_in_value(name, text)
 
 
-def _origin(value: Value, source: SettingSource) -> tuple[str, str]:
+def _describe_origin(value: SettingValue, source: SettingSource) -> tuple[str, str]:
     """The kind of a value's place, and the place as people are told."""
     if source.origin == "-X":
         return "command line", "-X"
@@ -173,11 +179,11 @@ def _origin(value: Value, source: SettingSource) -> tuple[str, str]:
     return "environment", value.origin
 
 
-def _row(name: str, value: Any, kind: str, where: str) -> Row:
+def _build_row(name: str, value: Any, kind: str, where: str) -> Row:
     return {"property": name, "value": value, "from": kind, "where": where}
 
 
-def _given_options(options: Sequence[tuple[str, Any]]) -> Iterator[tuple[tuple[str, str], Any]]:
+def _list_given_options(options: Sequence[tuple[str, Any]]) -> Iterator[tuple[tuple[str, str], Any]]:
     for field, value in options:
         if field in OPTIONS and value is not None:
             yield OPTIONS[field], value
@@ -193,30 +199,30 @@ def _format_milliseconds(text: str) -> str:
     return str(round(parse_seconds(text, "time") * 1000))
 
 
-def dump_lines(rows: list[Row], width: int | None) -> Iterator[str]:
+def format_lines_in_force(rows: list[Row], width: int | None) -> Iterator[str]:
     """The rows of `-X dump` as a table; a property that is not followed says so after its place."""
     values = [
         f"{{redacted {row['value']['redacted']}}}" if isinstance(row["value"], dict) else row["value"] for row in rows
     ]
     places = [f"{row['where']} ({row['note']})" if "note" in row else row["where"] for row in rows]
-    yield from _table(
+    yield from _draw_settings_table(
         [("property", [row["property"] for row in rows], 0), ("value", values, 12), ("from", places, 12)], width
     )
 
 
-def csv_rows(rows: list[Row]) -> list[list[Any]]:
+def build_csv_rows(rows: list[Row]) -> list[list[Any]]:
     """The rows as cells of CSV: a line of titles, then one line a row; lists have commas between their words."""
     titles = list(dict.fromkeys(name for row in rows for name in row))
-    return [titles, *([_cell(row.get(title)) for title in titles] for row in rows)]
+    return [titles, *([_format_csv_cell(row.get(title)) for title in titles] for row in rows)]
 
 
-def _cell(value: Any) -> Any:
+def _format_csv_cell(value: Any) -> Any:
     if isinstance(value, dict):
         return f"{{redacted {value['redacted']}}}"
     return ",".join(value) if isinstance(value, list) else value
 
 
-def _table(columns: Sequence[tuple[str, list[str], int]], width: int | None) -> Iterator[str]:
+def _draw_settings_table(columns: Sequence[tuple[str, list[str], int]], width: int | None) -> Iterator[str]:
     from decoders.wire.readable_text import clean
     from kwcli.output.short_texts import PLAIN
     from kwcli.output.table import Column, draw_table

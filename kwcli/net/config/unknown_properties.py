@@ -13,7 +13,7 @@ from kwcli.net.config.client_properties import (
     SHORTEST,
     SHORTEST_UNKNOWN,
     is_known_property,
-    known_names,
+    list_known_property_names,
 )
 
 # What settings of TLS and of logins are about: a name with one of these words in it is one.
@@ -165,7 +165,7 @@ def _redact_words(name: str) -> str:
 def _is_near_property(name: str) -> bool:
     from kwcli.spelling import nearest_words
 
-    return bool(nearest_words(name, known_names()))
+    return bool(nearest_words(name, list_known_property_names()))
 
 
 def is_property_word(word: str) -> bool:
@@ -186,7 +186,11 @@ def is_property_word(word: str) -> bool:
 
 @cache
 def _property_words() -> frozenset[str]:
-    return _WORDS | _COMMON | {word for name in known_names() for word in re.findall(r"[a-z0-9]+", name.lower())}
+    return (
+        _WORDS
+        | _COMMON
+        | {word for name in list_known_property_names() for word in re.findall(r"[a-z0-9]+", name.lower())}
+    )
 
 
 def _find_similar_property(name: str) -> str | None:
@@ -197,7 +201,7 @@ def _find_similar_property(name: str) -> str | None:
         for spelling in row.names:
             if name.endswith(f".{spelling}") or _fold_spelling(name) == _fold_spelling(spelling):
                 return spelling
-    return next(iter(nearest_words(name, known_names())), None)
+    return next(iter(nearest_words(name, list_known_property_names())), None)
 
 
 def _fold_spelling(name: str) -> str:

@@ -48,12 +48,12 @@ class OAuthBearer:
         if not challenge:
             self.done = True
             return None
-        until = _expiry_text(self._token)
-        self.reason = _reason(challenge) + (f" (the token was good until {until})" if until else "")
+        until = _format_token_expiry(self._token)
+        self.reason = _format_refusal_reason(challenge) + (f" (the token was good until {until})" if until else "")
         return _SEPARATOR.encode()
 
 
-def _reason(challenge: bytes) -> str:
+def _format_refusal_reason(challenge: bytes) -> str:
     try:
         value = json.loads(challenge[:_REASON_SIZE])
     except (ValueError, RecursionError):
@@ -65,7 +65,7 @@ def _reason(challenge: bytes) -> str:
     return f"the server refuses the token: {', '.join([str(status), *rest])}"
 
 
-def _expiry_text(token: str) -> str | None:
+def _format_token_expiry(token: str) -> str | None:
     """The time at which a JWT expires, in UTC; None for other tokens."""
     parts = token.split(".")
     try:

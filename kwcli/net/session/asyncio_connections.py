@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.errors import without_frames
 from kwcli.net.addresses import format_address
 from kwcli.net.config.client_config import Address, ClientConfig, TlsSettings
-from kwcli.net.connector import Connector, Place, resolve, unreachable_failure
+from kwcli.net.connector import Connector, Place, make_unreachable_failure, resolve_address
 from kwcli.net.deadline import Deadline
 from kwcli.run_environment import Exit, Failure
 
@@ -40,9 +40,9 @@ class Dialler:
         self._tls = config.tls or TlsSettings()
         self._context: ssl.SSLContext | None = None
         if "SSL" in config.protocol:
-            from kwcli.net.tls_connect import client_context
+            from kwcli.net.tls_connect import make_client_context
 
-            self._context = client_context(self._tls)
+            self._context = make_client_context(self._tls)
 
     async def dial(self, address: Address, factory: Factory) -> asyncio.Transport:
         """A transport whose protocol comes from `factory`, speaking TLS where that is wanted. Raises Failure.
@@ -61,7 +61,7 @@ class Dialler:
             async with asyncio.timeout(max(deadline.left(), 0.001)):
                 transport, _ = await loop.create_connection(factory, sock=link, ssl=self._context, server_hostname=name)
         except TimeoutError:
-            text = f"{connector.text} did not finish the TLS handshake within {deadline.seconds:.3g} s"
+            text = f"{connector.address_text} did not finish the TLS handshake within {deadline.seconds:.3g} s"
             raise Failure(f"{text}; does it speak TLS?", Exit.TIMEOUT) from None
         except OSError as error:
             from kwcli.net.tls_connect import explain_tls_error
@@ -75,23 +75,23 @@ class Dialler:
             return None
         connector = Connector(address, self._config)
         stop = connector.find_tls_alert(error)
-        return None if stop is None else stop.line(connector.text)
+        return None if stop is None else stop.format_line(connector.address_text)
 
     async def _connect_socket(self, connector: Connector, deadline: Deadline) -> socket.socket:
         target = self._config.dial_map.get(connector.address, connector.address)
         loop = asyncio.get_running_loop()
-        if _is_literal(target[0]):
-            places = resolve(target, connector.text, deadline)
+        if _is_ip_address(target[0]):
+            places = resolve_address(target, connector.address_text, deadline)
         else:
-            places = await loop.run_in_executor(None, resolve, target, connector.text, deadline)
+            places = await loop.run_in_executor(None, resolve_address, target, connector.address_text, deadline)
         failures: list[OSError] = []
         for left_over, place in zip(range(len(places), 0, -1), places, strict=True):
             try:
                 async with asyncio.timeout(max(deadline.left() / left_over, 0.001)):
-                    return await _connect(place)
+                    return await _connect_without_blocking(place)
             except OSError as error:  # TimeoutError is one
                 failures.append(without_frames(error))
-        raise unreachable_failure(connector.text, failures, deadline)
+        raise make_unreachable_failure(connector.address_text, failures, deadline)
 
 
 class Logins:
@@ -103,7 +103,7 @@ class Logins:
         assert config.sasl is not None
         self._config = config
         self._sasl = config.sasl
-        self._credentials = make_credentials(config)
+        self._make_credentials_if_sasl = make_credentials(config)
 
     async def make_mechanism(self, address: Address) -> Mechanism:
         """A mechanism for one login to the broker at `address`; its first message is made already. Raises Failure."""
@@ -113,16 +113,16 @@ class Logins:
 
     def _make_mechanism(self, address: Address) -> Mechanism:
         from kwcli.net.sasl.mechanism import SaslRefused
-        from kwcli.net.session.authentication import failed_login_stop
+        from kwcli.net.session.authentication import make_failed_login_stop
         from kwcli.net.session.mechanism_factory import BegunMechanism, SaslLogin
 
         deadline = Deadline(self._config.timeout_s, time.monotonic)
-        made = SaslLogin(self._sasl, address, deadline, self._credentials)()
+        made = SaslLogin(self._sasl, address, deadline, self._make_credentials_if_sasl)()
         try:
             return BegunMechanism(made)
         except SaslRefused as refused:
-            stop = failed_login_stop(self._sasl.mechanism, refused)
-            raise Failure(stop.line(Connector(address, self._config).text), stop.code) from None
+            stop = make_failed_login_stop(self._sasl.mechanism, refused)
+            raise Failure(stop.format_line(Connector(address, self._config).address_text), stop.code) from None
 
 
 class TlsServer:
@@ -180,7 +180,7 @@ class TlsServer:
             self._failed(format_address(peer), error)
 
 
-def _is_literal(host: str) -> bool:
+def _is_ip_address(host: str) -> bool:
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
             socket.inet_pton(family, host)
@@ -190,7 +190,7 @@ def _is_literal(host: str) -> bool:
     return False
 
 
-async def _connect(place: Place) -> socket.socket:
+async def _connect_without_blocking(place: Place) -> socket.socket:
     family, where = place
     link = socket.socket(family, socket.SOCK_STREAM)
     try:

@@ -15,7 +15,7 @@ from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.schema.model import Versions
 from decoders.wire.conceal import make_concealer, spellings
-from kwcli.net.connection_stops import Cause, ConnectionStop, broken_protocol_stop
+from kwcli.net.connection_stops import Cause, ConnectionStop, make_broken_protocol_stop
 from kwcli.net.sasl.mechanism import Mechanism, SaslRefused
 from kwcli.net.session import BareToken, RequestStep, Step, TimedFrame
 from kwcli.run_environment import Exit
@@ -46,14 +46,14 @@ def authenticate(
     """
     framed = _choose_authenticate_version(versions)
     if SASL_HANDSHAKE in versions:
-        yield from _ask_for_mechanism(mechanism.name, 0 if framed is None else 1, tls)
+        yield from _request_mechanism(mechanism.name, 0 if framed is None else 1, tls)
     elif mechanism.name != "GSSAPI":
         raise ConnectionStop(Cause.SASL, "is older than 0.10 and takes no SASL but GSSAPI", code=Exit.REFUSED)
     lifetime = at_ns = 0
     try:
         token, last = mechanism.make_first_token(), False
     except SaslRefused as refused:
-        raise failed_login_stop(mechanism.name, refused) from None
+        raise make_failed_login_stop(mechanism.name, refused) from None
     sent: list[bytes] = []
     for _ in range(_ROUNDS):
         sent.append(token)
@@ -71,7 +71,7 @@ def authenticate(
             break
         # A client that is done may have to send a last token; only a token carried in a request is answered.
         token, last = answer, mechanism.done
-    raise broken_protocol_stop(f"ended {mechanism.name} without proving who it is", "do not trust it")
+    raise make_broken_protocol_stop(f"ended {mechanism.name} without proving who it is", "do not trust it")
 
 
 def _choose_authenticate_version(versions: Mapping[int, Versions]) -> int | None:
@@ -86,7 +86,7 @@ def _answer_challenge(mechanism: Mechanism, challenge: bytes, sent: list[bytes])
     try:
         return mechanism.answer_challenge(challenge)
     except SaslRefused as refused:
-        raise failed_login_stop(mechanism.name, SaslRefused(_conceal_tokens(sent, refused.text))) from None
+        raise make_failed_login_stop(mechanism.name, SaslRefused(_conceal_tokens(sent, refused.text))) from None
 
 
 def _conceal_tokens(sent: list[bytes], said: str) -> str:
@@ -95,12 +95,12 @@ def _conceal_tokens(sent: list[bytes], said: str) -> str:
     return said if conceal is None else conceal(said)
 
 
-def failed_login_stop(name: str, refused: SaslRefused) -> ConnectionStop:
+def make_failed_login_stop(name: str, refused: SaslRefused) -> ConnectionStop:
     """The stop for a login that the mechanism itself refuses."""
     return ConnectionStop(Cause.REFUSED, f"could not be logged in to by {name}: {refused.text}", code=Exit.REFUSED)
 
 
-def _ask_for_mechanism(name: str, version: int, tls: bool) -> Generator[Step, TimedFrame, None]:
+def _request_mechanism(name: str, version: int, tls: bool) -> Generator[Step, TimedFrame, None]:
     body = encode_message(SASL_HANDSHAKE, version, "request", {"mechanism": name})
     frame = yield RequestStep(SASL_HANDSHAKE, version, body)
     answer = _decode_answer(frame, SASL_HANDSHAKE, version)
@@ -108,14 +108,14 @@ def _ask_for_mechanism(name: str, version: int, tls: bool) -> Generator[Step, Ti
     if not code:
         return
     if code == _UNSUPPORTED_MECHANISM:
-        raise _other_mechanism_stop(name, answer["mechanisms"])
+        raise _make_other_mechanism_stop(name, answer["mechanisms"])
     if code == _ILLEGAL_SASL_STATE:
         remedy = f"try -X security.protocol={'SSL' if tls else 'PLAINTEXT'}"
         raise ConnectionStop(Cause.SASL, "does not authenticate on this listener", remedy=remedy, code=Exit.REFUSED)
     raise ConnectionStop(Cause.SASL, f"answered SaslHandshake with {error_name(code)}", code=Exit.REFUSED)
 
 
-def _other_mechanism_stop(name: str, offered: list[str]) -> ConnectionStop:
+def _make_other_mechanism_stop(name: str, offered: list[str]) -> ConnectionStop:
     takes = f"it takes {', '.join(offered)}" if offered else "it names no other mechanism"
     remedy = f"try -X sasl.mechanism={offered[0]}" if offered else ""
     return ConnectionStop(Cause.SASL, f"does not take SASL mechanism {name}: {takes}", remedy=remedy, code=Exit.REFUSED)
@@ -132,29 +132,29 @@ def _send_token(
     if code:
         said = _conceal_tokens(sent, mechanism.reason or said if code == _AUTHENTICATION_FAILED else said)
     if code == _AUTHENTICATION_FAILED:
-        raise _refused_login_stop(mechanism.name, said)
+        raise _make_refused_login_stop(mechanism.name, said)
     if code:
         text = f"answered SaslAuthenticate with {error_name(code)}" + (f": {said[:_MESSAGE_MAX]}" if said else "")
         raise ConnectionStop(Cause.SASL, text, code=Exit.REFUSED)
     return answer["auth_bytes"], max(0, answer.get("session_lifetime_ms", 0)), frame.last_ns
 
 
-def _refused_login_stop(name: str, said: str) -> ConnectionStop:
+def _make_refused_login_stop(name: str, said: str) -> ConnectionStop:
     text = f"refused the {name} credentials" + (f": {said[:_MESSAGE_MAX].rstrip('.')}" if said else "")
     return ConnectionStop(Cause.REFUSED, text, remedy=_REMEDIES.get(name, ""), code=Exit.REFUSED)
 
 
-def hung_up_stop(name: str, api_key: int | None) -> ConnectionStop:
+def make_hung_up_stop(name: str, api_key: int | None) -> ConnectionStop:
     """The stop for a broker that closed instead of answering a request of the login, or a bare token (None)."""
     if api_key == SASL_HANDSHAKE:
         return ConnectionStop(
             Cause.SASL, "closed the connection after SaslHandshake", remedy="the broker's log says why"
         )
-    return _refused_login_stop(name, "it closed the connection")
+    return _make_refused_login_stop(name, "it closed the connection")
 
 
 def _decode_answer(frame: TimedFrame, api_key: int, version: int) -> dict[str, Any]:
     try:
         return decode_response(frame.data[4:], api_key, version).body
     except DecodeError as error:
-        raise broken_protocol_stop(f"sent an answer that cannot be read: {error}", "is it Kafka?") from None
+        raise make_broken_protocol_stop(f"sent an answer that cannot be read: {error}", "is it Kafka?") from None

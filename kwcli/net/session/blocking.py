@@ -15,10 +15,10 @@ from decoders.schema.model import Versions
 from kwcli import VERSION
 from kwcli.net.addresses import format_address
 from kwcli.net.config.client_config import Address, ClientConfig
-from kwcli.net.connection_stops import QUESTION_S, Cause, ConnectionStop, closed_stop
+from kwcli.net.connection_stops import QUESTION_S, Cause, ConnectionStop, make_closed_stop
 from kwcli.net.connector import Connector, Timing
 from kwcli.net.deadline import Deadline
-from kwcli.net.session.negotiation import Offer, assumed_offer, find_impossible_versions, is_controller
+from kwcli.net.session.negotiation import Offer, find_impossible_versions, is_controller, make_assumed_offer
 from kwcli.net.session.session import Event, Opened, Outgoing, ReceivedAnswer, Session, SessionPhase
 from kwcli.run_environment import Exit, Failure
 
@@ -103,7 +103,7 @@ class BrokerConnection:
             self.local = format_address(link.getsockname()[:2])
             self.peer = format_address(link.getpeername()[:2])
         except OSError:  # it has been reset already
-            raise closed_stop("closed the connection at once") from None
+            raise make_closed_stop("closed the connection at once") from None
         self._answered = 0
         self._link = link
         self._login = login
@@ -148,11 +148,11 @@ class BrokerConnection:
                 made = cls(
                     connector, link, session, deadline, timing=timing, login=login, node_id=node_id, record=record
                 )
-                made._open()
+                made._open_session()
                 odd = find_impossible_versions(made.offer.answer)
                 if odd:
                     more = f" and {len(odd) - 1:,} more like that" if odd[1:] else ""
-                    made.remarks.append(f"{connector.text} offers {odd[0]}{more}: ignored")
+                    made.remarks.append(f"{connector.address_text} offers {odd[0]}{more}: ignored")
             except BaseException:
                 link.close()
                 raise
@@ -211,40 +211,40 @@ class BrokerConnection:
         """
         try:
             self._renew_login()
-            return self._exchange(
+            return self._send_and_await_reply(
                 self._session.queue_request(api_key, version, body, respond=respond, header_tags=header_tags)
             )
         except ConnectionStop as stop:
-            raise self._failure(stop, api_key, version) from None
+            raise self._make_failure(stop, api_key, version) from None
 
     def send_raw(self, frame: bytes, *, respond: bool = True) -> Reply:
         """Send these bytes as they are, size field and all; the next frame is their answer. Raises Failure."""
         try:
             self._renew_login()
-            return self._exchange(self._session.queue_raw(frame, respond=respond))
+            return self._send_and_await_reply(self._session.queue_raw(frame, respond=respond))
         except ConnectionStop as stop:
-            raise self._failure(stop) from None
+            raise self._make_failure(stop) from None
 
     # The session's own conversation
 
-    def _open(self) -> None:
+    def _open_session(self) -> None:
         begun = time.perf_counter_ns()
-        self._converse(self._session.open())
+        self._converse_until_open(self._session.open())
         self.timing.negotiate_ns = time.perf_counter_ns() - begun - self.timing.auth_ns
 
     def _renew_login(self) -> None:
         if self._session.is_login_to_be_renewed(now_ns()) and self._login is not None:
             self._login.deadline = self.deadline
-            self._converse(self._session.authenticate_again())
+            self._converse_until_open(self._session.authenticate_again())
 
-    def _converse(self, events: list[Event]) -> None:
+    def _converse_until_open(self, events: list[Event]) -> None:
         """Send and receive until the session is open (again)."""
         since = 0
         while not self._record_answers(events):
             if not since and self._session.phase is SessionPhase.AUTHENTICATING:
                 since = time.perf_counter_ns()
-            self._flush()
-            events = self._receive()
+            self._send_outgoing()
+            events = self._receive_events()
         if since:
             self.timing.auth_ns = time.perf_counter_ns() - since
 
@@ -258,11 +258,11 @@ class BrokerConnection:
 
     # Reading and writing
 
-    def _exchange(self, out: Outgoing) -> Reply:
+    def _send_and_await_reply(self, out: Outgoing) -> Reply:
         try:
-            self._flush()
+            self._send_outgoing()
             while out.respond:
-                for event in self._receive():
+                for event in self._receive_events():
                     if isinstance(event, ReceivedAnswer) and event.request is out:
                         self._answered += 1
                         return self._record_reply(Reply(out, event))
@@ -278,7 +278,7 @@ class BrokerConnection:
             self._record(reply)
         return reply
 
-    def _flush(self) -> None:
+    def _send_outgoing(self) -> None:
         """Send everything that is queued. A peer that closes meanwhile may have said why: the next read will tell."""
         while (out := self._session.take_outgoing()) is not None:
             out.begun_ns = now_ns()
@@ -286,20 +286,20 @@ class BrokerConnection:
                 self._link.settimeout(self._seconds_left())
                 self._link.sendall(out.frame)
             except TimeoutError:
-                raise self._timeout_failure(f"did not take all of {out}") from None
+                raise self._make_timeout_failure(f"did not take all of {out}") from None
             except OSError:
                 if not out.respond:
-                    raise closed_stop(f"closed the connection while {out} was sent") from None
+                    raise make_closed_stop(f"closed the connection while {out} was sent") from None
             # A small frame is handed over at once: the time until the call returns is no part of sending it, and on a
             # busy machine the answer may be there before.
             out.sent_ns = out.begun_ns if len(out.frame) <= AT_ONCE else now_ns()
 
-    def _receive(self) -> list[Event]:
+    def _receive_events(self) -> list[Event]:
         try:
             self._link.settimeout(self._seconds_left())
             data = self._link.recv(RECEIVE)
         except TimeoutError:
-            raise self._timeout_failure(*self._session.describe_silence()) from None
+            raise self._make_timeout_failure(*self._session.describe_silence()) from None
         except OSError as error:
             alerted = self._connector.find_tls_alert(error)
             if alerted is not None:
@@ -307,20 +307,20 @@ class BrokerConnection:
             data = b""
         if not data:
             self._session.finish()
-            raise closed_stop("closed the connection")
+            raise make_closed_stop("closed the connection")
         return self._session.feed(data, now_ns())
 
     def _seconds_left(self) -> float:
         left = self.deadline.left()
         if not left:
-            raise self._timeout_failure(*self._session.describe_silence())
+            raise self._make_timeout_failure(*self._session.describe_silence())
         return left
 
-    def _timeout_failure(self, what: str, remedy: str = "") -> Failure:
-        line = f"{self._connector.text} {what} within {self.deadline.seconds:.3g} s"
+    def _make_timeout_failure(self, what: str, remedy: str = "") -> Failure:
+        line = f"{self._connector.address_text} {what} within {self.deadline.seconds:.3g} s"
         return Failure(f"{line}; {remedy}" if remedy else line, Exit.TIMEOUT)
 
-    def _failure(self, stop: ConnectionStop, api_key: int | None = None, version: int = 0) -> Failure:
+    def _make_failure(self, stop: ConnectionStop, api_key: int | None = None, version: int = 0) -> Failure:
         if stop.cause is Cause.CLOSED:
             offered = self.versions.get(api_key) if api_key is not None else None
             if not self._answered:
@@ -344,14 +344,14 @@ def _connect_to_old_broker(
     """A connection to a broker of before 0.10, which closes on ApiVersions; Failure where the peer is none."""
     if worth:
         try:
-            made = attempt(assumed_offer(), deadline.limit_to(QUESTION_S))
+            made = attempt(make_assumed_offer(), deadline.limit_to(QUESTION_S))
         except (ConnectionStop, Failure):
             pass
         else:
             made.deadline = deadline
             made.remarks.append(
-                f"{connector.text} does not know ApiVersions: kw takes it for a broker before 0.10, with the versions "
-                f"of {made.offer.assumed}"
+                f"{connector.address_text} does not know ApiVersions: kw takes it for a broker before 0.10, with the "
+                f"versions of {made.offer.assumed}"
             )
             return made
     raise connector.make_failure(connector.explain_no_broker(stop, deadline))

@@ -11,7 +11,7 @@ from kwcli.net.config.client_config import Address, ClientConfig, SaslSettings
 from kwcli.net.deadline import Deadline
 from kwcli.net.sasl import SaslRefused, make_mechanism
 from kwcli.net.sasl.mechanism import WrappedMechanism
-from kwcli.net.session.authentication import failed_login_stop
+from kwcli.net.session.authentication import make_failed_login_stop
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class SaslLogin:
         self.deadline = deadline
         self._sasl = sasl
         self._address = address
-        self._credentials = credentials
+        self._make_credentials_if_sasl = credentials
         self._made: list[Mechanism] = [self._make_mechanism()]
 
     def __call__(self) -> Mechanism:
@@ -38,13 +38,13 @@ class SaslLogin:
         return self._made.pop() if self._made else self._make_mechanism()
 
     def _make_mechanism(self) -> Mechanism:
-        token = self._credentials.token(self.deadline) if self._credentials else None
+        token = self._make_credentials_if_sasl.get_token(self.deadline) if self._make_credentials_if_sasl else None
         try:
             if self._sasl.mechanism == "GSSAPI":
                 return _TimedMechanism(self._sasl, self._address[0], self)
             return make_mechanism(self._sasl, self._address[0], token)
         except SaslRefused as refused:
-            line = failed_login_stop(self._sasl.mechanism, refused).line(format_address(self._address))
+            line = make_failed_login_stop(self._sasl.mechanism, refused).format_line(format_address(self._address))
             raise Failure(line, Exit.REFUSED) from None
 
 

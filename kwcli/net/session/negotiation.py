@@ -16,7 +16,7 @@ from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import API_VERSIONS, OFFSET_FETCH, PRODUCE, VOTE
 from decoders.protocol_facts.releases import api_versions_of_release
 from decoders.schema.model import Versions
-from kwcli.net.connection_stops import broken_protocol_stop
+from kwcli.net.connection_stops import make_broken_protocol_stop
 from kwcli.net.session import RequestStep, Step, TimedFrame
 
 # Version 5 names the broker that the client believes to reach (KIP-1242), so it is for clients that know.
@@ -62,7 +62,7 @@ def negotiate(
             if version and _is_unsupported_version(frame):
                 version = 0
                 continue
-            raise broken_protocol_stop(f"answered ApiVersions {version} with {error}", "is it Kafka?") from None
+            raise make_broken_protocol_stop(f"answered ApiVersions {version} with {error}", "is it Kafka?") from None
         answer = response.body
         ranges = _parse_ranges(answer)
         code = answer["error_code"]
@@ -71,9 +71,9 @@ def negotiate(
             version = min(known.high, version - 1) if known else 0
             continue
         if code:
-            raise broken_protocol_stop(f"answered ApiVersions {version} with {error_name(code)}")
+            raise make_broken_protocol_stop(f"answered ApiVersions {version} with {error_name(code)}")
         return Offer(ranges, answer)
-    raise broken_protocol_stop("refuses every version of ApiVersions, even those that it offers")
+    raise make_broken_protocol_stop("refuses every version of ApiVersions, even those that it offers")
 
 
 def _is_unsupported_version(frame: TimedFrame) -> bool:
@@ -81,19 +81,19 @@ def _is_unsupported_version(frame: TimedFrame) -> bool:
     return frame.data[_ERROR_AT : _ERROR_AT + 2] == UNSUPPORTED_VERSION.to_bytes(2, "big")
 
 
-def probe_old(client: str) -> Generator[Step, TimedFrame, None]:
+def probe_old_broker(client: str) -> Generator[Step, TimedFrame, None]:
     """Make sure that a peer that did not know ApiVersions is a broker: ask for no offsets. Raises ConnectionStop."""
     body = encode_message(OFFSET_FETCH, 0, "request", {"group_id": client, "topics": []})
     frame = yield RequestStep(OFFSET_FETCH, 0, body)
     try:
         decode_response(frame.data[4:], OFFSET_FETCH, 0)
     except DecodeError as error:
-        raise broken_protocol_stop(
+        raise make_broken_protocol_stop(
             f"knows no ApiVersions and answered OffsetFetch 0 with {error}", "is it Kafka?"
         ) from None
 
 
-def assumed_offer() -> Offer:
+def make_assumed_offer() -> Offer:
     """The versions that a broker of before 0.10 is assumed to speak."""
     return Offer(dict(api_versions_of_release(OLD_RELEASE)), {}, assumed=OLD_RELEASE)
 

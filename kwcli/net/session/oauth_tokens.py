@@ -16,7 +16,7 @@ from decoders.limits import HTTP_ANSWER_MAX, HTTP_ANSWER_S
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import format_size
 from kwcli.extras import pip_command_for_extra
-from kwcli.net.config.client_config import Aws, OAuth, SaslSettings, TlsSettings
+from kwcli.net.config.client_config import AwsSettings, OAuthSettings, SaslSettings, TlsSettings
 from kwcli.net.config.client_properties import redact_url
 from kwcli.net.deadline import Deadline, run_in_time
 from kwcli.run_environment import Exit, Failure
@@ -38,14 +38,14 @@ class TokenRefused(ValueError):
     """The endpoint gave no token; the message has its answer, without secrets."""
 
 
-def make_unsigned_token(oauth: OAuth, now_s: float) -> str:
+def make_unsigned_token(oauth: OAuthSettings, now_s: float) -> str:
     """A JWT without a signature (RFC 7515, appendix A.5), for brokers that are set up to believe it."""
     claims = {"iat": now_s, "exp": now_s + oauth.lifetime_s, **(oauth.claims or {})}
     parts = [{"alg": "none"}, claims]
     return "".join(urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") + "." for part in parts)
 
 
-def token_request_form(oauth: OAuth) -> bytes:
+def build_token_request_form(oauth: OAuthSettings) -> bytes:
     """The body of a token request."""
     fields = {"grant_type": "client_credentials"}
     if oauth.scope:
@@ -53,7 +53,7 @@ def token_request_form(oauth: OAuth) -> bytes:
     return urlencode(fields).encode()
 
 
-def authorization_header(oauth: OAuth) -> str:
+def build_authorization_header(oauth: OAuthSettings) -> str:
     """The Authorization header of a token request, with client id and secret."""
     client, secret = oauth.client_id or "", oauth.client_secret or ""
     if oauth.url_encoded:
@@ -71,14 +71,14 @@ def read_token_answer(status: int, content: bytes) -> OAuthToken:
         raise TokenRefused(f"answered {status} with no JSON object{_quote_content(content)}")
     token = answer.get("access_token")
     if 200 <= status < 300 and isinstance(token, str) and token:
-        return OAuthToken(token.strip(), _lifetime_s(answer.get("expires_in")))
+        return OAuthToken(token.strip(), _parse_lifetime_s(answer.get("expires_in")))
     said = ", ".join(str(answer[name]) for name in ("error", "error_description") if answer.get(name))
     if said:
         raise TokenRefused(f"refuses the client: {said[:_SHOWN]} (HTTP {status})")
     raise TokenRefused(f"answered {status} without an access_token")
 
 
-def _lifetime_s(told: Any) -> float | None:
+def _parse_lifetime_s(told: Any) -> float | None:
     """A lifetime in seconds, at most a year; None where the endpoint told no number, or one below 0."""
     if not isinstance(told, int | float) or not told >= 0:
         return None
@@ -111,18 +111,18 @@ class Credentials:
         self._monotonic = monotonic
         self._kept: tuple[str, float] | None = None
 
-    def token(self, deadline: Deadline) -> str | None:
+    def get_token(self, deadline: Deadline) -> str | None:
         """A token that is good now; None for mechanisms without one. Raises Failure."""
         oauth, aws = self._oauth, self._aws
         if aws is not None:
-            return self._kept_token(lambda: make_token_signed_by_aws(aws, deadline, self._now_s))
+            return self._fetch_unless_kept(lambda: make_token_signed_by_aws(aws, deadline, self._now_s))
         if oauth is None or oauth.token is not None:
             return oauth.token if oauth else None
         if oauth.endpoint is None:
             return make_unsigned_token(oauth, self._now_s())
-        return self._kept_token(lambda: fetch_token(oauth, deadline))
+        return self._fetch_unless_kept(lambda: fetch_token(oauth, deadline))
 
-    def _kept_token(self, fetch: Callable[[], OAuthToken]) -> str:
+    def _fetch_unless_kept(self, fetch: Callable[[], OAuthToken]) -> str:
         """The last token while it is good, else a fresh one."""
         if self._kept is None or self._monotonic() >= self._kept[1]:
             asked = self._monotonic()
@@ -131,7 +131,7 @@ class Credentials:
         return self._kept[0]
 
 
-def make_token_signed_by_aws(aws: Aws, deadline: Deadline, now_s: Callable[[], float]) -> OAuthToken:
+def make_token_signed_by_aws(aws: AwsSettings, deadline: Deadline, now_s: Callable[[], float]) -> OAuthToken:
     """A token for Amazon MSK, signed (SigV4) by AWS' own library. Raises Failure.
 
     Signing needs no network, getting credentials may: a role is assumed, an instance asks its metadata service.
@@ -197,21 +197,21 @@ def _bounded_content(response: Any) -> bytes:
     return kept
 
 
-def fetch_token(oauth: OAuth, deadline: Deadline) -> OAuthToken:
+def fetch_token(oauth: OAuthSettings, deadline: Deadline) -> OAuthToken:
     """A fresh token from the endpoint, or from the file that `file:` names. Raises Failure."""
     try:
         url = urlsplit(oauth.endpoint or "")
         where = f"{url.hostname}:{url.port}" if url.port is not None else url.hostname
     except ValueError:  # the error repeats a part of the URL, which may be a password
-        raise _bad_endpoint_failure(oauth.endpoint or "") from None
+        raise _make_bad_endpoint_failure(oauth.endpoint or "") from None
     if url.scheme == "file":
         return _read_token_file(unquote(url.path))
     if url.scheme not in ("http", "https") or not where:
-        raise _bad_endpoint_failure(oauth.endpoint or "")
-    return _ask_endpoint(oauth, url, f"token endpoint {where}", deadline)
+        raise _make_bad_endpoint_failure(oauth.endpoint or "")
+    return _request_token_of_endpoint(oauth, url, f"token endpoint {where}", deadline)
 
 
-def _bad_endpoint_failure(endpoint: str) -> Failure:
+def _make_bad_endpoint_failure(endpoint: str) -> Failure:
     text = f"sasl.oauthbearer.token.endpoint.url {redact_url(endpoint)} is no https:// address"
     return Failure(text, Exit.USAGE)
 
@@ -224,7 +224,7 @@ def _read_token_file(path: str) -> OAuthToken:
         raise Failure(f"the token's file {path} cannot be read: {reason}", Exit.USAGE) from None
 
 
-def _ask_endpoint(oauth: OAuth, url: SplitResult, where: str, deadline: Deadline) -> OAuthToken:
+def _request_token_of_endpoint(oauth: OAuthSettings, url: SplitResult, where: str, deadline: Deadline) -> OAuthToken:
     """A token from the endpoint; `where` is its name without the URL's user, which may come with a password.
 
     Raises Failure.
@@ -234,19 +234,19 @@ def _ask_endpoint(oauth: OAuth, url: SplitResult, where: str, deadline: Deadline
     host, tls = url.hostname or "", TlsSettings(authorities=oauth.authorities)
     context = None
     if url.scheme == "https":
-        from kwcli.net.tls_connect import client_context
+        from kwcli.net.tls_connect import make_client_context
 
-        context = client_context(tls)
+        context = make_client_context(tls)
     server = HttpServer(host, url.port or (80 if context is None else 443), where, context)
     headers = {
-        "Authorization": authorization_header(oauth),
+        "Authorization": build_authorization_header(oauth),
         "Content-Type": "application/x-www-form-urlencoded",
         "Accept": "application/json",
     }
     target = (url.path or "/") + (f"?{url.query}" if url.query else "")
     deadline = deadline.limit_to(HTTP_ANSWER_S)
     try:
-        answer = ask_http(server, "POST", target, headers, token_request_form(oauth), deadline)
+        answer = ask_http(server, "POST", target, headers, build_token_request_form(oauth), deadline)
         return read_token_answer(answer.status, answer.body)
     except TokenRefused as refused:
         remedy = "check sasl.oauthbearer.client.id, …client.secret and …scope"
@@ -257,20 +257,20 @@ def _ask_endpoint(oauth: OAuth, url: SplitResult, where: str, deadline: Deadline
     except TimeoutError:
         raise Failure(f"{where} did not answer within {deadline.seconds:.3g} s", Exit.TIMEOUT) from None
     except OSError as error:
-        raise _unreachable_failure(error, tls, host, where) from None
+        raise _make_unreachable_failure(error, tls, host, where) from None
 
 
-def _unreachable_failure(error: OSError, tls: TlsSettings, host: str, where: str) -> Failure:
+def _make_unreachable_failure(error: OSError, tls: TlsSettings, host: str, where: str) -> Failure:
     ssl = sys.modules.get("ssl")  # loaded where TLS was asked for
     if ssl is None or not isinstance(error, ssl.SSLError):
         return Failure(f"{where} cannot be reached: {error.strerror or error}", Exit.UNREACHABLE)
-    from kwcli.net.connection_stops import Cause, tls_stop
+    from kwcli.net.connection_stops import Cause, make_tls_stop
 
-    stop = tls_stop(error, tls, host)
+    stop = make_tls_stop(error, tls, host)
     if stop.cause is Cause.NAME:
         stop.remedy = "check the host in sasl.oauthbearer.token.endpoint.url"
     elif "ssl.ca.location" in stop.remedy:
         stop.remedy = "name its authority's certificate by -X https.ca.location=FILE"
     elif "security.protocol" in stop.remedy:
         stop.remedy = "is it http:// rather than https://?"
-    return Failure(stop.line(where), stop.code)
+    return Failure(stop.format_line(where), stop.code)

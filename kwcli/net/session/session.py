@@ -26,14 +26,14 @@ from decoders.schema.model import Versions
 from decoders.wire.readable_text import in_bytes
 from kwcli.net.connection_stops import (
     ConnectionStop,
-    broken_protocol_stop,
-    closed_stop,
-    foreign_protocol_stop,
-    not_kafka_stop,
+    make_broken_protocol_stop,
+    make_closed_stop,
+    make_foreign_protocol_stop,
+    make_not_kafka_stop,
 )
 from kwcli.net.session import BareToken, Steps, TimedFrame
 from kwcli.net.session.frame_reader import BadSize, FrameReader
-from kwcli.net.session.negotiation import Offer, negotiate, probe_old
+from kwcli.net.session.negotiation import Offer, negotiate, probe_old_broker
 
 if TYPE_CHECKING:
     from kwcli.net.sasl.mechanism import Mechanism
@@ -178,7 +178,7 @@ class Session:
     def open(self) -> list[Event]:
         """Begin: queue the first request of the opening."""
         self.phase = SessionPhase.OPENING
-        return self._begin_steps(self._opening())
+        return self._begin_steps(self._run_opening_steps())
 
     def is_login_to_be_renewed(self, now_ns: int) -> bool:
         """Whether the login is to be renewed, and can be, before the next request."""
@@ -189,7 +189,7 @@ class Session:
         """Renew the login on the same connection (KIP-368); for a session that is ready and has nothing in flight."""
         if self.phase is not SessionPhase.READY or self._in_flight:
             raise ValueError("a login is renewed between requests")
-        return self._begin_steps(self._authentication())
+        return self._begin_steps(self._run_authentication_steps())
 
     def take_outgoing(self) -> Outgoing | None:
         """The next frame to send; None where there is none."""
@@ -221,7 +221,7 @@ class Session:
             for frame in self._reader.feed(data, now_ns):
                 self._match_frame(frame, events)
         except BadSize as error:
-            raise self._end_session(self._bad_size_stop(error)) from None
+            raise self._end_session(self._make_bad_size_stop(error)) from None
         return events
 
     def finish(self) -> None:
@@ -232,25 +232,25 @@ class Session:
             return
         have, size = self._reader.missing
         if have:
-            sizes = _format_part(have, size)
+            sizes = _format_received_part(have, size)
             if phase is SessionPhase.OPENING and not self._reader.whole and not self._begins_as_answer(due):
-                raise not_kafka_stop(self._reader.pending, sasl=self._mechanism is not None)
-            raise broken_protocol_stop(
+                raise make_not_kafka_stop(self._reader.pending, sasl=self._mechanism is not None)
+            raise make_broken_protocol_stop(
                 f"closed the connection after {sizes} of the answer to {due}", "the broker's log says why"
             )
         if phase is SessionPhase.AUTHENTICATING:
-            from kwcli.net.session.authentication import hung_up_stop
+            from kwcli.net.session.authentication import make_hung_up_stop
 
-            raise hung_up_stop(self._name, due.api_key)
+            raise make_hung_up_stop(self._name, due.api_key)
         if phase is SessionPhase.OPENING:
-            raise closed_stop(f"closed the connection after {due.api_name}")
-        raise closed_stop(f"closed the connection instead of answering {due}", "the broker's log says why")
+            raise make_closed_stop(f"closed the connection after {due.api_name}")
+        raise make_closed_stop(f"closed the connection instead of answering {due}", "the broker's log says why")
 
     def _begins_as_answer(self, due: Outgoing) -> bool:
         """Whether the frame that is not whole yet begins as the answer to `due`, and as no other protocol does."""
         head = self._reader.pending
         number = due.correlation_id.to_bytes(4, "big")
-        return len(head) >= 4 and number.startswith(head[4:8]) and foreign_protocol_stop(head) is None
+        return len(head) >= 4 and number.startswith(head[4:8]) and make_foreign_protocol_stop(head) is None
 
     def describe_silence(self) -> tuple[str, str]:
         """What was waited for, in words that follow the address, and a remedy: for a driver whose time is up."""
@@ -259,23 +259,23 @@ class Session:
             return "was not heard", _LONGER
         have, size = self._reader.missing
         if have:
-            return f"sent {_format_part(have, size)} of the answer to {due}, and no more", _LONGER
+            return f"sent {_format_received_part(have, size)} of the answer to {due}, and no more", _LONGER
         if not self.heard:
             return "accepted the connection but says nothing", "is it a Kafka broker? A hanging one looks the same"
         return f"did not answer {due}", _LONGER
 
     # The session's own conversation
 
-    def _opening(self) -> Steps:
+    def _run_opening_steps(self) -> Steps:
         old = self.offer is not None
         if self.offer is None:
             self.offer = yield from negotiate(self._software, *self._identity)
         if self._mechanism is not None:
-            yield from self._authentication()
+            yield from self._run_authentication_steps()
         if old:
-            yield from probe_old(self._client_id or "")
+            yield from probe_old_broker(self._client_id or "")
 
-    def _authentication(self) -> Steps:
+    def _run_authentication_steps(self) -> Steps:
         from kwcli.net.session.authentication import authenticate
 
         assert self._mechanism is not None
@@ -323,12 +323,12 @@ class Session:
     def _match_frame(self, frame: TimedFrame, events: list[Event]) -> None:
         due = self.due
         if due is None:
-            raise self._end_session(broken_protocol_stop(f"sent {len(frame.data):,} bytes that answer no request"))
+            raise self._end_session(make_broken_protocol_stop(f"sent {len(frame.data):,} bytes that answer no request"))
         if due.correlation_id >= 0:
             found = int.from_bytes(frame.data[4:8], "big", signed=True)
             if found != due.correlation_id:
-                foreign = foreign_protocol_stop(frame.data) if not self.versions else None
-                wrong = broken_protocol_stop(
+                foreign = make_foreign_protocol_stop(frame.data) if not self.versions else None
+                wrong = make_broken_protocol_stop(
                     f"answered {due} with correlation id {found}, not {due.correlation_id}", "is it Kafka?"
                 )
                 raise self._end_session(foreign or wrong)
@@ -337,12 +337,12 @@ class Session:
         if due.own:
             self._advance_steps(frame, events)
 
-    def _bad_size_stop(self, error: BadSize) -> ConnectionStop:
+    def _make_bad_size_stop(self, error: BadSize) -> ConnectionStop:
         sasl = self._mechanism is not None
         if self.phase is SessionPhase.OPENING:
-            return not_kafka_stop(error.head, sasl=sasl)
+            return make_not_kafka_stop(error.head, sasl=sasl)
         limit = f" (kw takes {self._reader.largest:,})" if error.size > 0 else ""
-        return foreign_protocol_stop(error.head, sasl=sasl) or broken_protocol_stop(
+        return make_foreign_protocol_stop(error.head, sasl=sasl) or make_broken_protocol_stop(
             f"sent a frame of {in_bytes(error.size)}{limit}", "is it Kafka?"
         )
 
@@ -383,6 +383,6 @@ class Session:
             self._in_flight.append(out)
 
 
-def _format_part(have: int, size: int) -> str:
+def _format_received_part(have: int, size: int) -> str:
     """How much of an answer came, in words; its size is known once it is more than a size field's."""
     return f"{have:,} of {size:,} bytes" if size > 4 else in_bytes(have)

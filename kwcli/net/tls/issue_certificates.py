@@ -39,21 +39,21 @@ class Issued(NamedTuple):
 def issue_authority(name: str, lifetime: timedelta = TEN_YEARS) -> Issued:
     """A new authority, signed by itself."""
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = _name(name)
+    subject = _build_subject_name(name)
     builder = _begin_certificate(subject, key, subject, key, lifetime)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-    builder = builder.add_extension(_key_usage(authority=True), critical=True)
+    builder = builder.add_extension(_build_key_usage(authority=True), critical=True)
     return Issued(key, builder.sign(key, SHA256()))
 
 
 def issue_leaf(issuer: Issued, name: str, places: Sequence[str], lifetime: timedelta = TEN_YEARS) -> Issued:
     """A new certificate for servers and clients, good for `places`: host names and IP addresses."""
     key = ec.generate_private_key(ec.SECP256R1())
-    builder = _begin_certificate(_name(name), key, issuer.certificate.subject, issuer.key, lifetime)
+    builder = _begin_certificate(_build_subject_name(name), key, issuer.certificate.subject, issuer.key, lifetime)
     builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-    builder = builder.add_extension(_key_usage(authority=False), critical=True)
+    builder = builder.add_extension(_build_key_usage(authority=False), critical=True)
     builder = builder.add_extension(
-        x509.SubjectAlternativeName([_general_name(each) for each in places]), critical=False
+        x509.SubjectAlternativeName([_build_alternative_name(each) for each in places]), critical=False
     )
     both = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
     builder = builder.add_extension(x509.ExtendedKeyUsage(both), critical=False)
@@ -76,18 +76,18 @@ def _begin_certificate(
     return builder.add_extension(identifier, critical=False)
 
 
-def _name(common: str) -> x509.Name:
+def _build_subject_name(common: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common[:_COMMON_NAME_MAX])])
 
 
-def _general_name(text: str) -> x509.GeneralName:
+def _build_alternative_name(text: str) -> x509.GeneralName:
     try:
         return x509.IPAddress(ip_address(text))
     except ValueError:
         return x509.DNSName(text if text.isascii() else text.encode("idna").decode("ascii"))
 
 
-def _key_usage(*, authority: bool) -> x509.KeyUsage:
+def _build_key_usage(*, authority: bool) -> x509.KeyUsage:
     return x509.KeyUsage(
         digital_signature=not authority,
         content_commitment=False,

@@ -38,7 +38,7 @@ def read_trusted_certificates(store: KeyStoreFile) -> str:
         return _read_folder(store)
     found = _read_store_file(store, "trust store", "ssl.truststore.password")
     if not found.certificates:
-        raise Failure(f"{_store_name(store, 'trust store')} has no certificate in it", Exit.USAGE)
+        raise Failure(f"{_format_store_name(store, 'trust store')} has no certificate in it", Exit.USAGE)
     return found.certificates
 
 
@@ -51,7 +51,7 @@ def _read_folder(store: KeyStoreFile) -> str:
             texts += [block.text for block in find_pem_blocks(text) if block.is_certificate]
     if not texts:
         raise Failure(
-            f"{_store_name(store, 'trust store')}: no file in this folder has a certificate in PEM", Exit.USAGE
+            f"{_format_store_name(store, 'trust store')}: no file in this folder has a certificate in PEM", Exit.USAGE
         )
     return "".join(texts)
 
@@ -61,14 +61,14 @@ def read_identity(certificate: KeyStoreFile, key: KeyStoreFile | None) -> Identi
     own = _read_store_file(certificate, "key store" if key is None else "certificate", "ssl.keystore.password")
     other = own if key is None else _read_store_file(key, "key", "ssl.key.password")
     if not own.certificates:
-        raise Failure(f"{_store_name(certificate, 'key store')} has no certificate in it", Exit.USAGE)
+        raise Failure(f"{_format_store_name(certificate, 'key store')} has no certificate in it", Exit.USAGE)
     if other.key is None:
         remedy = "; name it by -X ssl.key.location=FILE" if key is None else ""
-        raise Failure(f"{_store_name(key or certificate, 'key store')} has no key in it{remedy}", Exit.USAGE)
+        raise Failure(f"{_format_store_name(key or certificate, 'key store')} has no key in it{remedy}", Exit.USAGE)
     return Identity(own.certificates, other.key, other.password)
 
 
-def _store_name(store: KeyStoreFile, what: str) -> str:
+def _format_store_name(store: KeyStoreFile, what: str) -> str:
     return f"{what} {store.path}" if store.path is not None else f"the {what} given as text"
 
 
@@ -86,7 +86,7 @@ def _read_store_file(store: KeyStoreFile, what: str, password: str) -> Identity:
     except StoreError as error:
         name = {"store": password, "key": "ssl.key.password", "": ""}[error.password]
         remedy = f"; give it by -X {name}=…" if name else ""
-        raise Failure(f"{_store_name(store, what)}: {error}{remedy}", Exit.USAGE) from None
+        raise Failure(f"{_format_store_name(store, what)}: {error}{remedy}", Exit.USAGE) from None
     chosen = found.trusted or found.chain if what == "trust store" else found.chain
     certificates = format_pem("CERTIFICATE", chosen)
     return Identity(certificates, None if found.key is None else format_pem("PRIVATE KEY", [found.key]))
@@ -114,9 +114,9 @@ def _read_content(store: KeyStoreFile, what: str) -> bytes:
         with open(store.path or "", "rb") as file:
             content = file.read(_MOST_BYTES + 1)
     except OSError as error:
-        raise Failure(f"{_store_name(store, what)} cannot be read: {error.strerror}", Exit.USAGE) from None
+        raise Failure(f"{_format_store_name(store, what)} cannot be read: {error.strerror}", Exit.USAGE) from None
     if len(content) > _MOST_BYTES:
-        raise Failure(f"{_store_name(store, what)} is larger than any store", Exit.USAGE)
+        raise Failure(f"{_format_store_name(store, what)} is larger than any store", Exit.USAGE)
     return content
 
 
@@ -124,11 +124,11 @@ def _read_pem(text: str, store: KeyStoreFile, what: str) -> Identity:
     found = list(find_pem_blocks(text))
     if not any(block.is_certificate or block.is_key for block in found):
         kinds = "PEM, PKCS12 or JKS" if store.path is not None else "PEM"
-        raise Failure(f"{_store_name(store, what)} holds neither certificates nor a key as {kinds}", Exit.USAGE)
+        raise Failure(f"{_format_store_name(store, what)} holds neither certificates nor a key as {kinds}", Exit.USAGE)
     key = next((block for block in found if block.is_key), None)
     password = store.key_password or store.password
     if key is not None and key.is_locked and password is None and what != "trust store":
-        raise Failure(f"the key in {_store_name(store, what)} is locked; give -X ssl.key.password=…", Exit.USAGE)
+        raise Failure(f"the key in {_format_store_name(store, what)} is locked; give -X ssl.key.password=…", Exit.USAGE)
     certificates = "".join(block.text for block in found if block.is_certificate)
     return Identity(certificates, key.text if key else None, password if key and key.is_locked else None)
 

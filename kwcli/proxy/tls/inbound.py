@@ -14,7 +14,7 @@ from decoders.named_tuple import NamedTuple
 from kwcli.net.config.client_config import KeyStoreFile
 from kwcli.net.tls import issue_certificates
 from kwcli.net.tls.key_stores import Identity, read_identity, read_trusted_certificates
-from kwcli.net.tls_connect import load_own_certificate, log_keys
+from kwcli.net.tls_connect import load_own_certificate, log_keys_to_file
 from kwcli.proxy.tls.authority import Authority, find_state_folder, read_or_make_authority
 from kwcli.run_environment import Exit, Failure
 
@@ -199,5 +199,5 @@ class Inbound:
                 reason = (error.reason or str(error)).replace("_", " ").lower()
                 raise Failure(f"--tls-client-ca {self._asked.clients} cannot be used ({reason})", Exit.USAGE) from None
         if self._key_log:
-            log_keys(context, self._key_log)
+            log_keys_to_file(context, self._key_log)
         return context
