@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.exchange import format_rfc3339
 from decoders.filters import Filter, FilterError, parse
 from kwcli.reading.input_files import is_read_once
 from kwcli.run_environment import Exit, Failure
@@ -110,7 +110,9 @@ def build_time_expression(
             parts.append(f"time {sign} {timedelta(microseconds=moment.ns // 1000)}")
             moments[at] = None
     found = resolve_time_range(moments[0], moments[1], files, env, zone)
-    parts += [f'time {sign} "{rfc3339(ns)}"' for sign, ns in zip((">=", "<"), found, strict=True) if ns is not None]
+    parts += [
+        f'time {sign} "{format_rfc3339(ns)}"' for sign, ns in zip((">=", "<"), found, strict=True) if ns is not None
+    ]
     return " and ".join(parts)
 
 

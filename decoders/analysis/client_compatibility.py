@@ -42,8 +42,8 @@ from decoders.analysis.fold import Row
 from decoders.analysis.heavy_keys import fits_into_rows
 from decoders.analysis.tally import Tally
 from decoders.apis import NAMES, api
-from decoders.exchanges.exchange import rfc3339
-from decoders.exchanges.libraries import common_library
+from decoders.exchanges.exchange import format_rfc3339
+from decoders.exchanges.libraries import merge_libraries
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import (
     API_VERSIONS,
@@ -310,7 +310,7 @@ class AuditVerdicts:
         return {
             "client_id": who[0],
             "client_software": software,
-            "library": common_library(client.libraries) if software is None else None,
+            "library": merge_libraries(client.libraries) if software is None else None,
             "addresses": sorted(client.addresses),
             **_make_verdict_columns(*judged, self._target),
         }
@@ -558,8 +558,8 @@ def _make_verdict_columns(verdict: str, why: str, uses: list[_Use], target: Audi
                 "api_version": version,
                 "serves": _list_bounds(target.serves.get(key)),
                 "count": count,
-                "first": rfc3339(first),
-                "last": rfc3339(last),
+                "first": format_rfc3339(first),
+                "last": format_rfc3339(last),
             }
             for (key, version), (count, first, last) in sorted(found.items())
         ],

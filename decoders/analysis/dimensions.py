@@ -24,9 +24,9 @@ from decoders.analysis.exchange_facts import (
 )
 from decoders.analysis.time_buckets import Join, add_amounts
 from decoders.exchanges.body_reader import SIDES
-from decoders.exchanges.learned_names import at_path
-from decoders.exchanges.libraries import library_text
-from decoders.exchanges.partitions import partition_paths, partitions_named
+from decoders.exchanges.learned_names import values_at_path
+from decoders.exchanges.libraries import format_library
+from decoders.exchanges.partitions import iterate_partitions_of_exchange, partition_paths
 from decoders.filters.fields import entity_names_of_both_sides, entity_paths
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
@@ -85,7 +85,7 @@ def library_in(exchange: Exchange) -> dict[str, Any] | None:
 
 def _library_name(exchange: Exchange) -> str | None:
     library = library_in(exchange)
-    return None if library is None else library_text(library)
+    return None if library is None else format_library(library)
 
 
 def _connection_name(exchange: Exchange) -> str:
@@ -122,8 +122,8 @@ def _topic_names_anywhere(exchange: Exchange) -> list[str]:
     """The topics of an exchange, wherever its bodies name them."""
     found: list[str] = entity_names_of_both_sides(exchange, "topicName")
     for side in SIDES:
-        for path in exchange.api_reader.nameless(side):
-            for identity in at_path(exchange.view(side), path):
+        for path in exchange.api_reader.paths_of_nameless_topics(side):
+            for identity in values_at_path(exchange.view(side), path):
                 if isinstance(identity, UUID) and exchange.topic_name(identity) is None:
                     found.append(topic_by_id(exchange, identity) or "")
     return [name for name in found if name]
@@ -132,7 +132,7 @@ def _topic_names_anywhere(exchange: Exchange) -> list[str]:
 def _topic_partitions(exchange: Exchange) -> Sequence[Partition]:
     """Each partition of an exchange with its topic; (topic, None) for topics of which no partition is named."""
     found: list[Partition] = []
-    for owner, fields, number in partitions_named(exchange):
+    for owner, fields, number in iterate_partitions_of_exchange(exchange):
         topic = next((name for field in fields if (name := topic_named_by(exchange, owner.get(field)))), None)
         if topic is not None:
             found.append((topic, number))

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from decoders.apis import NAMES, api
 from decoders.exchanges.body_reader import Needs
-from decoders.exchanges.partitions import partition_in
+from decoders.exchanges.partitions import partition_number_of_struct
 from decoders.exchanges.topic_arrays import BATCH_ARRAYS, batch_array, partitions_in
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import FETCH, JOIN_GROUP, SHARE_FETCH, SYNC_GROUP
@@ -204,7 +204,7 @@ def _partition_on_path(view: Any, path: str) -> int | None:
     for name, index in _STEP.findall(path):
         inner = view.get(name) if isinstance(view, dict) else None
         view = inner[int(index)] if isinstance(inner, list) and int(index) < len(inner) else None
-        found = partition_in(view) if isinstance(view, dict) else None
+        found = partition_number_of_struct(view) if isinstance(view, dict) else None
         number = number if found is None else found
     return number
 

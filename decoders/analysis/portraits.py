@@ -33,9 +33,9 @@ from decoders.analysis.tally import Tally
 from decoders.analysis.time_buckets import Join, add_amounts
 from decoders.errors import Malformed
 from decoders.exchanges.body_reader import LOGGING_IN
-from decoders.exchanges.exchange import rfc3339
-from decoders.exchanges.learned_names import broker_addresses, listed_nodes
-from decoders.exchanges.libraries import common_library
+from decoders.exchanges.exchange import format_rfc3339
+from decoders.exchanges.learned_names import broker_addresses, list_nodes_of_answer
+from decoders.exchanges.libraries import merge_libraries
 from decoders.filters.fields import entity_names_of_both_sides, entity_paths
 from decoders.limits import NAMES_OF_PORTRAIT_MAX, NAMES_OF_PORTRAITS_MAX
 from decoders.protocol_facts.errors.error_codes import error_name
@@ -399,7 +399,7 @@ class Clients(Portraits):
         return {
             "client_id": client_id,
             "client_software": software,
-            "library": common_library(map(orjson.loads, portrait.names_of_facet("libraries"))),
+            "library": merge_libraries(map(orjson.loads, portrait.names_of_facet("libraries"))),
             "addresses": portrait.names_of_facet("addresses"),
             "connections": len(portrait.facets.get("connections", ())),
             "brokers": portrait.names_of_facet("brokers"),
@@ -407,8 +407,8 @@ class Clients(Portraits):
             **{facet: portrait.names_of_facet(facet) for facet in ("writes", "reads", "administers")},
             **{facet: portrait.names_of_facet(facet) for facet in ("groups", "transactional_ids", "users")},
             **common_numbers(portrait.statistics),
-            "first": rfc3339(portrait.first),
-            "last": rfc3339(portrait.last),
+            "first": format_rfc3339(portrait.first),
+            "last": format_rfc3339(portrait.last),
             **({"cut": sorted(portrait.cut)} if portrait.cut else {}),
         }
 
@@ -478,7 +478,7 @@ class Brokers(Portraits):
         answer = exchange.view("response") if exchange.api_key in _LISTED else None
         if not isinstance(answer, dict):
             return
-        for node in listed_nodes(answer):
+        for node in list_nodes_of_answer(answer):
             self._advertised.join_amounts((node.address, node.id, node.rack), (1, exchange.time_ns))
         controller = answer.get("controller_id")
         if isinstance(controller, int) and controller >= 0:
@@ -569,8 +569,8 @@ def _numbers_of_broker_portrait(portrait: Portrait) -> Row:
         "clients": portrait.names_of_facet("clients"),
         "apis": versions_used(portrait),
         **common_numbers(portrait.statistics),
-        "first": rfc3339(portrait.first),
-        "last": rfc3339(portrait.last),
+        "first": format_rfc3339(portrait.first),
+        "last": format_rfc3339(portrait.last),
         **({"cut": sorted(portrait.cut)} if portrait.cut else {}),
     }
 

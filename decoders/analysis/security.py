@@ -22,7 +22,7 @@ from decoders.analysis.doctor.diagnosis_input import words_of_value
 from decoders.analysis.doctor.finding_kinds import SEVERITIES, FindingKind, Severity
 from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
 from decoders.exchanges.exchange import Skipped
-from decoders.exchanges.topic_arrays import structs
+from decoders.exchanges.topic_arrays import structs_at
 from decoders.protocol_facts.enums import ENUMS
 from decoders.protocol_facts.keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.protocol_facts.public_configs import is_public_config
@@ -184,7 +184,7 @@ def _is_redacted_secret(value: Any) -> bool:
 
 
 def _users_with_salted_passwords(exchange: Exchange) -> Iterator[str]:
-    for each in structs(exchange.view("request"), "upsertions"):
+    for each in structs_at(exchange.view("request"), "upsertions"):
         if _is_redacted_secret(each.get("salted_password")):
             yield str(each.get("name"))
 
@@ -192,7 +192,7 @@ def _users_with_salted_passwords(exchange: Exchange) -> Iterator[str]:
 def _make_token_id_reader(side: Side) -> Callable[[Exchange], Iterator[str]]:
     def read_token_ids(exchange: Exchange) -> Iterator[str]:
         body = _body_or_empty(exchange, side)
-        for each in (body, *structs(body, "tokens")):
+        for each in (body, *structs_at(body, "tokens")):
             if _is_redacted_secret(each.get("hmac")):
                 yield str(each.get("token_id") or "")
 
@@ -200,8 +200,8 @@ def _make_token_id_reader(side: Side) -> Callable[[Exchange], Iterator[str]]:
 
 
 def _names_of_secret_configs(exchange: Exchange) -> Iterator[str]:
-    for each in structs(exchange.view("request"), "resources"):
-        for config in structs(each, "configs"):
+    for each in structs_at(exchange.view("request"), "resources"):
+        for config in structs_at(each, "configs"):
             name = str(config.get("name"))
             if config.get("value") and not is_public_config(name):
                 yield name
@@ -320,9 +320,11 @@ class Security:
             self._observe_access_rules(exchange, api_key, by)
         elif api_key == 51:
             refused = {
-                each.get("user") for each in structs(exchange.view("response"), "results") if each.get("error_code")
+                each.get("user") for each in structs_at(exchange.view("response"), "results") if each.get("error_code")
             }
-            changes = (each for side in ("upsertions", "deletions") for each in structs(exchange.view("request"), side))
+            changes = (
+                each for side in ("upsertions", "deletions") for each in structs_at(exchange.view("request"), side)
+            )
             self._observe_change_of_rights(
                 "users",
                 exchange,
@@ -332,7 +334,7 @@ class Security:
             )
         elif api_key in _TOKEN_DONE and not _body_or_empty(exchange, "response").get("error_code"):
             answer = _body_or_empty(exchange, "response")
-            rows = list(structs(answer, "tokens")) if api_key == 41 else [answer]
+            rows = list(structs_at(answer, "tokens")) if api_key == 41 else [answer]
             owners = [
                 f"{each.get('principal_type')}:{each['principal_name']}" for each in rows if each.get("principal_name")
             ]
@@ -341,15 +343,15 @@ class Security:
 
     def _observe_access_rules(self, exchange: Exchange, api_key: int, by: str) -> None:
         if api_key == 30:
-            results = [each.get("error_code") for each in structs(exchange.view("response"), "results")]
+            results = [each.get("error_code") for each in structs_at(exchange.view("response"), "results")]
             rows = [
                 each
-                for at, each in enumerate(structs(exchange.view("request"), "creations"))
+                for at, each in enumerate(structs_at(exchange.view("request"), "creations"))
                 if at < len(results) and not results[at]
             ]
         else:
-            filters = structs(exchange.view("response"), "filter_results")
-            rows = [each for row in filters for each in structs(row, "matching_acls") if not each.get("error_code")]
+            filters = structs_at(exchange.view("response"), "filter_results")
+            rows = [each for row in filters for each in structs_at(row, "matching_acls") if not each.get("error_code")]
         self._observe_change_of_rights(
             "acl", exchange, by, "added" if api_key == 30 else "taken away", list(map(_describe_access_rule, rows))
         )

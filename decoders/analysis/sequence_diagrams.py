@@ -6,7 +6,7 @@ from bisect import insort
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from decoders.analysis.dimensions import DIMENSIONS, paths_of_dimensions
-from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.exchange import format_rfc3339
 from decoders.limits import LADDER_FAILED_MAX, LADDER_FIRST_MAX, LADDERS_MAX
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.state_serialization import fields, pack, unpack
@@ -176,4 +176,4 @@ def _pack_exchange_values(exchange: Exchange, errors: list[str], status: str) ->
 def _make_step_row(step: _Step) -> Row:
     row = dict(zip(_STEP, fields(unpack(step[2]), *_KINDS), strict=True))
     took = row.pop("took_ns")
-    return {"time": rfc3339(step[0]), "latency_ms": None if took is None else took / 1e6, **row}
+    return {"time": format_rfc3339(step[0]), "latency_ms": None if took is None else took / 1e6, **row}

@@ -11,7 +11,7 @@ import orjson
 from decoders.analysis.exchange_facts import WAITING, WAITS, waited_ns
 from decoders.analysis.fold import Row
 from decoders.errors import Malformed
-from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.exchange import format_rfc3339
 from decoders.wire.state_serialization import fields, pack, unpack
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _make_item(exchange: Exchange, took: int) -> tuple[Any, ...]:
 
 def _make_slow_row(names: Sequence[str], kept: tuple[Any, ...]) -> Row:
     row = dict(zip(names, kept, strict=True))
-    row["time"] = rfc3339(row["time"])
+    row["time"] = format_rfc3339(row["time"])
     row["latency_ms"] /= 10**6
     row["packets"] = dict(zip(("request", "response"), row["packets"], strict=True))
     return row

@@ -34,7 +34,7 @@ from decoders.analysis.time_buckets import (
     shift_for,
 )
 from decoders.errors import LimitExceeded, Malformed
-from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.exchange import format_rfc3339
 from decoders.limits import TIMED_GROUPS_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
@@ -530,7 +530,7 @@ class Statistics:
         row: Row = dict(zip(self.by, key, strict=True))
         timed = "time" in row
         if timed:
-            row["time"] = rfc3339(row["time"])
+            row["time"] = format_rfc3339(row["time"])
         span = self.bucket_ns if timed else self.last_ns - self.first_ns
         row |= {
             "count": group.count,

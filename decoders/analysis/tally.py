@@ -12,7 +12,7 @@ from decoders.analysis.statistics import GroupStatistics
 from decoders.analysis.time_buckets import Join, add_amounts
 from decoders.apis import NAMES, api
 from decoders.errors import LimitExceeded, Malformed
-from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.exchange import format_rfc3339
 from decoders.limits import GROUPS_MAX
 from decoders.wire.state_serialization import fields, pack, unpack
 
@@ -120,7 +120,7 @@ def _make_client_version_row(row: Row) -> Row:
         **{name: row[name] for name in USE[:5]},
         "api": api(number).name if number in NAMES else f"UNKNOWN({number})",
         **{name: row[name] for name in ("api_version", "count")},
-        **{name: rfc3339(row[name]) for name in ("first", "last")},
+        **{name: format_rfc3339(row[name]) for name in ("first", "last")},
     }
 
 

@@ -23,9 +23,9 @@ from decoders.analysis.portraits import (
 )
 from decoders.analysis.tally import TopicBatches
 from decoders.errors import Malformed
-from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.exchange import format_rfc3339
 from decoders.exchanges.learned_names import NULL_ID
-from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs
+from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at
 from decoders.limits import GROUPS_MAX, PARTITIONS_KEPT_MAX
 from decoders.protocol_facts.keys import METADATA, PRODUCE
 from decoders.records.summary import read_batch_heads
@@ -170,7 +170,7 @@ class TopicPortraits(Portraits):
         if exchange.api_key != METADATA:
             return
         time_ns = exchange.response_ns or exchange.time_ns
-        for element in structs(exchange.view("response"), "topics"):
+        for element in structs_at(exchange.view("response"), "topics"):
             topic = topic_of_element(exchange, element)
             if topic is None or element.get("error_code"):
                 continue
@@ -178,7 +178,7 @@ class TopicPortraits(Portraits):
             if identity is not None and identity != NULL_ID and (topic in self._ids or len(self._ids) < GROUPS_MAX):
                 told = (time_ns, uuid_text(identity.bytes))
                 self._ids[topic] = max(self._ids.get(topic, told), told)
-            for part in structs(element, "partitions"):
+            for part in structs_at(element, "partitions"):
                 if part.get("partition_index") is None:
                     continue  # an answer that ends in the middle
                 place = topic, int(part["partition_index"])
@@ -323,8 +323,8 @@ class TopicPortraits(Portraits):
             "lag": lags,
             "apis": versions_used(portrait),
             **common_numbers(portrait.statistics),
-            "first": rfc3339(portrait.first),
-            "last": rfc3339(portrait.last),
+            "first": format_rfc3339(portrait.first),
+            "last": format_rfc3339(portrait.last),
             **({"cut": sorted(cut)} if cut else {}),
         }
 

@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
-from decoders.exchanges.body_reader import UNSUPPORTED_VERSION, layouts
+from decoders.exchanges.body_reader import UNSUPPORTED_VERSION, list_layouts
 from decoders.frames.header_checks import ERROR_CODE_MAX, THROTTLE_MAX, is_flexible, skip_header_tags
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import API_VERSIONS
@@ -61,7 +61,7 @@ def _list_request_candidates() -> tuple[_Candidate, ...]:
         stable = range(declared.versions.low, declared.versions.high + 1)
         for version in sorted({*stable, *early}):
             tagged = key != API_VERSIONS and is_flexible(key, version)
-            for layout in layouts(key, version, "response"):
+            for layout in list_layouts(key, version, "response"):
                 if layout.plan.version == version:  # not the fall-back of ApiVersions
                     found.append(_Candidate(key, version, layout.plan, tagged, layout.release is None))
     return tuple(found)

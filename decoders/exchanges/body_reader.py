@@ -16,7 +16,7 @@ from uuid import UUID
 
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
-from decoders.exchanges.learned_names import TOPIC_ID_SOURCES, WELL_KNOWN, Topics, at_path, nameless_ids
+from decoders.exchanges.learned_names import TOPIC_ID_SOURCES, WELL_KNOWN, Topics, paths_of_nameless_ids, values_at_path
 from decoders.frames.header_checks import find_response_body, is_flexible, read_request_head
 from decoders.limits import BODY_WHOLE_MAX
 from decoders.mypyc_modules import mypyc_attr
@@ -92,7 +92,7 @@ class Sides(Protocol):
     def topic_name(self, identity: UUID) -> str | None:
         """The name of a topic id."""
 
-    def note(
+    def set_views(
         self,
         request_view: Any,
         response_view: Any,
@@ -119,7 +119,7 @@ class Layout(NamedTuple):
 
 
 @cache
-def layouts(key: int, version: int, side: Side) -> tuple[Layout, ...]:
+def list_layouts(key: int, version: int, side: Side) -> tuple[Layout, ...]:
     """The layouts of a side, the stable one first; empty when the version is not known."""
     if key not in NAMES:
         return ()
@@ -175,7 +175,7 @@ class ApiReader:
         self._nameless: dict[Side, tuple[str, ...]] = {}
 
     @property
-    def plain(self) -> bool:
+    def decodes_plainly(self) -> bool:
         """Whether the pairing loop may take requests of this version on its fast path."""
         if not self.known or self.version is None:
             return False
@@ -183,15 +183,15 @@ class ApiReader:
             return self.version < SOFTWARE_SINCE
         return self.key not in LOGGING_IN and (self.key, self.version) != (CONTROLLED_SHUTDOWN, 0)
 
-    def layouts(self, side: Side) -> tuple[Layout, ...]:
+    def list_layouts(self, side: Side) -> tuple[Layout, ...]:
         """The layouts of a side, the stable one first."""
-        return () if self.key is None or self.version is None else layouts(self.key, self.version, side)
+        return () if self.key is None or self.version is None else list_layouts(self.key, self.version, side)
 
-    def fits(self, layout: Layout, data: bytes) -> bool:
+    def layout_fits(self, layout: Layout, data: bytes) -> bool:
         """Whether a layout may be tried on a frame: ApiVersions 0 for another version only at UNSUPPORTED_VERSION."""
         return layout.release is not None or layout.plan.version == self.version or data[8:10] == UNSUPPORTED_VERSION
 
-    def body(self, side: Side, data: bytes) -> int:
+    def find_body_offset(self, side: Side, data: bytes) -> int:
         """The offset of the body in a frame. Raises DecodeError."""
         assert self.key is not None
         assert self.version is not None
@@ -200,7 +200,12 @@ class ApiReader:
         return read_request_head(data, 0, len(data)).body
 
     def try_layouts(
-        self, side: Side, data: bytes, read: Callable[[Layout], tuple[Read, int] | None], *, stable_only: bool = False
+        self,
+        side: Side,
+        data: bytes,
+        read: Callable[[Layout], tuple[Read, int] | None],
+        *,
+        stable_only: bool = False,
     ) -> tuple[Read, Layout] | None:
         """The result of `read` for the first layout that reads a frame to its end, and that layout; None: none does.
 
@@ -208,18 +213,18 @@ class ApiReader:
         request are no failure (see `tolerates`), but a layout that leaves none over is preferred.
         """
         tolerated = None
-        layouts = self.layouts(side)[: 1 if stable_only else None]
+        list_layouts = self.list_layouts(side)[: 1 if stable_only else None]
         if self.key == API_VERSIONS and side == "response" and data[8:10] == UNSUPPORTED_VERSION:
-            layouts = layouts[::-1]  # brokers answer so in version 0
-        for layout in layouts:
-            if not self.fits(layout, data):
+            list_layouts = list_layouts[::-1]  # brokers answer so in version 0
+        for layout in list_layouts:
+            if not self.layout_fits(layout, data):
                 continue
             found = read(layout)
             if found is None:
                 continue
             if found[1] == len(data):
                 return found[0], layout
-            if tolerates(side, layout, found[1], len(data)):
+            if is_trailing_tolerated(side, layout, found[1], len(data)):
                 tolerated = found[0], layout
         return tolerated
 
@@ -264,13 +269,13 @@ class ApiReader:
             self._read_views_with_failures(exchange)
 
     def _find_projectors_of_both_sides(self) -> tuple[Projector, Projector]:
-        request, response = self.layouts("request")[0], self.layouts("response")[0]
+        request, response = self.list_layouts("request")[0], self.list_layouts("response")[0]
         self._quick = found = (self._get_projector(request, "request"), self._get_projector(response, "response"))
         return found
 
     def _read_views_with_failures(self, exchange: Sides) -> None:
         if self.key is None:
-            exchange.note(None, None, None, _describe_unread_sides(exchange), None)
+            exchange.set_views(None, None, None, _describe_unread_sides(exchange), None)
             return
         failures: dict[Side, DecodeFailure] = {}
         layout: dict[Side, str] = {}
@@ -281,22 +286,22 @@ class ApiReader:
             if data is None:
                 continue
             missing = exchange.extra.get(side) if exchange.extra is not None else None
-            found = None if missing is not None else self.project(side, data)
+            found = None if missing is not None else self.project_side(side, data)
             if found is None:
-                views[number], failures[side] = self.fields(side, data, missing)
-                for plan in self.layouts(side)[:1]:
+                views[number], failures[side] = self.decode_fields_before_failure(side, data, missing)
+                for plan in self.list_layouts(side)[:1]:
                     hide_secrets(plan.plan, views[number], self._list_wanted_paths(side))
                 continue
             views[number], codes, release = found
             error_codes = codes or error_codes
             if release is not None:
                 layout[side] = release
-        exchange.note(views[0], views[1], error_codes, failures or None, layout or None)
+        exchange.set_views(views[0], views[1], error_codes, failures or None, layout or None)
 
-    def project(self, side: Side, data: bytes) -> tuple[Any, list[tuple[str, int]] | None, str | None] | None:
+    def project_side(self, side: Side, data: bytes) -> tuple[Any, list[tuple[str, int]] | None, str | None] | None:
         """The view of a frame, its error codes and the release of its layout; None when it cannot be decoded."""
         try:
-            at = self.body(side, data)
+            at = self.find_body_offset(side, data)
         except DecodeError:
             return None
 
@@ -310,20 +315,22 @@ class ApiReader:
         found = self.try_layouts(side, data, read)
         return None if found is None else (*found[0], found[1].release)
 
-    def fields(self, side: Side, data: bytes, missing: str | None) -> tuple[dict[str, Any], DecodeFailure]:
+    def decode_fields_before_failure(
+        self, side: Side, data: bytes, missing: str | None
+    ) -> tuple[dict[str, Any], DecodeFailure]:
         """The fields of a side before the failure to decode it (no arrays of a large body), and the failure."""
         try:
-            plan = self.stable(side)
-            at = self.body(side, data)
+            plan = self.stable_plan(side)
+            at = self.find_body_offset(side, data)
             read = read_known if len(data) - at > BODY_WHOLE_MAX else decode_partial
             fields, failure = read(plan, data, at, len(data))
         except DecodeError as problem:
             fields, failure = {}, without_frames(problem)
         return fields, make_failure(failure, missing)
 
-    def stable(self, side: Side) -> Plan:
+    def stable_plan(self, side: Side) -> Plan:
         """The first layout of a side, by which its failures are explained. Raises UnknownApi or UnsupportedVersion."""
-        found = self.layouts(side)
+        found = self.list_layouts(side)
         if found:
             return found[0].plan
         if self.key not in NAMES:
@@ -342,7 +349,7 @@ class ApiReader:
 
             def read(layout: Layout) -> tuple[Any, int] | None:
                 try:
-                    body = decode(layout.plan, data, self.body(side, data), len(data), strict=False)
+                    body = decode(layout.plan, data, self.find_body_offset(side, data), len(data), strict=False)
                 except DecodeError:
                     return None
                 return body, len(data) - len(body.pop(TRAILING, b""))
@@ -350,14 +357,14 @@ class ApiReader:
             found = self.try_layouts(side, data, read)
             if found is not None:
                 return found[0]
-        return self.fields(side, data, missing)[0]
+        return self.decode_fields_before_failure(side, data, missing)[0]
 
     def topic_names(self, exchange: Sides) -> dict[str, str]:
         """The known names, by id, of the topic ids in an exchange that have no name beside them."""
         found: dict[str, str] = {}
         for side in SIDES:
-            for path in self.nameless(side):
-                for identity in at_path(exchange.values(side), path):
+            for path in self.paths_of_nameless_topics(side):
+                for identity in values_at_path(exchange.values(side), path):
                     name = exchange.topic_name(identity)
                     if name is not None and identity not in WELL_KNOWN:
                         found[uuid_text(identity.bytes)] = name
@@ -367,32 +374,32 @@ class ApiReader:
         """Add the topic names in an exchange to `topics`."""
         for source in TOPIC_ID_SOURCES.get(self.key or 0, ()):
             wanted = frozenset((f"{source.path}.{source.name}", f"{source.path}.{source.id}"))
-            view = self.read(exchange, source.side, wanted)
+            view = self.read_paths(exchange, source.side, wanted)
             if view is not None:
                 topics.add_names(view, source)
 
-    def read(self, exchange: Sides, side: Side, wanted: frozenset[str]) -> Any:
+    def read_paths(self, exchange: Sides, side: Side, wanted: frozenset[str]) -> Any:
         """The fields of a side at `wanted` paths, by its stable layout; None where the side is missing or damaged."""
         data = exchange.raw(side)
         if data is None or (exchange.extra is not None and side in exchange.extra):
             return None
         try:
-            at = self.body(side, data)
-            view, _, after = projector(self.layouts(side)[0].plan, wanted, False)(data, at, len(data))
+            at = self.find_body_offset(side, data)
+            view, _, after = projector(self.list_layouts(side)[0].plan, wanted, False)(data, at, len(data))
         except (*CRUDE, DecodeError, IndexError):
             return None
         return view if after == len(data) else None
 
-    def nameless(self, side: Side) -> tuple[str, ...]:
+    def paths_of_nameless_topics(self, side: Side) -> tuple[str, ...]:
         """The paths of the topic ids of a side that have no name beside them."""
         paths = self._nameless.get(side)
         if paths is None:
-            found = self.layouts(side)
-            paths = self._nameless[side] = tuple(nameless_ids(found[0].plan)) if found else ()
+            found = self.list_layouts(side)
+            paths = self._nameless[side] = tuple(paths_of_nameless_ids(found[0].plan)) if found else ()
         return paths
 
 
-def tolerates(side: Side, layout: Layout, after: int, end: int) -> bool:
+def is_trailing_tolerated(side: Side, layout: Layout, after: int, end: int) -> bool:
     """Whether bytes after a message are tolerated: brokers ignore bytes after a request that they have read.
 
     librdkafka 2.16 asks for all topics in a Metadata request with three bytes too many; the record has them as
@@ -407,10 +414,10 @@ def names_topic_ids(key: int | None, version: int | None) -> bool:
         return False
     return any(
         _plan_has_path(
-            layouts(key, version, source.side)[0].plan, f"{source.path}.{source.id}".replace("[]", "").split(".")
+            list_layouts(key, version, source.side)[0].plan, f"{source.path}.{source.id}".replace("[]", "").split(".")
         )
         for source in TOPIC_ID_SOURCES[key]
-        if layouts(key, version, source.side)
+        if list_layouts(key, version, source.side)
     )
 
 
@@ -466,14 +473,14 @@ class ApiReaders:
         self._known: dict[tuple[int, int], ApiReader] = {}
         self.unknown = ApiReader(None, None, needs)  # for tokens, and for responses without their request
 
-    def get(self, key: int, version: int) -> ApiReader:
+    def get_reader(self, key: int, version: int) -> ApiReader:
         """The reader of an API key and version, made when first asked for."""
         api_reader = self._known.get((key, version))
         if api_reader is None:
             api_reader = ApiReader(key, version, self.needs)
             if len(self._known) < API_READERS_MAX:
                 self._known[key, version] = api_reader
-                if api_reader.plain:
+                if api_reader.decodes_plainly:
                     self.plain[key << 16 | version] = api_reader
         return api_reader
 

@@ -45,7 +45,7 @@ from decoders.exchanges.exchange import (
     Status,
     Summary,
     client_software,
-    known_client,
+    decode_client_id,
 )
 from decoders.exchanges.learned_names import Topics
 from decoders.frames.detect import GSSAPI_TAG, TOKEN_MAX
@@ -94,19 +94,19 @@ def set_initial_values(exchange: Exchange, info: ConnectionInfo, api_reader: Api
     exchange.known = 0
 
 
-def orphan(info: ConnectionInfo, api_reader: ApiReader, frame: Frame, correlation_id: int) -> Exchange:
+def make_orphan_exchange(info: ConnectionInfo, api_reader: ApiReader, frame: Frame, correlation_id: int) -> Exchange:
     """A new exchange of a response whose request is not in the capture."""
     exchange = Exchange()
     set_initial_values(exchange, info, api_reader)
     exchange.outcome = "orphan_response"
     exchange.correlation_id = correlation_id
-    put_no_request(exchange)
-    put_response(exchange, frame)
+    set_request_missing(exchange)
+    set_response_of_exchange(exchange, frame)
     exchange.time_ns = frame.first_ns
     return exchange
 
 
-def put_request(exchange: Exchange, frame: Frame) -> None:
+def set_request_of_exchange(exchange: Exchange, frame: Frame) -> None:
     """Set the request's attributes from its frame."""
     exchange.time_ns = frame.first_ns
     exchange.request_end_ns = frame.last_ns
@@ -119,7 +119,7 @@ def put_request(exchange: Exchange, frame: Frame) -> None:
         _set_frame_failure(exchange, frame, "request")
 
 
-def put_response(exchange: Exchange, frame: Frame) -> None:
+def set_response_of_exchange(exchange: Exchange, frame: Frame) -> None:
     """Set the response's attributes from its frame."""
     exchange.response_ns = frame.first_ns
     exchange.response_end_ns = None if frame.missing == "incomplete" else frame.last_ns
@@ -140,7 +140,7 @@ def _set_frame_failure(exchange: Exchange, frame: Frame, side: Side) -> None:
     exchange.extra = {**(exchange.extra or {}), **said}
 
 
-def put_no_request(exchange: Exchange) -> None:
+def set_request_missing(exchange: Exchange) -> None:
     """Set the request's attributes of an exchange without a request."""
     exchange.request_end_ns = None
     exchange.request_packet = None
@@ -149,7 +149,7 @@ def put_no_request(exchange: Exchange) -> None:
     exchange.request_raw = None
 
 
-def put_no_response(exchange: Exchange) -> None:
+def set_response_missing(exchange: Exchange) -> None:
     """Set the response's attributes of an exchange without a response."""
     exchange.response_ns = None
     exchange.response_end_ns = None
@@ -159,7 +159,7 @@ def put_no_response(exchange: Exchange) -> None:
     exchange.response_raw = None
 
 
-def wants_no_answer(api_reader: ApiReader, data: bytes, body: int) -> bool:
+def has_acks_zero(api_reader: ApiReader, data: bytes, body: int) -> bool:
     """Whether a Produce request, whose body begins at `body`, has acks=0; False where its acks cannot be read."""
     if not api_reader.null_id:
         return data[body : body + 2] == b"\0\0"
@@ -205,7 +205,7 @@ class PairingContext:
         self.out: list[Settled] = []
         self.other_rows = 0  # how many rows of `out` are no exchange
 
-    def skip(self, skipped: Skipped) -> None:
+    def add_skipped(self, skipped: Skipped) -> None:
         """Report bytes that are no exchange."""
         self.summary.skipped[skipped.reason] += 1
         self.summary.skipped_bytes[skipped.reason] += skipped.size
@@ -269,7 +269,7 @@ class Pairing:
         self.responses = FrameDirection(self, request=False)
         self.requests.place, self.responses.place = self.client_place, self.server_place
 
-    def rest(self) -> bool:
+    def drop_initial_state(self) -> bool:
         """Drop the attributes in their initial state, but keep the places of the directions; False if more goes on."""
         directions = (self.requests, self.responses)
         if self.in_flight or self.early or not all(direction.is_plain() for direction in directions):
@@ -280,11 +280,11 @@ class Pairing:
             self.client.state = self.client.peer.state = None
             self.client = None
         del self.in_flight, self.early, self.requests, self.responses
-        if self.sasl.is_new():
+        if self.sasl.is_in_initial_state():
             del self.sasl
         return True
 
-    def wake(self) -> None:
+    def restore_initial_state(self) -> None:
         """Make the attributes again that `rest` dropped."""
         if self.resting:
             self.resting = False
@@ -320,7 +320,7 @@ class Pairing:
             return "garbage"
         if size <= FRAME_MAX and not direction.doubt:
             return None
-        if self.in_flight.first(CORRELATION.unpack_from(data, at + 4)[0]) is not None:
+        if self.in_flight.first_request_with(CORRELATION.unpack_from(data, at + 4)[0]) is not None:
             return None
         return "oversized" if size > FRAME_MAX else "lost"
 
@@ -334,7 +334,7 @@ class Pairing:
             return verdict
         if len(data) - at < RESPONSE_HEAD:
             return NO
-        exchange = self.in_flight.first(CORRELATION.unpack_from(data, at + 4)[0])
+        exchange = self.in_flight.first_request_with(CORRELATION.unpack_from(data, at + 4)[0])
         if exchange is None or exchange.api_key is None or exchange.api_version is None:
             return NO
         return response_verdict(data, at, exchange.api_key, exchange.api_version)
@@ -349,7 +349,7 @@ class Pairing:
         """Note the first frame of a stream: with this tag it is a token, of a client of 0.9 with GSSAPI."""
         self.opening = False
         if size > 0 and tag == GSSAPI_TAG:
-            self.sasl.opened_with_token()
+            self.sasl.begin_with_token()
             self._set_framing_of_sasl_phase()
 
     # Frames: called by framing, and by code that has whole frames.
@@ -377,11 +377,11 @@ class Pairing:
         exchange = self._make_exchange_of_request(frame)
         api_reader = exchange.api_reader
         if api_reader.key == PRODUCE:
-            self.produce(exchange)
+            self.take_produce_request(exchange)
             return
         if api_reader.key == API_VERSIONS and exchange.api_version >= SOFTWARE_SINCE:  # type: ignore[operator]  # a request has one
             exchange.client_software = self.software = client_software(exchange) or self.software
-            self.context.summary.client(self.connection_info.client, exchange.client_id or "", self.software)
+            self.context.summary.count_client(self.connection_info.client, exchange.client_id or "", self.software)
         elif api_reader.key in LOGGING_IN:
             self._follow_login_exchange(exchange)
         self._await_response(exchange)
@@ -398,26 +398,26 @@ class Pairing:
         else:
             client_id = None if head.client_id is None else self._read_client_id(head.client_id)
         if key != API_VERSIONS or version < SOFTWARE_SINCE:  # a newer ApiVersions names its software
-            self.context.summary.client(self.connection_info.client, client_id or "", self.software)
-        set_initial_values(exchange, self.connection_info, self.context.api_readers.get(key, version))
+            self.context.summary.count_client(self.connection_info.client, client_id or "", self.software)
+        set_initial_values(exchange, self.connection_info, self.context.api_readers.get_reader(key, version))
         exchange.api_key = key
         exchange.api_version = version
         exchange.correlation_id = correlation_id
         exchange.client_id = client_id
         exchange.client_software = self.software
         exchange.login = self.login
-        put_request(exchange, frame)
+        set_request_of_exchange(exchange, frame)
         return exchange
 
-    def rename(self, raw: bytes) -> str:
+    def note_new_client_id(self, raw: bytes) -> str:
         """Note a client id that differs from the previous request's; returns it as text."""
         client_id = self._read_client_id(raw)
-        self.context.summary.client(self.connection_info.client, client_id, self.software)
+        self.context.summary.count_client(self.connection_info.client, client_id, self.software)
         return client_id
 
     def _read_client_id(self, raw: bytes) -> str:
         if raw != self.client_raw:
-            self.client_raw, self.client_id = known_client(raw)
+            self.client_raw, self.client_id = decode_client_id(raw)
         assert self.client_id is not None
         return self.client_id
 
@@ -425,16 +425,16 @@ class Pairing:
         """Put a request into the table of requests in flight."""
         correlation_id = exchange.correlation_id
         assert correlation_id is not None
-        if self.in_flight.count() >= IN_FLIGHT_MAX:
-            oldest = self.in_flight.oldest()
+        if self.in_flight.count_requests() >= IN_FLIGHT_MAX:
+            oldest = self.in_flight.oldest_request()
             self.requests.lossy = True
             self._settle_unanswered(oldest, "limit")
-        earlier = self.in_flight.first(correlation_id)
+        earlier = self.in_flight.first_request_with(correlation_id)
         if earlier is not None and self.responses.lost_packet > (earlier.request_packet_end or 0):
             # Its response was among the lost bytes; if it still came, nobody could tell which request it answers.
             self.in_flight.take_request(correlation_id)
             self._settle_unanswered(earlier, "lost")
-        self.in_flight.add(correlation_id, exchange)
+        self.in_flight.add_request(correlation_id, exchange)
         self.budget.held += len(exchange.request_raw or b"")
         early = self.early.pop(correlation_id, None)
         if early is not None:
@@ -463,7 +463,7 @@ class Pairing:
                 self._settle_orphan_response(frame, correlation_id)
             return
         self.budget.held -= len(exchange.request_raw or b"")
-        put_response(exchange, frame)
+        set_response_of_exchange(exchange, frame)
         if frame.missing == "incomplete":
             exchange.outcome = "unanswered"
             exchange.extra = {**(exchange.extra or {}), "reason": "incomplete", "closed": self.closing}
@@ -478,7 +478,7 @@ class Pairing:
         return int(CORRELATION.unpack_from(direction.parts[0], 8)[0])
 
     def _settle_orphan_response(self, frame: Frame, correlation_id: int) -> None:
-        exchange = orphan(self.connection_info, self.context.api_readers.unknown, frame, correlation_id)
+        exchange = make_orphan_exchange(self.connection_info, self.context.api_readers.unknown, frame, correlation_id)
         if self.context.guesses and not frame.missing:
             self._guess_request_of_orphan(exchange)
         self.settle(exchange)
@@ -490,7 +490,7 @@ class Pairing:
         found = guess_request(exchange.response_raw or b"")
         if found is not None:
             exchange.api_key, exchange.api_version = found
-            exchange.api_reader = self.context.api_readers.get(*found)
+            exchange.api_reader = self.context.api_readers.get_reader(*found)
             exchange.extra = {**(exchange.extra or {}), "guessed": True}
 
     def _take_frame_without_head(self, direction: FrameDirection, frame: Frame) -> None:
@@ -512,7 +512,7 @@ class Pairing:
             return
         mechanism = str(request.get("mechanism", ""))
         self.sasl.attempt = None
-        exchange.login = self._get_login_attempt(mechanism).login
+        exchange.login = self._get_login_attempt(mechanism).finished_login
         if exchange.api_version == 0:
             self.sasl.follow_handshake_request(mechanism)
             self._set_framing_of_sasl_phase()
@@ -530,7 +530,7 @@ class Pairing:
     def _follow_login_answer(self, exchange: Exchange, data: bytes | None) -> None:
         """Follow an answer without an error to a step of a login; `data`: None where the capture lacks the answer."""
         attempt = self._get_login_attempt()
-        self.login = attempt.answer(exchange, data)
+        self.login = attempt.add_answer(exchange, data)
         if attempt.over:
             self.sasl.attempt = None
 
@@ -549,7 +549,7 @@ class Pairing:
         while self.sasl.tokens:
             self._settle_alone(self.sasl.take_token(), "token")
         if self.sasl.attempt is not None:  # the broker has accepted a step that it did not answer
-            self.login, self.sasl.attempt = self.sasl.attempt.login, None
+            self.login, self.sasl.attempt = self.sasl.attempt.finished_login, None
         if self.sasl.phase == SaslPhase.TOKENS or self.responses.lossy:
             self.sasl.phase = SaslPhase.KAFKA
             self._set_framing_of_sasl_phase()
@@ -560,19 +560,19 @@ class Pairing:
         exchange.outcome = "token"
         exchange.correlation_id = None
         exchange.client_software = self.software
-        put_request(exchange, frame)
+        set_request_of_exchange(exchange, frame)
         if frame.missing:
             self._get_login_attempt().add_step(exchange, None, self.context.owners)
         else:
             self._get_login_attempt().add_step(exchange, frame.data[4:], self.context.owners)
-        self.sasl.wait(exchange)
+        self.sasl.await_token_answer(exchange)
         self._set_framing_of_sasl_phase()
 
     def _is_handshake_response(self, data: bytes) -> bool:
         """Whether a response answers the SaslHandshake after which a token has come already."""
         if self.sasl.phase != SaslPhase.HANDSHAKE or len(data) < RESPONSE_HEAD:
             return False
-        return self.in_flight.first(CORRELATION.unpack_from(data, 4)[0]) is not None
+        return self.in_flight.first_request_with(CORRELATION.unpack_from(data, 4)[0]) is not None
 
     def _take_token_answer(self, frame: Frame) -> bool:
         exchange = self.sasl.take_token()
@@ -580,7 +580,7 @@ class Pairing:
             # Some tokens have no answer: this frame may answer a request among the lost bytes.
             self._settle_alone(exchange, "token")
             return False
-        put_response(exchange, frame)
+        set_response_of_exchange(exchange, frame)
         if frame.missing == "incomplete":
             exchange.extra = {**(exchange.extra or {}), "closed": self.closing}
         self._follow_login_answer(exchange, None if frame.missing else frame.data[4:])
@@ -608,15 +608,15 @@ class Pairing:
         if inner is not None:
             summary = self.context.summary
             summary.unanswered += inner.outcome == "unanswered"
-            summary.client(self.connection_info.client, inner.client_id or "", None)
+            summary.count_client(self.connection_info.client, inner.client_id or "", None)
             self.settle(inner)
 
-    def produce(self, exchange: Exchange) -> None:
+    def take_produce_request(self, exchange: Exchange) -> None:
         """Take a Produce request: it waits for its response, unless it has acks=0 and is settled."""
         data = exchange.request_raw
         assert data is not None
         try:
-            silent = wants_no_answer(exchange.api_reader, data, read_request_head(data, 0, len(data)).body)
+            silent = has_acks_zero(exchange.api_reader, data, read_request_head(data, 0, len(data)).body)
         except DecodeError:
             silent = False
         if silent:
@@ -626,7 +626,7 @@ class Pairing:
 
     def _settle_alone(self, exchange: Exchange, outcome: Status) -> None:
         exchange.outcome = outcome
-        put_no_response(exchange)
+        set_response_missing(exchange)
         if outcome == "unanswered":
             self.context.summary.unanswered += 1
         self.settle(exchange)
@@ -660,7 +660,7 @@ class Pairing:
         if not direction.request:
             direction.again = direction.again or (bool(direction.need) and at + size > direction.place)
             return
-        for exchange in (*self.in_flight.waiting(), *self.sasl.tokens):
+        for exchange in (*self.in_flight.list_waiting_requests(), *self.sasl.tokens):
             if at < exchange.place + (exchange.request_size or 0) + 4 and at + size > exchange.place:
                 exchange.extra = {**(exchange.extra or {}), "retransmitted": True}
 
@@ -673,7 +673,9 @@ class Pairing:
             detail += f", in step again after {(until_ns - unframed.time_ns) / 1e6:.3f} ms"
         side: Side = "request" if direction.request else "response"
         size, reason, time_ns = unframed.size, unframed.reason, unframed.time_ns
-        self.context.skip(Skipped(self.connection_info, side, size, reason, detail, time_ns, until_ns, unframed.packet))
+        self.context.add_skipped(
+            Skipped(self.connection_info, side, size, reason, detail, time_ns, until_ns, unframed.packet)
+        )
 
     def close(self, how: How, reason: str | None = None) -> None:
         """End the connection: settle all that waits. `reason`: why requests were not answered, where that is known."""
@@ -685,7 +687,7 @@ class Pairing:
         for correlation_id, frame in self.early.items():
             self._settle_orphan_response(frame, correlation_id)
         self.early = {}
-        for exchange in self.in_flight.drain():
+        for exchange in self.in_flight.take_all_requests():
             self.budget.held -= len(exchange.request_raw or b"")
             exchange.extra = {**(exchange.extra or {}), "closed": how}
             if reason is not None:

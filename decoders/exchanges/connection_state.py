@@ -27,7 +27,7 @@ class InOrder(deque[T]):
     __slots__ = ()
 
     @property
-    def due(self) -> T | None:
+    def next_due(self) -> T | None:
         """The request that has to be answered next; None where none waits."""
         return self[0] if self else None
 
@@ -47,7 +47,7 @@ class InFlight(dict[int, T | Queue[T]]):
         super().__init__()
         self.doubled = 0  # requests that wait behind another one with the same id
 
-    def add(self, correlation_id: int, request: T) -> None:
+    def add_request(self, correlation_id: int, request: T) -> None:
         """Add a request, after those that wait with the same id."""
         waiting = self.get(correlation_id)
         if waiting is None:
@@ -59,7 +59,7 @@ class InFlight(dict[int, T | Queue[T]]):
             self[correlation_id] = Queue((waiting, request))
             self.doubled += 1
 
-    def first(self, correlation_id: int) -> T | None:
+    def first_request_with(self, correlation_id: int) -> T | None:
         """The request that a response with this correlation id would belong to; None if there is none."""
         waiting = self.get(correlation_id)
         return waiting[0] if isinstance(waiting, Queue) else waiting
@@ -75,11 +75,11 @@ class InFlight(dict[int, T | Queue[T]]):
             self[correlation_id] = waiting[0]
         return request
 
-    def count(self) -> int:
+    def count_requests(self) -> int:
         """How many requests wait."""
         return len(self) + self.doubled
 
-    def waiting(self) -> list[T]:
+    def list_waiting_requests(self) -> list[T]:
         """All requests that wait, in the order in which they were sent."""
         every: list[T] = []
         for entry in self.values():
@@ -87,25 +87,25 @@ class InFlight(dict[int, T | Queue[T]]):
                 every.extend(entry)
             else:
                 every.append(entry)
-        every.sort(key=packet_sent)
+        every.sort(key=last_packet_of_request)
         return every
 
-    def oldest(self) -> T:
+    def oldest_request(self) -> T:
         """Remove and return the oldest request of the correlation id that has been in the table longest."""
         correlation_id = next(iter(self))
         request = self.take_request(correlation_id)
         assert request is not None
         return request
 
-    def drain(self) -> list[T]:
+    def take_all_requests(self) -> list[T]:
         """Remove and return all requests that wait, in the order in which they were sent."""
-        every = self.waiting()
+        every = self.list_waiting_requests()
         self.clear()
         self.doubled = 0
         return every
 
 
-def packet_sent(exchange: Any) -> int:
+def last_packet_of_request(exchange: Any) -> int:
     """The packet in which a request was sent, 0 where there is none: requests are in its order."""
     return exchange.request_packet_end or 0
 
@@ -138,11 +138,11 @@ class Sasl(Generic[T]):
         self.left = 0  # pairs still to come, 0 where the mechanism does not say
         self.tokens: deque[T] | tuple[()] = ()  # an empty deque has 0.7 KiB, and few connections have tokens
 
-    def is_new(self) -> bool:
+    def is_in_initial_state(self) -> bool:
         """Whether nothing has happened yet."""
         return self.phase == SaslPhase.KAFKA and not (self.mechanism or self.left or self.tokens or self.attempt)
 
-    def wait(self, token: T) -> None:
+    def await_token_answer(self, token: T) -> None:
         """Add a token of the client, which waits for its answer."""
         if isinstance(self.tokens, tuple):
             self.tokens = deque()
@@ -163,7 +163,7 @@ class Sasl(Generic[T]):
         self.phase = SaslPhase.KAFKA if error_code else SaslPhase.TOKENS
         self.left = PAIRS.get(self.mechanism, 0)
 
-    def opened_with_token(self) -> None:
+    def begin_with_token(self) -> None:
         """Follow a bare GSSAPI token with which the connection began."""
         self.phase = SaslPhase.TOKENS
         self.mechanism = GSSAPI

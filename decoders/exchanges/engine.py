@@ -83,7 +83,7 @@ class Engine:
 
     def _feed_segments(self, segments: list[Segment], now_ns: int) -> list[Settled]:
         settled = self.pairer.feed(self._decrypt_chunks(self.reassembly.feed(segments, now_ns), now_ns), now_ns)
-        self.pairer.context.rest()
+        self.pairer.context.drop_state_of_idle_pairings()
         return self._keep_chosen(settled) if self._chosen else settled
 
     def accept_broker(self, broker: str) -> None:
@@ -254,14 +254,14 @@ def _read_segments(
     reader = CaptureReader()
     reader.on_secrets = keys.add_lines
     reader.cut_receiver = engine
-    for piece in pieces(source):
+    for piece in read_pieces_of_source(source):
         yield reader.feed(piece)
     yield reader.finish()
     if reader.problem is not None:
         problems.append(reader.problem)
 
 
-def pieces(source: Source) -> Iterator[bytes]:
+def read_pieces_of_source(source: Source) -> Iterator[bytes]:
     """The bytes of a source, piece by piece."""
     if isinstance(source, bytes | bytearray | memoryview):
         for at in range(0, len(source), PIECE_SIZE):

@@ -14,7 +14,7 @@ from decoders.embedded import decode_embedded
 from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Exchange, Login
 from decoders.exchanges.exchange_attributes import SLOTS
-from decoders.exchanges.logins import known_login
+from decoders.exchanges.logins import make_login
 from decoders.frames.header_checks import read_request_head
 from decoders.frames.live_framing import add_size_field
 from decoders.limits import USER_MAX
@@ -44,7 +44,7 @@ def open_envelope(outer: Exchange, api_readers: ApiReaders) -> Exchange | None:
         return None
     inner = Exchange()
     inner.connection_info = outer.connection_info
-    inner.api_reader = api_readers.get(head.api_key, head.api_version)
+    inner.api_reader = api_readers.get_reader(head.api_key, head.api_version)
     inner.api_key, inner.api_version = head.api_key, head.api_version
     inner.correlation_id = head.correlation_id
     inner.client_id = None if head.client_id is None else head.client_id.decode("utf-8", "surrogateescape")
@@ -78,7 +78,7 @@ def _read_forwarded_principal(outer: Exchange) -> Login | None:
     except DecodeError:
         return None
     name = said.get("name")
-    return known_login(name[:USER_MAX], None) if isinstance(name, str) and name else None
+    return make_login(name[:USER_MAX], None) if isinstance(name, str) and name else None
 
 
 def _find_forwarded_frame(outer: Exchange, side: Side) -> bytes | None:

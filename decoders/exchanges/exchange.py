@@ -49,11 +49,11 @@ __all__ = [
     "View",
     "client_software",
     "count_clients",
+    "decode_client_id",
     "fetch_session",
-    "foreign_name",
-    "known_client",
-    "rfc3339",
-    "session_of",
+    "foreign_protocol_name",
+    "format_rfc3339",
+    "make_fetch_session",
 ]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -67,7 +67,7 @@ def _format_second(second: int) -> str:
         return f"{second}s"
 
 
-def rfc3339(time_ns: int) -> str:
+def format_rfc3339(time_ns: int) -> str:
     """`2026-11-21T03:04:05.123456Z`, with nine digits where the capture has nanoseconds."""
     second, fraction = divmod(time_ns, 1_000_000_000)
     digits = str(1_000_000_000 + fraction)  # faster than a format with leading zeros
@@ -100,14 +100,14 @@ class Summary:
         self.first_ns = 0
         self.last_ns = 0
 
-    def client(self, address: str, client_id: str, software: ClientSoftware | None) -> None:
+    def count_client(self, address: str, client_id: str, software: ClientSoftware | None) -> None:
         """Note the client of a request."""
         host = address.rpartition(":")[0]
         name, version = (software["name"], software["version"]) if software else (None, None)
         if len(self.clients) <= CLIENTS_COUNTED_MAX:
             self.clients.add((host, client_id, name, version))
 
-    def count(self, settled: Settled) -> None:
+    def count_settled(self, settled: Settled) -> None:
         """Count an exchange or skipped run that was settled elsewhere and is read from its record."""
         self.first_ns = min(self.first_ns or settled.time_ns, settled.time_ns)
         self.last_ns = max(self.last_ns, settled.time_ns)
@@ -120,9 +120,9 @@ class Summary:
         self.unanswered += settled.outcome == "unanswered"
         self.brokers.add(settled.broker)
         if settled.api_key is not None:
-            self.client(settled.client, settled.client_id or "", settled.client_software)
+            self.count_client(settled.client, settled.client_id or "", settled.client_software)
 
-    def connection(self, broker: str) -> None:
+    def count_connection(self, broker: str) -> None:
         """Count a connection that has proved to be Kafka."""
         self.connections += 1
         self.brokers.add(broker)
@@ -148,7 +148,7 @@ def count_clients(found: Iterable[ClientIdentity]) -> int:
     return sum(named.values()) + sum(named.get(who) != 1 for who in unknown)
 
 
-def foreign_name(detail: str) -> str:
+def foreign_protocol_name(detail: str) -> str:
     """The protocol that `Skipped.detail` names for a connection that is not Kafka; empty where it names none."""
     if detail.startswith(("TLS ", "TLS,", "TLS;")):
         return "TLS"
@@ -267,7 +267,7 @@ class Seen:
     @property
     def time(self) -> str:
         """`time_ns` as RFC 3339 in UTC."""
-        return rfc3339(self.time_ns)
+        return format_rfc3339(self.time_ns)
 
 
 class Exchange(Seen):
@@ -347,7 +347,7 @@ class Exchange(Seen):
         first, last = self.response_packet, self.response_packet_end
         return {"request": request, "response": [first, last] if first and last else None}
 
-    def note(
+    def set_views(
         self,
         request_view: View,
         response_view: View,
@@ -493,7 +493,7 @@ class Exchange(Seen):
 
     def topic_name(self, identity: UUID) -> str | None:
         """The name of a topic id, if the capture had shown it before this exchange was settled."""
-        return self.connection_info.topics.name(identity, self.known)
+        return self.connection_info.topics.find_name(identity, self.known)
 
     @property
     def fetch_session(self) -> FetchSession | None:
@@ -552,17 +552,17 @@ def _make_client_software(name: str, version: str) -> ClientSoftware:
 
 
 @lru_cache(1024)
-def known_client(raw: bytes) -> tuple[bytes, str]:
+def decode_client_id(raw: bytes) -> tuple[bytes, str]:
     """A client id as on the wire and as text: the same two objects for all connections that have it."""
     return raw, raw.decode("utf-8", "surrogateescape")
 
 
 def fetch_session(exchange: Exchange) -> FetchSession | None:
     """The session that a Fetch opens, continues or ends; None for one without."""
-    return session_of(exchange.view("request"), exchange.view("response"))
+    return make_fetch_session(exchange.view("request"), exchange.view("response"))
 
 
-def session_of(request: object, response: object) -> FetchSession | None:
+def make_fetch_session(request: object, response: object) -> FetchSession | None:
     """The session of a Fetch by its request and response body, whole or projected; None for one without."""
     if not isinstance(request, dict):
         return None

@@ -13,7 +13,7 @@ from decoders.exchanges.exchange_attributes import EXCHANGE_ATTRIBUTES
 from decoders.named_tuple import NamedTuple
 from decoders.wire.primitives import RANGES
 
-__all__ = ["EXCHANGE_FIELDS", "SERVER_TIMES", "SHAPES", "ExchangeField", "Shape", "names_below"]
+__all__ = ["EXCHANGE_FIELDS", "SERVER_TIMES", "SHAPES", "ExchangeField", "Shape", "names_below_key"]
 
 # A JSON Schema.
 Shape = Mapping[str, Any]
@@ -393,7 +393,7 @@ EXCHANGE_FIELDS: Final = {name: _make_exchange_field(name, *_ROWS.get(name, ()))
 SHAPES: Final = {name: field.shape for name, field in EXCHANGE_FIELDS.items() if field.shape is not None}
 
 
-def names_below(key: str) -> tuple[str, ...] | None:
+def names_below_key(key: str) -> tuple[str, ...] | None:
     """The names below a key of the record, or below each element of its list; None where there may be any."""
     shape = SHAPES.get(key, _TEXT)
     shape = shape.get("items", shape)

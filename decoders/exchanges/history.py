@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Row
-from decoders.exchanges.learned_names import broker_addresses, listed_nodes
-from decoders.exchanges.libraries import library_of, program_of
+from decoders.exchanges.learned_names import broker_addresses, list_nodes_of_answer
+from decoders.exchanges.libraries import find_library_by_traits, find_program_of_client_id
 from decoders.exchanges.library_table import LIBRARIES
 from decoders.exchanges.library_traits import Traits
 from decoders.limits import HISTORY_MAX, SESSION_PARTITIONS_ALL_MAX, SESSION_PARTITIONS_MAX
@@ -77,7 +77,7 @@ class FetchSessionState:
         self.shown: Partitions | None = None
         self.known = 0  # how many topic names were known when `shown` was made
 
-    def change(self, view: Any) -> None:
+    def apply_partition_changes(self, view: Any) -> None:
         """Add and remove the partitions that a request names; most requests name partitions again for a new offset."""
         topics, before = self.topics, self.count
         for topic in view.get("topics") or ():
@@ -104,7 +104,7 @@ class FetchSessionState:
         self.ids[text] = identity
         return text
 
-    def partitions(self, exchange: Exchange) -> Partitions:
+    def partitions_by_topic(self, exchange: Exchange) -> Partitions:
         """The partitions of the session by topic name, or id if no name is known; one object until they change."""
         if self.shown is None or (self.ids and self.known != exchange.known):
             self.known = exchange.known
@@ -154,12 +154,12 @@ class MemberFields(NamedTuple):
     error: str = "error_code"
 
     @property
-    def asked(self) -> frozenset[str]:
+    def request_paths(self) -> frozenset[str]:
         """The fields to read of the request."""
         return frozenset(filter(None, (self.group, self.generation, self.member)))
 
     @property
-    def answered(self) -> frozenset[str]:
+    def response_paths(self) -> frozenset[str]:
         """The fields to read of the response."""
         return frozenset(filter(None, (self.error, self.new_generation, self.new_member)))
 
@@ -270,7 +270,7 @@ class History:
             _MARKERS: self._add_transaction_of_producer,
         }
 
-    def note_libraries_only(self) -> None:
+    def remember_libraries_only(self) -> None:
         """Note nothing but libraries from now on: no body is read."""
         self._readers = {}
 
@@ -298,7 +298,7 @@ class History:
             if known.noted:
                 row.extra = known.noted.copy() if row.extra is None else {**row.extra, **known.noted}
 
-    def forget(self, number: int) -> None:
+    def forget_connection(self, number: int) -> None:
         """Drop the state of a connection that is over."""
         self._forget_fetch_session(number)
         self._forget_group_member(number)
@@ -329,7 +329,7 @@ class History:
         if node is not None:
             noted["node"] = node
         known.noted, known.news = noted, self._news
-        if len(known.told) < _TOLD_MAX and (not learns or (traits is not None and traits.knows(exchange))):
+        if len(known.told) < _TOLD_MAX and (not learns or (traits is not None and traits.knows_exchange(exchange))):
             known.told.add(exchange.api_reader)
         return known
 
@@ -368,13 +368,13 @@ class History:
                 self._open_fetch_session(exchange)
 
     def _open_fetch_session(self, exchange: Exchange) -> None:
-        answer = exchange.api_reader.read(exchange, "response", _OPENED)
+        answer = exchange.api_reader.read_paths(exchange, "response", _OPENED)
         if answer is None or answer.get(_ERROR) or not answer.get("session_id"):
             return
-        asked = exchange.api_reader.read(exchange, "request", _ASKED)
+        asked = exchange.api_reader.read_paths(exchange, "request", _ASKED)
         if asked is not None:
             session = FetchSessionState(answer["session_id"])
-            session.change(asked)
+            session.apply_partition_changes(asked)
             self._keep_fetch_session(exchange.connection_info.number, session)
 
     def _continue_fetch_session(self, exchange: Exchange, identity: int, epoch: int, *, unchanged: bool) -> None:
@@ -385,17 +385,17 @@ class History:
             return
         session.epoch = epoch + 1 if epoch < _LAST_EPOCH else 1
         if not unchanged:
-            changes = exchange.api_reader.read(exchange, "request", _CHANGED)
+            changes = exchange.api_reader.read_paths(exchange, "request", _CHANGED)
             if changes is None:
                 self._forget_fetch_session(number)
                 return
             before = session.count
-            session.change(changes)
+            session.apply_partition_changes(changes)
             self._followed += session.count - before
             if session.count > SESSION_PARTITIONS_MAX or self._followed > SESSION_PARTITIONS_ALL_MAX:
                 self._forget_fetch_session(number)
                 return
-        _add_extra_key(exchange, SESSION_PARTITIONS, session.partitions(exchange))
+        _add_extra_key(exchange, SESSION_PARTITIONS, session.partitions_by_topic(exchange))
         answer, at = exchange.response_raw, exchange.api_reader.response_at + 4
         if answer is not None and answer[at : at + 2] != b"\0\0":
             self._forget_fetch_session(number)
@@ -420,8 +420,10 @@ class History:
             _add_extra_key(exchange, "group", self._members[exchange.connection_info.number])
             return
         where = _MEMBERS[exchange.api_key]  # type: ignore[index]  # it has one
-        request = exchange.api_reader.read(exchange, "request", where.asked)
-        answer = exchange.api_reader.read(exchange, "response", where.answered) if where.answered else None
+        request = exchange.api_reader.read_paths(exchange, "request", where.request_paths)
+        answer = (
+            exchange.api_reader.read_paths(exchange, "response", where.response_paths) if where.response_paths else None
+        )
         if request is None:
             return
         group, member = request.get(where.group), request.get(where.member)
@@ -490,14 +492,14 @@ class History:
     def _add_group_of_request(self, exchange: Exchange) -> None:
         """Note the group in an OffsetFetch of a member that asks for the offsets of its own group."""
         said = self._members.get(exchange.connection_info.number)
-        request = None if said is None else exchange.api_reader.read(exchange, "request", _GROUPS)
+        request = None if said is None else exchange.api_reader.read_paths(exchange, "request", _GROUPS)
         if said is not None and request is not None:
             asked = [request.get("group_id"), *(group.get("group_id") for group in request.get("groups") or ())]
             if [json_text(name) for name in asked if name is not None] == [said["id"]]:
                 _add_extra_key(exchange, "group", said)
 
     def _follow_leave_group(self, exchange: Exchange) -> None:
-        request = exchange.api_reader.read(
+        request = exchange.api_reader.read_paths(
             exchange, "request", frozenset({"group_id", "member_id", "members[].member_id"})
         )
         said = self._members.get(exchange.connection_info.number)
@@ -521,7 +523,7 @@ class History:
     def _follow_producer_id(self, exchange: Exchange) -> None:
         where = _PRODUCERS[exchange.api_key]  # type: ignore[index]  # it has one
         paths = frozenset(filter(None, (where.identity, where.producer, where.epoch)))
-        request = exchange.api_reader.read(exchange, "request", paths)
+        request = exchange.api_reader.read_paths(exchange, "request", paths)
         identity = None if request is None else request.get(where.identity)
         if request is None or not identity:
             return
@@ -529,7 +531,7 @@ class History:
         if where.producer:
             self._keep_producer_id(key, request.get(where.producer), request.get(where.epoch))
         # A new producer id or epoch holds for later exchanges: EndTxn belongs to the transaction that it ends.
-        answer = exchange.api_reader.read(exchange, "response", _NEW_PRODUCER) if where.new else None
+        answer = exchange.api_reader.read_paths(exchange, "response", _NEW_PRODUCER) if where.new else None
         news = answer is not None and not answer.get(_ERROR)
         if news and answer is not None and not where.producer:
             self._keep_producer_id(key, answer.get("producer_id"), answer.get("producer_epoch"))
@@ -550,7 +552,7 @@ class History:
 
     def _add_transaction_of_producer(self, exchange: Exchange) -> None:
         """Note the transaction that a marker ends."""
-        request = exchange.api_reader.read(exchange, "request", _MARKED)
+        request = exchange.api_reader.read_paths(exchange, "request", _MARKED)
         markers = [] if request is None else request.get("markers") or []
         if len(markers) == 1:
             producer, epoch = markers[0].get("producer_id"), markers[0].get("producer_epoch")
@@ -561,14 +563,14 @@ class History:
     # Nodes.
 
     def _learn_broker_nodes(self, exchange: Exchange) -> None:
-        answer = exchange.api_reader.read(exchange, "response", _NODES[exchange.api_key])  # type: ignore[index]  # it has one
+        answer = exchange.api_reader.read_paths(exchange, "response", _NODES[exchange.api_key])  # type: ignore[index]  # it has one
         if answer is None:
             return
         cluster = answer.get("cluster_id") or None
         if cluster is not None and self._clusters.get(exchange.connection_info.number) != cluster:
             self._clusters[exchange.connection_info.number] = cluster
             self._facts.pop(exchange.connection_info.number, None)
-        for node in listed_nodes(answer):
+        for node in list_nodes_of_answer(answer):
             for address in broker_addresses(node.host, node.port):
                 before = self._nodes.get(address)
                 # Responses of old versions lack some fields.
@@ -605,15 +607,15 @@ class History:
             if len(self._traits) >= HISTORY_MAX:
                 return None
             traits = self._traits[number] = Traits(opened=exchange.connection_info.opened)
-        if not traits.knows(exchange):
-            traits.add(exchange)
-            traits.library = library_of(traits, LIBRARIES)
+        if not traits.knows_exchange(exchange):
+            traits.add_exchange(exchange)
+            traits.library = find_library_by_traits(traits, LIBRARIES)
         return traits
 
     def _find_program_of_client_id(self, client_id: str | None) -> dict[str, Any] | None:
         if len(self._programs) >= HISTORY_MAX:
             self._programs.clear()
-        found = None if client_id is None else program_of(client_id)
+        found = None if client_id is None else find_program_of_client_id(client_id)
         self._programs[client_id] = found
         return found
 
@@ -651,7 +653,7 @@ class History:
             self._nodes[address] = node, rack, cluster
         for number, row in traits.items():
             its = self._traits[number] = Traits.make_resumed(row)
-            its.library = library_of(its, LIBRARIES)
+            its.library = find_library_by_traits(its, LIBRARIES)
         self._news += 1
 
 

@@ -17,7 +17,7 @@ from decoders.wire.primitives import uuid_text
 __all__ = [
     *("METADATA_TOPIC", "NODE_LISTS", "NULL_ID", "TOPICS_MAX", "TOPIC_ID_SOURCES", "WELL_KNOWN"),
     *("ListedNode", "NodeIds", "TopicIdSource", "Topics"),
-    *("at_path", "broker_addresses", "listed_nodes", "nameless_ids"),
+    *("values_at_path", "broker_addresses", "list_nodes_of_answer", "paths_of_nameless_ids"),
 ]
 
 # Names beyond this many are not learnt.
@@ -70,7 +70,7 @@ class Topics:
     def add_names(self, value: Any, source: TopicIdSource) -> None:
         """Add the topic names in a message or a projection of it."""
         names = self.names
-        for entry in at_path(value, source.path):
+        for entry in values_at_path(value, source.path):
             identity, name = entry.get(source.id), entry.get(source.name)
             if name and identity and identity != NULL_ID and identity not in names and len(names) < TOPICS_MAX:
                 self.add(identity, name)
@@ -79,13 +79,13 @@ class Topics:
         """Add the name of a topic id."""
         self.names[identity] = self.texts[uuid_text(identity.bytes)] = (name, len(self.names))
 
-    def name(self, identity: UUID, known: int) -> str | None:
+    def find_name(self, identity: UUID, known: int) -> str | None:
         """The name of an id, if it is among the first `known` names learnt or the same in all clusters; else None."""
         found = self.names.get(identity)
         return found[0] if found is not None and found[1] < known else WELL_KNOWN.get(identity)
 
 
-def at_path(value: Any, path: str) -> Iterator[Any]:
+def values_at_path(value: Any, path: str) -> Iterator[Any]:
     """All values at a path without indices (`topics[].partitions[]`); none where a part of it is missing or null."""
     name, _, rest = path.partition(".")
     if not isinstance(value, dict):
@@ -94,23 +94,23 @@ def at_path(value: Any, path: str) -> Iterator[Any]:
     if name.endswith("[]"):
         for element in inner or ():
             if rest:
-                yield from at_path(element, rest)
+                yield from values_at_path(element, rest)
             else:
                 yield element
     elif rest:
-        yield from at_path(inner, rest)
+        yield from values_at_path(inner, rest)
     elif inner is not None:
         yield inner
 
 
-def nameless_ids(plan: Plan, prefix: str = "") -> Iterator[str]:
+def paths_of_nameless_ids(plan: Plan, prefix: str = "") -> Iterator[str]:
     """The paths of topic ids that have no name beside them."""
     fields = (*plan.fields, *plan.tagged)
     names = {field.name for field in fields}
     for field in fields:
         path = prefix + field.name + ("[]" if field.array else "")
         if field.plan is not None:
-            yield from nameless_ids(field.plan, path + ".")
+            yield from paths_of_nameless_ids(field.plan, path + ".")
         elif field.name == "topic_id" and not names & {"name", "topic", "topic_name"}:
             yield path
 
@@ -140,7 +140,7 @@ class ListedNode(NamedTuple):
         return f"{_bracket_host(self.host)}:{self.port}"
 
 
-def listed_nodes(answer: Mapping[str, Any] | None) -> Iterator[ListedNode]:
+def list_nodes_of_answer(answer: Mapping[str, Any] | None) -> Iterator[ListedNode]:
     """The brokers with an id and an address in a response of one of the APIs in NODE_LISTS."""
     for row in (answer or {}).get("brokers") or ():
         number, host, port = row.get("node_id", row.get("broker_id")), row.get("host"), row.get("port")
@@ -166,7 +166,7 @@ class NodeIds(dict[str, int]):
     def add_brokers(self, answer: Mapping[str, Any] | None) -> bool:
         """Take the brokers of a response of one of the APIs in NODE_LISTS; returns whether any of them was new."""
         news = False
-        for node in listed_nodes(answer):
+        for node in list_nodes_of_answer(answer):
             for address in broker_addresses(node.host, node.port):
                 if self.get(address) != node.id:
                     self[address] = node.id

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from decoders.exchanges.library_traits import Traits
 
-__all__ = ["Fingerprint", "common_library", "library_of", "library_text", "program_of"]
+__all__ = ["Fingerprint", "find_library_by_traits", "find_program_of_client_id", "format_library", "merge_libraries"]
 
 
 class Fingerprint(NamedTuple):
@@ -72,7 +72,7 @@ _LEAST: Final = 2
 _MANY: Final = 3
 
 
-def program_of(client_id: str) -> dict[str, Any] | None:
+def find_program_of_client_id(client_id: str) -> dict[str, Any] | None:
     """The program that makes client ids like this one, as the `library` key of the record; None for other ids."""
     if len(client_id) > _LONGEST or _compile_program_names().fullmatch(client_id) is None:
         return None
@@ -86,7 +86,7 @@ def _compile_program_names() -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{pattern})" for pattern in PROGRAMS.values()))
 
 
-def library_of(traits: Traits, table: Iterable[Fingerprint]) -> dict[str, Any] | None:
+def find_library_by_traits(traits: Traits, table: Iterable[Fingerprint]) -> dict[str, Any] | None:
     """The `library` key of the record: name, from and to (minor releases), sure, why. None where nothing is certain."""
     if traits.replica:
         return _make_library_row(BROKER, None, None, why=["Fetch of a replica"])
@@ -113,7 +113,7 @@ def library_of(traits: Traits, table: Iterable[Fingerprint]) -> dict[str, Any] |
     return _make_library_row(name, since, until, why=why, sure=made is not None or len(versions) >= _MANY)
 
 
-def common_library(found: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
+def merge_libraries(found: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
     """The library of several connections of one client, with the releases that fit all. None where the names differ.
 
     Where no release fits all (programs of several releases with the same client id), the releases are left out.
@@ -132,7 +132,7 @@ def _split_release_numbers(release: str) -> list[int]:
     return [int(part) for part in release.split(".") if part]
 
 
-def library_text(library: Mapping[str, Any]) -> str:
+def format_library(library: Mapping[str, Any]) -> str:
     """A library and its releases as text: `kafkajs ≥ 1.13`, `apache-kafka-java 2.1–2.2`, `sarama`."""
     name, since, until = (library[part] for part in ("name", "from", "to"))
     if since == until:

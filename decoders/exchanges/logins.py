@@ -23,7 +23,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from decoders.errors import Malformed
-from decoders.exchanges.exchange import Exchange, Login, rfc3339
+from decoders.exchanges.exchange import Exchange, Login, format_rfc3339
 from decoders.limits import HISTORY_MAX, USER_MAX
 from decoders.protocol_facts.keys import CREATE_DELEGATION_TOKEN, DESCRIBE_DELEGATION_TOKEN
 from decoders.protocols.sasl_messages import (
@@ -38,14 +38,14 @@ from decoders.schema.json_form import json_text
 from decoders.schema.model import Side
 from decoders.wire.state_serialization import fields
 
-__all__ = ["LoginAttempt", "known_login", "learn_owners"]
+__all__ = ["LoginAttempt", "learn_owners", "make_login"]
 
 # The facts of a step that are keys in `sasl` of the record.
 _SAID: Final = ("acting_as", "token_id", "realm", "service", "iterations", "refusal")
 
 
 @lru_cache(1024)  # the same few on thousands of connections
-def known_login(user: str | None, mechanism: str | None) -> Login:
+def make_login(user: str | None, mechanism: str | None) -> Login:
     """A login; all connections with the same login share one object."""
     return {"user": user, "mechanism": mechanism}
 
@@ -65,9 +65,9 @@ class LoginAttempt:
         self.over = False
 
     @property
-    def login(self) -> Login | None:
+    def finished_login(self) -> Login | None:
         """The login if the attempt succeeds; None where the capture shows nothing of it."""
-        return known_login(self.user, self.mechanism) if self.user or self.mechanism else None
+        return make_login(self.user, self.mechanism) if self.user or self.mechanism else None
 
     def add_step(self, exchange: Exchange, data: bytes | None, owners: Mapping[str, str]) -> None:
         """Take the client's step, None where the capture lacks it; `owners`: delegation token id → its owner."""
@@ -80,16 +80,16 @@ class LoginAttempt:
         if step is not None and step.user is not None:
             self.user = owners.get(step.user, step.user) if "token_id" in step.said else step.user
         _add_sasl_step(exchange, "request", step)
-        exchange.login = self.login
+        exchange.login = self.finished_login
 
-    def answer(self, exchange: Exchange, data: bytes | None) -> Login | None:
+    def add_answer(self, exchange: Exchange, data: bytes | None) -> Login | None:
         """Take the broker's answer, without an error code, to the latest step; returns who is logged in then."""
         step = None if data is None else read_sasl_step(self.mechanism or "", data, "response")
         _add_sasl_step(exchange, "response", step)
         last = FINAL_ANSWERS.get(family_of_mechanism(self.mechanism or ""))
         self.over = last is None or step is None or (self.step, step.name) in last
         refused = step is not None and (step.name == REFUSAL or "refusal" in step.said)
-        return self.before if refused else self.login
+        return self.before if refused else self.finished_login
 
     def export(self) -> list[object]:
         """The attempt as built-in values."""
@@ -99,7 +99,7 @@ class LoginAttempt:
     def make_resumed(cls, state: object) -> LoginAttempt:
         """The attempt that `export` gave. Raises DecodeError when the state is something else."""
         mechanism, before, user, step = fields(state, str | None, dict | None, str | None, str)
-        attempt = cls(mechanism, read_login(before))
+        attempt = cls(mechanism, resume_login(before))
         attempt.user, attempt.step = user, step
         return attempt
 
@@ -113,20 +113,20 @@ _OWNERS: Final[dict[int, frozenset[str]]] = {
 
 def learn_owners(exchange: Exchange, owners: dict[str, str]) -> None:
     """Add to `owners` the owners of delegation tokens that a response names."""
-    answer = exchange.api_reader.read(exchange, "response", _OWNERS[exchange.api_key])  # type: ignore[index]  # it has some
+    answer = exchange.api_reader.read_paths(exchange, "response", _OWNERS[exchange.api_key])  # type: ignore[index]  # it has some
     for token in [answer, *(answer.get("tokens") or ())] if answer is not None else ():
         identity, kind, name = (token.get(each) for each in _OWNER)
         if identity and name and kind == "User" and (identity in owners or len(owners) < HISTORY_MAX):
             owners[identity] = name[:USER_MAX]
 
 
-def read_login(state: object) -> Login | None:
+def resume_login(state: object) -> Login | None:
     """A login from its saved state. Raises DecodeError when the state is something else."""
     if state is None:
         return None
     if not isinstance(state, dict) or state.keys() != {"user", "mechanism"}:
         raise Malformed("a saved login of another kind")
-    return known_login(*fields(list(state.values()), str | None, str | None))
+    return make_login(*fields(list(state.values()), str | None, str | None))
 
 
 def _add_sasl_step(exchange: Exchange, side: Side, step: SaslStep | None) -> None:
@@ -136,7 +136,7 @@ def _add_sasl_step(exchange: Exchange, side: Side, step: SaslStep | None) -> Non
     before: dict[str, Any] = (exchange.extra or {}).get("sasl") or {}
     said: dict[str, Any] = {name: _to_json_value(step.said[name]) for name in _SAID if name in step.said}
     if "expires_s" in step.said:
-        said["expires"] = rfc3339(step.said["expires_s"] * 10**9)
+        said["expires"] = format_rfc3339(step.said["expires_s"] * 10**9)
     name = "step" if side == "request" else "answer"
     exchange.extra = {**(exchange.extra or {}), "sasl": {**before, name: step.name, **said}}
 

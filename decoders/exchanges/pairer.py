@@ -29,8 +29,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.connection_pairing import Pairing, PairingContext
-from decoders.exchanges.connection_state import packet_sent
-from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange, Row, Settled, Skipped, Summary, foreign_name
+from decoders.exchanges.connection_state import last_packet_of_request
+from decoders.exchanges.exchange import (
+    ConnectionInfo,
+    Ended,
+    Exchange,
+    Row,
+    Settled,
+    Skipped,
+    Summary,
+    foreign_protocol_name,
+)
 from decoders.frames.detect import UndecidedConnection
 from decoders.frames.framing import (
     BODY,
@@ -92,13 +101,13 @@ class Context(PairingContext):
         self.awake: deque[int] | None = None
         self.woken = 0  # how many were added to `awake` since the last `rest`
 
-    def note(self, pairing: Pairing) -> None:
+    def note_working(self, pairing: Pairing) -> None:
         """Note as awake a connection that begins, or has bytes again after a rest."""
         if self.awake is not None:
             self.awake.append(pairing.connection_info.number)
             self.woken += 1
 
-    def rest(self) -> None:
+    def drop_state_of_idle_pairings(self) -> None:
         """Put idle connections to rest: for each connection noted since the last call, two are checked, in turn."""
         awake, before_ns = self.awake, self.summary.last_ns - REST_NS
         if awake is None or not self.woken:
@@ -112,10 +121,10 @@ class Context(PairingContext):
                 continue
             client = pairing.client
             busy = client is not None and max(client.last_ns, client.peer.last_ns) > before_ns
-            if busy or not pairing.rest():
+            if busy or not pairing.drop_initial_state():
                 awake.append(number)
 
-    def shed(self, current: FrameDirection | None) -> None:
+    def shed_held_bytes(self, current: FrameDirection | None) -> None:
         """Give up the oldest bodies, because too many bytes are held, until half the budget is free.
 
         First requests in flight, then bytes of undecided connections, then frames under way except the `current` one,
@@ -123,8 +132,12 @@ class Context(PairingContext):
         """
         budget = self.budget
         aim = HELD_MAX // 2
-        waiting = [exchange for pairing in self._list_working_pairings() for exchange in pairing.in_flight.waiting()]
-        waiting.sort(key=packet_sent)
+        waiting = [
+            exchange
+            for pairing in self._list_working_pairings()
+            for exchange in pairing.in_flight.list_waiting_requests()
+        ]
+        waiting.sort(key=last_packet_of_request)
         for exchange in waiting:
             if budget.held <= aim:
                 break
@@ -211,7 +224,7 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 body = at + length + REQUEST_HEAD
                 client_raw = data[at + REQUEST_HEAD : body]
                 if client_raw != owner.client_raw:
-                    owner.rename(client_raw)
+                    owner.note_new_client_id(client_raw)
                 exchange = Exchange()
                 exchange.connection_info = owner.connection_info
                 exchange.api_reader = api_reader
@@ -234,12 +247,12 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 if api_reader.no_acks is not None and (
                     data.startswith(api_reader.no_acks, body) or not data.startswith(api_reader.null_id, body)
                 ):
-                    owner.produce(exchange)
+                    owner.take_produce_request(exchange)
                 else:
                     table[correlation_id] = exchange
                     budget.held += need + 4
                     if budget.held > budget.most:
-                        context.shed(direction)
+                        context.shed_held_bytes(direction)
         elif mode == BODY and size < direction.left:
             direction.left -= size
             direction.place += size
@@ -247,12 +260,12 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
             direction.parts.append(data)
             budget.held += size
             if budget.held > budget.most:
-                context.shed(direction)
+                context.shed_held_bytes(direction)
             continue
         if at < size:
             take_bytes(direction, time_ns, packet, data[at:] if at else data)
             if budget.held > budget.most:
-                context.shed(direction)
+                context.shed_held_bytes(direction)
 
 
 # The stage
@@ -316,7 +329,7 @@ class Pairer:
         out = self.context.out[:]
         self.context.out.clear()
         if self.context.connections:
-            count(out)
+            count_rows(out)
         if self.context.history is not None:
             self.context.history.feed(out[self._remembered :])
             self._remembered = 0
@@ -356,7 +369,7 @@ class Pairer:
         if found and undecided.client is not None:
             self._begin_pairing(undecided, undecided.client, time_ns)
         elif self.context.budget.held > self.context.budget.most:
-            self.context.shed(None)
+            self.context.shed_held_bytes(None)
 
     def _close_connection(self, connection: Connection, how: How, time_ns: int) -> None:
         """End a connection of which no chunk comes any more."""
@@ -378,7 +391,7 @@ class Pairer:
         first = connection.first
         info = ConnectionInfo(connection.number, first.source, first.target, connection.began_ns, self.context.topics)
         if size:
-            self.context.skip(Skipped(info, None, size, "tls", facts.describe_in_one_line(), time_ns))
+            self.context.add_skipped(Skipped(info, None, size, "tls", facts.describe_in_one_line(), time_ns))
             self.context.summary.foreign[TLS, _port_of_endpoint(first.target)] += 1
 
     def _take_event_of_half(
@@ -386,8 +399,8 @@ class Pairer:
     ) -> None:
         first = half is half.connection.first
         if pairing.resting:
-            pairing.wake()
-            self.context.note(pairing)
+            pairing.restore_initial_state()
+            self.context.note_working(pairing)
         direction = pairing.requests if first == pairing.client_first else pairing.responses
         pairing.client = half if direction.request else half.peer
         half.state = direction
@@ -456,7 +469,7 @@ class Pairer:
             context.brokers.setdefault(client.target, since_ns)
             if context.vouching is not None:
                 context.vouching.append((client.target, since_ns, client.source))
-        context.summary.connection(client.target)
+        context.summary.count_connection(client.target)
         info = ConnectionInfo(connection.number, client.source, client.target, connection.began_ns, context.topics)
         first = client is connection.first
         if facts is not None:
@@ -468,7 +481,7 @@ class Pairer:
         info.opened = connection.opened and not undecided.dropped
         pairing = Pairing(context, info, client_first=first, opening=info.opened)
         context.pairings[connection.number] = pairing
-        context.note(pairing)
+        context.note_working(pairing)
         pairing.client = client
         for half, direction in ((client, pairing.requests), (client.peer, pairing.responses)):
             half.state = direction
@@ -479,14 +492,14 @@ class Pairer:
         chunks, undecided.chunks = undecided.chunks, []
         take_chunks(context, chunks, self._take_unusual_chunk)
 
-    def remember(self, only_libraries: bool = False) -> None:
+    def remember_earlier_exchanges(self, only_libraries: bool = False) -> None:
         """Note in exchanges the facts that earlier ones tell (history.py). To be called before the first `feed`."""
         from decoders.exchanges.history import History
 
         if self.context.history is None:
             self.context.history = History()
         if only_libraries:
-            self.context.history.note_libraries_only()
+            self.context.history.remember_libraries_only()
 
     def _end_pairing(self, pairing: Pairing, how: How, connection: Connection | None = None) -> None:
         del self.context.pairings[pairing.connection_info.number]
@@ -496,7 +509,7 @@ class Pairer:
         if history is not None:  # at once: later rows find the same facts however the input is cut into pieces
             history.feed(self.context.out[self._remembered :])
             self._remembered = len(self.context.out)
-            history.forget(pairing.connection_info.number)
+            history.forget_connection(pairing.connection_info.number)
         if self.context.connections and connection is not None:
             client = connection.first if pairing.client_first else connection.second
             ended = Ended.from_connection(pairing.connection_info, connection, client, how)
@@ -512,7 +525,7 @@ class Pairer:
         """Count a Kafka connection with only one direction in the capture; returns whether that is the client's."""
         client = connection.first if client_first else connection.second
         broker, summary = client.peer, self.context.summary
-        if not is_alone(opened=connection.opened, packets=client.packets + broker.packets):
+        if not is_silent_side_a_fault(opened=connection.opened, packets=client.packets + broker.packets):
             return False
         if not broker.packets:
             summary.requests_only[_port_of_endpoint(broker.source)] += 1
@@ -529,7 +542,7 @@ class Pairer:
         client, info = self._find_client_and_info(connection, undecided)
         ended = Ended.from_connection(info, connection, client, how)
         if undecided is not None:
-            info.late_ns = doubtful(undecided)
+            info.late_ns = doubtful_until_ns(undecided)
             ended.kafka = undecided.speaker is not None
             ended.reason, ended.detail, _ = describe_undecided(undecided)
         else:
@@ -570,14 +583,14 @@ class Pairer:
         if size:
             _, info = self._find_client_and_info(connection, undecided)
             side: Side | None = None if broker is None else "response"
-            info.late_ns = doubtful(undecided)
-            context.skip(Skipped(info, side, size, reason, detail, undecided.time_ns))
+            info.late_ns = doubtful_until_ns(undecided)
+            context.add_skipped(Skipped(info, side, size, reason, detail, undecided.time_ns))
             if broker is not None:
                 context.summary.connections += 1
                 context.summary.gaps += broker.gaps + broker.peer.gaps
                 context.summary.answers_only[_port_of_endpoint(broker.source)] += 1
             else:
-                context.summary.foreign[foreign_name(detail), _port_of_endpoint(connection.first.target)] += 1
+                context.summary.foreign[foreign_protocol_name(detail), _port_of_endpoint(connection.first.target)] += 1
         self._report_ended_connection(connection, how, undecided)
 
 
@@ -593,7 +606,7 @@ def describe_undecided(undecided: UndecidedConnection) -> tuple[str, str, int]:
     return undecided.reason, detail if facts is None else f"{detail}, in {facts.version}", size
 
 
-def is_alone(*, opened: bool, packets: int) -> bool:
+def is_silent_side_a_fault(*, opened: bool, packets: int) -> bool:
     """Whether a direction without packets is a fault of the capture, and not just a capture that ended too soon.
 
     With no packets at all, the bytes are from no capture, and packets were not counted.
@@ -601,7 +614,7 @@ def is_alone(*, opened: bool, packets: int) -> bool:
     return packets >= (1 if opened else ALONE_MIN)
 
 
-def doubtful(undecided: UndecidedConnection) -> int:
+def doubtful_until_ns(undecided: UndecidedConnection) -> int:
     """The time (ns) before which a known broker would have made the connection Kafka; 0 where none would."""
     connection = undecided.connection
     if undecided.foreign == TLS or tls_facts(connection) is not None:
@@ -609,7 +622,7 @@ def doubtful(undecided: UndecidedConnection) -> int:
     return max(connection.first.last_ns, connection.second.last_ns) + 1
 
 
-def count(rows: Iterable[Row]) -> None:
+def count_rows(rows: Iterable[Row]) -> None:
     """Count the exchanges of each connection, up to its end."""
     for row in rows:
         if row.kind == "exchange":

@@ -12,7 +12,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from decoders.errors import Malformed
-from decoders.exchanges.connection_pairing import Pairing, put_no_response, set_initial_values
+from decoders.exchanges.connection_pairing import Pairing, set_initial_values, set_response_missing
 from decoders.exchanges.connection_state import Queue, SaslPhase
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Summary
 from decoders.exchanges.exchange_attributes import REQUEST
@@ -39,12 +39,12 @@ COUNTS: Final = (*("connections", "exchanges", "first_ns", "gaps", "last_ns", "u
 COUNTERS: Final = ("skipped", "skipped_bytes", "answers_only", "requests_only", "foreign")
 
 
-def save(value: object, names: tuple[str, ...]) -> list[Any]:
+def export_attributes(value: object, names: tuple[str, ...]) -> list[Any]:
     """The values of the attributes `names` of an object, for `restore`."""
     return [getattr(value, name) for name in names]
 
 
-def restore(value: object, names: tuple[str, ...], state: object) -> None:
+def resume_attributes(value: object, names: tuple[str, ...], state: object) -> None:
     """Set the attributes `names` of an object to what `save` gave.
 
     Raises DecodeError where the state is another one: a value has another type than the attribute has so far.
@@ -109,7 +109,7 @@ def _resume_pairings(context: Context, state: object, connections: Mapping[int, 
 def _export_summary_counts(summary: Summary) -> list[Any]:
     """The counts of a summary, with sets in order, so that equal states give equal bytes."""
     return [
-        save(summary, COUNTS),
+        export_attributes(summary, COUNTS),
         *(dict(getattr(summary, name)) for name in COUNTERS),
         *(sorted(summary.clients, key=repr), sorted(summary.brokers)),
     ]
@@ -117,7 +117,7 @@ def _export_summary_counts(summary: Summary) -> list[Any]:
 
 def _resume_summary_counts(summary: Summary, state: object) -> None:
     plain, *counters, clients, brokers = fields(state, list, *[dict] * len(COUNTERS), *[list] * 2)
-    restore(summary, COUNTS, plain)
+    resume_attributes(summary, COUNTS, plain)
     for name, counts in zip(COUNTERS, counters, strict=True):
         setattr(summary, name, Counter(counts))
     summary.clients, summary.brokers = set(clients), set(brokers)
@@ -126,49 +126,55 @@ def _resume_summary_counts(summary: Summary, state: object) -> None:
 def export_pairing(pairing: Pairing) -> list[Any]:
     """One Kafka connection as built-in values."""
     rests = pairing.resting
-    pairing.wake()
+    pairing.restore_initial_state()
     sasl = pairing.sasl
     state: list[Any] = [
-        save(pairing.connection_info, CONNECTION),
-        save(pairing, PAIRING),
+        export_attributes(pairing.connection_info, CONNECTION),
+        export_attributes(pairing, PAIRING),
         [
-            [correlation_id, [save(each, REQUEST) for each in (entry if isinstance(entry, Queue) else (entry,))]]
+            [
+                correlation_id,
+                [export_attributes(each, REQUEST) for each in (entry if isinstance(entry, Queue) else (entry,))],
+            ]
             for correlation_id, entry in pairing.in_flight.items()
         ],
         [
-            *(sasl.phase, sasl.mechanism, sasl.left, [save(token, REQUEST) for token in sasl.tokens]),
+            *(sasl.phase, sasl.mechanism, sasl.left, [export_attributes(token, REQUEST) for token in sasl.tokens]),
             None if sasl.attempt is None else sasl.attempt.export(),
         ],
-        [[correlation_id, save(frame, FRAME)] for correlation_id, frame in pairing.early.items()],
+        [[correlation_id, export_attributes(frame, FRAME)] for correlation_id, frame in pairing.early.items()],
         _export_direction(pairing.requests),
         _export_direction(pairing.responses),
     ]
     if rests:
-        pairing.rest()
+        pairing.drop_initial_state()
     return state
 
 
 def _export_direction(direction: FrameDirection) -> list[Any]:
-    return [save(direction, DIRECTION), None if direction.unframed is None else save(direction.unframed, UNFRAMED)]
+    return [
+        export_attributes(direction, DIRECTION),
+        None if direction.unframed is None else export_attributes(direction.unframed, UNFRAMED),
+    ]
 
 
 def resume_pairing(context: Context, state: object) -> None:
     """Restore the connection that export_pairing() gave. Raises DecodeError when the state is something else."""
     info_row, plain, in_flight, sasl, early, requests, responses = fields(state, *[list] * 7)
     info = ConnectionInfo(0, "", "", 0, context.topics)
-    restore(info, CONNECTION, info_row)
+    resume_attributes(info, CONNECTION, info_row)
     if not isinstance(info.tls, dict | None):
         raise Malformed("a saved connection with something else for its TLS")
     pairing = Pairing(context, info, client_first=True, opening=False)
-    restore(pairing, PAIRING, plain)
+    resume_attributes(pairing, PAIRING, plain)
     if pairing.login is not None:
-        from decoders.exchanges.logins import read_login
+        from decoders.exchanges.logins import resume_login
 
-        pairing.login = read_login(pairing.login)
+        pairing.login = resume_login(pairing.login)
     for row in in_flight:
         correlation_id, waiting = fields(row, int, list)
         for each in waiting:
-            pairing.in_flight.add(correlation_id, resume_request(context, pairing, each))
+            pairing.in_flight.add_request(correlation_id, resume_request(context, pairing, each))
     phase, pairing.sasl.mechanism, pairing.sasl.left, tokens, attempt = fields(sasl, int, str, int, list, list | None)
     if attempt is not None:
         from decoders.exchanges.logins import LoginAttempt
@@ -178,38 +184,38 @@ def resume_pairing(context: Context, state: object) -> None:
         raise Malformed("a saved phase of another kind")
     pairing.sasl.phase = phase
     for each in tokens:
-        pairing.sasl.wait(resume_request(context, pairing, each))
+        pairing.sasl.await_token_answer(resume_request(context, pairing, each))
     for row in early:
         correlation_id, frame_row = fields(row, int, list)
         frame = Frame(b"", 0, (0, 0), (0, 0), 0)
-        restore(frame, FRAME, frame_row)
+        resume_attributes(frame, FRAME, frame_row)
         pairing.early[correlation_id] = frame
     _resume_direction(pairing.requests, requests)
     _resume_direction(pairing.responses, responses)
     context.pairings[info.number] = pairing
-    context.note(pairing)
+    context.note_working(pairing)
 
 
 def resume_request(context: Context, pairing: Pairing, state: object) -> Exchange:
     """A request in flight, restored from the attributes that save() gave."""
     exchange = Exchange()
     set_initial_values(exchange, pairing.connection_info, context.api_readers.unknown)
-    put_no_response(exchange)
-    restore(exchange, REQUEST, state)
+    set_response_missing(exchange)
+    resume_attributes(exchange, REQUEST, state)
     if not isinstance(exchange.request_raw, bytes):
         raise Malformed("a saved request without its bytes")
     if isinstance(exchange.api_key, int) and isinstance(exchange.api_version, int):
-        exchange.api_reader = context.api_readers.get(exchange.api_key, exchange.api_version)
+        exchange.api_reader = context.api_readers.get_reader(exchange.api_key, exchange.api_version)
     return exchange
 
 
 def _resume_direction(direction: FrameDirection, state: list[Any]) -> None:
     if len(state) != 2:
         raise Malformed("a saved direction of another kind")
-    restore(direction, DIRECTION, state[0])
+    resume_attributes(direction, DIRECTION, state[0])
     if state[1] is not None:
         direction.unframed = Unframed("lost", "", 0, 0)
-        restore(direction.unframed, UNFRAMED, state[1])
+        resume_attributes(direction.unframed, UNFRAMED, state[1])
 
 
 def export_undecided(undecided: UndecidedConnection) -> list[Any]:
@@ -222,8 +228,8 @@ def export_undecided(undecided: UndecidedConnection) -> list[Any]:
             [half is connection.first, time_ns, packet, [data.size, data.why] if isinstance(data, Gap) else data]
             for half, time_ns, packet, data in undecided.chunks
         ],
-        save(undecided, UNDECIDED),
-        [save(undecided.sides[first], UNDECIDED_SIDE) for first in (True, False)],
+        export_attributes(undecided, UNDECIDED),
+        [export_attributes(undecided.sides[first], UNDECIDED_SIDE) for first in (True, False)],
     ]
 
 
@@ -234,9 +240,9 @@ def resume_undecided(context: Context, state: object, connections: Mapping[int, 
     if connection is None or len(sides) != 2:
         raise Malformed("a saved connection that reassembly does not know")
     undecided = UndecidedConnection(connection, time_ns)
-    restore(undecided, UNDECIDED, plain)
+    resume_attributes(undecided, UNDECIDED, plain)
     for first, row in zip((True, False), sides, strict=True):
-        restore(undecided.sides[first], UNDECIDED_SIDE, row)
+        resume_attributes(undecided.sides[first], UNDECIDED_SIDE, row)
     undecided.chunks = [_restore_chunk(connection, row) for row in chunks]
     context.undecided[number] = undecided
 

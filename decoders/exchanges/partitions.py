@@ -33,7 +33,7 @@ class PartitionPlaces(NamedTuple):
 
 
 @cache
-def partition_places(key: int | None, side: Side) -> PartitionPlaces | None:
+def find_partition_places(key: int | None, side: Side) -> PartitionPlaces | None:
     """The fields by which a side of an API names partitions; None where it names none."""
     return _find_places_in_fields(api(key).message(side).fields, known=False) if key in NAMES else None
 
@@ -56,7 +56,7 @@ def _is_partition_number_field(field: Field) -> bool:
     return field.kind == "int32" and field.name in (NUMBER_ARRAYS if field.array else NUMBERS)
 
 
-def partition_in(struct: Mapping[str, Any]) -> int | None:
+def partition_number_of_struct(struct: Mapping[str, Any]) -> int | None:
     """The number of the partition that a struct is about; None where it is about none."""
     return next((value for name in NUMBERS if isinstance(value := struct.get(name), int)), None)
 
@@ -64,7 +64,7 @@ def partition_in(struct: Mapping[str, Any]) -> int | None:
 @cache
 def partition_paths(key: int, side: Side, *, topics: bool) -> frozenset[str]:
     """The paths to project of a side of an API to find its partitions; `topics`: the paths of their topics too."""
-    places = partition_places(key, side)
+    places = find_partition_places(key, side)
     return (
         frozenset()
         if places is None
@@ -81,13 +81,13 @@ def _list_paths_in_fields(fields: Iterable[Field], places: PartitionPlaces, pref
         yield from _list_paths_in_fields(field.fields, below, f"{prefix}{name}{'[]' if field.array else ''}.", topics)
 
 
-def partitions_named(exchange: Exchange) -> Iterator[tuple[dict[str, Any], tuple[str, ...], int]]:
+def iterate_partitions_of_exchange(exchange: Exchange) -> Iterator[tuple[dict[str, Any], tuple[str, ...], int]]:
     """For each partition named in either side: the struct about its topic, the fields there with the topic, its number.
 
     A side that cannot be decoded gives the partitions before the failure.
     """
     for side in SIDES:
-        places = partition_places(exchange.api_key, side)
+        places = find_partition_places(exchange.api_key, side)
         view = exchange.view(side) if places is not None else None
         if places is not None and isinstance(view, dict):
             yield from _find_partitions_at_places(view, places, view, ())

@@ -21,7 +21,7 @@ _METADATA_IDS: Final = frozenset(
 )
 
 
-def structs(view: Any, name: str) -> Sequence[dict[str, Any]]:
+def structs_at(view: Any, name: str) -> Sequence[dict[str, Any]]:
     """The structs in an array of a view; the view of a side that cannot be decoded may end in the middle."""
     found = view.get(name) if isinstance(view, dict) else None
     if not found:
@@ -130,19 +130,19 @@ TOPIC_ID: Final = "topic_id"
 
 
 @cache
-def topic_name(key: int, array: TopicArray) -> str:
+def topic_name_field(key: int, array: TopicArray) -> str:
     """The field with a topic's name; empty where there is only its id."""
     return next((name for name in TOPIC_NAMES if name in _list_topic_array_fields(key, array)), "")
 
 
 @cache
-def has_id(key: int, array: TopicArray) -> bool:
+def has_topic_id_field(key: int, array: TopicArray) -> bool:
     """Whether some version of an API has a topic id in this array."""
     return TOPIC_ID in _list_topic_array_fields(key, array)
 
 
 @cache
-def paths(key: int, side: Side) -> frozenset[str]:
+def topic_array_paths(key: int, side: Side) -> frozenset[str]:
     """The paths to project of a side of an API for its topics and partitions."""
     return frozenset(
         path
@@ -155,7 +155,11 @@ def paths(key: int, side: Side) -> frozenset[str]:
 def _list_topic_array_paths(key: int, array: TopicArray) -> list[str]:
     outer = f"{array.outer}[]." if array.outer else ""
     topics = f"{outer}{array.topics}[]."
-    found = [f"{topics}{name}" for name in (topic_name(key, array), TOPIC_ID if has_id(key, array) else "") if name]
+    found = [
+        f"{topics}{name}"
+        for name in (topic_name_field(key, array), TOPIC_ID if has_topic_id_field(key, array) else "")
+        if name
+    ]
     if array.group:
         found.append(f"{outer}{array.group}")
     if not array.number:
@@ -179,12 +183,14 @@ def batch_array(key: int | None) -> TopicArray | None:
 
 def partitions_in(view: Any, array: TopicArray) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Each partition of an array with its topic: the struct about the topic, and the one about the partition."""
-    for topic in structs(view, array.topics):
-        for part in structs(topic, array.partitions):
+    for topic in structs_at(view, array.topics):
+        for part in structs_at(topic, array.partitions):
             yield topic, part
 
 
-def topic_of_records(key: int | None, topic: Mapping[str, Any], name_of: Callable[[UUID], str | None]) -> str | None:
+def find_topic_of_records(
+    key: int | None, topic: Mapping[str, Any], name_of: Callable[[UUID], str | None]
+) -> str | None:
     """The topic that records belong to, by the struct about it, in Python values or in JSON form; None: not known.
 
     `name_of` gives the name of a topic id.
@@ -203,16 +209,18 @@ def topic_of_records(key: int | None, topic: Mapping[str, Any], name_of: Callabl
     return METADATA_TOPIC if key in PIECES else None
 
 
-def topic_at(key: int | None, body: Mapping[str, Any], path: str, name_of: Callable[[UUID], str | None]) -> str | None:
+def find_topic_at_path(
+    key: int | None, body: Mapping[str, Any], path: str, name_of: Callable[[UUID], str | None]
+) -> str | None:
     """The topic of the records at a path of a body in Python values: `responses[0].partitions[2].records`."""
     array, _, rest = path.partition("[")
     index = rest.partition("]")[0]
     topics = body.get(array) or ()
     topic = topics[int(index)] if index.isdigit() and int(index) < len(topics) else {}
-    return topic_of_records(key, topic, name_of)
+    return find_topic_of_records(key, topic, name_of)
 
 
-def holds_metadata(key: int | None, side: Side, body: Mapping[str, Any]) -> bool:
+def may_hold_cluster_metadata(key: int | None, side: Side, body: Mapping[str, Any]) -> bool:
     """Whether the records of a body, in Python values or in JSON form, may be of the cluster's own state.
 
     They may be in a body that does not name their topics. Every Fetch goes through this, so no id is parsed.

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.exchanges.partitions import partition_paths, partitions_named
-from decoders.exchanges.topic_arrays import TOPIC_ID, batch_array, has_id, partitions_in, topic_name
+from decoders.exchanges.partitions import iterate_partitions_of_exchange, partition_paths
+from decoders.exchanges.topic_arrays import TOPIC_ID, batch_array, has_topic_id_field, partitions_in, topic_name_field
 from decoders.schema.model import Side
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _HEADERS: Final = 4
 
 def partition_numbers(exchange: Exchange) -> list[int]:
     """The numbers of all partitions in request and response."""
-    return [number for _, _, number in partitions_named(exchange)]
+    return [number for _, _, number in iterate_partitions_of_exchange(exchange)]
 
 
 def partition_needs(api_key: int, side: Side) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ def structure_needs(api_key: int, side: Side) -> tuple[str, ...]:
     found = record_needs(api_key, side)
     if not found or array is None:
         return ()
-    names = (topic_name(api_key, array), TOPIC_ID if has_id(api_key, array) else "")
+    names = (topic_name_field(api_key, array), TOPIC_ID if has_topic_id_field(api_key, array) else "")
     return (*found, *(f"{array.topics}[].{name}" for name in names if name))
 
 

@@ -560,9 +560,9 @@ def _find_body_field(word: Word, name: str, first: str, path: str) -> _FilterFie
 
 def _conceal_secrets(exchange: Exchange, messages: list[Any]) -> list[Any]:
     """Error messages without the secrets of the exchange that a broker repeats in them."""
-    from decoders.messages.body_json import conceal_of
+    from decoders.messages.body_json import make_conceal_of_exchange
 
-    conceal = conceal_of(exchange)
+    conceal = make_conceal_of_exchange(exchange)
     return [conceal(each) if conceal and isinstance(each, str) else each for each in messages]
 
 

@@ -13,7 +13,7 @@ from decoders.embedded.holders import HOLDERS, HOOKS
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import SIDES, ApiReader, DecodeFailure, Layout, make_failure
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.topic_arrays import METADATA_HOLDERS, PIECES, RECORD_ARRAYS, holds_metadata
+from decoders.exchanges.topic_arrays import METADATA_HOLDERS, PIECES, RECORD_ARRAYS, may_hold_cluster_metadata
 from decoders.limits import BODY_WHOLE_MAX, RECORDS_HELD_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
@@ -41,28 +41,28 @@ class Errors(Protocol):
 Finder = Callable[[Any, Errors], None]
 
 
-def errors_in(plan: Plan, body: Any) -> list[dict[str, Any]]:
+def list_errors_in_body(plan: Plan, body: Any) -> list[dict[str, Any]]:
     """The error codes of a response, in JSON or Python form, that are not 0."""
     found: list[dict[str, Any]] = []
-    finder = error_finder(plan)
+    finder = make_error_finder(plan)
     if finder is not None:
         finder(body, found)
     return found
 
 
 @cache
-def error_finder(plan: Plan) -> Finder | None:
+def make_error_finder(plan: Plan) -> Finder | None:
     """The function that adds the errors of a body to a list; None where the layout has no error code."""
     lines = list(_error_finder_source_lines(plan, "body", "", 1))
     if not lines:
         return None
-    names: dict[str, Any] = {"note": note}
+    names: dict[str, Any] = {"note": note_error}
     exec("\n".join(["def find(body, found):", *lines]), names)
     finder: Finder = names["find"]
     return finder
 
 
-def note(found: Errors, path: str, code: int) -> None:
+def note_error(found: Errors, path: str, code: int) -> None:
     """Add an error to those found."""
     found.append({"path": path, "code": code, "name": error_name(code)})
 
@@ -125,7 +125,7 @@ def _side_has_records(key: int | None, side: Side) -> bool:
 
 
 @cache
-def hooks_of(key: int, side: Side) -> dict[str, str]:
+def hooks_of_side(key: int, side: Side) -> dict[str, str]:
     """The fields of a body that hold structures or records: path → name in the table of hooks."""
     held = HOLDERS.get((key, side), {})
     if not _side_has_records(key, side):
@@ -159,7 +159,7 @@ class RecordsHook:
         self.budget = Budget()
         self.hooks: Hooks = {**_NO_RECORDS, RECORDS: self, PIECE: partial(_snapshot_piece_json, self)}
 
-    def fresh(self) -> Hooks:
+    def make_fresh_hooks(self) -> Hooks:
         """The functions of the hooks, with a full budget for the next exchange."""
         budget = self.budget
         if self._deferred:
@@ -179,9 +179,9 @@ def _make_records_hook(options: Options, metadata: bool) -> RecordsHook:
     return RecordsHook(options, metadata=metadata)
 
 
-def table(options: Options, *, metadata: bool = False) -> Hooks:
+def make_hook_table(options: Options, *, metadata: bool = False) -> Hooks:
     """The functions of the hooks, for one exchange; `metadata` says that records are of the cluster's own state."""
-    return _make_records_hook(options, metadata).fresh()
+    return _make_records_hook(options, metadata).make_fresh_hooks()
 
 
 def _snapshot_piece_json(show: Callable[[Any], Any], data: bytes | None) -> Any:
@@ -205,24 +205,26 @@ class Readers:
 
     def __init__(self, api_reader: ApiReader, reveal: bool) -> None:
         assert api_reader.key is not None
-        plans = (api_reader.layouts("request")[0].plan, api_reader.layouts("response")[0].plan)
+        plans = (api_reader.list_layouts("request")[0].plan, api_reader.list_layouts("response")[0].plan)
         self.plans = plans
-        self.request = json_decoder(plans[0], hooks_of(api_reader.key, "request"), reveal)
-        self.response = json_decoder(plans[1], hooks_of(api_reader.key, "response"), reveal)
+        self.request = json_decoder(plans[0], hooks_of_side(api_reader.key, "request"), reveal)
+        self.response = json_decoder(plans[1], hooks_of_side(api_reader.key, "response"), reveal)
         self.has_records = api_reader.key in RECORD_ARRAYS
-        self.errors = error_finder(plans[1])
-        self.nameless = bool(api_reader.nameless("request") or api_reader.nameless("response"))
+        self.errors = make_error_finder(plans[1])
+        self.nameless = bool(
+            api_reader.paths_of_nameless_topics("request") or api_reader.paths_of_nameless_topics("response")
+        )
         self._options: Options | None = None
         self._hook: RecordsHook | None = None
 
-    def hooks(self, options: Options) -> Hooks:
+    def get_hooks(self, options: Options) -> Hooks:
         """The functions of the hooks, for one exchange that may have records."""
         if self._hook is None or self._options is not options:  # no hash of the options for each exchange
             self._options, self._hook = options, _make_records_hook(options, False)
-        return self._hook.fresh()
+        return self._hook.make_fresh_hooks()
 
 
-def both_quick(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers] | None:
+def read_both_bodies_quickly(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers] | None:
     """The bodies of an exchange, and the Readers, in the common case (see ApiReader.look); None in other cases."""
     api_reader = exchange.api_reader
     request, response = exchange.request_raw, exchange.response_raw
@@ -239,7 +241,7 @@ def both_quick(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers]
     readers: Readers | None = api_reader.json[options.reveal_secrets]
     if readers is None:
         readers = api_reader.json[options.reveal_secrets] = Readers(api_reader, options.reveal_secrets)
-    hooks = readers.hooks(options) if readers.has_records else _NO_RECORDS
+    hooks = readers.get_hooks(options) if readers.has_records else _NO_RECORDS
     try:
         length = request[12] << 8 | request[13]
         at = 14 + length if length < 0x8000 else 14
@@ -258,12 +260,12 @@ def both_quick(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers]
         answer, after = readers.response(response, at, answer_size, hooks)
     except (*CRUDE, DecodeError):
         return None
-    if after != answer_size or (options.records and holds_metadata(api_reader.key, "response", answer)):
+    if after != answer_size or (options.records and may_hold_cluster_metadata(api_reader.key, "response", answer)):
         return None
     return body, answer, readers
 
 
-def body_json(
+def read_body_json(
     exchange: Exchange, side: Side, options: Options = PLAIN
 ) -> tuple[Any, DecodeFailure | None, str | None, Plan | None]:
     """The body of a side, why it was not decoded to its end, the release of an early layout, and the layout used."""
@@ -274,7 +276,7 @@ def body_json(
     missing = exchange.extra.get(side) if exchange.extra is not None else None
     if missing is None:
         try:
-            at = api_reader.body(side, data)
+            at = api_reader.find_body_offset(side, data)
         except DecodeError:
             pass
         else:
@@ -294,7 +296,7 @@ def trailing_json(exchange: Exchange, plan: Plan, options: Options) -> Any:
     data = exchange.request_raw
     if data is None:
         return None
-    at = exchange.api_reader.body("request", data)
+    at = exchange.api_reader.find_body_offset("request", data)
     if options.deferred and len(data) - at > BODY_WHOLE_MAX:
         tail = data[check_message(plan, data, at, len(data)) :] or None
     else:
@@ -309,16 +311,16 @@ def _decode_body_to_json(
 ) -> tuple[dict[str, Any], int] | None:
     """The body and the offset after it; None where it cannot be read."""
     assert api_reader.key is not None
-    decode = json_decoder(plan, hooks_of(api_reader.key, side), options.reveal_secrets)
+    decode = json_decoder(plan, hooks_of_side(api_reader.key, side), options.reveal_secrets)
     if options.deferred and end - at > BODY_WHOLE_MAX:
         return _decode_large_body_to_json(api_reader, side, plan, data, at, end, options)
     piece = api_reader.key in PIECES
-    hooks = table(options, metadata=piece) if _side_has_records(api_reader.key, side) else _NO_RECORDS
+    hooks = make_hook_table(options, metadata=piece) if _side_has_records(api_reader.key, side) else _NO_RECORDS
     try:
         body, after = decode(data, at, end, hooks)
         hides = options.records and not options.reveal_secrets and not piece
-        if hides and holds_metadata(api_reader.key, side, body):
-            body, after = decode(data, at, end, table(options, metadata=True))
+        if hides and may_hold_cluster_metadata(api_reader.key, side, body):
+            body, after = decode(data, at, end, make_hook_table(options, metadata=True))
     except (*CRUDE, DecodeError):  # generated code fails crudely; _before_failure says how
         return None
     return body, after
@@ -334,23 +336,27 @@ def _decode_large_body_to_json(
         return None
     metadata = api_reader.key in METADATA_HOLDERS and _side_has_records(api_reader.key, side)
     if metadata and api_reader.key not in PIECES:
-        metadata = holds_metadata(api_reader.key, side, bare(api_reader, side, plan, data, at, end))
-    return reading(api_reader, side, options, metadata=metadata).read(plan, data, at, end)[0], after
+        metadata = may_hold_cluster_metadata(
+            api_reader.key, side, read_body_without_records(api_reader, side, plan, data, at, end)
+        )
+    return make_body_reader(api_reader, side, options, metadata=metadata).read(plan, data, at, end)[0], after
 
 
-def reading(api_reader: ApiReader, side: Side, options: Options, *, metadata: bool) -> BodyReader:
+def make_body_reader(api_reader: ApiReader, side: Side, options: Options, *, metadata: bool) -> BodyReader:
     """The reader of a large body, within the budget of its exchange where it has records."""
-    names = hooks_of(api_reader.key or 0, side)
+    names = hooks_of_side(api_reader.key or 0, side)
     if not _side_has_records(api_reader.key, side):
         return BodyReader(names, _NO_RECORDS, reveal=options.reveal_secrets)
     hook = _make_records_hook(options, metadata)
-    hooks = hook.fresh()
+    hooks = hook.make_fresh_hooks()
     return BodyReader(names, hooks, reveal=options.reveal_secrets, budget=hook.budget)
 
 
-def bare(api_reader: ApiReader, side: Side, plan: Plan, data: bytes, at: int, end: int) -> dict[str, Any]:
+def read_body_without_records(
+    api_reader: ApiReader, side: Side, plan: Plan, data: bytes, at: int, end: int
+) -> dict[str, Any]:
     """A large body with arrays deferred and records left out, in which names and ids can be looked for."""
-    names = hooks_of(api_reader.key or 0, side)
+    names = hooks_of_side(api_reader.key or 0, side)
     nothing = dict.fromkeys(names.values(), _make_no_value)
     return BodyReader(names, {PUBLIC: is_public_config, **nothing}, reveal=False).read(plan, data, at, end)[0]
 
@@ -363,11 +369,11 @@ def _decode_fields_before_failure(
     api_reader: ApiReader, side: Side, data: bytes, missing: str | None, options: Options
 ) -> tuple[dict[str, Any], DecodeFailure]:
     try:
-        plan = api_reader.stable(side)
-        at = api_reader.body(side, data)
+        plan = api_reader.stable_plan(side)
+        at = api_reader.find_body_offset(side, data)
         if options.deferred and len(data) - at > BODY_WHOLE_MAX:
             metadata = api_reader.key in METADATA_HOLDERS
-            how = reading(api_reader, side, options, metadata=metadata)
+            how = make_body_reader(api_reader, side, options, metadata=metadata)
             body, problem = partial_body(plan, data, at, len(data), how)
             return body, make_failure(problem, missing)
         body, problem = codec.decode_partial(
@@ -376,8 +382,8 @@ def _decode_fields_before_failure(
             at,
             len(data),
             json=True,
-            hooks=hooks_of(api_reader.key or 0, side),
-            table=table(options, metadata=api_reader.key in METADATA_HOLDERS),
+            hooks=hooks_of_side(api_reader.key or 0, side),
+            table=make_hook_table(options, metadata=api_reader.key in METADATA_HOLDERS),
             reveal=options.reveal_secrets,
         )
     except DecodeError as failure:
@@ -386,7 +392,7 @@ def _decode_fields_before_failure(
 
 
 @cache
-def holds_secrets(api_key: int | None, layouts: tuple[Layout, ...]) -> bool:
+def layouts_have_secrets(api_key: int | None, layouts: tuple[Layout, ...]) -> bool:
     """Whether the raw bytes of a side may hold a secret; those of an unknown message may."""
     return not layouts or api_key in METADATA_HOLDERS or any(_plan_has_secrets(layout.plan) for layout in layouts)
 
@@ -407,7 +413,7 @@ _SHOWN: Final = Options(deferred=True)
 _CLEAR: Final = Options(reveal_secrets=True, deferred=True)
 
 
-def conceal_of(exchange: Exchange) -> Conceal | None:
+def make_conceal_of_exchange(exchange: Exchange) -> Conceal | None:
     """The function that takes the secrets of an exchange out of a text; None without secrets that could be repeated.
 
     A broker that refuses a value says why, and repeats the value (`Invalid value … for configuration …`), even where
@@ -419,7 +425,7 @@ def conceal_of(exchange: Exchange) -> Conceal | None:
     """
     if exchange.api_reader.key not in ECHOING or exchange.response_raw is None:
         return None
-    return _make_conceal_of_bodies(exchange, {side: body_json(exchange, side, _SHOWN)[0] for side in SIDES})
+    return _make_conceal_of_bodies(exchange, {side: read_body_json(exchange, side, _SHOWN)[0] for side in SIDES})
 
 
 def _make_conceal_of_bodies(exchange: Exchange, shown: Mapping[str, Any]) -> Conceal | None:
@@ -434,16 +440,16 @@ def _is_request_whole(exchange: Exchange) -> bool:
     """Whether a request is there to its end; True for a single response, which is shown without a request."""
     if exchange.request_raw is None:
         return exchange.extra is None or not exchange.extra.get("guessed")
-    return body_json(exchange, "request", _SHOWN)[1] is None
+    return read_body_json(exchange, "request", _SHOWN)[1] is None
 
 
 def _find_secrets_of_exchange(exchange: Exchange, shown: Mapping[str, Any]) -> Iterator[str | bytes]:
     for side in SIDES:
         if any(isinstance(each, dict) and each.keys() == REDACTED for each in _walk_nested_values(shown[side])):
-            yield from _find_redacted_values(shown[side], body_json(exchange, side, _CLEAR)[0])
+            yield from _find_redacted_values(shown[side], read_body_json(exchange, side, _CLEAR)[0])
 
 
-def hide_echoes(exchange: Exchange, request: Any, response: Any) -> bool:
+def conceal_echoed_secrets(exchange: Exchange, request: Any, response: Any) -> bool:
     """Take the secrets of an exchange out of its error messages, in place; bodies are JSON with secrets redacted.
 
     Returns True where messages are hidden whole: the secrets are too many, or the request is not there to its end.
@@ -456,7 +462,7 @@ def hide_echoes(exchange: Exchange, request: Any, response: Any) -> bool:
     return conceal is redact_text
 
 
-def echoes(parts: Iterable[BytePart], conceal: Conceal) -> Iterator[BytePart]:
+def conceal_echoes_in_parts(parts: Iterable[BytePart], conceal: Conceal) -> Iterator[BytePart]:
     """The parts of a response, with error messages that repeat a secret marked as secret."""
     for part in parts:
         told = part.path.rpartition(".")[2] == MESSAGE and isinstance(part.value, str)
@@ -480,7 +486,7 @@ def _conceal_error_messages(body: Any, conceal: Conceal) -> None:
                     waiting.append(item)
 
 
-def hide_messages(body: dict[str, Any], conceal: Conceal) -> dict[str, Any]:
+def conceal_error_messages(body: dict[str, Any], conceal: Conceal) -> dict[str, Any]:
     """A copy of a body whose error messages have no secrets."""
     made = deepcopy(body)
     _conceal_error_messages(made, conceal)

@@ -28,9 +28,9 @@ from decoders.embedded import (
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError, without_frames
 from decoders.exchanges.body_reader import ApiReader, DecodeFailure, Layout, Needs, make_failure
-from decoders.exchanges.topic_arrays import holds_metadata, topic_at
+from decoders.exchanges.topic_arrays import find_topic_at_path, may_hold_cluster_metadata
 from decoders.limits import PARTS_MAX
-from decoders.messages.body_json import ECHOING, holds_secrets
+from decoders.messages.body_json import ECHOING, layouts_have_secrets
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.headers import (
     request_header_plan,
@@ -117,9 +117,9 @@ def _split_body(
     api_reader: ApiReader, side: Side, data: bytes, at: int, showing: _Showing, missing: str | None
 ) -> FrameParts:
     """The parts of the body by the layout that fits, else by the stable one up to where it fails."""
-    layouts = api_reader.layouts(side)
+    layouts = api_reader.list_layouts(side)
     echoing = side == "response" and api_reader.key in ECHOING
-    hidden = not showing.reveal and (echoing or holds_secrets(api_reader.key, layouts))
+    hidden = not showing.reveal and (echoing or layouts_have_secrets(api_reader.key, layouts))
     failures: list[tuple[Plan, Walker, DecodeError]] = []
 
     def read(layout: Layout) -> tuple[tuple[Walker, int], int] | None:
@@ -145,7 +145,7 @@ def _split_body(
         return FrameParts([], 0, parts, after, hidden, failure, release)
     if not failures:
         try:
-            api_reader.stable(side)
+            api_reader.stable_plan(side)
             problem = DecodeError("no layout of it can be tried", offset=at)
         except DecodeError as unknown:
             problem = without_frames(unknown)
@@ -161,13 +161,17 @@ def _list_body_parts(
     """The parts of a body, with parts of batches and structures in place of their bytes."""
     found: list[BytePart] = []
     reveal = showing.reveal
-    hide = metadata_record_holds_secret if not reveal and holds_metadata(api_reader.key, side, walker.root) else None
+    hide = (
+        metadata_record_holds_secret
+        if not reveal and may_hold_cluster_metadata(api_reader.key, side, walker.root)
+        else None
+    )
     holders = _find_fields_with_structures(api_reader.key, side)
     for part in _make_parts_of_spans(plan, walker.spans or (), reveal):
         if part.what != "value" or part.end == part.at or part.secret:
             found.append(part)
         elif part.kind.endswith("records"):
-            topic = topic_at(api_reader.key, walker.root, part.path, showing.topic_name)
+            topic = find_topic_at_path(api_reader.key, walker.root, part.path, showing.topic_name)
             parts = _add_parts_of_structures(
                 split_batches_into_parts(data, part.at, part.end, part.path, hide), topic, data, reveal
             )

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from decoders.embedded import STRUCTURES, VERSION, parse_structure_declaration
 from decoders.embedded.otlp import METRICS, TEMPORALITY
-from decoders.exchanges.body_reader import SIDES, layouts
+from decoders.exchanges.body_reader import SIDES, list_layouts
 from decoders.limits import NAMES_SHOWN_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.enums import BITS
@@ -21,7 +21,7 @@ from decoders.schema.json_form import STRUCTURE
 from decoders.schema.model import Plan, PlanField, Side, resolve
 from decoders.wire.deferred_json import DeferredList
 
-__all__ = ["add_names"]
+__all__ = ["add_words_for_numbers"]
 
 Words = str | list[str | None]
 _LISTS: Final = (list, DeferredList)
@@ -36,7 +36,7 @@ class _NamedField(NamedTuple):
     means: str
 
 
-def add_names(record: dict[str, Any]) -> None:
+def add_words_for_numbers(record: dict[str, Any]) -> None:
     """Add `names` to the record of an exchange, a message or a structure: part of the record → path → word.
 
     Words beyond NAMES_SHOWN_MAX are only counted, under `names_cut`.
@@ -81,7 +81,7 @@ def _find_words_in_body(
     key, version = record["api_key"], record["api_version"]
     if key is None or version is None or not isinstance(body, dict):
         return
-    plan = next((layout.plan for layout in layouts(key, version, side) if layout.release == release), None)
+    plan = next((layout.plan for layout in list_layouts(key, version, side) if layout.release == release), None)
     if plan is not None:
         yield from _find_words_in_struct(plan, body, "")
 

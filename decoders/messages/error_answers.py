@@ -32,7 +32,7 @@ from decoders.protocol_facts.errors.error_places import (
 from decoders.protocol_facts.keys import PRODUCE
 from decoders.schema.model import Plan, PlanField, resolve
 
-__all__ = ["ErrorAnswer", "FetchSessions", "error_answer", "error_frame", "why_no_error"]
+__all__ = ["ErrorAnswer", "FetchSessions", "encode_error_frame", "explain_missing_error", "make_error_answer"]
 
 THROTTLE: Final = "throttle_time_ms"
 _ABSENT: Final = object()
@@ -55,14 +55,14 @@ class _Error(NamedTuple):
     meaning: str
 
 
-def why_no_error(api_key: int, version: int) -> str | None:
+def explain_missing_error(api_key: int, version: int) -> str | None:
     """Why no response of an API version ever carries an error; None where one may, though not to every request."""
     if _row_has_code_field(_find_error_row(api_key, version, None), _response_plan(api_key, version)):
         return None
     return f"an answer to {api(api_key).name} {version} has no field for an error code"
 
 
-def error_answer(
+def make_error_answer(
     api_key: int,
     version: int,
     request: Mapping[str, Any],
@@ -92,11 +92,11 @@ def error_answer(
     places = _count_error_fields(row, plan, body)
     why = ""
     if not places:
-        why = why_no_error(api_key, version) or f"this {name} names nothing that could have an error"
+        why = explain_missing_error(api_key, version) or f"this {name} names nothing that could have an error"
     return ErrorAnswer(body, places, why)
 
 
-def error_frame(api_key: int, version: int, answer: ErrorAnswer, correlation_id: int) -> bytes | None:
+def encode_error_frame(api_key: int, version: int, answer: ErrorAnswer, correlation_id: int) -> bytes | None:
     """The frame of the response, without its size field; None where it carries no error."""
     if answer.body is None or not answer.places:
         return None
@@ -211,7 +211,7 @@ class FetchSessions:
             return request
         if session is None or session.identity != request.get("session_id"):
             return request
-        session.change(request)
+        session.apply_partition_changes(request)
         if session.count > SESSION_PARTITIONS_MAX:
             self._session = None
         return {**request, "topics": session.list_partitions()}
@@ -223,4 +223,4 @@ class FetchSessions:
             self._session = None
         elif request.get("session_epoch") == 0:
             self._session = FetchSessionState(identity)
-            self._session.change(request)
+            self._session.apply_partition_changes(request)

@@ -23,7 +23,7 @@ from decoders.exchanges.connection_pairing import set_initial_values
 from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Login, Settled, Skipped, Status
 from decoders.exchanges.exchange_attributes import EXTRA
 from decoders.exchanges.learned_names import WELL_KNOWN, Topics
-from decoders.exchanges.logins import known_login
+from decoders.exchanges.logins import make_login
 from decoders.limits import CONNECTIONS_MAX
 from decoders.messages.body_json import REDACTED
 from decoders.messages.redact_exchange_json import redact_record
@@ -89,7 +89,7 @@ class Recorded(ApiReader):
         }
         codes = [(error["path"], error["code"]) for error in record["errors"]]
         assert isinstance(exchange, RecordedExchange)
-        exchange.note(*exchange.views, codes or None, failures or None, record.get("layout"))
+        exchange.set_views(*exchange.views, codes or None, failures or None, record.get("layout"))
 
     def values(self, exchange: Sides, side: Side) -> Any:
         """The body of a side in JSON form, as the record has it."""
@@ -193,7 +193,7 @@ def _read_login_of_record(record: Mapping[str, Any]) -> Login | None:
     user, mechanism = (_read_string(record.get(name), name) for name in ("user", "mechanism"))
     if mechanism is None and (user is None or user == (record.get("tls") or {}).get("client_subject")):
         return None
-    return known_login(user, mechanism)
+    return make_login(user, mechanism)
 
 
 def _read_tls_info(said: Any) -> TlsInfo | None:
@@ -299,7 +299,7 @@ def _read_view_of_side(api_reader: Recorded, record: Mapping[str, Any], side: Si
         _check_nesting_depth(body, side)
         return None
     release = record.get("layout", {}).get(side)
-    plans = [layout.plan for layout in api_reader.layouts(side) if layout.release == release]
+    plans = [layout.plan for layout in api_reader.list_layouts(side) if layout.release == release]
     # A broker logs nothing of a request in a version that it does not know.
     whole = side not in record.get("undecoded", {}) and (bool(body) or "server" not in record)
     for plan in plans[:-1]:  # an ApiVersions response may have the layout of version 0 in place of its own

@@ -13,24 +13,24 @@ from decoders.exchanges.exchange import (
     FetchSession,
     Settled,
     Skipped,
-    rfc3339,
-    session_of,
+    format_rfc3339,
+    make_fetch_session,
 )
 from decoders.exchanges.exchange_attributes import EXTRA
-from decoders.exchanges.learned_names import at_path
+from decoders.exchanges.learned_names import values_at_path
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS
 from decoders.limits import BODY_WHOLE_MAX, ERRORS_SHOWN_MAX, RAW_KEPT_MAX
 from decoders.messages.body_json import (
     ECHOING,
     PLAIN,
     Options,
-    bare,
-    body_json,
-    both_quick,
-    error_finder,
-    errors_in,
-    hide_echoes,
-    holds_secrets,
+    conceal_echoed_secrets,
+    layouts_have_secrets,
+    list_errors_in_body,
+    make_error_finder,
+    read_body_json,
+    read_body_without_records,
+    read_both_bodies_quickly,
     trailing_json,
 )
 from decoders.protocol_facts.errors.error_codes import error_name
@@ -53,7 +53,7 @@ def side_is_large(exchange: Exchange, side: Side) -> bool:
     return data is not None and len(data) > BODY_WHOLE_MAX
 
 
-def large_errors(exchange: Exchange, plan: Plan) -> Listed:
+def list_errors_of_large_response(exchange: Exchange, plan: Plan) -> Listed:
     """The error codes of a large response that are not 0.
 
     The error codes and names of topic ids in the record are found by going through the bodies; the body of a large
@@ -63,14 +63,14 @@ def large_errors(exchange: Exchange, plan: Plan) -> Listed:
     data = exchange.response_raw
     assert data is not None
     api_reader = exchange.api_reader
-    at = api_reader.body("response", data)
+    at = api_reader.find_body_offset("response", data)
     _, codes, _ = projector(plan, _NOTHING, True)(data, at, len(data))
     if codes is None or len(codes) < ERRORS_SHOWN_MAX:
         return [{"path": path, "code": code, "name": error_name(code)} for path, code in codes or ()], 0
     found = Most(ERRORS_SHOWN_MAX)
-    finder = error_finder(plan)
+    finder = make_error_finder(plan)
     if finder is not None:
-        finder(bare(api_reader, "response", plan, data, at, len(data)), found)
+        finder(read_body_without_records(api_reader, "response", plan, data, at, len(data)), found)
     return found.rows, found.more
 
 
@@ -79,17 +79,19 @@ def read_fields(exchange: Exchange, side: Side, paths: frozenset[str]) -> dict[s
     data = exchange.raw(side)
     assert data is not None
     api_reader = exchange.api_reader
-    view: dict[str, Any] = projector(api_reader.stable(side), paths, False)(
-        data, api_reader.body(side, data), len(data)
+    view: dict[str, Any] = projector(api_reader.stable_plan(side), paths, False)(
+        data, api_reader.find_body_offset(side, data), len(data)
     )[0]
     return view
 
 
-def bare_body(exchange: Exchange, side: Side, plan: Plan) -> dict[str, Any]:
+def read_side_without_records(exchange: Exchange, side: Side, plan: Plan) -> dict[str, Any]:
     """The body of a side without records, with its long arrays deferred."""
     data = exchange.raw(side)
     assert data is not None
-    return bare(exchange.api_reader, side, plan, data, exchange.api_reader.body(side, data), len(data))
+    return read_body_without_records(
+        exchange.api_reader, side, plan, data, exchange.api_reader.find_body_offset(side, data), len(data)
+    )
 
 
 class Most:
@@ -131,14 +133,14 @@ def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
     file = settled.extra.get("file") if settled.extra else None
     known = settled.revealed if options.reveal_secrets and settled.revealed is not None else settled.record
     record = {**known, "file": file} if file else dict(known)
-    return with_names(record) if options.names else record
+    return add_number_words(record) if options.names else record
 
 
-def with_names(record: dict[str, Any]) -> dict[str, Any]:
+def add_number_words(record: dict[str, Any]) -> dict[str, Any]:
     """The record, with the words for numbers of its bodies added under `names`."""
-    from decoders.messages.enum_names import add_names
+    from decoders.messages.enum_names import add_words_for_numbers
 
-    add_names(record)
+    add_words_for_numbers(record)
     return record
 
 
@@ -148,7 +150,7 @@ def skipped_json(skipped: Skipped) -> dict[str, Any]:
     return {
         "kind": "skipped",
         "schema": SCHEMA,
-        "time": rfc3339(skipped.time_ns),
+        "time": format_rfc3339(skipped.time_ns),
         "client": info.client,
         "broker": info.broker,
         "connection": info.number,
@@ -164,11 +166,13 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     info = exchange.connection_info
     api_reader = exchange.api_reader
     request, response, (errors, errors_cut), plans, failures, layout, trailing = _read_both_bodies(exchange, options)
-    hidden = api_reader.key in ECHOING and not options.reveal_secrets and hide_echoes(exchange, request, response)
+    hidden = (
+        api_reader.key in ECHOING and not options.reveal_secrets and conceal_echoed_secrets(exchange, request, response)
+    )
     if options.records and api_reader.key in RECORD_ARRAYS:
-        from decoders.messages.internal_topic_records import show_structures
+        from decoders.messages.internal_topic_records import decode_structures_in_records
 
-        show_structures(exchange, request, response, reveal=options.reveal_secrets)
+        decode_structures_in_records(exchange, request, response, reveal=options.reveal_secrets)
     status: str = exchange.outcome
     reason = undecoded = None
     if failures:
@@ -185,7 +189,7 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     record: dict[str, Any] = {
         "kind": "exchange",
         "schema": SCHEMA,
-        "time": rfc3339(exchange.time_ns),
+        "time": format_rfc3339(exchange.time_ns),
         "latency_ms": (response_ns - request_end_ns) / 1e6 if paired else None,  # type: ignore[operator]  # both are there
         "duration_ms": (response_end_ns - exchange.time_ns) / 1e6 if whole else None,  # type: ignore[operator]  # it is there
         "client": info.client,
@@ -221,12 +225,12 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
         record |= {name: said for name, said in rare.items() if said}
     if exchange.extra is not None:
         _add_extra_keys(record, exchange.extra)
-    return with_names(record) if options.names else record
+    return add_number_words(record) if options.names else record
 
 
 def _read_both_bodies(exchange: Exchange, options: Options) -> _Read:
     """The bodies, and what `_Read` has besides: error codes, plans, failures, early layouts, trailing bytes."""
-    quick = both_quick(exchange, options)
+    quick = read_both_bodies_quickly(exchange, options)
     if quick is not None:
         request, response, readers = quick
         found: list[dict[str, Any]] = []
@@ -248,8 +252,8 @@ def _read_both_bodies(exchange: Exchange, options: Options) -> _Read:
 def _list_errors_of_response(exchange: Exchange, plan: Plan, response: Any, options: Options) -> Listed:
     """The error codes of a response that are not 0."""
     if not options.deferred or not side_is_large(exchange, "response"):
-        return errors_in(plan, response), 0
-    return large_errors(exchange, plan)
+        return list_errors_in_body(plan, response), 0
+    return list_errors_of_large_response(exchange, plan)
 
 
 def _mark_expected_errors(errors: list[dict[str, Any]], expected: frozenset[int]) -> None:
@@ -262,7 +266,7 @@ def _mark_expected_errors(errors: list[dict[str, Any]], expected: frozenset[int]
 def _add_keys_that_say_something(record: dict[str, Any], exchange: Exchange, plans: Plans, options: Options) -> None:
     """Add the keys that bodies and connection tell: Fetch session, client software, login, topic names."""
     if exchange.api_key == FETCH:
-        session = session_of(record["request"], record["response"])
+        session = make_fetch_session(record["request"], record["response"])
         if session is not None:
             partitions = exchange.extra.get(SESSION_PARTITIONS) if exchange.extra is not None else None
             record["fetch_session"] = session if partitions is None else _fetch_session_json(session, partitions)
@@ -282,7 +286,7 @@ def _add_keys_that_say_something(record: dict[str, Any], exchange: Exchange, pla
                 _body_without_deferred_records(exchange, "request", bodies[0], plans[0]),
                 _body_without_deferred_records(exchange, "response", bodies[1], plans[1]),
             )
-        names = topic_names(exchange, *bodies, plans)
+        names = find_topic_names(exchange, *bodies, plans)
         if names:
             record["topic_names"] = names
 
@@ -300,13 +304,15 @@ def _tls_json(tls: TlsInfo) -> dict[str, Any]:
 
 def _body_without_deferred_records(exchange: Exchange, side: Side, body: Any, plan: Plan | None) -> Any:
     """The body of a side, but one without records where they are deferred, so that it may be looked through."""
-    return body if plan is None or not side_is_large(exchange, side) else bare_body(exchange, side, plan)
+    return (
+        body if plan is None or not side_is_large(exchange, side) else read_side_without_records(exchange, side, plan)
+    )
 
 
 def _read_bodies_closely(exchange: Exchange, options: Options) -> tuple[Any, Any, Plans, Any, Any, Any]:
     """The bodies, their layouts, failures, releases of early layouts, and bytes after the request, in any case."""
-    request, failure, release, plan = body_json(exchange, "request", options)
-    response, its_failure, its_release, its_plan = body_json(exchange, "response", options)
+    request, failure, release, plan = read_body_json(exchange, "request", options)
+    response, its_failure, its_release, its_plan = read_body_json(exchange, "response", options)
     trailing = trailing_json(exchange, plan, options) if plan is not None and release is None else None
     failures = _make_dict_of_sides(failure, its_failure)
     behind = _make_dict_of_sides(trailing, None)
@@ -357,12 +363,12 @@ def undecoded_json(exchange: Exchange, side: Side, failure: DecodeFailure, optio
     raw: Any = b64encode(data[4 : 4 + RAW_KEPT_MAX]).decode("ascii")
     api_reader = exchange.api_reader
     echoing = side == "response" and api_reader.key in ECHOING
-    if not options.reveal_secrets and (echoing or holds_secrets(api_reader.key, api_reader.layouts(side))):
+    if not options.reveal_secrets and (echoing or layouts_have_secrets(api_reader.key, api_reader.list_layouts(side))):
         raw = redacted_json(len(data) - 4)
     return {"reason": failure.reason, "offset": failure.offset, "path": failure.path, "raw": raw}
 
 
-def topic_names(
+def find_topic_names(
     exchange: Exchange, request: Any, response: Any, plans: tuple[Plan | None, Plan | None]
 ) -> dict[str, Any]:
     """Names learnt earlier for the topic ids in two JSON bodies, in JSON form."""
@@ -370,8 +376,8 @@ def topic_names(
     texts = exchange.connection_info.topics.texts
     for plan, body, side in zip(plans, (request, response), SIDES, strict=True):
         if plan is not None:
-            for path in exchange.api_reader.nameless(side):
-                for text in at_path(body, path):
+            for path in exchange.api_reader.paths_of_nameless_topics(side):
+                for text in values_at_path(body, path):
                     name = texts.get(text)
                     if name is not None and name[1] < exchange.known:
                         names[text] = json_text(name[0])

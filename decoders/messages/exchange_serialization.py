@@ -31,7 +31,7 @@ __all__ = [
     "RowUnpacker",
     "add_topic_names",
     "max_packed_size",
-    "new_topic_names",
+    "pack_new_topic_names",
 ]
 
 # A usual exchange: its client and API version (places in tables), correlation id; times and packets of the first
@@ -49,7 +49,7 @@ PackedRows = tuple[
 ]
 
 
-def new_topic_names(topics: Topics, known: int) -> NewTopicNames:
+def pack_new_topic_names(topics: Topics, known: int) -> NewTopicNames:
     """The names of topics learnt after the first `known`."""
     if len(topics.names) == known:
         return []
@@ -209,7 +209,7 @@ class RowUnpacker:
         self._others = others
         self._connections = [_make_connection_info(said, topics) for said in connections]
         self._whos: list[tuple[Any, ...]] = [(self._connections[place], *who) for place, *who in whos]
-        self._versions = [api_readers.get(key, version) for key, version in versions]
+        self._versions = [api_readers.get_reader(key, version) for key, version in versions]
         self._api_readers = api_readers
         self._count = 0  # of the rows so far
         self._extra = self._other = 0  # of those, how many had `extra`, and how many were unusual
@@ -286,7 +286,9 @@ def _unpack_unusual(said: Any, connections: list[ConnectionInfo], api_readers: A
     exchange = Exchange()
     exchange.connection_info = connections[said[1]]
     key, version = said[2]
-    exchange.api_reader = api_readers.unknown if key is None or version is None else api_readers.get(key, version)
+    exchange.api_reader = (
+        api_readers.unknown if key is None or version is None else api_readers.get_reader(key, version)
+    )
     exchange.looked = False
     for name, value in said[3].items():
         setattr(exchange, name, value)

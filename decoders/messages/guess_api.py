@@ -36,7 +36,7 @@ __all__ = [
     "LayoutReading",
     "guess_request",
     "guess_response",
-    "plausibility",
+    "score_plausibility",
 ]
 
 # The most values that are scored.
@@ -61,7 +61,7 @@ class LayoutReading(NamedTuple):
     root: dict[str, Any] | None
 
 
-def plausibility(plan: Plan, reading: LayoutReading) -> float:
+def score_plausibility(plan: Plan, reading: LayoutReading) -> float:
     """The score of a message as a layout has read it; higher is likelier."""
     fields = _flatten_fields_by_path(plan)
     score = 0.0
@@ -434,7 +434,9 @@ def guess_request(frame: bytes) -> list[Candidate]:
     with suppress(_Enough):
         Walker(frame, spans).read(plan, head.body, len(frame))
     score = (
-        plausibility(plan, LayoutReading(spans, root)) + _prior_score_of_api(head.api_key) + (_EARLY if release else 0)
+        score_plausibility(plan, LayoutReading(spans, root))
+        + _prior_score_of_api(head.api_key)
+        + (_EARLY if release else 0)
     )
     score += _REQUEST * (after - 8) / (len(frame) - 8)
     return [Candidate("request", kinds, plan, release, score)]
@@ -489,7 +491,7 @@ def _fit_layout(frame: bytes, at: int, variants: tuple[Variant, ...], wanted: se
         reading = _read_layout(plan, frame, at) if kinds else None
         if reading is None:
             continue
-        one = Candidate("response", kinds, plan, release, plausibility(plan, reading) + prior)
+        one = Candidate("response", kinds, plan, release, score_plausibility(plan, reading) + prior)
         of_group = one if of_group is None else _join_candidates(of_group, one)
         reads.append((at, *map(_shorten_span_value, reading.spans)))
         long = long or reading.root is None

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from decoders.embedded import TOPICS, embedded_structure_json, structures_of_record
 from decoders.errors import EncodeError
-from decoders.exchanges.topic_arrays import RECORD_ARRAYS, TopicArray, topic_of_records
+from decoders.exchanges.topic_arrays import RECORD_ARRAYS, TopicArray, find_topic_of_records
 from decoders.schema.json_form import bytes_from_json
 from decoders.wire.deferred_json import DeferredEach, DeferredList
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
 
-__all__ = ["show_structures"]
+__all__ = ["decode_structures_in_records"]
 
 
-def show_structures(exchange: Exchange, request: Any, response: Any, *, reveal: bool) -> None:
+def decode_structures_in_records(exchange: Exchange, request: Any, response: Any, *, reveal: bool) -> None:
     """Show structures in records of internal topics, in place in the bodies; in deferred records while they are read.
 
     `reveal` shows the secrets of structures.
@@ -44,7 +44,7 @@ def _change_each_struct(holder: dict[str, Any], name: str, change: Callable[[dic
 
 
 def _show_structures_of_topic(exchange: Exchange, topic: dict[str, Any], array: TopicArray, reveal: bool) -> None:
-    name = topic_of_records(exchange.api_key, topic, exchange.topic_name)
+    name = find_topic_of_records(exchange.api_key, topic, exchange.topic_name)
     if name in TOPICS:
         _change_each_struct(
             topic, array.partitions, lambda part: _show_structures_of_partition(part, array.records, name, reveal)

@@ -35,16 +35,16 @@ BLANK: Final = object()
 
 
 @cache
-def record_checks() -> Mapping[str, Check]:
+def compile_record_checks() -> Mapping[str, Check]:
     """The checks of the records that stand for exchanges, by their kind, made from the schema that ships with kw."""
     root = orjson.loads(get_data("decoders.messages", "record.schema.json") or b"")
     return {kind: compile_json_schema(root["$defs"][kind], root) for kind in KINDS}
 
 
-def check_record(record: Any) -> None:
+def check_exchange_record(record: Any) -> None:
     """Check a record by the published schema. Raises Malformed, with the first path that does not fit."""
     kind = record.get("kind") if isinstance(record, dict) else None
-    check = record_checks().get(kind) if isinstance(kind, str) else None
+    check = compile_record_checks().get(kind) if isinstance(kind, str) else None
     misfit = check(record) if check is not None else None  # its reader refuses other kinds
     if misfit is not None:
         raise Malformed(f"no exchange record: {misfit.sentence}")
@@ -119,10 +119,10 @@ class LineReader(ABC):
         if self.lines == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
         try:
-            record = self.record(line)
+            record = self.parse_line(line)
             if record is not BLANK:
                 check_nesting(line, record)
-                check_record(record)
+                check_exchange_record(record)
                 found.append(self.finish_row(self._records.read(record)))
                 self.found += 1
         except orjson.JSONDecodeError as problem:
@@ -150,7 +150,7 @@ class LineReader(ABC):
         return self._held
 
     @abstractmethod
-    def record(self, line: bytes) -> Any:
+    def parse_line(self, line: bytes) -> Any:
         """The exchange record of a line; BLANK for a line that need not have one.
 
         Raises JSONDecodeError, or DecodeError where a record is missing or wrong.
@@ -165,7 +165,7 @@ class LineReader(ABC):
 class RecordLines(LineReader):
     """Reads lines that kw wrote."""
 
-    def record(self, line: bytes) -> Any:
+    def parse_line(self, line: bytes) -> Any:
         """The JSON value of a line; BLANK for a blank line."""
         line = line.strip(_ARRAY)  # no record begins or ends with these
         return orjson.loads(line) if line else BLANK

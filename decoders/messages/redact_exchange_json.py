@@ -14,9 +14,9 @@ from functools import cache, partial
 from typing import Any, Final
 
 from decoders.embedded import STRUCTURES, VERSION, parse_structure_declaration
-from decoders.exchanges.body_reader import SIDES, Layout, layouts
-from decoders.exchanges.topic_arrays import holds_metadata
-from decoders.messages.body_json import ECHOING, REDACTED, hide_messages, holds_secrets
+from decoders.exchanges.body_reader import SIDES, Layout, list_layouts
+from decoders.exchanges.topic_arrays import may_hold_cluster_metadata
+from decoders.messages.body_json import ECHOING, REDACTED, conceal_error_messages, layouts_have_secrets
 from decoders.protocol_facts.public_configs import is_public_config
 from decoders.records.json_form import metadata_record_holds_secret
 from decoders.schema.json_form import BASE64, STRUCTURE, redacted_json
@@ -38,13 +38,13 @@ def redact_record(record: Json) -> Json:
     if not isinstance(key, int) or not isinstance(version, int):
         changed = {side: redaction.redact_value(record.get(side)) for side in SIDES}
     else:
-        changed = {side: redaction.redact_body(record, side, layouts(key, version, side)) for side in SIDES}
+        changed = {side: redaction.redact_body(record, side, list_layouts(key, version, side)) for side in SIDES}
         changed |= redaction.redact_other_keys(record, key, version)
     answer = changed["response"]
     if key in ECHOING and isinstance(answer, dict) and not record.get(_MESSAGES_HIDDEN):
         conceal = redaction.conceal(record)
         if conceal is not None:
-            changed["response"] = hide_messages(answer, conceal)
+            changed["response"] = conceal_error_messages(answer, conceal)
             if conceal is redact_text and changed["response"] != answer:
                 changed[_MESSAGES_HIDDEN] = True
     changed = {name: value for name, value in changed.items() if value is not record.get(name)}
@@ -59,7 +59,7 @@ class _Redaction:
         self._metadata = False
 
     def conceal(self, record: Json) -> Conceal | None:
-        """The function that takes secrets out of error messages (see bodies.conceal_of); None where there are none."""
+        """The function that takes secrets out of error messages (make_conceal_of_exchange); None: there are none."""
         undecoded = record.get("undecoded")
         if record.get("guessed") or (isinstance(undecoded, dict) and "request" in undecoded):
             return redact_text
@@ -75,7 +75,7 @@ class _Redaction:
         if plan is None or not isinstance(value, dict) or not _list_fields_to_redact(plan):
             return value
         try:
-            self._metadata = holds_metadata(record["api_key"], side, value)
+            self._metadata = may_hold_cluster_metadata(record["api_key"], side, value)
         except (TypeError, AttributeError):  # of another shape
             self._metadata = True
         return self._redact_struct(plan, value)
@@ -89,13 +89,13 @@ class _Redaction:
                 side: self._redact_failure(each, key, version, side) for side, each in undecoded.items()
             }
         if trailing is not None and isinstance(trailing, dict):
-            hidden = holds_secrets(key, layouts(key, version, "request"))
+            hidden = layouts_have_secrets(key, list_layouts(key, version, "request"))
             changed["trailing"] = {side: self.redact_value(each) if hidden else each for side, each in trailing.items()}
         return {name: value for name, value in changed.items() if value != record[name]}
 
     def _redact_failure(self, failure: Any, key: int, version: int, side: Any) -> Any:
         raw = failure.get("raw") if isinstance(failure, dict) else None
-        hidden = (side == "response" and key in ECHOING) or holds_secrets(key, layouts(key, version, side))
+        hidden = (side == "response" and key in ECHOING) or layouts_have_secrets(key, list_layouts(key, version, side))
         if not hidden or not isinstance(raw, str):
             return failure
         return {**failure, "raw": redacted_json(len(_bytes_of_json_value({BASE64: raw}) or b""))}

@@ -31,7 +31,7 @@ from decoders.apis import api
 from decoders.capture.files import TIME_MAX
 from decoders.errors import EncodeError, Malformed, UnknownApi, UnsupportedVersion
 from decoders.exchanges.body_reader import API_READERS_MAX, ApiReader, Needs
-from decoders.exchanges.connection_pairing import put_no_request, put_no_response, set_initial_values
+from decoders.exchanges.connection_pairing import set_initial_values, set_request_missing, set_response_missing
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
 from decoders.exchanges.learned_names import Topics
 from decoders.limits import HISTORY_MAX
@@ -117,7 +117,7 @@ class RequestLogLines(LineReader):
         self._topics = Topics()
         self.connections = 0
 
-    def record(self, line: bytes) -> Any:
+    def parse_line(self, line: bytes) -> Any:
         """The exchange record of a line; BLANK where it is of another logger. Raises DecodeError."""
         at = line.find(_MARK)
         if at < 0:
@@ -172,8 +172,8 @@ class RequestLogLines(LineReader):
         exchange.correlation_id, exchange.client_id = header["correlationId"], client_id
         answer = row["response"] if isinstance(row["response"], dict) else None
         refused = key == API_VERSIONS and answer is not None and answer.get("errorCode") == _UNSUPPORTED_VERSION
-        put_no_request(exchange)
-        put_no_response(exchange)
+        set_request_missing(exchange)
+        set_response_missing(exchange)
         if not refused:  # the broker logs nothing of a version that it does not know
             exchange.request_raw = frame_body(
                 _encode_logged_body(key, version, "request", row["request"]), "request", key, version

@@ -8,8 +8,16 @@ from typing import Any, Final
 from decoders.exchanges.body_reader import ApiReader, DecodeFailure, Needs
 from decoders.exchanges.exchange import Exchange
 from decoders.frames.live_framing import add_size_field
-from decoders.messages.body_json import ECHOING, PLAIN, Options, body_json, conceal_of, hide_echoes, trailing_json
-from decoders.messages.exchange_json import undecoded_json, with_names
+from decoders.messages.body_json import (
+    ECHOING,
+    PLAIN,
+    Options,
+    conceal_echoed_secrets,
+    make_conceal_of_exchange,
+    read_body_json,
+    trailing_json,
+)
+from decoders.messages.exchange_json import add_number_words, undecoded_json
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.headers import (
     request_header_plan,
@@ -40,7 +48,7 @@ class SingleMessage:
     missing: str | None = None
 
     @property
-    def bare(self) -> bool:
+    def is_bare_body(self) -> bool:
         """Whether only the body was given."""
         return self.shift > _SIZE
 
@@ -53,17 +61,17 @@ class Told(NamedTuple):
     failure: DecodeFailure | None
 
 
-def fits(alone: SingleMessage) -> bool:
+def is_readable_message(alone: SingleMessage) -> bool:
     """Whether the body of a message decodes to its end."""
     return (
         alone.missing is None
-        and _make_exchange_of_message(alone).api_reader.project(alone.side, alone.frame) is not None
+        and _make_exchange_of_message(alone).api_reader.project_side(alone.side, alone.frame) is not None
     )
 
 
-def conceal_of_message(alone: SingleMessage) -> Conceal | None:
+def make_conceal_of_message(alone: SingleMessage) -> Conceal | None:
     """The function that takes the secrets of a response out of its error messages; None where there are none."""
-    return conceal_of(_make_exchange_of_message(alone))
+    return make_conceal_of_exchange(_make_exchange_of_message(alone))
 
 
 def header_size(side: Side, key: int, version: int) -> int:
@@ -85,11 +93,11 @@ def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
     """The record of a message, with the fields before a failure to decode it, and with bytes after the message."""
     exchange = _make_exchange_of_message(alone)
     side, api_reader = alone.side, exchange.api_reader
-    body, failure, release, plan = body_json(exchange, side, options)
+    body, failure, release, plan = read_body_json(exchange, side, options)
     echoing = api_reader.key in ECHOING and side == "response" and not options.reveal_secrets
-    hidden = echoing and hide_echoes(exchange, None, body)
-    header = None if alone.bare else _decode_header_json(alone)
-    size = None if alone.bare else int.from_bytes(alone.frame[:_SIZE], "big", signed=True)
+    hidden = echoing and conceal_echoed_secrets(exchange, None, body)
+    header = None if alone.is_bare_body else _decode_header_json(alone)
+    size = None if alone.is_bare_body else int.from_bytes(alone.frame[:_SIZE], "big", signed=True)
     record: dict[str, Any] = {
         "kind": "message",
         "side": side,
@@ -116,7 +124,7 @@ def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
         failure = failure._replace(offset=max(failure.offset - max(alone.shift - _SIZE, 0), 0))
         record["undecoded"] = undecoded_json(exchange, side, failure, options)
         plan = _stable_plan(api_reader, side)
-    return Told(with_names(record) if options.names else record, plan, failure)
+    return Told(add_number_words(record) if options.names else record, plan, failure)
 
 
 def _make_exchange_of_message(alone: SingleMessage) -> Exchange:
@@ -143,5 +151,5 @@ def _decode_header_json(alone: SingleMessage) -> dict[str, Any]:
 
 
 def _stable_plan(api_reader: ApiReader, side: Side) -> Plan | None:
-    found = api_reader.layouts(side)
+    found = api_reader.list_layouts(side)
     return found[0].plan if found else None

@@ -7,7 +7,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Protocol
 
 from decoders.apis import api
-from decoders.messages.error_answers import ErrorAnswer, error_answer
+from decoders.messages.error_answers import ErrorAnswer, make_error_answer
 from decoders.protocol_facts.keys import SASL_HANDSHAKE
 from decoders.schema.model import Plan, resolve
 
@@ -90,7 +90,7 @@ def build_refusal_answer(
     `replaced` has other values for fields of the request: one with a single element gives the row of that element.
     """
     body = call.body if replaced is None else {**call.body, **replaced}
-    return error_answer(
+    return make_error_answer(
         call.api_key, call.version, body, refusal.code, message=refusal.text, in_partitions=in_partitions
     )
 

@@ -24,8 +24,8 @@ from decoders.embedded import INSIDE, TYPE, locate_structure, structure_or_stand
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import ApiReader, Layout, Needs
-from decoders.exchanges.connection_pairing import wants_no_answer
-from decoders.exchanges.topic_arrays import topic_at
+from decoders.exchanges.connection_pairing import has_acks_zero
+from decoders.exchanges.topic_arrays import find_topic_at_path
 from decoders.frames.header_checks import ERROR_CODE_MAX, read_request_head
 from decoders.protocol_facts.headers import (
     request_header_plan,
@@ -333,9 +333,7 @@ class _FrameScrubber:
         """The first bytes of an overwritten body, which begins at `at`, that say which frames follow."""
         api_reader = self._api_reader
         if self._side == "request":
-            return (
-                api_reader.no_acks if api_reader.no_acks is not None and wants_no_answer(api_reader, data, at) else b""
-            )
+            return api_reader.no_acks if api_reader.no_acks is not None and has_acks_zero(api_reader, data, at) else b""
         error_code = data[at : at + 2]
         return error_code if api_reader.key in _STEPS and int.from_bytes(error_code, "big") <= ERROR_CODE_MAX else b""
 
@@ -365,7 +363,7 @@ class _FrameScrubber:
         scrubber = self._scrubber
         kind = _kind_or_free_text(message, path)
         if kind == "records":
-            return scrubber.scrub_records_field(data, topic_at(self._api_reader.key, root, path, self._topic_name))
+            return scrubber.scrub_records_field(data, find_topic_at_path(self._api_reader.key, root, path, self._topic_name))
         if kind == "structure":
             name = self._holders.get(_INDEX.sub("", path))
             return (scrubber.scrub_structure(name, data) if name else None) or FILLER * len(data)

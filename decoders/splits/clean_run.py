@@ -18,7 +18,7 @@ from decoders.exchanges.connection_pairing import Pairing
 from decoders.exchanges.connection_state import InFlight, SaslPhase
 from decoders.exchanges.exchange import Exchange, Settled
 from decoders.exchanges.exchange_attributes import REQUEST
-from decoders.exchanges.pairer_state import save
+from decoders.exchanges.pairer_state import export_attributes
 from decoders.frames.framing import FrameDirection
 from decoders.limits import IN_FLIGHT_MAX
 from decoders.tcp.connections import MASK, Connection, Half
@@ -44,7 +44,7 @@ def state_needed_by_clean_run(connection: Connection, pairing: Pairing) -> list[
     The caller has checked that the connection waits for nothing.
     """
     client = connection.first if pairing.client_first else connection.second
-    pairing.wake()
+    pairing.restore_initial_state()
     directions = (pairing.requests, pairing.responses)
     if pairing.opening or pairing.early or pairing.sasl.tokens or pairing.sasl.phase != SaslPhase.KAFKA:
         return None
@@ -72,7 +72,7 @@ def state_needed_by_clean_run(connection: Connection, pairing: Pairing) -> list[
 
 def _pack_frame_state(direction: FrameDirection) -> list[Any]:
     """The frame that a direction is inside of; only its mode between frames."""
-    return save(direction, FRAME_STATE) if direction.need else [direction.mode]
+    return export_attributes(direction, FRAME_STATE) if direction.need else [direction.mode]
 
 
 class Checkpoint:
@@ -88,7 +88,7 @@ class Checkpoint:
             (_state(first), first.place, first.begun, first.parts[:]),
             (_state(second), second.place, second.begun, second.parts[:]),
         )
-        self.waiting = [(each, each.extra) for each in pairing.in_flight.waiting()]
+        self.waiting = [(each, each.extra) for each in pairing.in_flight.list_waiting_requests()]
         self.client_raw, self.client_id, self.software = pairing.client_raw, pairing.client_id, pairing.software
         self.login = pairing.login
         self.rows = 0
@@ -118,7 +118,7 @@ class CleanRun:
         self.late: list[Exchange] = []
         self.odd = False
         self.count = 0  # rows believed
-        pairing.budget.held -= sum(len(each.request_raw or b"") for each in pairing.in_flight.waiting())
+        pairing.budget.held -= sum(len(each.request_raw or b"") for each in pairing.in_flight.list_waiting_requests())
         pairing.in_flight = InFlight()
         for direction in self.directions:
             direction.lossy, direction.lost_packet = False, 0
@@ -168,7 +168,7 @@ class CleanRun:
         ids += pairing.in_flight
         if (
             len(ids) >= IN_FLIGHT_MAX // 2
-            and _count_most_in_flight(settled) + pairing.in_flight.count() >= IN_FLIGHT_MAX // 2
+            and _count_most_in_flight(settled) + pairing.in_flight.count_requests() >= IN_FLIGHT_MAX // 2
         ):
             return False
         if ids:
@@ -195,7 +195,7 @@ class CleanRun:
     def pack_orphan_responses(self) -> bytes:
         """The blob of a ROWS part: the orphan responses, which the stitcher matches with their requests."""
         orphans, self.orphans = self.orphans, []
-        return pack([save(each, ORPHAN_ATTRIBUTES) for each in orphans]) if orphans else b""
+        return pack([export_attributes(each, ORPHAN_ATTRIBUTES) for each in orphans]) if orphans else b""
 
     def pack_end_part(self, until_packet: int | None) -> bytes:
         """The blob of the END part: what the clean run adds up to the last commit.
@@ -214,7 +214,7 @@ class CleanRun:
         waiting = []
         for each, extra in checkpoint.waiting:
             each.extra, each.outcome = extra, "complete"
-            waiting.append([each.correlation_id, save(each, REQUEST)])
+            waiting.append([each.correlation_id, export_attributes(each, REQUEST)])
         names = [checkpoint.client_raw, checkpoint.client_id, checkpoint.software]
         return pack([until_packet, halves, directions, waiting, names, self.count])
 

@@ -38,7 +38,7 @@ from typing import Any, Final, Protocol
 
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.exchange import ConnectionInfo, Ended, Row, Settled
-from decoders.exchanges.pairer import Pairer, doubtful
+from decoders.exchanges.pairer import Pairer, doubtful_until_ns
 from decoders.exchanges.pairer_state import export_pairing, export_undecided
 from decoders.limits import SEGMENT_COST
 from decoders.splits.clean_run import CleanRun, state_needed_by_clean_run
@@ -185,7 +185,7 @@ class OpenedConnection:
         if pairing is not None:
             state[2], late_ns = export_pairing(pairing), pairing.connection_info.late_ns
         elif undecided is not None:
-            state[3], late_ns = export_undecided(undecided), doubtful(undecided)
+            state[3], late_ns = export_undecided(undecided), doubtful_until_ns(undecided)
         return pack(state), late_ns
 
 

@@ -25,11 +25,11 @@ from typing import Any, Final, cast
 
 from decoders.errors import Malformed
 from decoders.exchanges.body_reader import Needs
-from decoders.exchanges.connection_pairing import Pairing, orphan, put_response
+from decoders.exchanges.connection_pairing import Pairing, make_orphan_exchange, set_response_of_exchange
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange, Row, Settled
 from decoders.exchanges.pairer import FOREVER
-from decoders.exchanges.pairer_state import restore, resume_pairing, resume_request, resume_undecided
+from decoders.exchanges.pairer_state import resume_attributes, resume_pairing, resume_request, resume_undecided
 from decoders.frames.framing import Frame
 from decoders.limits import IN_FLIGHT_MAX
 from decoders.splits.clean_run import FRAME_STATE, ID_RANGE, ORPHAN_ATTRIBUTES, state_needed_by_clean_run
@@ -83,7 +83,7 @@ class AdoptedRun:
             return False
         waiting = pairing.in_flight
         low = self._low
-        return waiting.count() < IN_FLIGHT_MAX // 2 and (
+        return waiting.count_requests() < IN_FLIGHT_MAX // 2 and (
             low is None or not any(low <= correlation_id < low + ID_RANGE for correlation_id in waiting)
         )
 
@@ -96,18 +96,20 @@ class AdoptedRun:
         pairing = self._pairing
         for row in orphans:
             exchange = Exchange()
-            restore(exchange, ORPHAN_ATTRIBUTES, row)
+            resume_attributes(exchange, ORPHAN_ATTRIBUTES, row)
             frame = _response_frame_of(exchange)
             correlation_id = exchange.correlation_id
             assert correlation_id is not None
             asked = pairing.in_flight.take_request(correlation_id)
             if asked is None:
                 pairing.settle(
-                    orphan(pairing.connection_info, self._context.api_readers.unknown, frame, correlation_id)
+                    make_orphan_exchange(
+                        pairing.connection_info, self._context.api_readers.unknown, frame, correlation_id
+                    )
                 )
             else:
                 pairing.budget.held -= len(asked.request_raw or b"")
-                put_response(asked, frame)
+                set_response_of_exchange(asked, frame)
                 pairing.settle(asked)
 
     def absorb_tail(self, tail: list[Any]) -> None:
@@ -123,7 +125,7 @@ class AdoptedRun:
         for direction, place, row in zip((pairing.requests, pairing.responses), places, directions, strict=True):
             state, size, begun, parts = fields(row, list, int, int, list)
             budget.held -= sum(map(len, direction.parts))
-            restore(direction, FRAME_STATE, state)
+            resume_attributes(direction, FRAME_STATE, state)
             direction.place, direction.begun, direction.parts = place + size, place + begun, parts
             budget.held += sum(map(len, parts))
         for row in waiting:
@@ -132,7 +134,7 @@ class AdoptedRun:
             exchange.place += self._added
             exchange.client_software = exchange.client_software or pairing.software
             exchange.login = exchange.login or pairing.login
-            pairing.in_flight.add(correlation_id, exchange)
+            pairing.in_flight.add_request(correlation_id, exchange)
             budget.held += len(exchange.request_raw or b"")
         raw, client_id, software = fields(names, bytes | None, str | None, dict | None)
         if raw is not None:

@@ -9,7 +9,7 @@ from decoders.analysis.groups.groups import Groups
 from decoders.analysis.portraits import Brokers, Clients, Portraits
 from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.libraries import library_text
+from decoders.exchanges.libraries import format_library
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import clean, format_latency, format_size
 from kwcli.answers.groups import GROUP_LINES, draw_group_details, format_lag, format_share
@@ -276,7 +276,7 @@ _MARGIN: Final = 19
 # The lines of a page in their order: title, and text; a line without text is left out.
 _LINES: Final[tuple[tuple[str, Cell], ...]] = (
     ("software", lambda row: flatten_value(row.get("client_software"))),
-    ("looks like", lambda row: library_text(row["library"]) if row.get("library") else ""),
+    ("looks like", lambda row: format_library(row["library"]) if row.get("library") else ""),
     ("because of", lambda row: row["library"]["why"] if row.get("library") else ""),
     ("users", lambda row: flatten_value(row.get("users"))),
     ("addresses", lambda row: flatten_value(row.get("addresses"))),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.exchanges.libraries import library_text
+from decoders.exchanges.libraries import format_library
 from decoders.messages.exchange_json import SCHEMA
 from decoders.schema.json_form import cell_text, row_json
 from decoders.wire.readable_text import clean
@@ -103,7 +103,7 @@ def answer_record(kind: str, row: Row) -> dict[str, Any]:
 def format_software(row: Row) -> str:
     """The software that a client states, else the library it looks like (`~kafkajs ≥ 1.13`); empty where unknown."""
     library = row.get("library")
-    return flatten_value(row.get("client_software")) or ("" if library is None else f"~{library_text(library)}")
+    return flatten_value(row.get("client_software")) or ("" if library is None else f"~{format_library(library)}")
 
 
 def flatten_value(value: Any, form: Callable[[str], str] = str) -> str:

@@ -81,7 +81,7 @@ class ExchangeBuilder:
     def _find_or_begin_pairing(self, local: str, peer: str, now_ns: int) -> Pairing:
         found = self._pairings.get((local, peer))
         if found is None:
-            self._context.summary.connection(peer)
+            self._context.summary.count_connection(peer)
             number = self._context.summary.connections
             info = ConnectionInfo(number, local, peer, now_ns, self._context.topics)
             info.opened = True

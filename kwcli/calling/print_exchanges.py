@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.messages.body_json import Options, conceal_of
+from decoders.messages.body_json import Options, make_conceal_of_exchange
 from decoders.messages.exchange_json import to_json_dict
 from decoders.protocol_facts.keys import API_VERSIONS, CREATE_TOPICS, PRODUCE
 from decoders.schema.model import FOREVER, NONE, Versions
@@ -314,7 +314,7 @@ def format_hex_dump_lines(exchange: Exchange, side: Side, settings: Settings, co
 
     frame = exchange.raw(side)
     if frame is not None:
-        style = HexStyle(settings.width, colors, settings.reveal_secrets, conceal=conceal_of(exchange))
+        style = HexStyle(settings.width, colors, settings.reveal_secrets, conceal=make_conceal_of_exchange(exchange))
         yield from format_frame_as_hex(frame, side, exchange.api_key, exchange.api_version, style)
 
 

@@ -375,7 +375,7 @@ def _words_of_numbers(field: str) -> Iterator[Candidate]:
 
 
 def _complete_columns(typed: Typed) -> Iterator[Candidate]:
-    from decoders.exchanges.exchange_fields import names_below
+    from decoders.exchanges.exchange_fields import names_below_key
     from decoders.filters.exchange_paths import first_words_of_paths
     from decoders.filters.fields import BODIES, FIELDS, HEADER
     from kwcli.output.columns import OWN, WORDS
@@ -387,7 +387,7 @@ def _complete_columns(typed: Typed) -> Iterator[Candidate]:
         yield head + word, FIELDS[word].text if word in FIELDS else ""
     first, dot, _ = begun.partition(".")
     if dot:
-        yield from ((f"{head}{first}.{below}", "") for below in names_below(first) or ())
+        yield from ((f"{head}{first}.{below}", "") for below in names_below_key(first) or ())
     yield f"{head}{HEADER}.", "a header of the records"
     yield from ((head + path, meaning) for path, meaning in _body_paths(begun))
 

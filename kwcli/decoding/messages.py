@@ -16,7 +16,7 @@ from decoders.frames.explain_strange_bytes import explain_bytes
 from decoders.frames.header_checks import HEAD, NO, REQUEST, YES, read_request_head, request_verdict
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import Candidate, guess_request, guess_response
-from decoders.messages.single_message import SingleMessage, fits, frame_body, header_size
+from decoders.messages.single_message import SingleMessage, frame_body, header_size, is_readable_message
 from decoders.wire.readable_text import in_bytes
 from kwcli.decoding.inputs import InputBytes
 from kwcli.run_environment import Failure
@@ -78,7 +78,7 @@ def _is_decodable(frame: bytes, said: MessageHints) -> bool:
     """Whether a frame with its size field decodes."""
     if said.key is not None and said.version is not None:
         return any(
-            fits(SingleMessage(frame, side, said.key, said.version))
+            is_readable_message(SingleMessage(frame, side, said.key, said.version))
             for side in (SIDES if said.side is None else (said.side,))
         )
     return request_verdict(frame, 0) == YES or bool(guess_response(frame))
@@ -103,7 +103,7 @@ def _whole_message(given: InputBytes, data: bytes, said: MessageHints) -> NamedM
     name = _message_name(given, 0, 1)
     if said.key is not None and said.version is not None:
         for alone in _possible_forms(data, frame, said.key, said.version, said.side):
-            if fits(alone):
+            if is_readable_message(alone):
                 return NamedMessage(name, alone)
         return None
     if said.side != "response" and request_verdict(frame, 0) == YES:
@@ -134,7 +134,9 @@ def _frame_message(name: str, frame: bytes, shift: int, missing: str | None, sai
     if said.key is not None and said.version is not None:
         for side in SIDES if said.side is None else (said.side,):
             alone = SingleMessage(frame, side, said.key, said.version, shift, missing)
-            if (side == "response" or _has_request_header(frame, said.key, said.version)) and fits(alone):
+            if (side == "response" or _has_request_header(frame, said.key, said.version)) and is_readable_message(
+                alone
+            ):
                 return NamedMessage(name, alone)
         likely = said.side or ("request" if _has_request_header(frame, said.key, said.version) else "response")
         return NamedMessage(name, SingleMessage(frame, likely, said.key, said.version, shift, missing))

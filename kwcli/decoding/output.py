@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.messages.body_json import Options
-from decoders.messages.single_message import Told, conceal_of_message, message_json
+from decoders.messages.single_message import Told, make_conceal_of_message, message_json
 from decoders.wire.readable_text import in_bytes
 from kwcli.decoding.messages import NamedMessage, explain_doubt
 from kwcli.output.value_writers import VALUE_WRITERS, open_value_writer
@@ -109,7 +109,7 @@ class MessageOutput:
 
         settings, alone = self._settings, message.alone
         colors, reveal = palette(settings.color), settings.reveal_secrets
-        style = HexStyle(settings.width, colors, reveal, settings.verbose > 0, conceal_of_message(alone))
+        style = HexStyle(settings.width, colors, reveal, settings.verbose > 0, make_conceal_of_message(alone))
         yield from self._head_lines(message, told)
         yield from format_frame_as_hex(
             alone.frame,
@@ -130,7 +130,7 @@ class MessageOutput:
         record = told.record
         name = message.candidates[0].kinds[0].name if message.candidates else f"{record['api']} {record['api_version']}"
         given = len(alone.frame) - alone.shift
-        parts = [f"{name} {alone.side}", f"{given:,} B" + (" of the body" if alone.bare else "")]
+        parts = [f"{name} {alone.side}", f"{given:,} B" + (" of the body" if alone.is_bare_body else "")]
         if record["correlation_id"] is not None:
             parts.append(f"correlation id {record['correlation_id']}")
         if record["client_id"] is not None:

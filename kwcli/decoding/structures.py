@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoders.embedded import FRAME, STRUCTURES, TYPE, VERSION, structure_plan_and_json
 from decoders.errors import DecodeError
-from decoders.messages.exchange_json import SCHEMA, with_names
+from decoders.messages.exchange_json import SCHEMA, add_number_words
 from kwcli.decoding.inputs import gather_inputs
 from kwcli.decoding.output import MessageOutput
 from kwcli.run_environment import Exit, Failure
@@ -56,7 +56,7 @@ def run_as(words: Sequence[str], env: Environment, settings: Settings, name: str
                 continue
             if screen.takes_records:
                 record = {"kind": "structure", "schema": SCHEMA, "size": len(given.data), "value": value}
-                screen.record(with_names(record) if settings.names else record)
+                screen.record(add_number_words(record) if settings.names else record)
             else:
                 screen.text([*_structure_lines(plan, value, len(given.data), settings), ""])
             screen.flush()

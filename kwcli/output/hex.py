@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from decoders.apis import NAMES, api
-from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.exchange import format_rfc3339
 from decoders.frames.live_framing import add_size_field
-from decoders.messages.body_json import conceal_of, echoes
+from decoders.messages.body_json import conceal_echoes_in_parts, make_conceal_of_exchange
 from decoders.messages.byte_layout import FrameParts, split_frame
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
@@ -246,7 +246,7 @@ def format_part_value(part: BytePart) -> str:
         if part.means and part.what == "value":
             return format_number_with_word(value, part.means)
         if name in _TIMES and value in _TIME_RANGE:
-            return f"{value} {rfc3339(value * 1_000_000)}"
+            return f"{value} {format_rfc3339(value * 1_000_000)}"
     return str(value)
 
 
@@ -330,7 +330,7 @@ def format_frame_as_hex(
     data = frame if sized else add_size_field(frame)
     found = split_frame(data, side, api_key, version, reveal=reveal, missing=missing, topic_name=topic_name)
     if conceal is not None and side == "response" and not reveal:
-        found.body = list(echoes(found.body, conceal))
+        found.body = list(conceal_echoes_in_parts(found.body, conceal))
     yield from _HexView(data, found, width, colors, made_up if sized else 4, whole or width is None).lines()
 
 
@@ -527,7 +527,12 @@ class Hex(LineRenderer):
 
     def _exchange_frame_lines(self, exchange: Exchange) -> Iterator[str]:
         settings, colors = self._settings, self._colors
-        format_part_value = settings.reveal_secrets, settings.verbose > 0, conceal_of(exchange), exchange.topic_name
+        format_part_value = (
+            settings.reveal_secrets,
+            settings.verbose > 0,
+            make_conceal_of_exchange(exchange),
+            exchange.topic_name,
+        )
         for side, arrow in ARROWS.items():
             data = exchange.raw(side)
             size = exchange.request_size if side == "request" else exchange.response_size

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from decoders.exchanges.body_reader import SIDES
-from decoders.messages.body_json import conceal_of, echoes
+from decoders.messages.body_json import conceal_echoes_in_parts, make_conceal_of_exchange
 from decoders.messages.byte_layout import split_frame
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ class Raw:
     def _hide_secrets_in_frame(self, row: Exchange, side: Side, frame: bytes) -> bytes:
         """The frame with its secrets overwritten."""
         found = split_frame(frame, side, row.api_key, row.api_version)
-        conceal = conceal_of(row) if side == "response" else None
+        conceal = make_conceal_of_exchange(row) if side == "response" else None
         if conceal is not None:
-            found.body = list(echoes(found.body, conceal))
+            found.body = list(conceal_echoes_in_parts(found.body, conceal))
         spans = [(part.at, part.end) for part in (*found.header, *found.body) if part.secret]
         if found.rest_secret:
             spans.append((found.rest_at, len(frame)))

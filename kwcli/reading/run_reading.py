@@ -103,7 +103,7 @@ class ReadingRun:
             self._engine.guess_requests()
         remembers = view.remembers or (selection is not None and selection.asks_history)
         if remembers or view.libraries:
-            self._engine.pairer.remember(only_libraries=not remembers)
+            self._engine.pairer.remember_earlier_exchanges(only_libraries=not remembers)
         self._hear = view.hear
         self.outcome = ReadingOutcome()
         self._begun = env.monotonic()
@@ -241,7 +241,7 @@ class ReadingRun:
             if ports is not None:
                 rows = [row for row in rows if _port_of(row.broker) in ports]
             for row in rows:
-                self._engine.summary.count(row)
+                self._engine.summary.count_settled(row)
             if not sink.take_rows(rows):
                 return False
             sink.output.show_progress(captures.taken, self._engine.summary.exchanges)

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from decoders.apis import NAMES
 from decoders.errors import DecodeError, EncodeError
-from decoders.exchanges.learned_names import NODE_LISTS, WELL_KNOWN, broker_addresses, listed_nodes
+from decoders.exchanges.learned_names import NODE_LISTS, WELL_KNOWN, broker_addresses, list_nodes_of_answer
 from decoders.limits import MIB
 from decoders.messages.body_json import Options
 from decoders.messages.exchange_json import to_json_dict
@@ -163,7 +163,7 @@ class RecordedRequest:
         data = exchange.raw("request")
         if data is None or (exchange.extra is not None and exchange.extra.get("request")):
             raise NotReplayable("incomplete", "a part of it is not in the recording")
-        body = data[exchange.api_reader.body("request", data) :]
+        body = data[exchange.api_reader.find_body_offset("request", data) :]
         try:
             decode_message(self.api_key, self.version, "request", body, strict=False)
         except DecodeError as problem:
@@ -240,7 +240,7 @@ class ReplayRecording:
         for text, name in exchange.topic_names.items() if exchange.record is not None else ():
             self.topics.setdefault(UUID(bytes=uuid_bytes(text)), name)
         if exchange.api_key in NODE_LISTS and exchange.outcome == "complete" and not exchange.is_orphan:
-            for node in listed_nodes(exchange.values("response")):
+            for node in list_nodes_of_answer(exchange.values("response")):
                 for address in broker_addresses(node.host, node.port):
                     self.nodes.setdefault(address, node.id)
 

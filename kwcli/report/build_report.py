@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from decoders.analysis.client_compatibility import AuditTarget
 from decoders.analysis.fold import Row
-from decoders.exchanges.exchange import count_clients, rfc3339
+from decoders.exchanges.exchange import count_clients, format_rfc3339
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import API_VERSIONS
 from decoders.protocol_facts.releases import HISTORY, RELEASES, api_versions_of_release, versions_of_api_by_release
@@ -132,7 +132,7 @@ def list_bucket_times(report: Report) -> list[str]:
     """The time at which each bucket begins, as RFC 3339."""
     width = round(report["bucket_s"] * NS)
     first, last = find_bucket_bounds(report)
-    return [rfc3339(number * width) for number in range(first, last + 1)]
+    return [format_rfc3339(number * width) for number in range(first, last + 1)]
 
 
 def align_values_to_times(points: list[Row], key: str, starts: list[str]) -> list[Any]:
@@ -227,8 +227,8 @@ def _build_span(result: FoldResults) -> Row:
     every = result.found["all"]
     span = every.last_ns - every.first_ns
     return {
-        "first": rfc3339(every.first_ns),
-        "last": rfc3339(every.last_ns),
+        "first": format_rfc3339(every.first_ns),
+        "last": format_rfc3339(every.last_ns),
         "span_s": span / NS,
         "bucket_s": result.bucket_ns / NS,
     }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.capture.excerpt_comments import MARK, CutNote, format_note_comment
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.exchange import format_rfc3339
 from decoders.limits import BATCH_INFLATED_MAX
 from decoders.scrubbing.batches import inflate_batches_anywhere
 from decoders.scrubbing.name_search import NameSearch, select_searchable_names
@@ -102,7 +102,7 @@ class Check:
             more += its is not None
             if mine is not None and len(shown) < _SHOWN_MAX:
                 time_ns, what = KeptFacts.describe(mine)
-                shown.append(f"{what} at {rfc3339(time_ns)}")
+                shown.append(f"{what} at {format_rfc3339(time_ns)}")
         if missing or more:
             what = f": {', '.join(shown)}" if shown else ""
             self.problems.append(f"{missing:,} exchanges have changed, {more:,} others are in their place{what}")

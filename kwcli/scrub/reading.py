@@ -121,7 +121,7 @@ def _read_errors(row: Exchange, frames: Frames) -> tuple[bool, list[tuple[str, i
     unread, codes = False, []
     for side, data in zip(SIDES, frames, strict=True):
         if data is not None:
-            found = None if side in (row.extra or {}) else row.api_reader.project(side, data)
+            found = None if side in (row.extra or {}) else row.api_reader.project_side(side, data)
             unread |= found is None
             codes += (found and found[1]) or []
     return unread, codes
@@ -358,7 +358,9 @@ class Reading:
 def _encloses(row: Exchange, request: bytes) -> bool:
     """Whether the request of an Envelope holds a message."""
     missing = row.extra.get("request") if row.extra is not None else None
-    return isinstance(row.api_reader.fields("request", request, missing)[0].get("request_data"), bytes)
+    return isinstance(
+        row.api_reader.decode_fields_before_failure("request", request, missing)[0].get("request_data"), bytes
+    )
 
 
 def _stream_size(data: object) -> int:

@@ -265,5 +265,5 @@ def test_a_summary_counts_clients_up_to_a_limit(monkeypatch: pytest.MonkeyPatch,
     assert "more than 10 clients" in kw("sniff", capture, "--jobs", "1").err
     summary = Summary()
     for number in range(30):
-        summary.client("10.0.0.1:1", f"app-{number}", None)
+        summary.count_client("10.0.0.1:1", f"app-{number}", None)
     assert len(summary.clients) == 11

@@ -11,7 +11,7 @@ import pytest
 
 import decoders
 from decoders import EncodeError, Exchange
-from decoders.messages.body_json import Options, hooks_of, table
+from decoders.messages.body_json import Options, hooks_of_side, make_hook_table
 from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.whole_messages import encode_json
 from decoders.schema.lazy_decoder import json_decoder
@@ -40,7 +40,7 @@ class Body:
             self.version = 0  # a broker answers so if it does not know the version
         raw = exchange.request_raw if side == "request" else exchange.response_raw
         assert raw is not None
-        self.data = raw[exchange.api_reader.body(side, raw) :]
+        self.data = raw[exchange.api_reader.find_body_offset(side, raw) :]
         self.value = orjson.loads(orjson.dumps(record[side]))
         self.place = f"{record['api']} {self.version} {side} {record['packets'][side]}"
 
@@ -49,9 +49,11 @@ class Body:
 
     def decoded(self, data: bytes) -> Any:
         """The JSON form of other bytes of this message."""
-        layouts = self.exchange.api_reader.layouts(self.side)
+        layouts = self.exchange.api_reader.list_layouts(self.side)
         plan = next(each.plan for each in layouts if each.release is None and each.plan.version == self.version)
-        value, after = json_decoder(plan, hooks_of(self.key, self.side), True)(data, 0, len(data), table(ALL))
+        value, after = json_decoder(plan, hooks_of_side(self.key, self.side), True)(
+            data, 0, len(data), make_hook_table(ALL)
+        )
         assert after == len(data)
         return value
 

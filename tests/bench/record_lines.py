@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import orjson
 
-from decoders.messages.read_ndjson import RecordLines, check_record
+from decoders.messages.read_ndjson import RecordLines, check_exchange_record
 from tests.cli.worlds import kw
 
 CAPTURES: Final = Path(__file__).resolve().parents[2] / "captures"
@@ -42,7 +42,7 @@ def _read(data: bytes) -> None:
 
 def _check(rows: Sequence[Any]) -> None:
     for row in rows:
-        check_record(row)
+        check_exchange_record(row)
 
 
 def _least(run: Callable[[], object], count: int) -> float:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.exchanges.exchange import Exchange
-from decoders.messages.body_json import Options, body_json
+from decoders.messages.body_json import Options, read_body_json
 from kwcli.output.short_texts import cell_width
 from tests.captures.reading import exchanges
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
@@ -70,11 +70,13 @@ def test_real_messages_decode_as_their_exchanges_do(name: str, tmp_path: Path) -
         if exchange.outcome != "complete" or kind in seen or not exchange.request_raw or not exchange.response_raw:
             continue
         seen.add(kind)
-        body, failure, _, _ = body_json(exchange, "request", Options(records=True))
+        body, failure, _, _ = read_body_json(exchange, "request", Options(records=True))
         assert failure is None
         frames.append((exchange.request_raw, body))
         if len(bare) < 12:
-            bare.append((exchange, exchange.response_raw, body_json(exchange, "response", Options(records=True))[0]))
+            bare.append(
+                (exchange, exchange.response_raw, read_body_json(exchange, "response", Options(records=True))[0])
+            )
     file = tmp_path / "frames.bin"
     file.write_bytes(b"".join(frame for frame, _ in frames))
     done = decode(str(file), "--records")

@@ -18,10 +18,10 @@ from decoders.capture.files import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled, Skipped
 from decoders.exchanges.exchange_attributes import SCALARS
-from decoders.messages.body_json import Options, errors_in
+from decoders.messages.body_json import Options, list_errors_in_body
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
-from decoders.messages.read_ndjson import check_record
+from decoders.messages.read_ndjson import check_exchange_record
 from decoders.tcp.chunks import Gap
 from decoders.tcp.reassembly import Reassembly
 from tests.captures.plain import read_bytes
@@ -115,17 +115,17 @@ def test_views_records_and_values_agree(path: Path) -> None:
         assert record["errors"] == [error._asdict() for error in each.errors]
         assert record.get("topic_names", {}) == each.topic_names
         if each.api_reader.key is not None and each.response_raw is not None and not each.failures:
-            plan = each.api_reader.layouts("response")[0].plan
+            plan = each.api_reader.list_layouts("response")[0].plan
             if not (each.api == "ApiVersions" and each.errors):
                 plain = [{key: error[key] for key in ("path", "code", "name")} for error in record["errors"]]
-                assert errors_in(plan, each.response) == plain
+                assert list_errors_in_body(plan, each.response) == plain
 
 
 @pytest.mark.parametrize("path", sampled(CAPTURES + NEGATIVE, 3), ids=name_of)
 def test_a_record_gives_the_exchange_back(path: Path) -> None:
     for each in settled_of(path):
         record = json.loads(to_json_bytes(each))
-        check_record(record)
+        check_exchange_record(record)
         again = FromRecords().read(record)
         assert to_json_dict(again) == record
         assert (again.kind, again.time_ns, again.client, again.connection) == (

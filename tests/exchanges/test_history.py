@@ -11,7 +11,7 @@ import pytest
 from decoders.exchanges import history
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
-from decoders.exchanges.learned_names import listed_nodes
+from decoders.exchanges.learned_names import list_nodes_of_answer
 from decoders.exchanges.pairer import Pairer
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
@@ -34,7 +34,7 @@ def of_capture(name: str, size: int = 500, *, handed_over: bool = False) -> list
     """The rows of a capture, fed in pieces, and handed over to another engine between two of them."""
     every = segments(name)
     engine = Engine()
-    engine.pairer.remember()
+    engine.pairer.remember_earlier_exchanges()
     rows: list[Settled] = []
     for at in range(0, len(every), size):
         rows += engine.feed(list(every[at : at + size]))
@@ -51,7 +51,7 @@ class Talk:
 
     def __init__(self) -> None:
         self.stage = Pairer(ports=[9092])
-        self.stage.remember()
+        self.stage.remember_earlier_exchanges()
         self.lines: dict[str, Line] = {}
         self.number = 0
         self.rows: list[Settled] = []
@@ -344,4 +344,4 @@ def test_nothing_is_noted_where_nobody_asks() -> None:
     ],
 )
 def test_a_node_is_listed_where_it_has_an_id_and_an_address(row: dict[str, Any], listed: list[tuple[Any, ...]]) -> None:
-    assert [(*node, node.address) for node in listed_nodes({"brokers": [row]})] == listed
+    assert [(*node, node.address) for node in list_nodes_of_answer({"brokers": [row]})] == listed

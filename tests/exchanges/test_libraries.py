@@ -13,7 +13,7 @@ import pytest
 from captures.make.libraries.releases import FAMILIES, HELD_OUT, MINORS, NAMES
 from captures.make.libraries.table import TABLE, TRIED, table_of
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.libraries import library_of, program_of
+from decoders.exchanges.libraries import find_library_by_traits, find_program_of_client_id
 from decoders.exchanges.library_table import LIBRARIES
 from decoders.exchanges.library_traits import Traits
 from tests.exchanges.test_history import of_capture
@@ -56,20 +56,20 @@ def test_a_library_is_right_or_absent(label: str) -> None:
     for row in SILENT:
         if row["label"] == label:
             for client_id in (row["client_id"], "shop", ""):
-                said = library_of(traits_of(row, client_id=client_id), LIBRARIES)
+                said = find_library_by_traits(traits_of(row, client_id=client_id), LIBRARIES)
                 assert said is None or is_right(label, said), (row, said)
 
 
 def test_each_library_is_known_by_some_of_its_connections() -> None:
     known: defaultdict[str, set[str | None]] = defaultdict(set)
     for row in SILENT:
-        said = library_of(traits_of(row, client_id="shop"), LIBRARIES)
+        said = find_library_by_traits(traits_of(row, client_id="shop"), LIBRARIES)
         known[row["label"].partition(" ")[0]] |= {None if said is None else said["name"]}
     quiet = {family for family, names in known.items() if {*names} == {None}}
     assert {family for family in known if family not in quiet} == {
         *("java", "aiokafka", "kafkajs", "sarama", "kafka-go"),
     }
-    told = [library_of(traits_of(row), LIBRARIES) for row in SILENT]
+    told = [find_library_by_traits(traits_of(row), LIBRARIES) for row in SILENT]
     assert sum(said is not None for said in told) > len(told) * 0.45
     assert {said["name"] for said in told if said} == {row.name for row in LIBRARIES}
 
@@ -104,8 +104,8 @@ NOBODY: Final[dict[str, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", NOBODY)
 def test_what_is_not_enough(name: str) -> None:
-    assert library_of(traits_of(JAVA), LIBRARIES) is not None
-    assert library_of(traits_of(JAVA, **NOBODY[name]), LIBRARIES) is None
+    assert find_library_by_traits(traits_of(JAVA), LIBRARIES) is not None
+    assert find_library_by_traits(traits_of(JAVA, **NOBODY[name]), LIBRARIES) is None
 
 
 def test_what_fits_two_libraries_is_none() -> None:
@@ -113,7 +113,7 @@ def test_what_fits_two_libraries_is_none() -> None:
     twin = row._replace(name="aiokafka")
     traits = Traits(opened=True)
     traits.versions, traits.offered, traits.values = {18: 0, 1: 4, 2: 1}, {1: 17, 2: 9}, {1: row.values[1][0]}
-    said = library_of(traits, [row])
+    said = find_library_by_traits(traits, [row])
     assert said == {
         "name": "kafka-python",
         "from": "2.0",
@@ -121,7 +121,7 @@ def test_what_fits_two_libraries_is_none() -> None:
         "sure": False,
         "why": "Fetch 4, ListOffsets 1, defaults of Fetch",
     }
-    assert library_of(traits, [row, twin]) is None
+    assert find_library_by_traits(traits, [row, twin]) is None
 
 
 PROGRAMS: Final = {
@@ -149,7 +149,7 @@ PROGRAMS: Final = {
 
 @pytest.mark.parametrize(("client_id", "name"), PROGRAMS.items())
 def test_programs_by_the_client_ids_that_they_make(client_id: str, name: str | None) -> None:
-    said = program_of(client_id)
+    said = find_program_of_client_id(client_id)
     assert (said["name"] if said else None) == name
 
 

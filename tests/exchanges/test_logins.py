@@ -269,7 +269,7 @@ def test_the_same_after_export_and_resume_anywhere(name: str) -> None:
 def test_the_same_where_the_quick_way_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     from decoders.exchanges.body_reader import ApiReader
 
-    monkeypatch.setattr(ApiReader, "plain", property(lambda _api_reader: False))
+    monkeypatch.setattr(ApiReader, "decodes_plainly", property(lambda _api_reader: False))
     for talk, expected in CONNECTIONS.values():
         assert talk.told() == expected
 
@@ -318,7 +318,7 @@ def test_a_connection_at_rest_still_knows_who_logged_in() -> None:
     stage.feed(line.chunks(*talk.rows))
     (pairing,) = stage.context.pairings.values()
     assert isinstance(pairing, Pairing)
-    assert pairing.rest()
+    assert pairing.drop_initial_state()
     assert pairing.resting
     settled = exchanges(stage.feed(line.chunks(*talk.ask().rows[4:])))
     assert [each.user for each in settled] == ["alice"]

@@ -11,10 +11,10 @@ from decoders.apis import KEYS, api
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import ApiReaders, Needs
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.exchange import SESSION_PATHS, Exchange, rfc3339
+from decoders.exchanges.exchange import SESSION_PATHS, Exchange, format_rfc3339
 from decoders.exchanges.learned_names import TOPIC_ID_SOURCES, TopicIdSource
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS
-from decoders.messages.body_json import error_finder, errors_in
+from decoders.messages.body_json import list_errors_in_body, make_error_finder
 from decoders.schema.codec import encode
 from decoders.schema.lazy_decoder import projector
 from decoders.schema.model import Plan, Side, resolve
@@ -90,13 +90,13 @@ def test_error_codes_are_the_same_by_projection_and_in_the_body(key: int) -> Non
             data = encode(plan, value)
             _, codes, after = project(data, 0, len(data))
             assert after == len(data)
-            assert [(error["path"], error["code"]) for error in errors_in(plan, value)] == (codes or [])
+            assert [(error["path"], error["code"]) for error in list_errors_in_body(plan, value)] == (codes or [])
 
 
 def test_a_response_without_error_codes_needs_no_search() -> None:
     declared = api("UpdateRaftVoter")
-    assert error_finder(resolve(declared.response, 0)) is not None
-    assert error_finder(resolve(declared.request, 0)) is None
+    assert make_error_finder(resolve(declared.response, 0)) is not None
+    assert make_error_finder(resolve(declared.request, 0)) is None
 
 
 def test_needs_are_united() -> None:
@@ -130,19 +130,19 @@ def test_views_hold_what_is_needed_and_nothing_else() -> None:
     ],
 )
 def test_times_are_as_precise_as_they_come(ns: int, text: str) -> None:
-    assert rfc3339(ns) == text
+    assert format_rfc3339(ns) == text
     assert parse_time(text) == ns
 
 
 def test_a_time_beyond_all_calendars_is_still_a_text() -> None:
-    assert rfc3339(10**30).endswith("Z")
+    assert format_rfc3339(10**30).endswith("Z")
 
 
 def test_specs_of_numbers_nobody_has_are_bounded() -> None:
     api_readers = ApiReaders(Needs())
     for key in range(200, 400):
         for version in range(100):
-            assert api_readers.get(key, version).name == f"UNKNOWN({key})"
+            assert api_readers.get_reader(key, version).name == f"UNKNOWN({key})"
     assert api_readers.plain == {}
 
 

@@ -12,7 +12,7 @@ import pytest
 from decoders import read_exchanges
 from decoders.apis import NAMES, api
 from decoders.exchanges.body_reader import Needs
-from decoders.exchanges.connection_pairing import put_no_request, put_no_response
+from decoders.exchanges.connection_pairing import set_request_missing, set_response_missing
 from decoders.exchanges.exchange import SESSION_PARTITIONS, Exchange
 from decoders.filters import parse
 from decoders.filters.exchange_paths import HISTORY
@@ -97,9 +97,9 @@ def stages(exchange: Exchange) -> dict[Phase, Exchange]:
     """The exchange as each phase knows it."""
     answered = begun(exchange)
     asked = begun(exchange)
-    put_no_response(asked)
+    set_response_missing(asked)
     header = begun(asked)
-    put_no_request(header)
+    set_request_missing(header)
     header.request_size = asked.request_size
     return {Phase.HEADER: header, Phase.REQUEST: asked, Phase.RESPONSE: answered, Phase.SETTLED: exchange}
 

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from decoders.apis import KEYS, api
-from decoders.messages.error_answers import FetchSessions, error_answer, error_frame, why_no_error
+from decoders.messages.error_answers import FetchSessions, encode_error_frame, explain_missing_error, make_error_answer
 from decoders.messages.whole_messages import decode_response
 from decoders.protocol_facts.errors.error_codes import find_error_code
 from decoders.protocol_facts.errors.error_places import ERROR_PLACES, IN_PARTITIONS, EachElement, Row, UntilVersion
@@ -62,12 +62,12 @@ def strangers(row: Row, answers: tuple[Field, ...], asks: tuple[Field, ...]) -> 
     ],
 )
 def test_kinds_without_a_place(key: int, version: int, why: str | None) -> None:
-    assert why_no_error(key, version) == why
+    assert explain_missing_error(key, version) == why
 
 
 def test_only_one_kind_has_none() -> None:
     every = [(key, version) for key in KEYS for version in range(api(key).versions.low, api(key).versions.high + 1)]
-    assert [each for each in every if why_no_error(*each)] == [(35, 0), (35, 1), (35, 2)]
+    assert [each for each in every if explain_missing_error(*each)] == [(35, 0), (35, 1), (35, 2)]
 
 
 @pytest.mark.parametrize(
@@ -84,16 +84,16 @@ def test_only_one_kind_has_none() -> None:
 def test_requests_without_a_place(
     key: int, version: int, request_: dict[str, Any], body: dict[str, Any] | None, why: str
 ) -> None:
-    answer = error_answer(key, version, request_, 6)
+    answer = make_error_answer(key, version, request_, 6)
     assert (answer.body, answer.places) == (body, 0)
     assert why in answer.why
-    assert error_frame(key, version, answer, 1) is None
+    assert encode_error_frame(key, version, answer, 1) is None
 
 
 def test_frame() -> None:
     request = {"acks": 1, "topic_data": [{"name": "t", "partition_data": [{"index": 3, "records": b"x"}]}]}
-    answer = error_answer(0, 9, request, 19, message="too few", throttle_ms=5)
-    frame = error_frame(0, 9, answer, 77)
+    answer = make_error_answer(0, 9, request, 19, message="too few", throttle_ms=5)
+    frame = encode_error_frame(0, 9, answer, 77)
     assert frame is not None
     found = decode_response(frame, 0, 9)
     (topic,) = found.body["responses"]
@@ -111,7 +111,7 @@ def test_frame() -> None:
 
 
 def test_code_without_a_name() -> None:
-    answer = error_answer(10, 3, {"key": "g"}, 4242)
+    answer = make_error_answer(10, 3, {"key": "g"}, 4242)
     assert answer.body is not None
     assert (answer.body["error_code"], answer.body["error_message"]) == (4242, "error 4242")
 
@@ -120,7 +120,7 @@ def test_code_without_a_name() -> None:
 def test_where_a_fetch_carries_errors(code: int, top: bool) -> None:
     """An error of a partition is in its element; an error of the request or its session is at the top."""
     request = {"session_id": 9, "topics": [{"topic_id": TOPIC, "partitions": [{"partition": 1}]}]}
-    answer = error_answer(1, 15, request, code)
+    answer = make_error_answer(1, 15, request, code)
     assert answer.body is not None
     assert ("error_code" in answer.body, bool(answer.body.get("responses"))) == (top, not top)
     assert answer.places == 1
@@ -143,7 +143,7 @@ def test_sessions() -> None:
     assert sessions.complete_request(fetch(1, [], []))["topics"] == [of("a", 0, 1), of("b", 4)]
     changed = fetch(2, [of("c", 9)], [{"topic": "a", "partitions": [0]}])
     assert sessions.complete_request(changed)["topics"] == [of("a", 1), of("b", 4), of("c", 9)]
-    assert error_answer(1, 11, sessions.complete_request(fetch(3, [], [])), 6).places == 3
+    assert make_error_answer(1, 11, sessions.complete_request(fetch(3, [], [])), 6).places == 3
     assert sessions.complete_request(fetch(3, [], [], session=6))["topics"] == []
     sessions.follow_response(fetch(4, [], []), {"error_code": 70, "session_id": 0})
     assert sessions.complete_request(fetch(4, [], []))["topics"] == []
@@ -154,7 +154,7 @@ def test_sessions_by_topic_id() -> None:
     first = fetch(0, [{"topic_id": TOPIC, "partitions": [{"partition": 2}]}], [], session=0)
     sessions.complete_request(first)
     sessions.follow_response(first, {"error_code": 0, "session_id": 5})
-    answer = error_answer(1, 13, sessions.complete_request(fetch(1, [], [])), 100)
+    answer = make_error_answer(1, 13, sessions.complete_request(fetch(1, [], [])), 100)
     assert answer.body is not None
     assert [each["topic_id"] for each in answer.body["responses"]] == [TOPIC]
 

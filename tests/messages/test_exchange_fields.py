@@ -10,11 +10,11 @@ import pytest
 from decoders.analysis.dimensions import DIMENSIONS
 from decoders.exchanges.body_reader import ApiReaders, Needs
 from decoders.exchanges.connection_pairing import (
-    put_no_request,
-    put_no_response,
-    put_request,
-    put_response,
     set_initial_values,
+    set_request_missing,
+    set_request_of_exchange,
+    set_response_missing,
+    set_response_of_exchange,
 )
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange
@@ -52,7 +52,7 @@ OF_TABLES: Final = {
 
 def attributes_set(exchange: Exchange) -> set[str]:
     """The names of the attributes that an exchange has."""
-    return {name for name in Exchange.__slots__ if hasattr(exchange, name)}
+    return {name for name in {*SLOTS, *SHARED, *MADE_WHEN_ASKED} if hasattr(exchange, name)}
 
 
 def slots(side: str | None) -> set[str]:
@@ -86,6 +86,7 @@ def test_every_attribute_says_what_it_looks_like() -> None:
     assert tuple(SHAPES) == KEYS
 
 
+@pytest.mark.skipif(not hasattr(Exchange, "__slots__"), reason="a compiled class does not list its attributes")
 def test_an_exchange_has_the_attributes_of_the_table() -> None:
     assert set(Exchange.__slots__) == {*SLOTS, *SHARED, *MADE_WHEN_ASKED}
     assert all(hasattr(Exchange, name) for name in SLOTS)
@@ -95,11 +96,11 @@ def test_each_step_sets_the_attributes_of_its_side() -> None:
     exchange = new_exchange()
     assert attributes_set(exchange) - SHARED - {"looked", "place"} == slots(None) - {"correlation_id"}
     frame = Frame(b"", 0, (1, 2), (3, 4), 5)
-    for step, side in ((put_request, "request"), (put_response, "response")):
+    for step, side in ((set_request_of_exchange, "request"), (set_response_of_exchange, "response")):
         before = attributes_set(exchange)
         step(exchange, frame)
         assert attributes_set(exchange) - before == slots(side) - {"place"}
-    for absent, side in ((put_no_request, "request"), (put_no_response, "response")):
+    for absent, side in ((set_request_missing, "request"), (set_response_missing, "response")):
         exchange = new_exchange()
         before = attributes_set(exchange)
         absent(exchange)
@@ -126,7 +127,7 @@ def test_a_request_in_flight_is_saved_in_the_order_of_old_states() -> None:
 @pytest.mark.parametrize("name", CLEAN)
 def test_records_have_the_keys_of_the_table(name: str) -> None:
     engine = Engine()
-    engine.pairer.remember()
+    engine.pairer.remember_earlier_exchanges()
     rows = [*engine.feed(list(segments(name))), *engine.finish()]
     exchanges = [row for row in rows if isinstance(row, Exchange)]
     for exchange in exchanges:

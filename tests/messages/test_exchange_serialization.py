@@ -22,7 +22,7 @@ from decoders.messages.exchange_serialization import (
     RowUnpacker,
     add_topic_names,
     max_packed_size,
-    new_topic_names,
+    pack_new_topic_names,
 )
 from tests.captures.plain import read_bytes
 from tests.captures.shipped import FOLDER
@@ -60,7 +60,7 @@ def attributes(row: Settled) -> dict[str, Any]:
 def feeds(path: Path, rng: random.Random, **options: Any) -> Iterable[tuple[Engine, list[Settled]]]:
     """The rows of a capture that is read in random pieces, each with the engine."""
     data, reader, engine = read_bytes(path), CaptureReader(), Engine(**options)
-    engine.pairer.remember()
+    engine.pairer.remember_earlier_exchanges()
     at = 0
     while at < len(data):
         size = rng.randrange(1, 1 << 15)
@@ -76,7 +76,7 @@ def through(rows: list[Settled], engine: Engine, other: Engine) -> list[Settled]
     packer.add(rows[:5])
     packer.add(rows[5:])
     topics = other.pairer.context.topics
-    said = (new_topic_names(engine.pairer.context.topics, len(topics.names)), packer.finish())
+    said = (pack_new_topic_names(engine.pairer.context.topics, len(topics.names)), packer.finish())
     new, packed = pickle.loads(pickle.dumps(said))
     add_topic_names(topics, new)
     unpacker = RowUnpacker(packed, written, other.pairer.context.api_readers, topics)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoders.messages.body_json import body_json
+from decoders.messages.body_json import read_body_json
 from decoders.messages.guess_api import Candidate, guess_request, guess_response
 from decoders.messages.whole_messages import encode_message
 from decoders.schema.model import Versions
@@ -48,7 +48,7 @@ def test_of_all_responses_of_the_captures_the_right_one_is_found_and_nearly_alwa
             seen[kind] += 1
             if seen[kind] > ALIKE_MAX:
                 continue
-            _, failure, _, plan = body_json(exchange, "response")
+            _, failure, _, plan = read_body_json(exchange, "response")
             assert failure is None
             assert plan is not None
             begun = time.process_time()

@@ -180,7 +180,7 @@ def test_a_large_answer_is_named_as_it_is_read() -> None:
 )
 def test_records_of_others_break_nothing(record: dict[str, Any]) -> None:
     whole = {"kind": "exchange", "api_key": 0, "api_version": 9, "request": None, "response": None, **record}
-    enum_names.add_names(whole)
+    enum_names.add_words_for_numbers(whole)
     assert "names" not in whole
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from decoders import decode_response, encode_response
 from decoders.apis import api
-from decoders.messages.error_answers import error_answer
+from decoders.messages.error_answers import make_error_answer
 from decoders.mocking import refusal
 from decoders.mocking.finish_responses import drop_fields_beyond_version
 from decoders.schema.model import resolve
@@ -107,7 +107,7 @@ def test_a_refusal_is_the_answer_of_the_table(name: str) -> None:
         said = row.body(stage, version) if callable(row.body) else row.body
         asked = {field.name: said[field.name] for field in resolve(known.request, version).fields if field.name in said}
         got = stage.client(2 if row.other_node else 1).ask(row.api, asked, version)
-        told = error_answer(known.key, version, asked, row.code, message=row.text)
+        told = make_error_answer(known.key, version, asked, row.code, message=row.text)
         assert told.places, version
         fitting = drop_fields_beyond_version(known.key, version, told.body or {})
         frame = encode_response(known.key, version, fitting, correlation_id=1)

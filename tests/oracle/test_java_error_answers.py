@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from decoders.apis import api
-from decoders.messages.error_answers import error_answer
+from decoders.messages.error_answers import make_error_answer
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.protocol_facts.releases import api_versions_of_release
@@ -130,7 +130,7 @@ def wrong_answers(
         if not isinstance(theirs, str):
             wrong.append(f"{place}: {theirs}")
             continue
-        answer = error_answer(key, version, request, code, throttle_ms=THROTTLE_MS)
+        answer = make_error_answer(key, version, request, code, throttle_ms=THROTTLE_MS)
         assert answer.body is not None
         ours = decode_message(key, version, "response", encode_message(key, version, "response", answer.body))
         for path, text in unlike(ours, decode_message(key, version, "response", bytes.fromhex(theirs)), ""):

@@ -73,7 +73,7 @@ def exchange(key: int | None = 3, version: int | None = 12, **attributes: Any) -
     if said.duration_ms is not None:
         made.response_end_ns = said.time_ns + round(said.duration_ms * 1e6)
     made.looked = True
-    made.note(said.request_view, said.response_view, list(said.codes) or None, dict(said.failures) or None, None)
+    made.set_views(said.request_view, said.response_view, list(said.codes) or None, dict(said.failures) or None, None)
     return made
 
 

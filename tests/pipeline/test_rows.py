@@ -29,9 +29,9 @@ def test_the_scalar_keys_of_the_record_are_columns() -> None:
 
 
 def _time(row: dict[str, Any]) -> str:
-    from decoders.exchanges.exchange import rfc3339
+    from decoders.exchanges.exchange import format_rfc3339
 
-    return rfc3339(row["time_ns"])
+    return format_rfc3339(row["time_ns"])
 
 
 @pytest.mark.one_in(4)

@@ -14,7 +14,7 @@ import pytest
 from decoders.analysis.exchange_facts import records_of
 from decoders.apis import api
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, TopicArray, paths
+from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, TopicArray, topic_array_paths
 from decoders.messages.body_json import PLAIN
 from decoders.messages.exchange_json import to_json_dict
 from kwcli.pipeline.tables import write_parquet as write
@@ -91,7 +91,7 @@ def declared(key: int, path: str, side: str) -> bool:
 
 @pytest.mark.parametrize(("key", "place"), [(key, place) for key, found in TOPIC_ARRAYS.items() for place in found])
 def test_places_are_in_the_declarations(key: int, place: TopicArray) -> None:
-    found = paths(key, place.side)
+    found = topic_array_paths(key, place.side)
     assert found
     assert all(declared(key, path, place.side) for path in found)
 

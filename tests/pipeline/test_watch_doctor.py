@@ -13,7 +13,7 @@ import pytest
 from decoders.analysis.doctor.diagnosis import ABOUT
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.thresholds import Thresholds
-from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.exchange import format_rfc3339
 from kwcli.pipeline.watch.findings_by_date import DAY_NS, DailyDoctors, WatchFindings, identify_finding
 from tests.analysis.test_doctor import metadata_asked
 from tests.captures.shipped import FOLDER, capture_bytes
@@ -41,7 +41,7 @@ def as_line(row: dict[str, Any]) -> dict[str, Any]:
     """A row of the table of findings as the printed line."""
     line = {name: row[name] for name in ("kind", "schema", "id", "severity", "title", "count", "meaning", "remedy")}
     line |= {name: row[name] for name in ABOUT if row[name] is not None}
-    line |= {name: row[f"{name}_ns"] and rfc3339(row[f"{name}_ns"]) for name in ("first", "last")}
+    line |= {name: row[f"{name}_ns"] and format_rfc3339(row[f"{name}_ns"]) for name in ("first", "last")}
     return line | {"evidence": json.loads(row["evidence"])}
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from decoders import limits
 from decoders.errors import DecodeError
-from decoders.messages.body_json import Options, hooks_of, table
+from decoders.messages.body_json import Options, hooks_of_side, make_hook_table
 from decoders.records.codecs import NAMES, deflate
 from decoders.records.model import Batch, Budget, Record
 from decoders.records.read import DeferredBatches, batches_json, batches_json_or_deferred
@@ -123,8 +123,8 @@ def test_bodies(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     for each in all_layouts():
         plan = each.plan
         data = write(plan, random_value(plan, rng, values=60))
-        names = hooks_of(each.key, each.side)
-        hooks = table(Options())
+        names = hooks_of_side(each.key, each.side)
+        hooks = make_hook_table(Options())
         reading = large_body.BodyReader(names, hooks, reveal=False)
         body, after, failure = reading.read(plan, data, 0, len(data))
         expected, end = json_decoder(plan, names, False)(data, 0, len(data), hooks)

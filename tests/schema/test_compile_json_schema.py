@@ -11,7 +11,7 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from decoders.limits import UNNAMED_NESTING_MAX
-from decoders.messages.read_ndjson import record_checks
+from decoders.messages.read_ndjson import compile_record_checks
 from decoders.schema.compile_json_schema import compile_json_schema
 from tests.cli.worlds import kw
 from tests.fuzz import odd_values
@@ -88,7 +88,7 @@ def _agree(line: str) -> bool:
     if any(isinstance(odd, dict) and not _is_base64(odd.get("base64", "")) for odd in _values(record)):
         return False  # to a validator `contentEncoding` is a remark
     oracle = ORACLE if kind == "exchange" else SKIPPED
-    misfit = record_checks()[kind](record)
+    misfit = compile_record_checks()[kind](record)
     assert (misfit is None) == oracle.is_valid(record), misfit.sentence if misfit is not None else line[:500]
     return True
 
@@ -130,14 +130,14 @@ def test_the_check_of_records_says_what_jsonschema_says(part: int) -> None:
 
 def test_the_records_that_are_made_odd_are_whole() -> None:
     for record in odd_values.whole_records():
-        assert record_checks()[record["kind"]](record) is None
+        assert compile_record_checks()[record["kind"]](record) is None
     named = {name for record in odd_values.whole_records() for name in record}
     assert named == {*SCHEMA["$defs"]["exchange"]["properties"], *SCHEMA["$defs"]["skipped"]["properties"]}
 
 
 def test_levels_of_parts_that_the_schema_does_not_describe() -> None:
     record = json.loads(kw("sniff", str(ROOT / "captures" / "tour.pcapng"), "-o", "ndjson", "-n", "1").out)
-    check = record_checks()["exchange"]
+    check = compile_record_checks()["exchange"]
     deepest = json.loads("[" * (UNNAMED_NESTING_MAX + 1) + "]" * (UNNAMED_NESTING_MAX + 1))
     assert check({**record, "newer": deepest}) is None
     misfit = check({**record, "newer": [deepest]})

@@ -15,7 +15,7 @@ from decoders import decode_embedded, encode_embedded
 from decoders.apis import KEYS, api
 from decoders.embedded import STRUCTURES, TOPICS, parse_structure_declaration
 from decoders.exchanges.body_reader import ApiReader, Needs
-from decoders.exchanges.connection_pairing import wants_no_answer
+from decoders.exchanges.connection_pairing import has_acks_zero
 from decoders.frames.header_checks import find_response_body, read_request_head
 from decoders.protocol_facts.keys import ENVELOPE, FETCH, FIND_COORDINATOR, JOIN_GROUP
 from decoders.schema.codec import decode
@@ -105,7 +105,7 @@ def test_a_message_that_breaks_off_is_overwritten_whole() -> None:
             made = scrubbed(JOIN_GROUP, 9, side, cut, scrubber())
             assert len(made) == len(cut)
             assert MARK.search(made) is None
-            before, after = api_reader.project(side, cut), api_reader.project(side, made)
+            before, after = api_reader.project_side(side, cut), api_reader.project_side(side, made)
             assert (before is None) is (after is None)
             begin = 12 + len(b"\0\x0eZq9x00000xHunter\0") if side == "request" else 9
             if before is None:
@@ -169,10 +169,10 @@ def test_a_message_whose_sizes_and_tags_spell_text_is_overwritten(monkeypatch: p
     """No known layout has four such letters in a row: here two are enough, a tag `a` of `b` bytes."""
     frame = framed(request(18, 3, 1, "app", SOFTWARE)[4:-1] + b"\1ab" + b"\0" * 98)
     by, api_reader = scrubber(), ApiReader(18, 3, Needs())
-    assert api_reader.project("request", by.scrub_request(frame, 18, 3, nameless)) is not None
+    assert api_reader.project_side("request", by.scrub_request(frame, 18, 3, nameless)) is not None
     monkeypatch.setattr(messages, "SPELLED", re.compile(b"[a-z]{2}"))
     made = by.scrub_request(frame, 18, 3, nameless)
-    assert api_reader.project("request", made) is None
+    assert api_reader.project_side("request", made) is None
     assert set(made[18:]) == {0x80, 0xFF}
     assert by.counts["unread"] == 1
 
@@ -185,16 +185,16 @@ def test_what_follows_an_overwritten_message_is_told_as_before() -> None:
             start = request(0, version, 7, "app", {"topic_data": []})[4:head]
             frame = framed(start + transaction + pack(">h", acks) + b"\0\0\0\1" + b"\x7fzqwkvyjm")
             api_reader = ApiReader(0, version, Needs())
-            assert api_reader.project("request", frame) is None
+            assert api_reader.project_side("request", frame) is None
             made = scrubber().scrub_request(frame, 0, version, nameless)
-            assert wants_no_answer(api_reader, made, head) is wants_no_answer(api_reader, frame, head) is (acks == 0)
-            assert api_reader.project("request", made) is None
+            assert has_acks_zero(api_reader, made, head) is has_acks_zero(api_reader, frame, head) is (acks == 0)
+            assert api_reader.project_side("request", made) is None
             assert b"zqwk" not in made
     for code in (0, 33):
         frame = framed(pack(">ihi", 7, code, 3) + b"\0\4zqwk")
         made = scrubber().scrub_response(frame, 17, 0, nameless)
         assert made[8:10] == frame[8:10]
-        assert ApiReader(17, 0, Needs()).project("response", made) is None
+        assert ApiReader(17, 0, Needs()).project_side("response", made) is None
 
 
 def test_what_nobody_asked_has_its_header_alone() -> None:

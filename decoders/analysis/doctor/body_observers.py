@@ -13,7 +13,7 @@ from decoders.analysis.exchange_facts import (
     error_codes_by_partition,
     topic_of_element,
 )
-from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, paths, structs
+from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at, topic_array_paths
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import (
     ALTER_PARTITION,
@@ -68,7 +68,7 @@ class BodyObserver(NamedTuple):
     def needs(self, side: Side) -> frozenset[str]:
         """The paths read of a side."""
         named = frozenset(self.request if side == "request" else self.response)
-        return named if self.partitions_of is None else named | paths(self.partitions_of, side)
+        return named if self.partitions_of is None else named | topic_array_paths(self.partitions_of, side)
 
 
 def _body_or_empty(exchange: Exchange, side: Side) -> dict[str, Any]:
@@ -90,12 +90,12 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
             its.add_to_sum("took", took)
             its.keep_greatest("ended", exchange.response_ns)
     topics = []
-    for element in structs(exchange.request_view, _PRODUCED.topics):
+    for element in structs_at(exchange.request_view, _PRODUCED.topics):
         topic = topic_of_element(exchange, element)
         topics.append(topic)
         its = seen.get_or_make("produce", client, topic)
         its.count_exchange(exchange)
-        for part in structs(element, _PRODUCED.partitions):
+        for part in structs_at(element, _PRODUCED.partitions):
             size = batches = records = plain = 0
             number = part.get(_PRODUCED.number)
             code = max(refused.get((topic, number), (0,))) if refused else 0
@@ -146,10 +146,10 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
         return None
     positions: dict[tuple[str | None, Any], int] = {}
     topics = []
-    for element in structs(request, _WANTED.topics):
+    for element in structs_at(request, _WANTED.topics):
         topic = topic_of_element(exchange, element)
         topics.append(topic)
-        for part in structs(element, _WANTED.partitions):
+        for part in structs_at(element, _WANTED.partitions):
             offset = part.get(_WANTED.offset)
             if offset is not None and offset >= 0:
                 positions[topic, part.get(_WANTED.number)] = offset
@@ -158,10 +158,10 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
         return None
     raw = exchange.response_raw
     found = False
-    for element in structs(answer, _FETCHED.topics):
+    for element in structs_at(answer, _FETCHED.topics):
         topic = topic_of_element(exchange, element)
         topics.append(topic)
-        for part in structs(element, _FETCHED.partitions):
+        for part in structs_at(element, _FETCHED.partitions):
             number, newest = part.get(_FETCHED.number), part.get(_FETCHED.watermark)
             position = asked = positions.get((topic, number))
             for head in read_batch_heads(part.get(_FETCHED.records), raw):
@@ -194,11 +194,11 @@ def _observe_follower_lag(
     positions: dict[tuple[str | None, Any], int],
 ) -> None:
     """Observe a follower that asks for offsets below the high watermark: it is not in sync."""
-    for element in structs(answer, _FETCHED.topics):
+    for element in structs_at(answer, _FETCHED.topics):
         topic = topic_of_element(exchange, element)
         if topic == _METADATA_LOG:
             continue  # its high watermark moves with a majority of the replicas
-        for part in structs(element, _FETCHED.partitions):
+        for part in structs_at(element, _FETCHED.partitions):
             number, newest = part.get(_FETCHED.number), part.get(_FETCHED.watermark)
             position = positions.get((topic, number))
             if position is not None and newest is not None and newest > position and not part.get(_FETCHED.error):
@@ -219,9 +219,9 @@ def _observe_held_back_fetch(seen: Observations, exchange: Exchange, client: str
 
 
 def _observe_replicas_in_sync(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
-    for element in structs(exchange.view("request"), "topics"):
+    for element in structs_at(exchange.view("request"), "topics"):
         topic = topic_of_element(exchange, element)
-        for part in structs(element, "partitions"):
+        for part in structs_at(element, "partitions"):
             its = seen.get_or_make("isr", topic, part.get("partition_index"))
             its.count_exchange(exchange)
             size = len(part.get("new_isr") or part.get("new_isr_with_epochs") or ())
@@ -239,17 +239,17 @@ def _observe_advertised_address(seen: Observations, exchange: Exchange, node: di
 
 def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> None:
     answer = _body_or_empty(exchange, "response")
-    for node in structs(answer, "brokers"):
+    for node in structs_at(answer, "brokers"):
         _observe_advertised_address(seen, exchange, node, node.get("node_id"))
     seen.get_or_make("metadata", client).count_exchange(exchange)
-    for element in structs(answer, "topics"):
+    for element in structs_at(answer, "topics"):
         topic = topic_of_element(exchange, element)
         if topic is None or element.get("error_code"):
             continue
         its = seen.get_or_make("topic", topic)
         its.count_exchange(exchange)
         trouble, epochs = False, 0
-        for part in structs(element, "partitions"):
+        for part in structs_at(element, "partitions"):
             number = part.get("partition_index")
             epochs += max(part.get("leader_epoch") or 0, 0)
             replicas = part.get("replica_nodes") or ()
@@ -277,9 +277,11 @@ def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> No
 def _observe_leader_epochs(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     """Leaders as a controller of the ZooKeeper era gives them to brokers."""
     request = _body_or_empty(exchange, "request")
-    flat = [(part, part) for part in structs(request, "ungrouped_partition_states")]
+    flat = [(part, part) for part in structs_at(request, "ungrouped_partition_states")]
     grouped = [
-        (element, part) for element in structs(request, "topic_states") for part in structs(element, "partition_states")
+        (element, part)
+        for element in structs_at(request, "topic_states")
+        for part in structs_at(element, "partition_states")
     ]
     for element, part in flat + grouped:
         epoch = part.get("leader_epoch")
@@ -291,13 +293,13 @@ def _observe_leader_epochs(seen: Observations, exchange: Exchange, client: str) 
 
 
 def _observe_described_cluster(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
-    for node in structs(exchange.view("response"), "brokers"):
+    for node in structs_at(exchange.view("response"), "brokers"):
         _observe_advertised_address(seen, exchange, node, node.get("broker_id"))
 
 
 def _observe_coordinator(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     answer = _body_or_empty(exchange, "response")
-    for node in list(structs(answer, "coordinators")) or [answer]:
+    for node in list(structs_at(answer, "coordinators")) or [answer]:
         if not node.get("error_code"):
             _observe_advertised_address(seen, exchange, node, node.get("node_id"))
 
@@ -349,7 +351,7 @@ def _observe_group_leave(seen: Observations, exchange: Exchange, client: str) ->
     if group:
         its = seen.get_or_make("group", group)
         its.count_name("left", client)
-        for member in structs(request, "members"):
+        for member in structs_at(request, "members"):
             if member.get("reason"):
                 its.count_name("reasons", member["reason"])
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from decoders.analysis.doctor.resent_batches import Evidence, SentBatches, make_evidence_of_exchange
 from decoders.errors import Malformed
-from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.exchange import format_rfc3339
 from decoders.limits import EVIDENCE_MAX, MINUTES_MARKED_MAX, NAMES_OBSERVED_MAX, OBSERVATIONS_MAX
 from decoders.wire.state_serialization import fields, pack, unpack
 
@@ -166,14 +166,14 @@ class Observation:
 
     def count_and_times(self) -> dict[str, Any]:
         """Count, first and last time, as rows of findings have them."""
-        first, last = (rfc3339(at) if self.count else None for at in (self.first, self.last))
+        first, last = (format_rfc3339(at) if self.count else None for at in (self.first, self.last))
         return {"count": self.count, "first": first, "last": last}
 
     def evidence_rows(self) -> list[dict[str, Any]]:
         """The evidence, as rows of findings have it."""
         return [
             {
-                "time": rfc3339(time_ns),
+                "time": format_rfc3339(time_ns),
                 "connection": number,
                 "client": client,
                 "broker": broker,

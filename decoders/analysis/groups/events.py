@@ -16,7 +16,7 @@ from decoders.analysis.dimensions import client_of, host_of
 from decoders.analysis.exchange_facts import topic_of_element
 from decoders.embedded import decode_embedded
 from decoders.errors import DecodeError
-from decoders.exchanges.topic_arrays import structs
+from decoders.exchanges.topic_arrays import structs_at
 from decoders.limits import ASSIGNED_SHOWN_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import (
@@ -179,7 +179,7 @@ def _events_of_join(group_exchange: _GroupExchange) -> Found:
         protocol,
         answer.get("protocol_type") or request.get("protocol_type"),
         str(answer.get("leader") or ""),
-        tuple((each.get("member_id", ""), each.get("group_instance_id")) for each in structs(answer, "members")),
+        tuple((each.get("member_id", ""), each.get("group_instance_id")) for each in structs_at(answer, "members")),
         request.get("session_timeout_ms", -1),
         request.get("rebalance_timeout_ms", -1),
         _subscribed_topics(request, protocol),
@@ -191,7 +191,7 @@ def _events_of_join(group_exchange: _GroupExchange) -> Found:
 
 def _subscribed_topics(request: Mapping[str, Any], protocol: str | None) -> tuple[str, ...]:
     """The topics that a member of a classic consumer group asks for with the protocol that was chosen."""
-    for each in structs(request, "protocols"):
+    for each in structs_at(request, "protocols"):
         if each.get("name") == protocol:
             found = _decode_structure("ConsumerProtocolSubscription", each.get("metadata"))
             return tuple(map(str, found.get("topics") or ()))[:ASSIGNED_SHOWN_MAX]
@@ -258,7 +258,7 @@ def _events_of_sync(group_exchange: _GroupExchange) -> Found:
         return
     given = {
         str(each.get("member_id")): _decode_assignment(each.get("assignment"))
-        for each in structs(request, "assignments")
+        for each in structs_at(request, "assignments")
     }
     given[member] = _decode_assignment(answer.get("assignment"))
     yield group_exchange.make_event(
@@ -297,8 +297,8 @@ def _events_of_leave(group_exchange: _GroupExchange) -> Found:
         if not group_exchange.error:
             yield group_exchange.make_event("left", str(request.get("member_id") or ""), -1)
         return
-    codes = [each.get("error_code", 0) for each in structs(answer, "members")]
-    for at, each in enumerate(structs(request, "members")):
+    codes = [each.get("error_code", 0) for each in structs_at(answer, "members")]
+    for at, each in enumerate(structs_at(request, "members")):
         if not group_exchange.error and not (at < len(codes) and codes[at]):
             name, instance = str(each.get("member_id") or ""), each.get("group_instance_id")
             yield group_exchange.make_event("left", name, -1, text=each.get("reason"), instance=instance)
@@ -369,7 +369,7 @@ def _read_assignment_of_heartbeat(exchange: Exchange, answer: Mapping[str, Any])
 def _events_of_group_descriptions(group_exchange: _GroupExchange) -> Found:
     """Groups as DescribeGroups, ConsumerGroupDescribe, ShareGroupDescribe and StreamsGroupDescribe show them."""
     group_type = _DESCRIBES[group_exchange.exchange.api_key or 15]
-    for each in structs(group_exchange.answer, "groups"):
+    for each in structs_at(group_exchange.answer, "groups"):
         if each.get("error_code") or not each.get("group_id"):
             continue
         members = tuple(
@@ -380,7 +380,7 @@ def _events_of_group_descriptions(group_exchange: _GroupExchange) -> Found:
                 str(member.get("client_host") or "").lstrip("/"),
                 _read_assignment_of_description(member),
             )
-            for member in structs(each, "members")
+            for member in structs_at(each, "members")
         )
         yield (
             str(each["group_id"]),
@@ -406,7 +406,7 @@ def _read_assignment_of_description(member: Mapping[str, Any]) -> Assigned:
 
 
 def _events_of_list_groups(group_exchange: _GroupExchange) -> Found:
-    for each in structs(group_exchange.answer, "groups"):
+    for each in structs_at(group_exchange.answer, "groups"):
         name, state = str(each.get("group_id") or ""), str(each.get("group_state") or "")
         group_type, protocol_type = str(each.get("group_type") or ""), str(each.get("protocol_type") or "")
         if name and state:
@@ -414,7 +414,7 @@ def _events_of_list_groups(group_exchange: _GroupExchange) -> Found:
 
 
 def _events_of_delete_groups(group_exchange: _GroupExchange) -> Found:
-    for each in structs(group_exchange.answer, "results"):
+    for each in structs_at(group_exchange.answer, "results"):
         if not each.get("error_code"):
             group_exchange.group = str(each.get("group_id") or "")
             yield group_exchange.make_event("deleted", "", -1)

@@ -32,7 +32,7 @@ from decoders.analysis.groups.lag import (
 from decoders.analysis.groups.timeline import Timeline, assignment_by_topic
 from decoders.analysis.portraits import Names, Portrait, Portraits, common_numbers, versions_used
 from decoders.errors import Malformed
-from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.exchange import format_rfc3339
 from decoders.filters.fields import entity_names_of_both_sides
 from decoders.limits import GROUP_EVENTS_ALL_MAX, GROUP_EVENTS_MAX, GROUP_MEMBERS_MAX
 from decoders.protocol_facts.keys import LIST_GROUPS, OFFSET_FETCH
@@ -375,8 +375,8 @@ class Groups(Portraits):
             "asked_by": portrait.names_of_facet("asked_by"),
             "apis": versions_used(portrait),
             **common_numbers(portrait.statistics),
-            "first": rfc3339(portrait.first),
-            "last": rfc3339(portrait.last),
+            "first": format_rfc3339(portrait.first),
+            "last": format_rfc3339(portrait.last),
             **({"cut": sorted(cut)} if cut else {}),
         }
 
@@ -405,8 +405,8 @@ class Groups(Portraits):
                     "present": name in present,
                     "assignment": assignment_by_topic(has[name]) if name in has else None,
                     "heartbeats": known.beats if known else 0,
-                    "first": rfc3339(known.first) if known else None,
-                    "last": rfc3339(known.last) if known else None,
+                    "first": format_rfc3339(known.first) if known else None,
+                    "last": format_rfc3339(known.last) if known else None,
                 }
             )
         return sorted(rows, key=lambda row: not row["present"])
@@ -452,12 +452,12 @@ class Groups(Portraits):
             "partition": place[1],
             "member_id": owner,
             "high_watermark": None if last == NOTHING else last,
-            "high_watermark_time": None if last == NOTHING else rfc3339(end_ns),
+            "high_watermark_time": None if last == NOTHING else format_rfc3339(end_ns),
             "committed": None if committed == NOTHING else committed,
-            "commit_time": None if committed == NOTHING else rfc3339(committed_ns),
+            "commit_time": None if committed == NOTHING else format_rfc3339(committed_ns),
             "commits": commit.count if commit is not None else 0,
             "position": None if position == NOTHING else position,
-            "position_time": None if position == NOTHING else rfc3339(position_ns),
+            "position_time": None if position == NOTHING else format_rfc3339(position_ns),
             "commit_lag": commit_lag,
             "commit_lag_ms": commit_ms,
             "position_lag": position_lag,
@@ -519,8 +519,8 @@ def _make_refusal_rows(events: Iterable[GroupEvent]) -> list[Row]:
             "api": name,
             "error": error_name(code),
             "count": count,
-            "first": rfc3339(first),
-            "last": rfc3339(last),
+            "first": format_rfc3339(first),
+            "last": format_rfc3339(last),
         }
         for (kind, name, code), (count, first, last) in sorted(found.items(), key=lambda item: (-item[1][0], item[0]))
     ]

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from decoders.analysis.dimensions import client_of, host_of
 from decoders.analysis.exchange_facts import topic_named_by, topic_of_element
-from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, paths, structs
+from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at, topic_array_paths
 from decoders.limits import MOMENTS_MAX, PARTITIONS_KEPT_MAX, RANGES_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import (
@@ -432,18 +432,18 @@ class GroupOffsets:
         follows = not isinstance(request, dict) or _replica_id_of(request) != _CONSUMER
         asked: dict[tuple[str | None, Any], int] = {}
         wanted, given = TOPIC_ARRAYS[FETCH]
-        for element in () if follows else structs(request, wanted.topics):
+        for element in () if follows else structs_at(request, wanted.topics):
             topic = topic_of_element(exchange, element)
-            for part in structs(element, wanted.partitions):
+            for part in structs_at(element, wanted.partitions):
                 number, offset = part.get(wanted.number), part.get(wanted.offset)
                 if offset is not None and offset >= 0:
                     asked[topic, number] = offset
                     reader = self.position_of_reader(exchange, topic, number)
                     reader.latest = max(reader.latest, (asked_ns, offset))
         raw = exchange.response_raw
-        for element in structs(exchange.view("response"), given.topics):
+        for element in structs_at(exchange.view("response"), given.topics):
             topic = topic_of_element(exchange, element)
-            for part in structs(element, given.partitions):
+            for part in structs_at(element, given.partitions):
                 newest, number = part.get(given.watermark), part.get(given.number)
                 if part.get(given.error) or newest is None or newest < 0:
                     continue
@@ -549,14 +549,14 @@ class GroupOffsets:
         counts = dict.fromkeys(range(4), 0)
         asked, answered = TOPIC_ARRAYS[exchange.api_key]
         for _, part in partitions_in(request, asked):
-            for batch in structs(part, "acknowledgement_batches"):
+            for batch in structs_at(part, "acknowledgement_batches"):
                 kinds = batch.get("acknowledge_types") or []
                 count = _count_offsets(batch)
                 for kind in kinds:
                     counts[kind] = counts.get(kind, 0) + (count if len(kinds) == 1 else 1)
         acquired = again = 0
         for _, part in partitions_in(exchange.view(answered.side), answered):
-            for row in structs(part, "acquired_records"):
+            for row in structs_at(part, "acquired_records"):
                 count = _count_offsets(row)
                 acquired += count
                 again += count if row.get("delivery_count", 0) > 1 else 0
@@ -565,9 +565,9 @@ class GroupOffsets:
     def learn_share_group_offsets(self, exchange: Exchange) -> None:
         """Learn the start offsets of share groups as commits: all records before them are done with."""
         time_ns = exchange.response_ns or exchange.time_ns
-        for row in structs(exchange.view("response"), "groups"):
-            for element in structs(row, "topics"):
-                for part in structs(element, "partitions"):
+        for row in structs_at(exchange.view("response"), "groups"):
+            for element in structs_at(row, "topics"):
+                for part in structs_at(element, "partitions"):
                     offset = part.get("start_offset", NOTHING)
                     if offset >= 0 and not part.get("error_code") and not row.get("error_code"):
                         topic = topic_named_by(exchange, element.get("topic_name"))
@@ -630,4 +630,4 @@ def offset_paths(api_key: int, side: Side) -> frozenset[str]:
     """The paths that `GroupOffsets` reads of a side of an API."""
     if api_key not in _APIS:
         return frozenset()
-    return paths(api_key, side) | frozenset(_MORE.get((api_key, side), ()))
+    return topic_array_paths(api_key, side) | frozenset(_MORE.get((api_key, side), ()))

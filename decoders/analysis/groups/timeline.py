@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from decoders.analysis.groups.events import CLASSIC, Assigned, Described, GroupEvent, Joining
-from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.exchange import format_rfc3339
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
@@ -165,7 +165,7 @@ class Timeline:
         instance = before.instance(name)
         if how == "gone" and instance and any(its.instance(other) == instance for other in its.members()):
             how = "replaced"
-        time = rfc3339(time_ns) if time_ns is not None else None
+        time = format_rfc3339(time_ns) if time_ns is not None else None
         return {**self._member_ids(name, before), "how": how, "reason": reason, "time": time}
 
     @staticmethod
@@ -216,13 +216,13 @@ class Timeline:
         left = []
         for event in goers:
             if event.member in here:
-                reason, time = (event.text if event.kind == "left" else None), rfc3339(event.time_ns)
+                reason, time = (event.text if event.kind == "left" else None), format_rfc3339(event.time_ns)
                 name = {**self._member_ids(event.member, its), "instance_id": here.pop(event.member)}
                 left.append({**name, "how": event.kind, "reason": reason, "time": time})
         here |= {name: its.instance(name) for name in its.members()}
         first = its.joined[joined[0]] if joined else None
         cause: Row | None = None
-        if left and (first is None or left[0]["time"] < rfc3339(first.asked_ns)):
+        if left and (first is None or left[0]["time"] < format_rfc3339(first.asked_ns)):
             cause = {"what": left[0]["how"], **{key: left[0][key] for key in _NAME}, "reason": left[0]["reason"]}
         elif first is not None:
             cause = {"what": "joined", **self._member_ids(first.member, its), "reason": None}
@@ -238,8 +238,8 @@ class Timeline:
         joins = [Joining(*event.detail) for event in its.joined.values()]
         return {
             "generation": its.number,
-            "began": rfc3339(its.began),
-            "ready": rfc3339(its.ready) if its.synced else None,
+            "began": format_rfc3339(its.began),
+            "ready": format_rfc3339(its.ready) if its.synced else None,
             "took_ms": (its.ready - its.began) / _MS if its.synced else None,
             "protocol": next((each.protocol for each in joins if each.protocol), None),
             "leader": next((each.leader for each in joins if each.leader), None),

@@ -173,7 +173,7 @@ class Session:
     @property
     def due(self) -> Outgoing | None:
         """The request that the peer has to answer next; None where none is waiting."""
-        return self._in_flight.due
+        return self._in_flight.next_due
 
     def open(self) -> list[Event]:
         """Begin: queue the first request of the opening."""

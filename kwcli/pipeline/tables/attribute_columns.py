@@ -11,7 +11,7 @@ from typing import Any, Final
 import orjson
 
 from decoders.exchanges.exchange_attributes import EXTRA
-from decoders.exchanges.exchange_fields import EXCHANGE_FIELDS, SHAPES, names_below
+from decoders.exchanges.exchange_fields import EXCHANGE_FIELDS, SHAPES, names_below_key
 from decoders.schema.json_form import cell_json
 
 __all__ = ["COLUMN_PARTS", "NOTED", "SERVER", "join_columns_into_attribute", "split_attribute_into_columns"]
@@ -19,7 +19,7 @@ __all__ = ["COLUMN_PARTS", "NOTED", "SERVER", "join_columns_into_attribute", "sp
 
 def _part_in_column(key: str, column: str) -> str | None:
     """The part of a key that a column has; None for the whole value."""
-    below = names_below(key) or ()
+    below = names_below_key(key) or ()
     its = {f"{key}_{part}": part for part in below} | {f"{part}_{key}": part for part in below}
     return its.get(column, below[0] if len(below) == 1 else None)
 

@@ -19,9 +19,9 @@ from decoders.analysis.exchange_facts import (
     waited_ns,
 )
 from decoders.exchanges.body_reader import SIDES
-from decoders.exchanges.exchange import session_of
+from decoders.exchanges.exchange import make_fetch_session
 from decoders.exchanges.exchange_attributes import ALWAYS
-from decoders.exchanges.learned_names import WELL_KNOWN, at_path
+from decoders.exchanges.learned_names import WELL_KNOWN, values_at_path
 from decoders.exchanges.topic_arrays import BATCH_ARRAYS, TOPIC_ARRAYS
 from decoders.filters.fields import entity_paths
 from decoders.limits import BODY_TEXT_MAX
@@ -447,8 +447,8 @@ class ExchangeColumns:
         names = tuple(_topics(exchange))
         ids: dict[Any, None] = {}
         for side in SIDES:
-            for path in exchange.api_reader.nameless(side):
-                ids |= dict.fromkeys(at_path(exchange.view(side), path))
+            for path in exchange.api_reader.paths_of_nameless_topics(side):
+                ids |= dict.fromkeys(values_at_path(exchange.view(side), path))
         if not names and not ids:
             return 0
         where = (names, *ids)
@@ -539,7 +539,7 @@ def _read_waits(exchange: Exchange) -> tuple[Any, ...]:
     waited = None
     if most and answered is not None and sent is not None and 10 * (answered - sent) >= 9 * most * NS_PER_MS:
         waited = waited_ns(exchange)  # which looks for records too
-    session = session_of(request, exchange.response_view) if exchange.api_key == FETCH else None
+    session = make_fetch_session(request, exchange.response_view) if exchange.api_key == FETCH else None
     if session is None:
         return most, request.get("min_bytes"), waited, None, None, None
     return most, request.get("min_bytes"), waited, *session.values()

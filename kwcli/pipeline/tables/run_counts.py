@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from decoders.exchanges.exchange import ClientIdentity, foreign_name
-from decoders.exchanges.pairer import is_alone
+from decoders.exchanges.exchange import ClientIdentity, foreign_protocol_name
+from decoders.exchanges.pairer import is_silent_side_a_fault
 from decoders.limits import CLIENTS_COUNTED_MAX
 from kwcli.reading.sinks.closing_lines import LOSSY, count_gaps_by_reason
 
@@ -96,7 +96,7 @@ class RunCounts:
         self._count_one_direction(kafka)
         others = rows.filter(pc.and_(pc.invert(rows.column("kafka")), pc.is_valid(rows.column("reason"))))
         for detail, port in zip(*(others.column(name).to_pylist() for name in ("detail", "broker_port")), strict=True):
-            self.foreign[foreign_name(detail), port] += 1
+            self.foreign[foreign_protocol_name(detail), port] += 1
 
     def _count_one_direction(self, kafka: pa.RecordBatch) -> None:
         """Count Kafka connections of which the capture has one direction only."""
@@ -113,7 +113,7 @@ class RunCounts:
         for reason, opened, client, server, port in zip(
             *(alone.column(name).to_pylist() for name in names), strict=True
         ):
-            if reason is not None or is_alone(opened=opened, packets=client + server):
+            if reason is not None or is_silent_side_a_fault(opened=opened, packets=client + server):
                 (self.answers_only if server else self.requests_only)[port] += 1
 
     def _count_exchanges(self, rows: pa.Table) -> None:

@@ -17,7 +17,7 @@ import orjson
 
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import SIDES
-from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.exchange import format_rfc3339
 from decoders.exchanges.exchange_attributes import SCALARS
 from decoders.limits import CONNECTIONS_MAX, GROUPS_MAX
 from decoders.messages.exchange_from_json import FromRecords, RecordedExchange
@@ -73,7 +73,7 @@ class StoredRowReader:
         """The exchange or skipped run of a row. Raises DecodeError where kw has not written the row."""
         if row["kind"] == "skipped":
             return self._records.read(
-                {**row, "time": rfc3339(row["time_ns"]), "connection": self._number_connection(row)}
+                {**row, "time": format_rfc3339(row["time_ns"]), "connection": self._number_connection(row)}
             )
         exchange = self._records.read(self._build_record(row))
         assert isinstance(exchange, RecordedExchange)
@@ -96,7 +96,7 @@ class StoredRowReader:
     def _build_record(self, row: dict[str, Any]) -> dict[str, Any]:
         """The exchange record of a row, its keys in their order: columns, bodies, further keys."""
         record: dict[str, Any] = {name: row.get(name) for name in SCALARS}
-        record |= {"time": rfc3339(row["time_ns"]), "connection": self._number_connection(row)}
+        record |= {"time": format_rfc3339(row["time_ns"]), "connection": self._number_connection(row)}
         record["client_id"] = cell_json(row["client_id"])
         record["errors"] = [
             {"path": path, "code": code, "name": name, **({"expected": True} if expected else {})}

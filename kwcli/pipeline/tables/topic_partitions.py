@@ -11,7 +11,7 @@ from decoders.analysis.exchange_facts import FETCHES, RECORDS, WAITS, throttle_p
 from decoders.exchanges import topic_arrays
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.exchange import SESSION_PATHS
-from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, TOPIC_ID, TopicArray, has_id, topic_name
+from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, TOPIC_ID, TopicArray, has_topic_id_field, topic_name_field
 from decoders.filters.fields import entity_paths
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.records.summary import summarize_records_of_view, summarize_sole_batch
@@ -47,7 +47,7 @@ class TableNeeds(Needs):
         if key in FETCHES and side == "request":
             wanted |= {"min_bytes"}
         if self._partitions:
-            wanted |= topic_arrays.paths(key, side)
+            wanted |= topic_arrays.topic_array_paths(key, side)
         if key in topic_arrays.BATCH_ARRAYS:
             wanted |= RECORDS.needed_paths(key, side)
         return wanted | more
@@ -90,7 +90,7 @@ def read_partitions_of_exchange(exchange: Exchange, shown: Shown) -> list[Partit
         if view.__class__ is not dict:
             continue
         raw = exchange.raw(place.side)
-        name, ids = topic_name(key, place), has_id(key, place)
+        name, ids = topic_name_field(key, place), has_topic_id_field(key, place)
         for group, element in _iterate_topic_elements(place, view):
             topic, identity = _topic_name_and_id(exchange, element, name, ids, shown)
             shown_group = None if group is None else shown(group)
@@ -117,9 +117,9 @@ class SingleTopic:
 
     def __init__(self, key: int) -> None:
         self._ask, self._reply = TOPIC_ARRAYS[key]
-        self._ask_name, self._reply_name = topic_name(key, self._ask), topic_name(key, self._reply)
-        paths = entity_paths(key, "request", "topicName") + entity_paths(key, "response", "topicName")
-        arrays = {path.partition("[")[0] for path in paths}
+        self._ask_name, self._reply_name = topic_name_field(key, self._ask), topic_name_field(key, self._reply)
+        topic_array_paths = entity_paths(key, "request", "topicName") + entity_paths(key, "response", "topicName")
+        arrays = {path.partition("[")[0] for path in topic_array_paths}
         self._others = tuple(arrays - {self._ask.topics, self._reply.topics})
 
     @classmethod
@@ -127,7 +127,7 @@ class SingleTopic:
         """The SingleTopic of an API; None where the messages of the API are different."""
         places = TOPIC_ARRAYS.get(key, ())
         plain = len(places) == 2 and all(place.number and not place.outer for place in places)
-        return cls(key) if plain and all(topic_name(key, place) for place in places) else None
+        return cls(key) if plain and all(topic_name_field(key, place) for place in places) else None
 
     def read_partition(self, exchange: Exchange, shown: Shown) -> Partition | None:
         """The row of an exchange that names one partition of one topic, by its name, as `read_partitions_of_exchange`

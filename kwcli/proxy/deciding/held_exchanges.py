@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from decoders.apis import api
-from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.exchange import format_rfc3339
 from decoders.limits import HELD_MAX
 from decoders.named_tuple import NamedTuple
 from kwcli.proxy.deciding.ask_deciders import ClientConnection
@@ -103,7 +103,7 @@ class HeldExchanges:
                 "api_version": held.exchange.version,
                 "correlation_id": held.exchange.correlation_id,
                 "size": held.size,
-                "since": rfc3339(held.since_ns),
+                "since": format_rfc3339(held.since_ns),
                 "held_ms": (now - held.since_ns) / 1e6,
                 "released_in_ms": max(self.timeout_s * 1e3 - (now - held.since_ns) / 1e6, 0.0),
             }

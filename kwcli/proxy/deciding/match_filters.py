@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import SOFTWARE_SINCE, ApiReaders, Needs, names_topic_ids
 from decoders.exchanges.connection_pairing import (
-    put_no_request,
-    put_no_response,
-    put_request,
-    put_response,
     set_initial_values,
+    set_request_missing,
+    set_request_of_exchange,
+    set_response_missing,
+    set_response_of_exchange,
 )
 from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange, client_software
 from decoders.exchanges.learned_names import Topics
@@ -134,7 +134,7 @@ class FilteredConnection:
         set_initial_values(exchange, self._ends, filter_context.api_readers.unknown)
         exchange.time_ns = now_ns
         exchange.known = len(filter_context.topics.names)
-        put_no_response(exchange)
+        set_response_missing(exchange)
         if self._node is not None:
             exchange.extra = {"node": {"id": self._node}}
         return exchange
@@ -142,7 +142,7 @@ class FilteredConnection:
     def build_exchange_of_client(self, filter_context: FilterContext, now_ns: int) -> Exchange:
         """An exchange of what is known when a client has connected: no request, no answer."""
         exchange = self._begin_exchange(filter_context, now_ns)
-        put_no_request(exchange)
+        set_request_missing(exchange)
         return exchange
 
     def build_exchange_of_header(
@@ -150,7 +150,7 @@ class FilteredConnection:
     ) -> Exchange:
         """An exchange of what all requests with such a header have in common."""
         exchange = self._begin_exchange(filter_context, now_ns)
-        exchange.api_reader = filter_context.api_readers.get(api_key, version)
+        exchange.api_reader = filter_context.api_readers.get_reader(api_key, version)
         exchange.api_key, exchange.api_version = api_key, version
         exchange.client_id = None if client_id is None else client_id.decode("utf-8", "surrogateescape")
         exchange.client_software = self._software
@@ -165,7 +165,9 @@ class FilteredConnection:
             name = None
         exchange = self.build_exchange_of_header(filter_context, frames.api_key, frames.version, name, frames.at_ns)
         exchange.correlation_id = frames.correlation_id
-        put_request(exchange, Frame(frame, len(frame) - SIZE_FIELD, (frames.at_ns, 0), (frames.at_ns, 0), 0))
+        set_request_of_exchange(
+            exchange, Frame(frame, len(frame) - SIZE_FIELD, (frames.at_ns, 0), (frames.at_ns, 0), 0)
+        )
         if frames.api_key == API_VERSIONS and frames.version >= SOFTWARE_SINCE:
             self._remember_client_software(filter_context, client_software(exchange))
         exchange.client_software = self._software
@@ -184,7 +186,7 @@ class FilteredConnection:
         exchange = self.build_exchange_of_request(filter_context, frames)
         assert frames.response is not None
         frame = frames.response
-        put_response(exchange, Frame(frame, len(frame) - SIZE_FIELD, (now_ns, 0), (now_ns, 0), 0))
+        set_response_of_exchange(exchange, Frame(frame, len(frame) - SIZE_FIELD, (now_ns, 0), (now_ns, 0), 0))
         return exchange
 
     def learn_from_answer(self, filter_context: FilterContext, frames: InterceptedExchange, seen: Exchange) -> None:
@@ -194,7 +196,9 @@ class FilteredConnection:
         if frames.broker_answer is not None and frames.broker_answer is not frames.response:
             frame = frames.broker_answer
             seen = self.build_exchange_of_request(filter_context, frames)
-            put_response(seen, Frame(frame, len(frame) - SIZE_FIELD, (seen.time_ns, 0), (seen.time_ns, 0), 0))
+            set_response_of_exchange(
+                seen, Frame(frame, len(frame) - SIZE_FIELD, (seen.time_ns, 0), (seen.time_ns, 0), 0)
+            )
         filter_context.learn_topic_names(seen)
 
     def prefilter_by_header(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from decoders.exchanges.body_reader import LOGGING_IN
-from decoders.exchanges.exchange import Exchange, Skipped, rfc3339
+from decoders.exchanges.exchange import Exchange, Skipped, format_rfc3339
 from decoders.exchanges.pairer import Pairer
 from decoders.filters import parse
 from decoders.messages.exchange_json import SCHEMA
@@ -51,7 +51,7 @@ class LogRows:
         self._selection = parse(plan.filter)
         self.pairer = Pairer(needs=WantedPaths(renderer_needs(plan.settings), self._selection.needs))
         if self._selection.asks_history or shows_history(plan.settings):
-            self.pairer.remember()
+            self.pairer.remember_earlier_exchanges()
         self._output = RowOutput(env, prompt=True)
         self._renderer = open_renderer(plan.settings, self._output.write)
         # By connection and correlation id; a deque where several requests with one id wait for their exchanges.
@@ -101,12 +101,12 @@ class LogRows:
         """
         said = dict(zip(("client", "broker", "connection"), ends, strict=True))
         self._write_event(
-            {"kind": "connection", "schema": SCHEMA, "time": rfc3339(time_ns), **said, "what": what, **more}
+            {"kind": "connection", "schema": SCHEMA, "time": format_rfc3339(time_ns), **said, "what": what, **more}
         )
 
     def print_event(self, text: str, time_ns: int, number: int | None) -> None:
         """Print a row of kind `event`: a message for people."""
-        said = {"kind": "event", "schema": SCHEMA, "time": rfc3339(time_ns), "connection": number, "text": text}
+        said = {"kind": "event", "schema": SCHEMA, "time": format_rfc3339(time_ns), "connection": number, "text": text}
         self._write_event(said)
 
     def _write_event(self, row: dict[str, Any]) -> None:

@@ -23,7 +23,7 @@ from decoders.exchanges.connection_state import InFlight, Sasl, SaslPhase
 from decoders.exchanges.learned_names import METADATA_TOPIC
 from decoders.frames.live_framing import SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
-from decoders.messages.body_json import ECHOING, echoes, holds_secrets
+from decoders.messages.body_json import ECHOING, conceal_echoes_in_parts, layouts_have_secrets
 from decoders.messages.byte_layout import split_frame
 from decoders.messages.whole_messages import decode_request, decode_response
 from decoders.protocol_facts.keys import API_VERSIONS, FETCH, SASL_HANDSHAKE
@@ -191,7 +191,7 @@ class Redactor:
             if size < _RESPONSE.size:
                 return False
             need, correlation_id = _RESPONSE.unpack_from(data)
-            code = self._asked.first(correlation_id)
+            code = self._asked.first_request_with(correlation_id)
             if need + SIZE_FIELD != size or code is None or code[0] in (_TWICE[0], SASL_HANDSHAKE):
                 return False
             if self._seen.metadata if code[0] == FETCH else may_have_secret(*code, "response"):
@@ -327,7 +327,7 @@ class Redactor:
         _, key, version, correlation_id, _ = _REQUEST.unpack(head)
         if tracker.first and head[SIZE_FIELD] == _GSSAPI_TOKEN:
             return WHOLE
-        if self._doubt and not ApiReader(key, version, _NO_NEEDS).layouts("request"):
+        if self._doubt and not ApiReader(key, version, _NO_NEEDS).list_layouts("request"):
             return WHOLE  # more likely a token than a request of a later version
         tracker.code = (key, version)
         self._remember_request(correlation_id, tracker.code)
@@ -338,10 +338,10 @@ class Redactor:
     def _remember_request(self, correlation_id: int, code: Code) -> None:
         asked = self._asked
         if len(asked) >= IN_FLIGHT_MAX:
-            asked.oldest()
+            asked.oldest_request()
         if correlation_id in asked:
             asked.take_request(correlation_id)
-            asked.add(correlation_id, _TWICE)
+            asked.add_request(correlation_id, _TWICE)
         else:
             asked[correlation_id] = code
 
@@ -352,8 +352,8 @@ class Redactor:
             code = _decode_request_code(frame)
             if code is None:
                 if tracker.first:
-                    self._sasl.opened_with_token()
-                self._sasl.wait(None)
+                    self._sasl.begin_with_token()
+                self._sasl.await_token_answer(None)
                 return [(SIZE_FIELD, len(frame))]
             self._sasl.phase = SaslPhase.KAFKA
             self._remember_request(_REQUEST.unpack_from(frame)[3], code)
@@ -385,7 +385,7 @@ class Redactor:
     def _count_shown_bytes_of_answer(self, tracker: FrameTracker, head: bytes) -> int | None:
         """How many bytes of an answer are shown: None all; WHOLE: the whole frame has to be decoded first."""
         correlation_id = _RESPONSE.unpack(head)[1] if len(head) == _RESPONSE.size else None
-        code = None if correlation_id is None else self._asked.first(correlation_id)
+        code = None if correlation_id is None else self._asked.first_request_with(correlation_id)
         handshake = self._sasl.phase == SaslPhase.HANDSHAKE and code == _HANDSHAKE
         if self._sasl.tokens and not handshake:
             self._sasl.take_token()
@@ -425,7 +425,7 @@ def may_have_secret(key: int, version: int, side: Side) -> bool:
         return False  # unknown versions of it are everyday traffic, answered in version 0
     if side == "response" and key in ECHOING:
         return True
-    return holds_secrets(key, tuple(ApiReader(key, version, _NO_NEEDS).layouts(side)))
+    return layouts_have_secrets(key, tuple(ApiReader(key, version, _NO_NEEDS).list_layouts(side)))
 
 
 def find_secrets(
@@ -445,7 +445,7 @@ def find_secrets(
         conceal = make_secret_concealer(secrets, len(frame)) if told is not None and whole else redact_text
         if conceal is not None:
             messages = [part for part in found.body if part.path.endswith(MESSAGE)]
-            spans += [(part.at, part.end) for part in echoes(messages, conceal) if part.secret]
+            spans += [(part.at, part.end) for part in conceal_echoes_in_parts(messages, conceal) if part.secret]
     return sorted(spans), whole
 
 

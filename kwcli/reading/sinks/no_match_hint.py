@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
-from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.exchange import format_rfc3339
 from decoders.filters.named_numbers import NamedNumber
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.readable_text import clean, format_latency, format_size
@@ -51,7 +51,7 @@ _RANGED: Final[dict[str, Callable[[Any], str]]] = {
     "version": str,
     "duration": format_latency,
     "size": format_size,
-    "time": rfc3339,
+    "time": format_rfc3339,
 }
 # Names of fields in sentences, where they differ.
 _SAID: Final = {"client_id": "client id", "api": "API", "error": "error code", "txn": "transactional id"}

@@ -63,7 +63,7 @@ from decoders.messages.exchange_serialization import (
     RowUnpacker,
     add_topic_names,
     max_packed_size,
-    new_topic_names,
+    pack_new_topic_names,
 )
 from decoders.named_tuple import NamedTuple
 from kwcli.reading.sinks.row_work import RowCounts, RowStep
@@ -380,7 +380,7 @@ class RenderJobs:
         written = BytesIO()
         missed = RowPacker(written.write)
         missed.add(worker.missed)
-        names, packed = new_topic_names(self._topics, worker.known), missed.finish()
+        names, packed = pack_new_topic_names(self._topics, worker.known), missed.finish()
         message = WorkerMessage(names, missed.count, packed, written.getvalue(), part._replace(rows_to_learn=[]))
         worker.send_message(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
         worker.known, worker.missed = len(self._topics.names), []

@@ -17,7 +17,7 @@ from decoders.apis import KEYS, api
 from decoders.filters import Phase
 from decoders.filters.prefilter import Possible, join_by_or
 from decoders.frames.live_framing import add_size_field
-from decoders.messages.error_answers import FetchSessions, error_answer, error_frame, why_no_error
+from decoders.messages.error_answers import FetchSessions, encode_error_frame, explain_missing_error, make_error_answer
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.errors.returned import is_plausible_error
@@ -260,8 +260,8 @@ class ConnectionFaultDecider:
         if found is None:
             return Decision(b"", then=Then.CLOSE, reason=f"{_format_reason(counted)}: {exchange.base} cannot be read")
         asked = exchange.memo.whole if isinstance(exchange.memo, _Fetching) else found[1]
-        answer = error_answer(exchange.api_key, exchange.version, asked, code)
-        frame = error_frame(exchange.api_key, exchange.version, answer, exchange.correlation_id)
+        answer = make_error_answer(exchange.api_key, exchange.version, asked, code)
+        frame = encode_error_frame(exchange.api_key, exchange.version, answer, exchange.correlation_id)
         if frame is None:
             return Decision(b"", then=Then.CLOSE, reason=f"{_format_reason(counted)}: {answer.why}")
         if isinstance(exchange.memo, _Fetching) and self._sessions is not None:
@@ -371,6 +371,8 @@ def _explain_missing_error_places(rule: Rule) -> Iterator[str]:
         yield "where acks=0, since that Produce is never answered"
     for key in meant:
         versions = api(key).versions
-        why = [text for version in range(versions.low, versions.high + 1) if (text := why_no_error(key, version))]
+        why = [
+            text for version in range(versions.low, versions.high + 1) if (text := explain_missing_error(key, version))
+        ]
         if why:
             yield why[-1]

@@ -30,7 +30,7 @@ from decoders.errors import UnknownApi
 from decoders.frames.header_checks import read_request_head
 from decoders.frames.live_framing import SIZE_FIELD, add_size_field
 from decoders.messages.byte_layout import split_frame
-from decoders.messages.error_answers import error_answer, error_frame
+from decoders.messages.error_answers import encode_error_frame, make_error_answer
 from decoders.messages.whole_messages import decode_message, encode_message, encode_response
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import find_error_code
@@ -249,8 +249,8 @@ class ScriptExchange:
         code = find_error_code(str(error))
         if code is None:
             raise ScriptError(f"{error!r} is no error (kw errors)")
-        answer = error_answer(self.api_key, self.api_version, self.request, code, message=message)
-        frame = error_frame(self.api_key, self.api_version, answer, self.correlation_id)
+        answer = make_error_answer(self.api_key, self.api_version, self.request, code, message=message)
+        frame = encode_error_frame(self.api_key, self.api_version, answer, self.correlation_id)
         if frame is None:
             raise ScriptError(answer.why)
         self.reply = add_size_field(frame)
