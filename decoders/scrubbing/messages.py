@@ -363,7 +363,9 @@ class _FrameScrubber:
         scrubber = self._scrubber
         kind = _kind_or_free_text(message, path)
         if kind == "records":
-            return scrubber.scrub_records_field(data, find_topic_at_path(self._api_reader.key, root, path, self._topic_name))
+            return scrubber.scrub_records_field(
+                data, find_topic_at_path(self._api_reader.key, root, path, self._topic_name)
+            )
         if kind == "structure":
             name = self._holders.get(_INDEX.sub("", path))
             return (scrubber.scrub_structure(name, data) if name else None) or FILLER * len(data)
