@@ -208,19 +208,26 @@ class Audit:
         self._uses.resume(uses)
         self._offers.resume(offers)
 
-    def rows(self, target: AuditTarget | None = None) -> list[Row]:
+    def rows(self, target: AuditTarget | None = None, *, is_partial: bool = False) -> list[Row]:
         """A row for each client and software, those that break first; against the newest release without a target.
 
         Of those that do not break, the rows that are too many are one row for each verdict, with `others`: how many.
         """
-        return list(self.judge_clients(target))
+        return list(self.judge_clients(target, is_partial=is_partial))
 
-    def judge_clients(self, target: AuditTarget | None = None) -> AuditVerdicts:
-        """The verdicts of which `rows` makes rows, one by one where they are very many."""
-        return AuditVerdicts(self, target or AuditTarget.of_release(RELEASES[-1]))
+    def judge_clients(self, target: AuditTarget | None = None, *, is_partial: bool = False) -> AuditVerdicts:
+        """The verdicts of which `rows` makes rows, one by one where they are very many.
 
-    def judge_brokers(self, release: str) -> list[Row]:
-        """A row for each broker that said what it serves: whether it serves what clients of a release need."""
+        `is_partial`: the inputs were not read to their end, so that nothing is known to work.
+        """
+        return AuditVerdicts(self, target or AuditTarget.of_release(RELEASES[-1]), is_partial=is_partial)
+
+    def judge_brokers(self, release: str, *, is_partial: bool = False) -> list[Row]:
+        """A row for each broker that said what it serves: whether it serves what clients of a release need.
+
+        `is_partial`: the inputs were not read to their end; no broker is judged to work then.
+        """
+        fine = "unknown" if is_partial else "works"
         speaks = api_versions_of_release(release)
         rows = []
         for broker, offered in sorted(self._offered_versions_by_broker().items()):
@@ -234,7 +241,7 @@ class Audit:
                 for key in _CLIENT_APIS
                 if key in speaks and not _share_a_version(speaks[key], offered.get(key))
             ]
-            rows.append({"broker": broker, "verdict": "breaks" if lacking else "works", "apis": lacking})
+            rows.append({"broker": broker, "verdict": "breaks" if lacking else fine, "apis": lacking})
         return sorted(rows, key=lambda row: row["verdict"])
 
     def _offered_versions_by_broker(self) -> dict[str, dict[int, Versions]]:
@@ -258,9 +265,10 @@ class Audit:
 class AuditVerdicts:
     """The verdict on each client: `counts` of them, and rows, which are made when they are read."""
 
-    def __init__(self, audit: Audit, target: AuditTarget) -> None:
+    def __init__(self, audit: Audit, target: AuditTarget, *, is_partial: bool) -> None:
         self._audit = audit
         self._target = target
+        self._is_partial = is_partial
         self._offers = audit._offered_versions_by_broker()
         self.counts: Counter[str] = Counter()
         # By verdict: the clients that have rows, by name and among those of the name.
@@ -272,7 +280,7 @@ class AuditVerdicts:
         """Judge all clients; of those that do not break, the heaviest are kept in heaps."""
         for number, clients in self._audit.clients_by_name():
             for at, (who, client) in enumerate(clients):
-                verdict = _judge_client(client, _software_of_client(who), self._offers, self._target)[0]
+                verdict = self._judge(who, client)[0]
                 self.counts[verdict] += 1
                 heap = self._heavy.get(verdict)
                 if heap is None:
@@ -297,13 +305,20 @@ class AuditVerdicts:
             for number, clients in self._audit.clients_by_name(self._shown[verdict]) if self._shown[verdict] else ():
                 some = []
                 for at, (who, client) in enumerate(clients):
-                    judged = _judge_client(client, _software_of_client(who), self._offers, self._target)
+                    judged = self._judge(who, client)
                     if judged[0] == verdict and (heavy is None or (number, at) in heavy):
                         some.append(self._make_client_row(who, client, judged))
                 yield from sorted(some, key=str) if len(some) > 1 else some
             others = 0 if heavy is None else self.counts[verdict] - len(heavy)
             if others:
                 yield self._make_row_of_others(verdict, others)
+
+    def _judge(self, who: _Who, client: _Client) -> _Judged:
+        """The verdict on a client; what was not read of the inputs may say the opposite of `works`."""
+        judged = _judge_client(client, _software_of_client(who), self._offers, self._target)
+        if self._is_partial and judged[0] == "works":
+            return "unknown", f"{judged[1]}, but the traffic was not read to its end", judged[2]
+        return judged
 
     def _make_client_row(self, who: _Who, client: _Client, judged: _Judged) -> Row:
         software = _software_of_client(who)

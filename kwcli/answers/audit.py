@@ -13,6 +13,7 @@ from decoders.exchanges.exchange import Exchange, Skipped
 from decoders.wire.readable_text import clean
 from kwcli.answers.doctor import FAIL_ON, count_findings, format_findings
 from kwcli.answers.view import AnswerRenderer, format_software
+from kwcli.output.partial_runs import describe_judged_part
 from kwcli.output.short_texts import count_of, palette
 from kwcli.output.table import Column, draw_table
 from kwcli.run_environment import Exit, Failure
@@ -65,12 +66,19 @@ class AuditRenderer(AnswerRenderer):
             super().__init__(fold, "audit", self._judge_clients, self._format_clients, settings)
             self.keys = ("others",)
         else:
-            super().__init__(fold, "audit_broker", lambda: fold.judge_brokers(clients), self._format_brokers, settings)
+            super().__init__(fold, "audit_broker", self._judge_brokers, self._format_brokers, settings)
 
     def _judge_clients(self) -> AuditVerdicts:
-        verdicts = self._audit.judge_clients(self.target)
+        verdicts = self._audit.judge_clients(self.target, is_partial=self.coverage.partial is not None)
         self._counts = verdicts.counts
         return verdicts
+
+    def _judge_brokers(self) -> list[Row]:
+        return self._audit.judge_brokers(self.clients or "", is_partial=self.coverage.partial is not None)
+
+    def coverage_sentences(self) -> list[str]:
+        """What was read of the inputs, and how many exchanges the verdicts are made of where some were left out."""
+        return [*super().coverage_sentences(), *filter(None, [describe_judged_part(self.coverage)])]
 
     def learn_from(self, rows: list[Settled]) -> None:
         """Learn the versions that brokers offer, also from exchanges that the filters leave out."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from decoders.filters import parse
 from kwcli.answers.portraits import PORTRAITS, PortraitRenderer
 from kwcli.answers.view import make_reading_view
+from kwcli.output.partial_runs import report_sentences
 from kwcli.reading.input_files import has_capture_name, has_records_name
 from kwcli.reading.run_reading import ReadingRun
 
@@ -30,7 +31,9 @@ def run_answer(
     renderer: AnswerRenderer,
 ) -> Exit:
     """Feed the renderer's fold with the exchanges that the options select, write its answer, return the exit code."""
-    return ReadingRun(env, settings, capture, filters, view=make_reading_view(renderer)).run().exit_code()
+    code = ReadingRun(env, settings, capture, filters, view=make_reading_view(renderer)).run().exit_code()
+    report_sentences(env, settings, renderer.coverage_sentences())
+    return code
 
 
 def diagnose_cluster(env: Environment, config: ClientConfig, doctor: Doctor, renderer: AnswerRenderer) -> Exit:

@@ -11,6 +11,7 @@ from decoders.messages.exchange_json import SCHEMA
 from decoders.schema.json_form import cell_text, row_json
 from decoders.wire.readable_text import clean
 from kwcli.output.csv import format_csv_lines
+from kwcli.output.partial_runs import add_partial_to_rows, format_partial_note, list_partial_sentences
 from kwcli.output.short_texts import palette
 from kwcli.output.table import Column, draw_table
 from kwcli.output.value_writers import open_value_writer
@@ -62,19 +63,34 @@ class AnswerRenderer(FoldRenderer):
         """Write the answer of the fold."""
         assert self._write is not None
         self.found = self._rows()
-        settings = self._settings
+        settings, partial = self._settings, self.coverage.partial
         if settings.format in ("text", "table", "csv"):
             for some in self._rows_by_page():
+                if settings.format == "csv":
+                    some = list(add_partial_to_rows(some, partial, as_text=True))
                 shown = {"text": self._text, "table": _format_table, "csv": _format_csv}[settings.format](
                     some, settings
                 )
                 self._write(shown.encode("utf-8", "backslashreplace"))
+            self._write(format_partial_note(self.coverage_sentences(), settings).encode())
             return
         rows = self.found if isinstance(self.found, list) else list(islice(self.found, 1))
-        writer = open_value_writer(settings, self._write, [*_names_of_columns(rows), *self.keys])
-        for row in self.found:
+        writer = open_value_writer(settings, self._write, [*_names_of_columns(rows), *self.keys, "partial"])
+        for row in add_partial_to_rows(self.found, partial, as_text=False):
             writer.add(answer_record(self._kind, row))
         writer.close()
+
+    def coverage_sentences(self) -> list[str]:
+        """What the answer says of the part of the inputs that it was made of; empty where that is all of them."""
+        return list_partial_sentences(self.coverage.partial)
+
+    def verdict_line(self) -> str:
+        """The summary, with what it was made of: `nothing found; interrupted at 3 % (70.0MB of 2.1GB); …`."""
+        return "; ".join([self.summary_line(), *self.coverage_sentences()])
+
+    def summary_line(self) -> str:
+        """The answer in one line, in a subclass that has such a line."""
+        return ""
 
     def _rows_by_page(self) -> Iterator[list[Row]]:
         """The rows that are aligned together: all where they are a list, else some thousand."""

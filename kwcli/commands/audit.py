@@ -74,5 +74,5 @@ def command(
         renderer = AuditRenderer(settings, against, None if newer is None else find_release(newer))
     code = renderer.exit_code(run_answer(env, settings, capture, filters, renderer))
     if not settings.quiet and (renderer.found or security):
-        env.report(f"kw: {renderer.summary_line()}")
+        env.report(f"kw: {renderer.verdict_line()}")
     return code

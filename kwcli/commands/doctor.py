@@ -89,5 +89,5 @@ def command(
         done = run_answer(env, settings, capture, filters, renderer)
     code = renderer.exit_code(done, fail_on)
     if not settings.quiet and (renderer.found or code != Exit.FAILURE):
-        env.report(f"kw: {renderer.summary_line()}")
+        env.report(f"kw: {renderer.verdict_line()}")
     return code

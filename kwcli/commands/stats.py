@@ -77,6 +77,7 @@ def command(
     One row per group, with count, rate, errors and percentiles (within 1 %). FILE as for `kw sniff`. Empty responses
     of fetches that waited for records are counted apart.
     """
+    from kwcli.output.partial_runs import list_partial_sentences, report_sentences
     from kwcli.reading.run_reading import ReadingRun
     from kwcli.stats.options import check_options
     from kwcli.stats.view import stats_view
@@ -88,4 +89,6 @@ def command(
         )
     settings = shown.make_settings(env)
     counting = stats_view(check_options(words), settings)
-    return ReadingRun(env, settings, capture, filters, view=counting, strict=strict).run().exit_code()
+    outcome = ReadingRun(env, settings, capture, filters, view=counting, strict=strict).run()
+    report_sentences(env, settings, list_partial_sentences(outcome.coverage.partial))
+    return outcome.exit_code()

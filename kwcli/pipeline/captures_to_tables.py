@@ -14,6 +14,7 @@ from kwcli.pipeline.tables.exchange_columns import NUMBER_BITS, PACKETS, Exchang
 from kwcli.pipeline.tables.topic_partitions import TableNeeds
 from kwcli.pipeline.tables.write_parquet import TableWriter
 from kwcli.reading.capture_sources import escape_non_utf8
+from kwcli.reading.run_coverage import PartialRun
 from kwcli.reading.run_reading import ReadingRun
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
 from kwcli.reading.sinks.views import ReadingView
@@ -32,11 +33,15 @@ _BODIES: Final = ("request_body", "response_body")
 
 
 class CaptureTables(NamedTuple):
-    """The files of each table (none for a table without rows); `code` is the exit code of reading the captures."""
+    """The files of each table (none for a table without rows); `code` is the exit code of reading the captures.
+
+    `partial`: what was read of them, where that is not all.
+    """
 
     place: str
     files: Mapping[str, Sequence[str]]
     code: Exit
+    partial: PartialRun | None = None
 
 
 def read_captures_into_tables(
@@ -58,8 +63,9 @@ def read_captures_into_tables(
         filters,
         view=ReadingView(TableNeeds(tables).needed_paths, renderer.open, tables=renderer),
     )
-    code = sniffing.run().exit_code()
-    return CaptureTables(", ".join(capture.files) or str(capture.interface), renderer.files, code)
+    outcome = sniffing.run()
+    place = ", ".join(capture.files) or str(capture.interface)
+    return CaptureTables(place, renderer.files, outcome.exit_code(), outcome.coverage.partial)
 
 
 def is_query_about_bodies(query: str) -> bool:

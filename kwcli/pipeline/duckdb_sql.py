@@ -50,6 +50,7 @@ from kwcli.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from kwcli.output.settings import Settings
+    from kwcli.reading.run_coverage import PartialRun
     from kwcli.run_environment import Environment
 
 # Types in table_columns.py → types of DuckDB.
@@ -148,14 +149,19 @@ class TablesDatabase:
                         f"{tables.input_name}/{name}: {_format_error_reason(_parse_error_fields(problem))}"
                     ) from None
 
-    def write_answer(self, env: Environment, settings: Settings, limit: int | None = None) -> None:
-        """Run the query and write its answer. Failure says in one line what is wrong, with the place in the query."""
+    def write_answer(
+        self, env: Environment, settings: Settings, limit: int | None = None, partial: PartialRun | None = None
+    ) -> None:
+        """Run the query and write its answer. Failure says in one line what is wrong, with the place in the query.
+
+        `partial`: what was read of the captures, where that is not all.
+        """
         row_limit = choose_terminal_row_limit(env, settings, limit)
         found = self.prepare_query()
         rows = self._fetch_json_rows(found)
         if limit is not None:
             rows = (row for row, _ in zip(rows, range(limit), strict=False))
-        write_query_result(env, settings, QueryResult(make_names_unique(found.columns), rows), row_limit)
+        write_query_result(env, settings, QueryResult(make_names_unique(found.columns), rows, partial), row_limit)
 
     def _fetch_json_rows(self, found: duckdb.DuckDBPyRelation) -> Iterator[list[Any]]:
         """The rows of the answer as JSON values, fetched one batch at a time."""

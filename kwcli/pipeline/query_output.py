@@ -13,6 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import clean
 from kwcli.output.csv import format_csv_lines
+from kwcli.output.partial_runs import (
+    format_partial_as_cell,
+    format_partial_note,
+    list_partial_sentences,
+    make_partial_record,
+    report_sentences,
+)
 from kwcli.output.short_texts import palette
 from kwcli.output.table import Column, draw_table
 from kwcli.pipeline.sql_views import COLUMNS, VIEWS
@@ -22,6 +29,7 @@ from kwcli.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from kwcli.output.settings import Settings
+    from kwcli.reading.run_coverage import PartialRun
     from kwcli.run_environment import Environment
 
 # Rows that a terminal gets without --limit.
@@ -43,10 +51,11 @@ class TableFiles(Protocol):
 
 
 class QueryResult(NamedTuple):
-    """Names of columns, and rows of JSON values."""
+    """Names of columns, and rows of JSON values. `partial`: what was read of the captures, where that is not all."""
 
     names: list[str]
     rows: Iterator[list[Any]]
+    partial: PartialRun | None = None
 
 
 def read_query(env: Environment, query: str) -> str:
@@ -171,9 +180,11 @@ def write_query_result(env: Environment, settings: Settings, result: QueryResult
         rows = list(islice(result.rows, most)) if most is not None else list(result.rows)
         more = next(result.rows, None) is not None if most is not None else False
         text = "".join(f"{line}\n" for line in _draw_query_rows(result.names, rows, settings))
+        text += format_partial_note(list_partial_sentences(result.partial), settings)
         env.stdout.write(text.encode("utf-8", "backslashreplace"))
     else:
         more = False
+        result = _add_partial_column(result, as_text=settings.format == "csv")
         pieces = (
             _format_csv_lines(result, safe=settings.csv_safe)
             if settings.format == "csv"
@@ -182,8 +193,18 @@ def write_query_result(env: Environment, settings: Settings, result: QueryResult
         for piece in pieces:
             env.stdout.write(piece.encode("utf-8", "backslashreplace"))
     env.stdout.flush()
+    report_sentences(env, settings, list_partial_sentences(result.partial))
     if more and not settings.quiet:
         env.report(f"the first {most:,} rows; --limit shows more")
+
+
+def _add_partial_column(result: QueryResult, *, as_text: bool) -> QueryResult:
+    """The result, with what was read of the captures as its last column where that is not all."""
+    if result.partial is None:
+        return result
+    said = format_partial_as_cell(result.partial) if as_text else make_partial_record(result.partial)
+    rows = ([*row, said] for row in result.rows)
+    return QueryResult(make_names_unique([*result.names, "partial"]), rows, result.partial)
 
 
 def _draw_query_rows(names: list[str], rows: list[list[Any]], settings: Settings) -> list[str]:

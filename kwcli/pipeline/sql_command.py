@@ -163,5 +163,5 @@ def _query_captures(
                 raise
             raise Failure(line) from None
         database.replace_tables(ListedTables(tables.place, {name: tables.files.get(name, ()) for name in TABLES}))
-        database.write_answer(env, settings, limit)
+        database.write_answer(env, settings, limit, tables.partial)
     return tables.code

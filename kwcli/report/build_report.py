@@ -15,6 +15,8 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import API_VERSIONS
 from decoders.protocol_facts.releases import HISTORY, RELEASES, api_versions_of_release, versions_of_api_by_release
 from decoders.wire.units import parse_time
+from kwcli.output.partial_runs import list_partial_sentences, make_partial_record
+from kwcli.reading.run_coverage import PartialRun
 
 # Tables that a report may be made of.
 TABLES: Final = ("exchanges", "topic_partitions", "connections", "skipped")
@@ -25,7 +27,7 @@ BY: Final = ("api", "client", "topic", "broker")
 class FoldResults(NamedTuple):
     """The results of folds: fold by name, why a fold was given up, rows of each table (None: there is no such table).
 
-    `tables`: whether tables were read, not captures.
+    `tables`: whether tables were read, not captures. `partial`: what was read of the captures, where that is not all.
     """
 
     found: dict[str, Any]
@@ -33,6 +35,7 @@ class FoldResults(NamedTuple):
     rows: dict[str, int | None]
     bucket_ns: int
     tables: bool = True
+    partial: PartialRun | None = None
 
 
 _WHO: Final = ("address", "client_id", "software", "software_version")
@@ -115,6 +118,11 @@ def _is_api_of_older_releases(release: str, key: int) -> bool:
 NS: Final = 10**9
 
 
+def list_report_sentences(report: Report) -> list[str]:
+    """What the report says of the part of the inputs that it was made of; empty where that is all of them."""
+    return list_partial_sentences(PartialRun(**report["partial"]) if report["partial"] else None)
+
+
 def find_bucket_bounds(report: Report) -> tuple[int, int]:
     """The first and the last bucket of time."""
     width = round(report["bucket_s"] * NS)
@@ -172,6 +180,7 @@ def build_report(result: FoldResults, target: str) -> Report:
         "kind": "report",
         "schema": SCHEMA,
         "tables": result.rows if result.tables else None,
+        "partial": None if result.partial is None else make_partial_record(result.partial),
         **_build_span(result),
         "summary": _build_summary(result, every[0] if every else None, portraits),
         "over_time": found["time"].rows() if "time" in found else [],
@@ -196,7 +205,10 @@ def build_report(result: FoldResults, target: str) -> Report:
 def _build_audit(result: FoldResults, target: str) -> Row | None:
     """The verdicts of `kw audit`."""
     fold = result.found.get("audit")
-    return None if fold is None else {"target": target, "clients": fold.rows(AuditTarget.of_release(target))}
+    if fold is None:
+        return None
+    rows = fold.rows(AuditTarget.of_release(target), is_partial=result.partial is not None)
+    return {"target": target, "clients": rows}
 
 
 def _select_ladders(result: FoldResults) -> list[Row] | None:

@@ -49,7 +49,8 @@ def format_ndjson(report: Report, _settings: Settings) -> str:
 
 def build_ndjson_objects(report: Report) -> Iterator[dict[str, Any]]:
     """The objects of a report's NDJSON, one for each line."""
-    same = {"kind": report["kind"], "schema": report["schema"]}
+    partial = {} if report["partial"] is None else {"partial": report["partial"]}
+    same = {"kind": report["kind"], "schema": report["schema"]} | partial
     span = {name: report[name] for name in ("first", "last", "span_s", "bucket_s")}
     yield same | {"section": "summary", "tables": report["tables"], **span, **report["summary"]}
     for name in ("old_versions", "connections", "audit"):

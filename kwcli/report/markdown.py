@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.wire.readable_text import clean
 from kwcli.output.short_texts import cut
-from kwcli.report.build_report import Report, format_report_time
+from kwcli.report.build_report import Report, format_report_time, list_report_sentences
 from kwcli.report.sections import SECTIONS, explain_finding, format_section_title, list_totals, select_first_rows
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def format_markdown(report: Report, settings: Settings) -> str:
     out = ["# Kafka traffic", ""]
     if report["first"]:
         out += [f"{format_report_time(report['first'], 23)} to {format_report_time(report['last'], 23)} UTC", ""]
+    out += [line for said in list_report_sentences(report) for line in (f"**{escape_markdown(said)}**", "")]
     out += [f"- {escape_markdown(name)}: {escape_markdown(value)}" for name, value in list_totals(report)]
     for each in report["left_out"]:
         out += ["", f"Not shown: {escape_markdown(each['what'])}: {escape_markdown(each['why'])}"]

@@ -20,7 +20,7 @@ import orjson
 from decoders.wire.readable_text import clean, format_latency, format_size
 from kwcli import VERSION
 from kwcli.output.short_texts import count_of, cut
-from kwcli.report.build_report import Report, format_report_time
+from kwcli.report.build_report import Report, format_report_time, list_report_sentences
 from kwcli.report.charts import Chart, draw_charts
 from kwcli.report.group_articles import format_group_articles
 from kwcli.report.page_style import SCRIPT, STYLE
@@ -119,6 +119,7 @@ def _format_body(report: Report, drawn: list[Chart]) -> Iterator[str]:
     if report["first"]:
         first, last = (format_report_time(report[name], 23) for name in ("first", "last"))
         yield f'<p class="dim">{escape(first)} to {escape(last)} UTC</p>'
+    yield from (f'<p class="bad">{escape(sentence)}</p>' for sentence in list_report_sentences(report))
     yield '<dl class="tiles">'
     yield from (f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in list_totals(report))
     yield "</dl>"

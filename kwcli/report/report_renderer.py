@@ -11,7 +11,7 @@ from decoders.messages.body_json import Options
 from kwcli.answers.view import AnswerRenderer
 from kwcli.output.short_texts import count_of
 from kwcli.private_files import write_private_file
-from kwcli.report.build_report import build_report
+from kwcli.report.build_report import build_report, list_report_sentences
 from kwcli.report.exchange_folds import ReportFolds
 from kwcli.run_environment import Exit, Failure
 
@@ -81,7 +81,7 @@ class ReportRenderer(AnswerRenderer):
     def close(self) -> None:
         """Make the report of the folds, and write it."""
         assert self._write is not None
-        report = build_report(self.folds.results(), self._target)
+        report = build_report(self.folds.results()._replace(partial=self.coverage.partial), self._target)
         self.breaking = count_breaking_clients(report)
         write_report(self._env, self._settings, report, self._html_path, self._write)
 
@@ -99,6 +99,8 @@ def write_report(
             raise Failure(f"{html_path}: {(problem.strerror or str(problem)).lower()}") from None
         if not settings.quiet:
             env.report(f"{html_path}: written")
+        for sentence in list_report_sentences(report):
+            env.report(f"kw: {sentence}")
         return
     module, name = WRITERS[settings.format]
     draw = getattr(import_module(f"kwcli.report.{module}"), name)

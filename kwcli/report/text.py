@@ -10,7 +10,13 @@ from decoders.wire.readable_text import format_latency, format_size
 from kwcli.answers.doctor import format_findings
 from kwcli.output.short_texts import Palette, cell_width, count_of, palette
 from kwcli.output.table import Column, draw_table
-from kwcli.report.build_report import Report, find_bucket_bounds, format_report_time, read_values_by_bucket
+from kwcli.report.build_report import (
+    Report,
+    find_bucket_bounds,
+    format_report_time,
+    list_report_sentences,
+    read_values_by_bucket,
+)
 from kwcli.report.sections import (
     NOTHING,
     SECTIONS,
@@ -63,6 +69,8 @@ def format_text(report: Report, settings: Settings) -> str:
 def _format_header_lines(report: Report, settings: Settings, paint: Palette) -> Iterator[str]:
     summary = report["summary"]
     tables = report["tables"] or {}
+    for sentence in list_report_sentences(report):
+        yield from (f"{paint.bad}{line}{paint.off}" for line in wrap_note(sentence, settings.width))
     if summary["count"] is not None:
         yield from _join_on_lines(_format_summary_facts(report, summary), settings.width)
         points = report["over_time"]

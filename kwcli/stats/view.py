@@ -12,6 +12,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import cell_text, row_json
 from decoders.wire.readable_text import clean
 from kwcli.output.csv import format_csv_lines
+from kwcli.output.partial_runs import add_partial_to_rows, format_partial_note, list_partial_sentences
 from kwcli.output.short_texts import find_zone, palette
 from kwcli.output.table import Column, draw_table
 from kwcli.output.value_writers import open_value_writer
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from decoders.schema.model import Side
     from kwcli.output.renderers import Write
     from kwcli.output.settings import Settings
+    from kwcli.reading.run_coverage import PartialRun
 
 # Columns of a CSV when nothing was counted.
 _NOTHING: Final = ("count", "rate", "errors")
@@ -35,7 +37,7 @@ def list_records(result: StatsResult) -> list[Row]:
     """The result as JSON objects: the kind `statistics`, then the kind `slowest`."""
     found = [{"kind": "statistics", "schema": SCHEMA, **row} for row in result.rows]
     found += [{"kind": "slowest", "schema": SCHEMA, **row} for row in result.slowest]
-    return [row_json(row) for row in found]
+    return [row_json(row) for row in add_partial_to_rows(found, result.partial, as_text=False)]
 
 
 def render_records(result: StatsResult, settings: Settings) -> str:
@@ -51,8 +53,10 @@ def render_records(result: StatsResult, settings: Settings) -> str:
 def format_csv(result: StatsResult, settings: Settings) -> str:
     """The result as CSV: a line for each group, a header line first."""
     head = list(result.rows[-1]) if result.rows else [*result.asked.by, *_NOTHING]  # the last may be of others
+    head += ["partial"] * (result.partial is not None)
+    rows = add_partial_to_rows(result.rows, result.partial, as_text=True)
     return format_csv_lines(
-        [head, *([_format_csv_value(row.get(name)) for name in head] for row in result.rows)], safe=settings.csv_safe
+        [head, *([_format_csv_value(row.get(name)) for name in head] for row in rows)], safe=settings.csv_safe
     )
 
 
@@ -114,6 +118,7 @@ class StatsResult(NamedTuple):
     """The result of counting: rows in their order, the time slices of each, the slowest exchanges.
 
     `span`: the first and the last slice of all, and the width of one in ns. `more`: groups that `--top` has left out.
+    `partial`: what was read of the inputs, where that is not all.
     """
 
     asked: StatsOptions
@@ -122,6 +127,7 @@ class StatsResult(NamedTuple):
     span: tuple[int, int, int]
     slowest: list[Row]
     more: int = 0
+    partial: PartialRun | None = None
 
 
 class Stats(FoldRenderer):
@@ -169,8 +175,11 @@ class Stats(FoldRenderer):
             self._statistics.slice_span(),
             [self._move_time_to_zone(row) for row in self._slowest.rows()],
             more,
+            self.coverage.partial,
         )
-        self._write(show(result, self._settings).encode("utf-8", "backslashreplace"))
+        said = list_partial_sentences(result.partial)
+        shown = show(result, self._settings) + format_partial_note(said, self._settings)
+        self._write(shown.encode("utf-8", "backslashreplace"))
 
 
 def new_statistics(asked: StatsOptions, settings: Settings) -> Statistics:
