@@ -73,6 +73,9 @@ _SETTINGS: Final = {
     "errors_as_json": True,
     "TimeZone": "UTC",
 }
+_EXPLAINED: Final = "explain "
+# DuckDB's message about a column behind the name of its table.
+_NO_SUCH_COLUMN: Final = re.compile(r'Values list "(.*)" does not have a column named "(.*)"')
 _EXPLAIN: Final = re.compile(r"\s*explain\s+(?:analyze\s+)?", re.IGNORECASE)
 # The beginning of the names of temporary folders: of what a query spills, and of tables made of captures.
 SCRATCH: Final = "kw-sql-"
@@ -211,13 +214,26 @@ class TablesDatabase:
 
     def _check_names_by_explain(self) -> None:
         """Have DuckDB look up all names: the errors of `explain` have the place in the query, those of `sql` do not."""
-        explain = "explain "
         try:
-            self._execute(explain + self._query)
+            self._execute(_EXPLAINED + self._query)
         except duckdb.Error as problem:
-            raise Failure(
-                _explain_query_error(problem, self._query, self._tables, before=len(explain)), Exit.USAGE
-            ) from None
+            raise self._make_failure_of_explain(problem) from None
+
+    def find_unknown_name(self) -> tuple[str, Failure] | None:
+        """A name in the query that no table, view or column has, and the Failure about it.
+
+        None where DuckDB finds all names, and where anything else of the query is not its SQL.
+        """
+        try:
+            self._execute(_EXPLAINED + self._query)
+        except duckdb.Error as problem:
+            name = _find_unknown_name(_parse_error_fields(problem))
+            return None if name is None else (name, self._make_failure_of_explain(problem))
+        return None
+
+    def _make_failure_of_explain(self, problem: duckdb.Error) -> Failure:
+        text = _explain_query_error(problem, self._query, self._tables, before=len(_EXPLAINED))
+        return Failure(text, Exit.USAGE)
 
     def read_column_names(self, name: str) -> tuple[str, ...]:
         """The names of the columns of a table or view."""
@@ -346,18 +362,26 @@ def _explain_out_of_memory(message: str) -> str:
     return f"the query needs more than {SQL_MEMORY_MAX >> 20} MiB of memory{where}: {advice}"
 
 
+def _find_unknown_name(about: Mapping[str, Any]) -> str | None:
+    """The name of a table or column that DuckDB did not find; None for an error about anything else."""
+    if (about.get("error_subtype"), about.get("type")) == ("MISSING_ENTRY", "Table"):
+        return str(about["name"])
+    if about.get("error_subtype") == "COLUMN_NOT_FOUND":
+        return str(about["name"])
+    found = _NO_SUCH_COLUMN.match(str(about["exception_message"]))
+    return None if found is None else found[2]
+
+
 def _explain_query_error(problem: Exception, query: str, tables: TableFiles, before: int = 0) -> str:
     """The error's message and place in the query, line and column from 1; `before` bytes stood before the query."""
     about = _parse_error_fields(problem)
-    name, text = str(about.get("name", "")), _format_error_reason(about)
-    if about.get("error_subtype") == "MISSING_ENTRY" and about.get("type") == "Table":
+    name, text = _find_unknown_name(about), _format_error_reason(about)
+    if name is not None and about.get("type") == "Table":
         text = clean(explain_unknown_table(name, tables))
-    elif about.get("error_subtype") == "COLUMN_NOT_FOUND":
-        known = {
-            column
-            for view in find_tables_in_query(query, list_tables_and_views(tables))
-            for column in list_columns_by_table(tables)[view]
-        }
+    elif name is not None:
+        words = set(re.findall(r"\w+", query.lower()))
+        columns = list_columns_by_table(tables)
+        known = {column for table in columns.keys() & words for column in columns[table]}
         text = f"there is no column {clean(name)}{did_you_mean(name, sorted(known))}"
     elif about.get("exception_type") == "Out of Memory":
         text = _explain_out_of_memory(str(about["exception_message"]))

@@ -50,6 +50,17 @@ class TableFiles(Protocol):
     def files(self) -> Mapping[str, Sequence[str]]: ...
 
 
+class ListedTables(NamedTuple):
+    """The Parquet files of each table; `input_name` is the name of the input in messages.
+
+    `older` has the files of earlier versions of the tables, each with its version.
+    """
+
+    input_name: str
+    files: Mapping[str, Sequence[str]]
+    older: Mapping[str, int] = {}
+
+
 class QueryResult(NamedTuple):
     """Names of columns, and rows of JSON values. `partial`: what was read of the captures, where that is not all."""
 

@@ -6,18 +6,17 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.wire.readable_text import clean
-from kwcli.pipeline.query_check import check_query
 from kwcli.pipeline.query_output import (
-    ALL,
+    ListedTables,
     QueryResult,
+    TableFiles,
     choose_terminal_row_limit,
-    explain_missing_tables,
     explain_unknown_table,
     find_tables_in_query,
-    list_columns_by_table,
     list_tables_and_views,
     make_names_unique,
     write_query_result,
@@ -42,6 +41,17 @@ _LOOKS: Final = frozenset(
 )
 _COMMANDS: Final = ("Command", "ParsedStatement", "InsertIntoDir")
 _PLANS: Final = "org.apache.spark.sql.catalyst.plans.logical"
+# Queries whose names DuckDB can look up, and what means something else in Spark's SQL: a text in double quotes or with
+# a backslash, a function of `x -> …`, a path behind a colon.
+_COMMON_SQL: Final = re.compile(r"[\s(]*(select|with|from)\b", re.IGNORECASE)
+_SPARK_SQL: Final = re.compile(r'["\\]|->|(?<!:):(?!:)')
+# Names that Spark gives to columns by itself, of `range`, `values` and functions that make rows; words that are
+# functions; units of time, as in `datediff(day, …)`.
+_SPARK_NAMES: Final = re.compile(
+    r"id|col\d*|c\d+|key|value|pos|grouping__id|curdate"
+    r"|year|quarter|month|week|day|dayofyear|hour|minute|second|millisecond|microsecond",
+    re.IGNORECASE,
+)
 _PLACE: Final = re.compile(r"\(line (\d+), pos(?:ition)? (\d+)\)")
 
 
@@ -60,11 +70,9 @@ def run_spark_query(
     from kwcli.pipeline.spark.sessions import open_own_session
 
     tables = Tables(folder)
-    check_query(
-        query,
-        list_columns_by_table(tables),
-        {name: text for name in ALL if (text := explain_missing_tables(name, tables))},
-    )
+    if not query.strip():
+        raise Failure("the query is empty", Exit.USAGE)
+    _refuse_unknown_names(query, tables)
     for name in find_tables_in_query(query, list_tables_and_views(tables)):
         if name in tables:
             tables.find_older_files(name)  # a file that cannot be read fails before Spark starts
@@ -84,6 +92,30 @@ def run_spark_query(
                 problem
             ) from problem
     return Exit.DONE
+
+
+def _refuse_unknown_names(query: str, tables: TableFiles) -> None:
+    """Failure (usage) for a name in the query that no table or column can have, before Spark starts, which takes long.
+
+    Where DuckDB is installed, it looks up the names in tables without rows. It knows a part of Spark's SQL, so nothing
+    else that it says is believed, and a name only if it cannot come from anything else in the query: if it is written
+    once, and Spark does not give it to a column by itself.
+    """
+    if find_spec("duckdb") is None or not _COMMON_SQL.match(query) or _SPARK_SQL.search(query):
+        return
+    from kwcli.pipeline.duckdb_sql import TablesDatabase
+
+    database = TablesDatabase(ListedTables(tables.input_name, dict.fromkeys(tables.files, ())), query)
+    try:
+        unknown = database.find_unknown_name()
+    finally:
+        database.close()
+    if unknown is None:
+        return
+    name, failure = unknown
+    written = [word.lower() for word in re.findall(r"\w+", query)].count(name.lower())
+    if written == 1 and not _SPARK_NAMES.fullmatch(name):
+        raise failure
 
 
 @contextmanager

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from decoders.named_tuple import NamedTuple
 from kwcli.extras import pip_command_for_extra
 from kwcli.options import Clash, refuse_clashes, refuse_given_options
 from kwcli.pipeline.query_output import (
+    ListedTables,
     find_tables_in_query,
     list_tables_and_views,
     read_query,
@@ -38,17 +38,6 @@ _CHOOSING: Final = (
     *("bpf", "write", "follow", "ports", "keylogs", "since", "until", "apis", "client_ids", "clients", "topics"),
     *("groups", "expression", "errors", "errors_all", "slower_than"),
 )
-
-
-class ListedTables(NamedTuple):
-    """The Parquet files of each table; `input_name` is the name of the input in messages.
-
-    `older` has the files of earlier versions of the tables, each with its version.
-    """
-
-    input_name: str
-    files: Mapping[str, Sequence[str]]
-    older: Mapping[str, int] = {}
 
 
 _ALL: Final = ListedTables("the input", dict.fromkeys(TABLES, ()))
