@@ -283,7 +283,7 @@ class Stage:
     def client(self, _shared: object, _client_id: str | None) -> Stage:
         return self
 
-    def ask(self, request: RecordedRequest) -> ReplayOutcome:
+    def replay_request(self, request: RecordedRequest) -> ReplayOutcome:
         with self.lock:
             self.events.append(("asked", request))
         time.sleep((request.exchange.correlation_id or 0) % 5 / 1000)
@@ -291,7 +291,7 @@ class Stage:
             self.events.append(("answered", request))
         return ReplayOutcome(request, None, "same")
 
-    def close(self) -> None:
+    def close_connections(self) -> None:
         """Do nothing: no connection is open."""
 
 
