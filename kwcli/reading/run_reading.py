@@ -106,6 +106,7 @@ class ReadingRun:
             self._engine.pairer.remember_earlier_exchanges(only_libraries=not remembers)
         self._hear = view.hear
         self.outcome = ReadingOutcome()
+        self._told: list[str] = []  # problems of inputs that were reported before reading began
         self._begun = env.monotonic()
 
     def run(self) -> ReadingOutcome:
@@ -132,7 +133,10 @@ class ReadingRun:
         return captures
 
     def read_captures(self, captures: Captures) -> ReadingOutcome:
-        """Read opened files. Bad inputs are reported after the good ones."""
+        """Read opened files. Inputs that are missing are reported at once, what else is wrong after the good ones."""
+        self._told = [*captures.problems]
+        for problem in self._told:
+            self._env.report(f"kw: {problem}")
         if self._tap is None:
             self._sink.share_rendering(self._capture, captures.size, self._engine.pairer.context)
         if not self._settings.quiet:
@@ -297,7 +301,8 @@ class ReadingRun:
             faults = []
         sink.close()
         remarks = self._key_logs.remarks() if self._key_logs is not None and not quiet else []
-        for line in (*remarks, *outcome.problems, *(faults if not quiet or tells_loss else [])):
+        problems = [problem for problem in outcome.problems if problem not in self._told]
+        for line in (*remarks, *problems, *(faults if not quiet or tells_loss else [])):
             self._env.report(f"kw: {line}")
         if quiet or not told:
             return

@@ -18,8 +18,9 @@ import decoders
 from decoders.exchanges.engine import Engine
 from kwcli.output.partial_runs import describe_judged_part, describe_partial_run
 from kwcli.reading.run_coverage import PartialRun, RunCoverage
+from kwcli.run_environment import Exit
 from tests.captures.shipped import FOLDER
-from tests.cli.worlds import Outcome, kw
+from tests.cli.worlds import Outcome, kw, world, written
 
 TOUR: Final = FOLDER / "tour.pcapng"
 TIMES: Final = 6
@@ -226,3 +227,22 @@ def test_the_sentence(partial: PartialRun, text: str) -> None:
 )
 def test_the_sentence_about_filters(coverage: RunCoverage, text: str) -> None:
     assert describe_judged_part(coverage) == text
+
+
+@pytest.mark.parametrize("answer", ["sniff", "audit", "stats", "report"])
+def test_missing_inputs_are_told_before_reading_begins(
+    answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env, feed = world(), Engine.feed
+    told: list[bytes] = []
+
+    def feed_and_look(self: Engine, segments: Any, *more: Any) -> Any:
+        told.append(written(env.stderr))
+        return feed(self, segments, *more)
+
+    monkeypatch.setattr(Engine, "feed", feed_and_look)
+    found = kw(answer, str(TOUR), str(tmp_path / "none.pcap"), env=env)
+    line = f"kw: {tmp_path}/none.pcap: no such file\n"
+    assert told[0].decode() == line
+    assert found.err.count(line) == 1
+    assert found.code == Exit.FAILURE
