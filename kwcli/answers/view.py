@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.libraries import format_library
 from decoders.messages.exchange_json import SCHEMA
-from decoders.schema.json_form import cell_text, row_json
-from decoders.wire.readable_text import clean
-from kwcli.output.csv import format_csv_lines
+from decoders.schema.json_form import row_json
+from kwcli.answers.flat_columns import format_csv, format_table
 from kwcli.output.partial_runs import add_partial_to_rows, format_partial_note, list_partial_sentences
-from kwcli.output.short_texts import palette
-from kwcli.output.table import Column, draw_table
 from kwcli.output.value_writers import open_value_writer
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
 from kwcli.reading.sinks.views import ReadingView
@@ -66,11 +63,12 @@ class AnswerRenderer(FoldRenderer):
         settings, partial = self._settings, self.coverage.partial
         if settings.format in ("text", "table", "csv"):
             for some in self._rows_by_page():
-                if settings.format == "csv":
-                    some = list(add_partial_to_rows(some, partial, as_text=True))
-                shown = {"text": self._text, "table": _format_table, "csv": _format_csv}[settings.format](
-                    some, settings
-                )
+                if settings.format == "text":
+                    shown = self._text(some, settings)
+                elif settings.format == "csv":
+                    shown = format_csv(self._kind, list(add_partial_to_rows(some, partial, as_text=True)), settings)
+                else:
+                    shown = format_table(self._kind, some, settings)
                 self._write(shown.encode("utf-8", "backslashreplace"))
             self._write(format_partial_note(self.coverage_sentences(), settings).encode())
             return
@@ -122,43 +120,13 @@ def format_software(row: Row) -> str:
     return flatten_value(row.get("client_software")) or ("" if library is None else f"~{format_library(library)}")
 
 
-def flatten_value(value: Any, form: Callable[[str], str] = str) -> str:
-    """A value of a row in one cell: objects as their values, lists with commas, texts in the form that `form` makes."""
+def flatten_value(value: Any) -> str:
+    """A value of a row as text for people: objects as their values, lists with commas."""
     if value is None:
         return ""
     if isinstance(value, dict):
-        return " ".join(filter(None, [flatten_value(each, form) for each in value.values()]))
-    if isinstance(value, list):
-        return ", ".join([flatten_value(each, form) for each in value])
-    return form(value) if isinstance(value, str) else str(value)
-
-
-def _format_table(rows: Sequence[Row], settings: Settings) -> str:
-    """A table with a column for each key; the last columns are left out where the terminal has no room."""
-    columns = [
-        Column(
-            name,
-            [clean(flatten_value(row.get(name))) or "–" for row in rows],
-            drop=order,
-            right=all(_is_number(row[name]) for row in rows if row.get(name) is not None),
-        )
-        for order, name in enumerate(_names_of_columns(rows))
-    ]
-    return "".join(f"{line}\n" for line in draw_table(columns, settings.width, palette(settings.color), dense=True))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _format_csv(rows: Sequence[Row], settings: Settings) -> str:
-    """CSV with a line for each row, and a header line first."""
-    names = _names_of_columns(rows)
-    lines = [
-        [row[name] if _is_number(row.get(name)) else flatten_value(row.get(name), cell_text) for name in names]
-        for row in rows
-    ]
-    return format_csv_lines([names, *lines] if rows else [], safe=settings.csv_safe)
+        return " ".join(filter(None, map(flatten_value, value.values())))
+    return ", ".join(map(flatten_value, value)) if isinstance(value, list) else str(value)
 
 
 def _names_of_columns(rows: Sequence[Row]) -> list[str]:

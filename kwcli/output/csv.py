@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from decoders.schema.json_form import cell_text
 from kwcli.output.read_row_cells import RowReader, find_column_words
 
 if TYPE_CHECKING:
@@ -31,6 +32,11 @@ def format_csv_lines(rows: Iterable[Iterable[Any]], *, safe: bool) -> str:
 
 def _escape_formulas(row: Iterable[Any]) -> list[Any]:
     return [f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell for cell in row]
+
+
+def format_counts(counts: Mapping[str, int]) -> str:
+    """Names with their counts: `NOT_COORDINATOR:2 NONE:1`."""
+    return " ".join(f"{cell_text(name)}:{count}" for name, count in counts.items())
 
 
 class Csv:

@@ -131,7 +131,7 @@ class CsvWriter(_RowWriter):
 
         self._write_line(
             [
-                join_cell_values([part for each in values for part in _list_scalar_parts(each)])
+                join_cell_values([_name_object(part) for each in values for part in _list_flat_parts(each)])
                 for values in self._read_cells(value)
             ]
         )
@@ -153,6 +153,20 @@ VALUE_WRITERS: Final[dict[str, Callable[[Settings, Write, Sequence[str]], ValueW
     "csv": CsvWriter,
     "fields": FieldWriter,
 }
+
+
+def _list_flat_parts(value: Any) -> Sequence[Any]:
+    """The elements of a list, also of lists in it; anything else is one part."""
+    if isinstance(value, list):
+        return [part for each in value for part in _list_flat_parts(each)]
+    return [value]
+
+
+def _name_object(value: Any) -> Any:
+    """What names an object where a cell may have no object: its name, its path, or its first value; else the value."""
+    if not isinstance(value, dict):
+        return value
+    return value.get("name") or value.get("path") or next(iter(value.values()), None)
 
 
 def _list_scalar_parts(value: Any) -> Sequence[Any]:

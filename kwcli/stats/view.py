@@ -11,7 +11,7 @@ from decoders.messages.exchange_json import SCHEMA
 from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import cell_text, row_json
 from decoders.wire.readable_text import clean
-from kwcli.output.csv import format_csv_lines
+from kwcli.output.csv import format_counts, format_csv_lines
 from kwcli.output.partial_runs import add_partial_to_rows, format_partial_note, list_partial_sentences
 from kwcli.output.short_texts import find_zone, palette
 from kwcli.output.table import Column, draw_table
@@ -87,7 +87,7 @@ def _format_packets(packets: dict[str, list[int] | None]) -> str:
 def _format_csv_value(value: Any) -> Any:
     if isinstance(value, str):
         return cell_text(value)
-    return _format_codes(value, " ") if isinstance(value, dict) else value
+    return format_counts(value) if isinstance(value, dict) else value
 
 
 def _format_value(value: Any) -> str:
@@ -95,11 +95,7 @@ def _format_value(value: Any) -> str:
         return "–"
     if isinstance(value, float):
         return f"{value:.3f}"
-    return clean(_format_codes(value, " ") or "–" if isinstance(value, dict) else str(value))
-
-
-def _format_codes(codes: dict[str, int], between: str) -> str:
-    return between.join(f"{name}:{count}" for name, count in codes.items())
+    return clean(format_counts(value) or "–" if isinstance(value, dict) else str(value))
 
 
 # Format → module under kwcli.stats, and the function in it.

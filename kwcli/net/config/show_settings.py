@@ -219,6 +219,8 @@ def build_csv_rows(rows: list[Row]) -> list[list[Any]]:
 def _format_csv_cell(value: Any) -> Any:
     if isinstance(value, dict):
         return f"{{redacted {value['redacted']}}}"
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return ",".join(value) if isinstance(value, list) else value
 
 
