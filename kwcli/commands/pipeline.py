@@ -64,7 +64,7 @@ Examples:
   kw pipeline sql tables "select * from old_versions where release = '4.0'" -o csv > old.csv
   kw pipeline sql tables --views"""
 
-ENGINES = ("auto", "local", "stitch", "shuffle")
+ENGINES = ("auto", "local", "stitch")
 
 
 def _add_run_and_watch_options(command: Command) -> Command:
@@ -103,7 +103,7 @@ def _add_run_and_watch_options(command: Command) -> Command:
             "--engine",
             type=click.Choice(ENGINES),
             default="auto",
-            help="local: 1 process; stitch: Spark; shuffle: slow reference; auto: by size.",
+            help="local: 1 process; stitch: Spark; auto: by size.",
         ),
         click.option(
             "--master",

@@ -9,7 +9,7 @@ from decoders.named_tuple import NamedTuple
 
 __all__ = ["Engine", "RunOptions", "WatchOptions"]
 
-Engine = Literal["local", "stitch", "shuffle"]
+Engine = Literal["local", "stitch"]
 
 
 class RunOptions(NamedTuple):

@@ -267,4 +267,4 @@ def _start_engine(env: Environment, engine_choice: EngineChoice) -> Iterator[Eng
     from kwcli.pipeline.spark.sessions import LEAN, open_own_session
 
     with open_own_session(engine_choice.master, env, LEAN) as spark:
-        yield partial(engine.run_job, spark, raw=engine_choice.engine == "shuffle")
+        yield partial(engine.run_job, spark)

@@ -49,7 +49,6 @@ WAYS: Final = (
     Way("stitch local[2]", ("--engine", "stitch", "--master", "local[2]"), 2),
 )
 SPARK: Final = WAYS[2]
-SHUFFLE: Final = Way("shuffle local[2]", ("--engine", "shuffle", "--master", "local[2]"), 2)
 
 
 class Figure(NamedTuple):
@@ -92,7 +91,7 @@ def measure(options: argparse.Namespace, folder: Path) -> tuple[list[Figure], li
     for shape, gb, path, exchanges in captures(options, folder):
         size = path.stat().st_size
         print(f"{gb:g} GB, {shape.name}: {exchanges:,} exchanges")
-        for way in (*WAYS, *([SHUFFLE] if options.shuffle else [])):
+        for way in WAYS:
             out = folder / "tables"
             cost = run([*KW, "pipeline", "run", str(path), "--out", str(out), *way.words])
             figure = Figure(shape, gb, way, size, cost)
@@ -154,7 +153,6 @@ def main() -> int:
     parser.add_argument(
         "--no-hot", dest="hot", action="store_false", help="leave out the capture with one hot connection"
     )
-    parser.add_argument("--shuffle", action="store_true", help="the reference engine too")
     parser.add_argument("--profile", choices=("blend", "small", "mixed", "big"), default="blend")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kw-bench-") as folder:

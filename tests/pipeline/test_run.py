@@ -382,6 +382,7 @@ def test_an_interrupted_run_leaves_the_tables_as_they_were(tmp_path: Path, monke
         (["a.pcap", "--out", ""], "--out is empty"),
         (["a.pcap", "--out", "x", "--since", "2026-11-22", "--until", "2026-11-21"], "--since is not before --until"),
         (["a.pcap", "--out", "x", "--engine", "local", "--master", "local[2]"], "--master is for Spark"),
+        (["a.pcap", "--out", "x", "--engine", "shuffle"], "'shuffle' is not one of 'auto', 'local', 'stitch'"),
         (["a.pcap", "--out", "x", "--tables", "findings"], "'findings' is no table"),
         (["a.pcap", "--out", "x", "-f", "latency >"], "-f: "),
         (["a.pcap", "--out", "x", "--split-size", "7"], "'7' is too little for a file"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import pytest
 
 from kwcli.extras import pip_command_for_extra
 from kwcli.pipeline import choose_engine
+from kwcli.pipeline.spark import engine as spark_engine
 from kwcli.pipeline.tables.table_columns import TABLES
 from kwcli.run_environment import Exit
 from tests.bench.volume import write
@@ -36,19 +38,22 @@ def compared(folder: Path) -> dict[str, Counter[str]]:
     }
 
 
-@pytest.mark.parametrize("engine", ["stitch", pytest.param("shuffle", marks=pytest.mark.long)])
-def test_spark_gives_the_same_tables(spark: SparkSession, tmp_path: Path, engine: str) -> None:
+@pytest.mark.parametrize("raw", [False, pytest.param(True, marks=pytest.mark.long)], ids=["stitch", "shuffle"])
+def test_spark_gives_the_same_tables(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raw: bool
+) -> None:
+    monkeypatch.setattr(spark_engine, "run_job", partial(spark_engine.run_job, raw=raw))
     damaged = tmp_path / "cut.pcap"
     damaged.write_bytes(RAW.read_bytes()[:-1000])
     words: list[str | Path] = [damaged, "--point", f"tour={TOUR}", "--split-size", "100kB", "--out"]
     one = run(*words, tmp_path / "one", "--engine", "local", "--strict", code=Exit.LOSSY)
-    other = run(*words, tmp_path / "two", "--engine", engine, "--master", "local[2]", "--strict", code=Exit.LOSSY)
+    other = run(*words, tmp_path / "two", "--engine", "stitch", "--master", "local[2]", "--strict", code=Exit.LOSSY)
     assert spark.version
     assert compared(tmp_path / "one") == compared(tmp_path / "two")
     assert other.err.splitlines()[0] == one.err.splitlines()[0]
     summaries = [outcome.err.splitlines()[1].partition(" · engine ") for outcome in (one, other)]
     assert summaries[0][0] == summaries[1][0]
-    assert summaries[1][2].startswith(f"{engine} (as asked) · ")
+    assert summaries[1][2].startswith("stitch (as asked) · ")
     assert "nothing to do" in run(damaged, "--out", tmp_path / "two").err
 
 
@@ -82,11 +87,12 @@ def test_one_large_capture_is_read_while_it_is_cut(spark: SparkSession, tmp_path
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("engine", ["stitch", "shuffle"])
+@pytest.mark.parametrize("raw", [False, True], ids=["stitch", "shuffle"])
 @pytest.mark.parametrize("damage", [False, True], ids=["sound", "damaged"])
 def test_a_large_capture_that_may_be_damaged_inside(
-    spark: SparkSession, tmp_path: Path, damage: bool, engine: str
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bool, raw: bool
 ) -> None:
+    monkeypatch.setattr(spark_engine, "run_job", partial(spark_engine.run_job, raw=raw))
     assert spark.version
     capture = tmp_path / "large.pcap"
     write(capture, 20_000_000, profile="mixed", connections=12)
@@ -98,7 +104,7 @@ def test_a_large_capture_that_may_be_damaged_inside(
         capture.write_bytes(data[:at] + b"\xff" * 16 + data[at + 16 :])
     words: list[str | Path] = [capture, "--split-size", "6.5MB", "--out"]
     one = run(*words, tmp_path / "one", "--engine", "local")
-    other = run(*words, tmp_path / "two", "--engine", engine, "--master", "local[2]")
+    other = run(*words, tmp_path / "two", "--engine", "stitch", "--master", "local[2]")
     assert compared(tmp_path / "one") == compared(tmp_path / "two")
     assert [line.partition(" · engine ")[0] for line in other.err.splitlines()[:-1]] == [
         line.partition(" · engine ")[0] for line in one.err.splitlines()[:-1]

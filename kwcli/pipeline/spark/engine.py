@@ -1,4 +1,4 @@
-"""A job in, its tables in the staging folder and reports of them out: the engines `stitch` and `shuffle`.
+"""A job in, its tables in the staging folder and reports of them out: the engine `stitch`, and its reference.
 
     splits ── read_split ──▶ parts ── by connection, in order ──▶ stitch ──▶ verdicts ── by split ──▶ write_tables
                   └────────▶ pools of rows ───────────────────────────────────────────────────────────────┘
@@ -77,8 +77,9 @@ def run_job(
     raw: bool = False,
     partitions: int | None = None,
 ) -> EngineResult:
-    """Run a job: the engine `stitch`, or with `raw` the engine `shuffle`. Failure says what went wrong.
+    """Run a job. Failure says what went wrong.
 
+    With `raw` all payload travels by connection and is decoded behind the shuffle: slow, the reference of the tests.
     `progress` is called now and then, by another thread. `partitions` is the number of tasks of stages 2 and 3.
     """
     stage_input = StageInput(spec, pending_plan.most, staging, raw)

@@ -527,8 +527,6 @@ def _start_decoding(env: Environment, engine_choice: EngineChoice) -> Iterator[D
     if engine_choice.engine == "local":
         yield _decode_locally
         return
-    if engine_choice.engine == "shuffle":
-        raise Failure("--engine shuffle is for kw pipeline run only; watch with local or stitch", Exit.USAGE)
     from kwcli.pipeline.spark.sessions import LEAN, open_own_session
     from kwcli.pipeline.spark.watch_batch import run_watch_batch
 
