@@ -26,7 +26,7 @@ __all__ = ["MODULES", "mypyc_attr"]
 
 MODULES: Final = (
     "decoders/wire/readable_text.py",
-    "decoders/wire/conceal.py",
+    "decoders/wire/redact_text.py",
     "decoders/wire/primitives.py",
     "decoders/schema/json_form.py",
     "decoders/schema/decoder_codegen.py",

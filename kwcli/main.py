@@ -174,7 +174,7 @@ def run(words: Sequence[str], env: Environment) -> int:
     env.profile_output = lambda name: _read_profile_output_format(env, name)
     env.open_tables = _open_tables
     if any("@" in word for word in words):
-        from decoders.wire.conceal import passwords_of_urls
+        from decoders.wire.redact_text import passwords_of_urls
 
         env.add_secrets_to_hide(passwords_of_urls(words))
     try:

@@ -244,7 +244,7 @@ class Environment:
         """Hide these values, passwords and the like, in everything that is said from now on."""
         known = self._secrets | frozenset(values)
         if known != self._secrets:
-            from decoders.wire.conceal import make_concealer
+            from decoders.wire.redact_text import make_concealer
 
             self._secrets, self._hide = known, make_concealer(known)
 
@@ -259,9 +259,9 @@ class Environment:
             return
         text = self.hide_secrets(text)
         if not text.isprintable():
-            from decoders.wire.readable_text import clean
+            from decoders.wire.readable_text import escape_text
 
-            text = clean(text)
+            text = escape_text(text)
         if self.ascii:
             from kwcli.terminal.ascii_text import to_ascii
 

@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from decoders.wire.readable_text import clean
+from decoders.wire.readable_text import escape_text
 
 __all__ = ["Terminal", "Writable"]
 
@@ -78,7 +78,7 @@ class Terminal:
 
     def redraw_line(self, line: str) -> None:
         """Replace the line that the cursor is on by `line`."""
-        self._write_all(ERASE + clean(line).encode())
+        self._write_all(ERASE + escape_text(line).encode())
 
     def flush(self) -> None:
         """Flush the stream beneath."""

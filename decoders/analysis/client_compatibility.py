@@ -71,7 +71,7 @@ from decoders.protocol_facts.releases import (
 )
 from decoders.protocol_facts.version_words import parse_release_name
 from decoders.schema.model import Versions
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -204,7 +204,7 @@ class Audit:
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
-        uses, offers = fields(unpack(state), bytes, bytes)
+        uses, offers = state_fields(unpack(state), bytes, bytes)
         self._uses.resume(uses)
         self._offers.resume(offers)
 

@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 
 from decoders.errors import Malformed
 from decoders.named_tuple import NamedTuple
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.wire.state_serialization import pack, state_fields, unpack
 
 __all__ = ["AuditedClient", "ClientUses", "Used", "name_in_client_text"]
 
@@ -127,10 +127,10 @@ class ClientUses:
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
-        (rows,) = fields([unpack(state)], list)
+        (rows,) = state_fields([unpack(state)], list)
         for row in rows:
-            client, use, times, first, last = fields(row, tuple, tuple, int, int, int)
-            parts = fields(client, str | None, str, str | None, str | None)
+            client, use, times, first, last = state_fields(row, tuple, tuple, int, int, int)
+            parts = state_fields(client, str | None, str, str | None, str | None)
             if not all(isinstance(part, str | int) and not isinstance(part, bool) for part in use):
                 raise Malformed("a use of a client that is not made of texts and numbers")
             self.count_use(AuditedClient(*parts), use, times, first, last)

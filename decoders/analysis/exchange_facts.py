@@ -16,7 +16,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import FETCH, JOIN_GROUP, SHARE_FETCH, SYNC_GROUP
 from decoders.records.summary import summarize_records_of_view, summarize_sole_batch
 from decoders.schema.model import Side
-from decoders.wire.primitives import uuid_text
+from decoders.wire.primitives import format_uuid
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -185,7 +185,7 @@ def topic_by_id(exchange: Exchange, identity: UUID) -> str | None:
     """The name of a topic by its id; the id itself where the capture had not shown the name; None for the zero id."""
     if not identity.int:
         return None
-    return exchange.topic_name(identity) or uuid_text(identity.bytes)
+    return exchange.topic_name(identity) or format_uuid(identity.bytes)
 
 
 def _topic_on_path(exchange: Exchange, view: Any, path: str) -> str | None:

@@ -30,7 +30,7 @@ from typing import Any, Final
 
 from decoders.errors import Malformed
 from decoders.limits import KEYS_SHOWN_MAX
-from decoders.wire.state_serialization import fields
+from decoders.wire.state_serialization import state_fields
 
 __all__ = ["DistinctCount", "HeavyKeys", "fits_into_rows", "is_full", "split_by_weight"]
 
@@ -129,9 +129,9 @@ class HeavyKeys:
     def make_resumed(cls, state: object) -> HeavyKeys:
         """What `state` gave, again. Raises DecodeError."""
         made = cls()
-        made._floor, begun, left_out = fields(state, int, list, bytes)
+        made._floor, begun, left_out = state_fields(state, int, list, bytes)
         for item in begun:
-            key, floor = fields(item, tuple, int)
+            key, floor = state_fields(item, tuple, int)
             made._begun[key] = floor
         made.left_out = DistinctCount.make_resumed(left_out)
         return made

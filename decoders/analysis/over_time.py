@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 from decoders.analysis.dimensions import Key
 from decoders.analysis.statistics import Statistics
 from decoders.analysis.time_buckets import SHIFT_MIN, SLICES_MAX, shift_for
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
@@ -75,7 +75,7 @@ class OverTime:
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
-        self._shift, statistics = fields(unpack(state), int, bytes)
+        self._shift, statistics = state_fields(unpack(state), int, bytes)
         self._found = self._make_empty_statistics(self.by)
         self._found.resume(statistics)
 

@@ -51,7 +51,7 @@ from decoders.protocol_facts.keys import (
 )
 from decoders.protocol_facts.likeness import find_most_alike_releases
 from decoders.schema.model import Versions
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -139,16 +139,16 @@ class Portrait:
     def make_resumed(cls, state: object) -> Portrait:
         """A portrait from its `state`. Raises DecodeError."""
         made = cls()
-        statistics, made.first, made.last, cut, facets = fields(state, list, int, int, list, dict)
+        statistics, made.first, made.last, cut, facets = state_fields(state, list, int, int, list, dict)
         made.statistics = GroupStatistics.make_resumed(statistics)
         if not all(isinstance(facet, str) for facet in cut):
             raise Malformed("facets that are no names")
         made.cut = set(cut)
         for facet, names in facets.items():
-            (facet, names) = fields([facet, names], str, dict)
+            (facet, names) = state_fields([facet, names], str, dict)
             for name, amounts in names.items():
-                (name,) = fields([name], str)
-                made.facets.setdefault(facet, {})[name] = list(fields(amounts, int, int, int))
+                (name,) = state_fields([name], str)
+                made.facets.setdefault(facet, {})[name] = list(state_fields(amounts, int, int, int))
         return made
 
     def names_of_facet(self, facet: str) -> list[str]:
@@ -288,9 +288,9 @@ class Portraits(ABC):
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
-        items, heavy, others = fields(unpack(state), list, list, list)
+        items, heavy, others = state_fields(unpack(state), list, list, list)
         for item in items:
-            key, portrait = fields(item, tuple, list)
+            key, portrait = state_fields(item, tuple, list)
             self._found[key] = made = Portrait.make_resumed(portrait)
             self._names += made.count_names()
         self._heavy, self._others = HeavyKeys.make_resumed(heavy), Portrait.make_resumed(others)
@@ -511,7 +511,7 @@ class Brokers(Portraits):
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
-        portraits, *states = fields(unpack(state), *[bytes] * 4)
+        portraits, *states = state_fields(unpack(state), *[bytes] * 4)
         super().resume(portraits)
         for tally, its in zip(self._tallies(), states, strict=True):
             tally.resume(its)

@@ -9,7 +9,7 @@ from decoders.analysis.dimensions import DIMENSIONS, paths_of_dimensions
 from decoders.exchanges.exchange import format_rfc3339
 from decoders.limits import LADDER_FAILED_MAX, LADDER_FIRST_MAX, LADDERS_MAX
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
@@ -123,10 +123,10 @@ class Ladders:
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
-        (items,) = fields([unpack(state)], list)
+        (items,) = state_fields([unpack(state)], list)
         for item in items:
-            identity, number, count, failed, first, trouble = fields(item, tuple, int, int, int, list, list)
-            began, client, broker = fields(identity, int, str, str)
+            identity, number, count, failed, first, trouble = state_fields(item, tuple, int, int, int, list, list)
+            began, client, broker = state_fields(identity, int, str, str)
             ladder = self._find_ladder((began, client, broker), number)
             if ladder is not None:
                 ladder.count, ladder.failed = count, failed
@@ -153,8 +153,8 @@ class Ladders:
 
 def _check_step(step: object) -> _Step:
     """A step of a state. Raises DecodeError."""
-    time, place, values = fields(step, int, int, bytes)
-    fields(unpack(values), *_KINDS)
+    time, place, values = state_fields(step, int, int, bytes)
+    state_fields(unpack(values), *_KINDS)
     return time, place, values
 
 
@@ -174,6 +174,6 @@ def _pack_exchange_values(exchange: Exchange, errors: list[str], status: str) ->
 
 
 def _make_step_row(step: _Step) -> Row:
-    row = dict(zip(_STEP, fields(unpack(step[2]), *_KINDS), strict=True))
+    row = dict(zip(_STEP, state_fields(unpack(step[2]), *_KINDS), strict=True))
     took = row.pop("took_ns")
     return {"time": format_rfc3339(step[0]), "latency_ms": None if took is None else took / 1e6, **row}

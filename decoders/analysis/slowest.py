@@ -12,7 +12,7 @@ from decoders.analysis.exchange_facts import WAITING, WAITS, waited_ns
 from decoders.analysis.fold import Row
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import format_rfc3339
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -104,14 +104,14 @@ class Slowest:
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
-        most, items = fields(unpack(state), int, list)
+        most, items = state_fields(unpack(state), int, list)
         if most != self.most:
             raise Malformed("the state of a list of another length")
         for item in items:
-            took, place, kept = fields(item, int, tuple, tuple)
-            fields(place, str, str, int, int, int, bytes)
+            took, place, kept = state_fields(item, int, tuple, tuple)
+            state_fields(place, str, str, int, int, int, bytes)
             bodies = () if self._bodies is None else (bytes,)
-            fields(kept, *_KINDS, *(str | None for _ in self.more), *bodies)
+            state_fields(kept, *_KINDS, *(str | None for _ in self.more), *bodies)
             self._add_item(took, place, kept)
 
     def rows(self) -> list[Row]:

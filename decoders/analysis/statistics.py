@@ -38,7 +38,7 @@ from decoders.exchanges.exchange import format_rfc3339
 from decoders.limits import TIMED_GROUPS_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -173,12 +173,14 @@ class GroupStatistics:
     def make_resumed(cls, state: object) -> GroupStatistics:
         """Statistics from their `state`. Raises DecodeError."""
         group = cls()
-        sums, group.low, group.high, error_codes_about, bins, slices = fields(state, list, int, int, dict, dict, dict)
-        for name, value in zip(_SUMS, fields(sums, *(int for _ in _SUMS)), strict=True):
+        sums, group.low, group.high, error_codes_about, bins, slices = state_fields(
+            state, list, int, int, dict, dict, dict
+        )
+        for name, value in zip(_SUMS, state_fields(sums, *(int for _ in _SUMS)), strict=True):
             setattr(group, name, value)
         for counts in (error_codes_about, bins, slices):
             for item in counts.items():
-                fields(item, int, int)
+                state_fields(item, int, int)
         group.codes, group._bins, group.slices = Counter(error_codes_about), Counter(bins), slices
         return group
 
@@ -476,18 +478,18 @@ class Statistics:
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
         kinds = (list, bool, int, int, int, list, list, list)
-        parameters, begun, first_ns, last_ns, shift, groups, others, heavy = fields(unpack(state), *kinds)
+        parameters, begun, first_ns, last_ns, shift, groups, others, heavy = state_fields(unpack(state), *kinds)
         if parameters != self._parameters():
             raise Malformed("the state of statistics of other dimensions or another metric")
         self._begun, self.first_ns, self.last_ns, self._shift = begun, first_ns, last_ns, shift
         for item in groups:
-            parts, group = fields(item, list, list)
-            key = tuple(fields(parts, *(str | int | None for _ in self.by)))
+            parts, group = state_fields(item, list, list)
+            key = tuple(state_fields(parts, *(str | int | None for _ in self.by)))
             self._groups[key] = GroupStatistics.make_resumed(group)
             if self._time is not None:
                 self._lines[self._key_without_time(key)] += 1
         for item in others:
-            time, group = fields(item, int | None, list)
+            time, group = state_fields(item, int | None, list)
             self._others[time] = GroupStatistics.make_resumed(group)
         self._heavy = HeavyKeys.make_resumed(heavy)
 

@@ -14,7 +14,7 @@ from decoders.apis import NAMES, api
 from decoders.errors import LimitExceeded, Malformed
 from decoders.exchanges.exchange import format_rfc3339
 from decoders.limits import GROUPS_MAX
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -63,13 +63,14 @@ class Tally:
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
-        parameters, items = fields(unpack(state), list, list)
+        parameters, items = state_fields(unpack(state), list, list)
         if parameters != self._parameters():
             raise Malformed("the state of a tally of other keys or amounts")
         for item in items:
-            key, amounts = fields(item, tuple, list)
+            key, amounts = state_fields(item, tuple, list)
             self.join_amounts(
-                tuple(fields(key, *(_PART for _ in self.by))), list(fields(amounts, *(int for _ in self.amounts)))
+                tuple(state_fields(key, *(_PART for _ in self.by))),
+                list(state_fields(amounts, *(int for _ in self.amounts))),
             )
 
     def rows(self) -> list[Row]:
@@ -161,10 +162,10 @@ class TopicBatches:
     @classmethod
     def make_resumed(cls, state: object) -> TopicBatches:
         """The batches of a topic from their `state`. Raises DecodeError."""
-        amounts, codecs, sizes, counts = fields(state, list, dict, list, list)
-        made = cls(*fields(amounts, int, int, int))
+        amounts, codecs, sizes, counts = state_fields(state, list, dict, list, list)
+        made = cls(*state_fields(amounts, int, int, int))
         for item in codecs.items():
-            fields(item, str, int)
+            state_fields(item, str, int)
         made.codecs, made.sizes, made.counts = (
             Counter(codecs),
             GroupStatistics.make_resumed(sizes),
@@ -216,10 +217,10 @@ class BatchSizes:
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
-        (items,) = fields([unpack(state)], list)
+        (items,) = state_fields([unpack(state)], list)
         for item in items:
-            key, batches = fields(item, tuple, list)
-            api, topic = fields(key, str | None, str | None)
+            key, batches = state_fields(item, tuple, list)
+            api, topic = state_fields(key, str | None, str | None)
             self.add_batches((api, topic), TopicBatches.make_resumed(batches))
 
     def rows(self) -> list[Row]:

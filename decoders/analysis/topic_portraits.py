@@ -29,8 +29,8 @@ from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs
 from decoders.limits import GROUPS_MAX, PARTITIONS_KEPT_MAX
 from decoders.protocol_facts.keys import METADATA, PRODUCE
 from decoders.records.summary import read_batch_heads
-from decoders.wire.primitives import uuid_text
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.wire.primitives import format_uuid
+from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
@@ -92,12 +92,12 @@ class Written:
     def make_resumed(cls, state: object) -> Written:
         """What was written, from its `state`. Raises DecodeError."""
         made = cls()
-        batches, made.first, made.last, partitions = fields(state, list, int, int, dict)
+        batches, made.first, made.last, partitions = state_fields(state, list, int, int, dict)
         made.batches = TopicBatches.make_resumed(batches)
         for number, amounts in partitions.items():
             if not isinstance(number, int):
                 raise Malformed("a partition without a number")
-            made.partitions[number] = list(fields(amounts, int, int, int))
+            made.partitions[number] = list(state_fields(amounts, int, int, int))
         return made
 
     def row(self) -> Row | None:
@@ -176,7 +176,7 @@ class TopicPortraits(Portraits):
                 continue
             identity = element.get("topic_id")
             if identity is not None and identity != NULL_ID and (topic in self._ids or len(self._ids) < GROUPS_MAX):
-                told = (time_ns, uuid_text(identity.bytes))
+                told = (time_ns, format_uuid(identity.bytes))
                 self._ids[topic] = max(self._ids.get(topic, told), told)
             for part in structs_at(element, "partitions"):
                 if part.get("partition_index") is None:
@@ -257,21 +257,21 @@ class TopicPortraits(Portraits):
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
         kinds = (bytes, list, list, list, list, bytes, bool)
-        portraits, written, others, ids, leaders, offsets, self._learns = fields(unpack(state), *kinds)
+        portraits, written, others, ids, leaders, offsets, self._learns = state_fields(unpack(state), *kinds)
         super().resume(portraits)
         self._written_to_others = Written.make_resumed(others)
         if self._learns_offsets:
             self._offsets.resume(offsets)
         for item in written:
-            topic, its = fields(item, str, list)
+            topic, its = state_fields(item, str, list)
             self._written[topic] = Written.make_resumed(its)
         for item in ids:
-            topic, told = fields(item, str, tuple)
-            time_ns, identity = fields(told, int, str)
+            topic, told = state_fields(item, str, tuple)
+            time_ns, identity = state_fields(told, int, str)
             self._ids[topic] = time_ns, identity
         for item in leaders:
-            place, told = fields(item, tuple, tuple)
-            (name, number), (time_ns, leader) = fields(place, str, int), fields(told, int, int)
+            place, told = state_fields(item, tuple, tuple)
+            (name, number), (time_ns, leader) = state_fields(place, str, int), state_fields(told, int, int)
             self._leaders[name, number] = time_ns, leader
 
     def rows(self) -> list[Row]:

@@ -17,8 +17,8 @@ from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated, wi
 from decoders.limits import BLOCK_MAX, INTERFACES_MAX, PACKET_MAX
 from decoders.mypyc_modules import mypyc_attr
 from decoders.tcp.chunks import ZERO_WINDOW, Segment
-from decoders.wire.readable_text import in_bytes
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.wire.readable_text import format_bytes
+from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:  # loaded with the first capture that was cut out of another one
     from decoders.capture.excerpt_comments import CutNote, CutReceiver, CutSegments
@@ -131,15 +131,15 @@ class Pcap:
 
     def resume(self, state: object) -> None:
         """Take over what `export` gave. Raises DecodeError when it is something else."""
-        (self.packets,) = fields(state, int)
+        (self.packets,) = state_fields(state, int)
 
 
 def explain_bad_record_header(fraction: int, ticks: int, captured: int, wire: int, at: int) -> Malformed:
     """The error that says what is wrong with a record header."""
     if captured > PACKET_MAX or wire > PACKET_MAX:
-        text = f"a packet of {in_bytes(max(captured, wire))}"
+        text = f"a packet of {format_bytes(max(captured, wire))}"
     elif captured > wire:
-        text = f"a packet of {in_bytes(wire)} of which {captured:,} were captured"
+        text = f"a packet of {format_bytes(wire)} of which {captured:,} were captured"
     elif not wire:
         text = "nothing but zeros"
     else:
@@ -227,12 +227,12 @@ class Pcapng:
                 self._begin_section(buf, at)
             kind, length = _struct(self._order + "II").unpack_from(buf, at)
             if length < _BLOCK_MIN or length & 3 or length > BLOCK_MAX:
-                raise Malformed(f"no block: {in_bytes(length)} cannot be the length of one", offset=at)
+                raise Malformed(f"no block: {format_bytes(length)} cannot be the length of one", offset=at)
             end = at + length
             if end > size:
                 return at, length
             if self._read_uint32(buf, end - 4) != length and not self._has_usual_length(buf, at, kind, length):
-                raise Malformed(f"a block of {in_bytes(length)} does not repeat its length at its end", offset=at)
+                raise Malformed(f"a block of {format_bytes(length)} does not repeat its length at its end", offset=at)
             handler = _BLOCKS.get(kind)
             if handler is not None:
                 handler(self, buf, at, end - 4, out)
@@ -313,13 +313,13 @@ class Pcapng:
 
     def resume(self, state: object) -> None:
         """Take over what `export` gave. Raises DecodeError when it is something else."""
-        self.packets, order, self._earlier_drops, self._time_ns, interfaces, cuts = fields(
+        self.packets, order, self._earlier_drops, self._time_ns, interfaces, cuts = state_fields(
             state, int, str, int, int, list, int | None
         )
         if order not in _ORDERS.values() or len(interfaces) > INTERFACES_MAX:
             raise Malformed("a saved state of no known section")
         self._order = order
-        self.interfaces = [Interface(*fields(row, int, int, str, int, int, int, int)) for row in interfaces]
+        self.interfaces = [Interface(*state_fields(row, int, int, str, int, int, int, int)) for row in interfaces]
         if any(interface.denominator < 1 for interface in self.interfaces):
             raise Malformed("a saved interface without a clock")
         if cuts is not None:
@@ -464,7 +464,7 @@ class Pcapng:
         out: list[Segment],
     ) -> None:
         if captured > end - at or not captured <= wire <= PACKET_MAX:
-            raise Malformed(f"a packet of {in_bytes(wire)} of which {captured:,} were captured", offset=at)
+            raise Malformed(f"a packet of {format_bytes(wire)} of which {captured:,} were captured", offset=at)
         self.packets += 1
         link = LINKS.get(self.interfaces[number].link_type, UNSUPPORTED)
         segment = self._dissector.dissect_packet(link, buf, at, at + captured, wire - captured, time_ns, self.packets)
@@ -655,7 +655,7 @@ class CaptureReader:
 
     def resume(self, state: bytes) -> None:
         """Go on where `export` was called, maybe in another process. Raises DecodeError when the state is not valid."""
-        self._before, kind, header, file, held, at, needed, segments, counts, cut, fragments, problem = fields(
+        self._before, kind, header, file, held, at, needed, segments, counts, cut, fragments, problem = state_fields(
             unpack(state),
             int,
             str | None,
@@ -690,7 +690,7 @@ class CaptureReader:
             self._file.resume(file)
         self.problem = None
         if problem is not None:
-            name, text, offset = fields(problem, str, str, int)
+            name, text, offset = state_fields(problem, str, str, int)
             self.problem = _PROBLEMS.get(name, DecodeError)(text, offset=offset)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from decoders.errors import Malformed
 from decoders.limits import FRAGMENTED_MAX
-from decoders.wire.state_serialization import fields
+from decoders.wire.state_serialization import state_fields
 
 # Largest payload that fragment offsets can describe (RFC 791).
 _SIZE_MAX = 65_535
@@ -90,10 +90,10 @@ class Fragments:
 
     def resume(self, state: object) -> None:
         """Take over what `export` gave. Raises DecodeError when it is something else."""
-        self.begun, self.given_up, packets = fields(state, int, int, list)
+        self.begun, self.given_up, packets = state_fields(state, int, int, list)
         self._open.clear()
         for row in packets:
-            name, number, parts, end, protocol = fields(row, bytes, int, dict, int, int)
+            name, number, parts, end, protocol = state_fields(row, bytes, int, dict, int, int)
             if not all(isinstance(at, int) and isinstance(part, bytes) for at, part in parts.items()):
                 raise Malformed("a saved fragment is none")
             packet = self._open[name] = _FragmentedPacket(number)

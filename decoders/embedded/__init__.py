@@ -18,7 +18,15 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.names import rename_to_current_names
 from decoders.protocol_facts.public_configs import is_public_config
 from decoders.schema.codec import TRAILING, decode, encode
-from decoders.schema.json_form import PUBLIC, Makers, base64_json, bytes_from_json, from_json, quote_json, to_json
+from decoders.schema.json_form import (
+    PUBLIC,
+    Makers,
+    base64_json,
+    body_from_json,
+    body_to_json,
+    bytes_from_json,
+    quote_json,
+)
 from decoders.schema.model import Message, Plan, parse_message, resolve
 from decoders.wire.primitives import read_uvarint, write_uvarint
 
@@ -295,7 +303,7 @@ def locate_structure(name: str, data: bytes) -> tuple[str, Plan, int]:
 
 
 def _structure_json(head: _StructureHead, value: dict[str, Any], rest: bytes, *, reveal: bool) -> dict[str, Any]:
-    made = {**head.type_and_version_json(), **to_json(head.plan, value, table=_SECRETS, reveal=reveal)}
+    made = {**head.type_and_version_json(), **body_to_json(head.plan, value, table=_SECRETS, reveal=reveal)}
     for path, name in INSIDE.get(head.name, {}).items():
         *above, field = path.split(".")
         for row, inner in _structs_at_path(made, value, above):
@@ -348,7 +356,7 @@ def encode_embedded_from_json(value: Mapping[str, Any], path: str) -> bytes:
         if TRAILING in fields:
             around[TRAILING] = bytes_from_json(fields.pop(TRAILING), TRAILING)
         named = rename_to_current_names(message.fields, version, fields)
-        made = from_json(resolve(message, version), named, Makers(_refuse_records, encode_embedded_from_json))
+        made = body_from_json(resolve(message, version), named, Makers(_refuse_records, encode_embedded_from_json))
         return encode_embedded(exact, version, {**made, **around})
     except EncodeError as failure:
         raise EncodeError(failure.text, path=f"{path}.{failure.path}" if failure.path else path) from None

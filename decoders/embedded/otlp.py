@@ -29,7 +29,7 @@ from decoders.schema.json_form import (
     leaf_from_json,
     quote_json,
 )
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 
 __all__ = ["CODEC", "METRICS", "ORIGINAL", "TEMPORALITY", "encode_metrics_from_json", "metrics_json"]
 
@@ -72,7 +72,7 @@ def metrics_json(data: bytes | None, codec: int | None) -> Any:
         plain = _decompress_metrics(data, codec or 0)
         found = _parse_metrics(plain)
     except LimitExceeded:
-        return _unreadable_metrics_json(data, "limit", f"more than {in_bytes(METRICS_SIZE_MAX)} of metrics")
+        return _unreadable_metrics_json(data, "limit", f"more than {format_bytes(METRICS_SIZE_MAX)} of metrics")
     except DecodeError as problem:
         return _unreadable_metrics_json(data, "codec", problem.text)
     if found is None:
@@ -112,7 +112,7 @@ def _unreadable_metrics_json(data: bytes, reason: str, text: str) -> dict[str, A
 def _decompress_metrics(data: bytes, codec: int) -> bytes:
     """The plain bytes, METRICS_SIZE_MAX at most. Raises DecodeError."""
     if len(data) > METRICS_SIZE_MAX:
-        raise LimitExceeded(f"{in_bytes(len(data))} of metrics")
+        raise LimitExceeded(f"{format_bytes(len(data))} of metrics")
     return bytes(inflate(codec, memoryview(data), METRICS_SIZE_MAX, _MAGIC)) if codec else data
 
 

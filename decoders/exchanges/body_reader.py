@@ -34,11 +34,11 @@ from decoders.protocol_facts.keys import (
 )
 from decoders.schema.codec import TRAILING, decode, decode_partial
 from decoders.schema.codegen_support import CRUDE
-from decoders.schema.large_body import read_known
-from decoders.schema.lazy_decoder import Projector, projector
+from decoders.schema.large_body import decode_without_long_arrays
+from decoders.schema.lazy_decoder import Projector, get_projector
 from decoders.schema.model import Plan, Side, resolve
 from decoders.schema.projection import hide_secrets
-from decoders.wire.primitives import uuid_text
+from decoders.wire.primitives import format_uuid
 
 # The first ApiVersions request that says which software the client is.
 SOFTWARE_SINCE: Final = 3
@@ -229,7 +229,7 @@ class ApiReader:
         return tolerated
 
     def _get_projector(self, layout: Layout, side: Side) -> Projector:
-        return projector(layout.plan, _keep_known_paths(layout, self._list_wanted_paths(side)), side == "response")
+        return get_projector(layout.plan, _keep_known_paths(layout, self._list_wanted_paths(side)), side == "response")
 
     def _list_wanted_paths(self, side: Side) -> frozenset[str]:
         return self._needs.needed_paths(self.key, side) if self.key is not None else frozenset()
@@ -322,7 +322,7 @@ class ApiReader:
         try:
             plan = self.stable_plan(side)
             at = self.find_body_offset(side, data)
-            read = read_known if len(data) - at > BODY_WHOLE_MAX else decode_partial
+            read = decode_without_long_arrays if len(data) - at > BODY_WHOLE_MAX else decode_partial
             fields, failure = read(plan, data, at, len(data))
         except DecodeError as problem:
             fields, failure = {}, without_frames(problem)
@@ -367,7 +367,7 @@ class ApiReader:
                 for identity in values_at_path(exchange.values(side), path):
                     name = exchange.topic_name(identity)
                     if name is not None and identity not in WELL_KNOWN:
-                        found[uuid_text(identity.bytes)] = name
+                        found[format_uuid(identity.bytes)] = name
         return found
 
     def add_topic_names(self, exchange: Sides, topics: Topics) -> None:
@@ -385,7 +385,7 @@ class ApiReader:
             return None
         try:
             at = self.find_body_offset(side, data)
-            view, _, after = projector(self.list_layouts(side)[0].plan, wanted, False)(data, at, len(data))
+            view, _, after = get_projector(self.list_layouts(side)[0].plan, wanted, False)(data, at, len(data))
         except (*CRUDE, DecodeError, IndexError):
             return None
         return view if after == len(data) else None

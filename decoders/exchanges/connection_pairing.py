@@ -49,7 +49,7 @@ from decoders.exchanges.exchange import (
 )
 from decoders.exchanges.learned_names import Topics
 from decoders.frames.detect import GSSAPI_TAG, TOKEN_MAX
-from decoders.frames.frame_search import request_places, response_places
+from decoders.frames.frame_search import find_request_places, find_response_places
 from decoders.frames.framing import (
     ASK,
     REQUEST,
@@ -64,7 +64,7 @@ from decoders.frames.framing import (
     Unframed,
     close_direction,
 )
-from decoders.frames.header_checks import NO, YES, read_request_head, request_verdict, response_verdict
+from decoders.frames.header_checks import NO, YES, judge_request, judge_response, read_request_head
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.protocol_facts.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, ENVELOPE, PRODUCE, SASL_AUTHENTICATE
 from decoders.schema.model import Side
@@ -327,23 +327,23 @@ class Pairing:
     def judge_frame(self, direction: FrameDirection, data: bytes, at: int) -> int:
         """A verdict whether a frame begins at `at` of a direction that has lost its step."""
         if direction.request:
-            verdict = request_verdict(data, at, self.client_raw)
+            verdict = judge_request(data, at, self.client_raw)
             if verdict == NO and self.client_raw is not None:
                 # Java clients have another client id in the SASL phase: then only a whole request is believed.
-                verdict = YES if request_verdict(data, at) == YES else NO
+                verdict = YES if judge_request(data, at) == YES else NO
             return verdict
         if len(data) - at < RESPONSE_HEAD:
             return NO
         exchange = self.in_flight.first_request_with(CORRELATION.unpack_from(data, at + 4)[0])
         if exchange is None or exchange.api_key is None or exchange.api_version is None:
             return NO
-        return response_verdict(data, at, exchange.api_key, exchange.api_version)
+        return judge_response(data, at, exchange.api_key, exchange.api_version)
 
     def find_candidates(self, direction: FrameDirection, data: bytes, at: int) -> list[int]:
         """The offsets from `at` on at which a cheap check allows a frame."""
         if direction.request:
-            return request_places(data, at, self.client_raw)
-        return response_places(data, at, self.in_flight)
+            return find_request_places(data, at, self.client_raw)
+        return find_response_places(data, at, self.in_flight)
 
     def _note_first_frame(self, size: int, tag: bytes) -> None:
         """Note the first frame of a stream: with this tag it is a token, of a client of 0.9 with GSSAPI."""
@@ -366,7 +366,7 @@ class Pairing:
         if self.opening:
             self._note_first_frame(frame.size, data[4:5])
         if self.sasl.phase != SaslPhase.KAFKA:
-            verdict = request_verdict(data, 0)
+            verdict = judge_request(data, 0)
             if verdict != YES and not (verdict and frame.missing):
                 self._take_token_frame(frame)
                 return

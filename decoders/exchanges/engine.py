@@ -17,10 +17,10 @@ from decoders.exchanges.learned_names import TOPICS_MAX
 from decoders.exchanges.pairer import Pairer
 from decoders.frames.header_checks import may_begin_frame
 from decoders.tcp.chunks import Chunk, Close, Segment
-from decoders.tcp.connections import NOT_TLS, endpoints
+from decoders.tcp.connections import NOT_TLS, format_endpoints
 from decoders.tcp.reassembly import Reassembly
 from decoders.tls.key_log import KeyLog
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.capture.excerpt_comments import TopicName
@@ -119,7 +119,7 @@ class Engine:
         `key` is the connection's, as its client sends. The places of several calls add up; a note in a cut-out capture
         names a place before the request comes.
         """
-        client, broker = endpoints(key)
+        client, broker = format_endpoints(key)
         self._chosen.setdefault((client, broker), set()).update(places)
 
     def _keep_chosen(self, settled: list[Settled]) -> list[Settled]:
@@ -152,7 +152,7 @@ class Engine:
         """Restore the state that `export` gave, maybe in another process. Raises DecodeError for anything else."""
         from decoders.exchanges.pairer_state import resume_context
 
-        reassembly, pairer, decryption, names, chosen = fields(unpack(state), bytes, bytes, bytes, list, list)
+        reassembly, pairer, decryption, names, chosen = state_fields(unpack(state), bytes, bytes, bytes, list, list)
         self.reassembly.resume(reassembly)
         self.decryption.resume(decryption, self.reassembly.connections())
         resume_context(self.pairer.context, pairer, self.reassembly.connections())
@@ -164,12 +164,12 @@ class Engine:
         from decoders.capture.excerpt_comments import TopicName
 
         for each in names:
-            since_ns, identity, name = fields(each, int, bytes, str)
+            since_ns, identity, name = state_fields(each, int, bytes, str)
             if len(identity) != _UUID_SIZE:
                 raise Malformed("a topic's id in a saved engine that cannot be one")
             self.name_topic(TopicName(since_ns, UUID(bytes=identity), name))
         for each in chosen:
-            client, broker, places = fields(each, str, str, list)
+            client, broker, places = state_fields(each, str, str, list)
             if not all(isinstance(place, int) for place in places):
                 raise Malformed("a chosen exchange in a saved engine that cannot be one")
             self._chosen[client, broker] = set(places)

@@ -38,8 +38,8 @@ from decoders.limits import HISTORY_MAX, SESSION_PARTITIONS_ALL_MAX, SESSION_PAR
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import DESCRIBE_CLUSTER, FETCH, METADATA, PRODUCE
 from decoders.schema.json_form import json_text
-from decoders.wire.primitives import uuid_text, write_uvarint
-from decoders.wire.state_serialization import fields
+from decoders.wire.primitives import format_uuid, write_uvarint
+from decoders.wire.state_serialization import state_fields
 
 if TYPE_CHECKING:
     from decoders.exchanges.body_reader import ApiReader
@@ -100,7 +100,7 @@ class FetchSessionState:
         name, identity = topic.get("topic"), topic.get("topic_id")
         if name or not isinstance(identity, UUID):
             return str(name or "")
-        text = uuid_text(identity.bytes)
+        text = format_uuid(identity.bytes)
         self.ids[text] = identity
         return text
 
@@ -132,7 +132,7 @@ class FetchSessionState:
     @classmethod
     def make_resumed(cls, state: object) -> FetchSessionState:
         """The session that `export` gave. Raises DecodeError or ValueError when the state is something else."""
-        identity, epoch, topics, ids = fields(state, int, int, dict, dict)
+        identity, epoch, topics, ids = state_fields(state, int, int, dict, dict)
         session = cls(identity, epoch)
         session.topics = {name: set(numbers) for name, numbers in topics.items()}
         session.ids = {name: UUID(bytes=data) for name, data in ids.items()}
@@ -635,21 +635,21 @@ class History:
 
     def resume(self, state: object) -> None:
         """Restore the state that `export` gave. Raises DecodeError, TypeError or ValueError for anything else."""
-        sessions, members, producers, self._ids, nodes, self._clusters, traits = fields(
+        sessions, members, producers, self._ids, nodes, self._clusters, traits = state_fields(
             state, *[dict] * 2, list, *[dict] * 4
         )
         for number, row in sessions.items():
             self._keep_fetch_session(number, FetchSessionState.make_resumed(row))
         for number, row in members.items():
-            (host, client_id), said = fields(row, list, dict)
+            (host, client_id), said = state_fields(row, list, dict)
             self._members[number] = said
             self._owners[number] = host, client_id
             self._clients.setdefault((host, client_id), {})[number] = said
         for row in producers:
-            host, identity, producer, epoch = fields(row, str, str, int, int)
+            host, identity, producer, epoch = state_fields(row, str, str, int, int)
             self._producers[host, identity] = producer, epoch
         for address, row in nodes.items():
-            node, rack, cluster = fields(row, int, str | None, str | None)
+            node, rack, cluster = state_fields(row, int, str | None, str | None)
             self._nodes[address] = node, rack, cluster
         for number, row in traits.items():
             its = self._traits[number] = Traits.make_resumed(row)

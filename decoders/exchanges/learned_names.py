@@ -12,7 +12,7 @@ from uuid import UUID
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import DESCRIBE_CLUSTER, METADATA
 from decoders.schema.model import Plan, Side
-from decoders.wire.primitives import uuid_text
+from decoders.wire.primitives import format_uuid
 
 __all__ = [
     *("METADATA_TOPIC", "NODE_LISTS", "NULL_ID", "TOPICS_MAX", "TOPIC_ID_SOURCES", "WELL_KNOWN"),
@@ -77,7 +77,7 @@ class Topics:
 
     def add(self, identity: UUID, name: str) -> None:
         """Add the name of a topic id."""
-        self.names[identity] = self.texts[uuid_text(identity.bytes)] = (name, len(self.names))
+        self.names[identity] = self.texts[format_uuid(identity.bytes)] = (name, len(self.names))
 
     def find_name(self, identity: UUID, known: int) -> str | None:
         """The name of an id, if it is among the first `known` names learnt or the same in all clusters; else None."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.protocol_facts.keys import API_VERSIONS, FETCH, JOIN_GROUP, METADATA, PRODUCE
-from decoders.wire.state_serialization import fields
+from decoders.wire.state_serialization import state_fields
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -92,7 +92,7 @@ class Traits:
     @classmethod
     def make_resumed(cls, state: object) -> Traits:
         """The traits that `export` gave. Raises DecodeError when the state is something else."""
-        opened, client_id, versions, offered, values, replica = fields(state, bool, str | None, *[dict] * 3, bool)
+        opened, client_id, versions, offered, values, replica = state_fields(state, bool, str | None, *[dict] * 3, bool)
         traits = cls(opened=opened)
         traits.client_id, traits.replica = client_id, replica
         traits.versions, traits.offered, traits.values = dict(versions), dict(offered), dict(values)

@@ -36,7 +36,7 @@ from decoders.protocols.sasl_messages import (
 )
 from decoders.schema.json_form import json_text
 from decoders.schema.model import Side
-from decoders.wire.state_serialization import fields
+from decoders.wire.state_serialization import state_fields
 
 __all__ = ["LoginAttempt", "learn_owners", "make_login"]
 
@@ -98,7 +98,7 @@ class LoginAttempt:
     @classmethod
     def make_resumed(cls, state: object) -> LoginAttempt:
         """The attempt that `export` gave. Raises DecodeError when the state is something else."""
-        mechanism, before, user, step = fields(state, str | None, dict | None, str | None, str)
+        mechanism, before, user, step = state_fields(state, str | None, dict | None, str | None, str)
         attempt = cls(mechanism, resume_login(before))
         attempt.user, attempt.step = user, step
         return attempt
@@ -126,7 +126,7 @@ def resume_login(state: object) -> Login | None:
         return None
     if not isinstance(state, dict) or state.keys() != {"user", "mechanism"}:
         raise Malformed("a saved login of another kind")
-    return make_login(*fields(list(state.values()), str | None, str | None))
+    return make_login(*state_fields(list(state.values()), str | None, str | None))
 
 
 def _add_sasl_step(exchange: Exchange, side: Side, step: SaslStep | None) -> None:

@@ -57,7 +57,7 @@ from decoders.limits import HELD_MAX, IN_FLIGHT_MAX, RAW_KEPT_MAX, UNDECIDED_MAX
 from decoders.protocols import TLS
 from decoders.schema.model import Side
 from decoders.tcp.chunks import Chunk, Close, Gap, How, Retransmission
-from decoders.tcp.connections import Connection, Half, tls_facts
+from decoders.tcp.connections import Connection, Half, tls_facts_of
 
 if TYPE_CHECKING:
     from decoders.exchanges.history import History
@@ -380,7 +380,7 @@ class Pairer:
         elif undecided is not None:
             self._end_undecided_connection(undecided, how, FOREVER if how == "capture_end" else time_ns)
         else:
-            facts = tls_facts(connection)
+            facts = tls_facts_of(connection)
             if facts is not None:
                 self._skip_tls(connection, facts, facts.size, facts.time_ns)
             self._report_ended_connection(connection, how)
@@ -439,7 +439,7 @@ class Pairer:
     def _find_client_by_responses(self, undecided: UndecidedConnection) -> Half | None:
         """The client's half of a connection with only a broker's responses; None for other connections."""
         undecided.look_for_answers()
-        return None if undecided.speaker is None else undecided.speaker.peer
+        return None if undecided.find_speaking_half is None else undecided.find_speaking_half.peer
 
     def _find_client_of_known_broker(self, connection: Connection, time_ns: int) -> Half | None:
         """The client's half, where it is known at `time_ns` without a look at the bytes; else None."""
@@ -447,7 +447,7 @@ class Pairer:
             return self._find_client_by_port(connection)
         # What a port carries in TLS it does not carry in plain text, nor the other way round. While it is not known
         # whether the connection is TLS, its bytes come here as plain: a later byte must not change what they mean.
-        if tls_facts(connection) is not None:
+        if tls_facts_of(connection) is not None:
             return None
         since = self.context.brokers.get
         if since(connection.first.target, FOREVER) < time_ns:
@@ -464,7 +464,7 @@ class Pairer:
         context.budget.held -= undecided.held
         # After all chunks looked at so far: the connection does not vouch for itself.
         since_ns = max((time_ns, *(chunk[1] for chunk in undecided.chunks)))
-        facts = tls_facts(connection)
+        facts = tls_facts_of(connection)
         if facts is None:
             context.brokers.setdefault(client.target, since_ns)
             if context.vouching is not None:
@@ -543,10 +543,10 @@ class Pairer:
         ended = Ended.from_connection(info, connection, client, how)
         if undecided is not None:
             info.late_ns = doubtful_until_ns(undecided)
-            ended.kafka = undecided.speaker is not None
+            ended.kafka = undecided.find_speaking_half is not None
             ended.reason, ended.detail, _ = describe_undecided(undecided)
         else:
-            facts = tls_facts(connection)
+            facts = tls_facts_of(connection)
             if facts is not None and facts.size:
                 ended.reason, ended.detail = "tls", facts.describe_in_one_line()
         self._deliver_ended_connection(ended)
@@ -555,7 +555,7 @@ class Pairer:
         self, connection: Connection, undecided: UndecidedConnection | None
     ) -> tuple[Half, ConnectionInfo]:
         """The client's half of a connection without exchanges (it opened, or did not answer), and the ends."""
-        broker = undecided.speaker if undecided is not None else None
+        broker = undecided.find_speaking_half if undecided is not None else None
         client = connection.first if broker is None else broker.peer
         info = ConnectionInfo(connection.number, client.source, client.target, connection.began_ns, self.context.topics)
         return client, info
@@ -578,7 +578,7 @@ class Pairer:
         del context.undecided[connection.number]
         context.budget.held -= undecided.held
         undecided.look_for_answers()
-        broker = undecided.speaker
+        broker = undecided.find_speaking_half
         reason, detail, size = describe_undecided(undecided)
         if size:
             _, info = self._find_client_and_info(connection, undecided)
@@ -596,8 +596,8 @@ class Pairer:
 
 def describe_undecided(undecided: UndecidedConnection) -> tuple[str, str, int]:
     """The reason, the detail and the number of bytes of a connection that gave no exchange."""
-    facts = tls_facts(undecided.connection)
-    broker = undecided.speaker
+    facts = tls_facts_of(undecided.connection)
+    broker = undecided.find_speaking_half
     sizes = undecided.sizes
     size = sum(sizes.values()) if broker is None else sizes[broker is undecided.connection.first]
     if facts is not None and not facts.opened:
@@ -617,7 +617,7 @@ def is_silent_side_a_fault(*, opened: bool, packets: int) -> bool:
 def doubtful_until_ns(undecided: UndecidedConnection) -> int:
     """The time (ns) before which a known broker would have made the connection Kafka; 0 where none would."""
     connection = undecided.connection
-    if undecided.foreign == TLS or tls_facts(connection) is not None:
+    if undecided.foreign == TLS or tls_facts_of(connection) is not None:
         return 0
     return max(connection.first.last_ns, connection.second.last_ns) + 1
 

@@ -21,7 +21,7 @@ from decoders.frames.detect import UndecidedConnection
 from decoders.frames.framing import Frame, FrameDirection, Unframed
 from decoders.tcp.chunks import Chunk, Gap
 from decoders.tcp.connections import Connection
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.wire.state_serialization import pack, state_fields, unpack
 
 PHASES: Final = frozenset({SaslPhase.KAFKA, SaslPhase.HANDSHAKE, SaslPhase.TOKENS})
 # The attributes that are saved as they are; of a request in flight REQUEST.
@@ -51,7 +51,7 @@ def resume_attributes(value: object, names: tuple[str, ...], state: object) -> N
     """
     before = [getattr(value, name, None) for name in names]
     kinds = [object if item is None else type(item) for item in before]
-    for name, item in zip(names, fields(state, *kinds), strict=True):
+    for name, item in zip(names, state_fields(state, *kinds), strict=True):
         setattr(value, name, item)
 
 
@@ -83,7 +83,7 @@ def resume_context(context: Context, state: bytes, connections: Mapping[int, Con
 
 
 def _resume_pairings(context: Context, state: object, connections: Mapping[int, Connection]) -> None:
-    pairings, undecided, topics, brokers, counts, budget, history, owners = fields(
+    pairings, undecided, topics, brokers, counts, budget, history, owners = state_fields(
         state, *[list] * 3, dict, *[list] * 2, list | None, dict
     )
     context.owners = owners
@@ -93,7 +93,7 @@ def _resume_pairings(context: Context, state: object, connections: Mapping[int, 
         context.history = History()
         context.history.resume(history)
     for row in topics:
-        identity, name = fields(row, bytes, str)
+        identity, name = state_fields(row, bytes, str)
         if len(identity) != 16:
             raise Malformed("a saved topic id of another size")
         context.topics.add(UUID(bytes=identity), name)
@@ -103,7 +103,7 @@ def _resume_pairings(context: Context, state: object, connections: Mapping[int, 
         resume_pairing(context, row)
     for row in undecided:
         resume_undecided(context, row, connections)
-    context.budget.held, context.budget.most = fields(budget, int, int)
+    context.budget.held, context.budget.most = state_fields(budget, int, int)
 
 
 def _export_summary_counts(summary: Summary) -> list[Any]:
@@ -116,7 +116,7 @@ def _export_summary_counts(summary: Summary) -> list[Any]:
 
 
 def _resume_summary_counts(summary: Summary, state: object) -> None:
-    plain, *counters, clients, brokers = fields(state, list, *[dict] * len(COUNTERS), *[list] * 2)
+    plain, *counters, clients, brokers = state_fields(state, list, *[dict] * len(COUNTERS), *[list] * 2)
     resume_attributes(summary, COUNTS, plain)
     for name, counts in zip(COUNTERS, counters, strict=True):
         setattr(summary, name, Counter(counts))
@@ -160,7 +160,7 @@ def _export_direction(direction: FrameDirection) -> list[Any]:
 
 def resume_pairing(context: Context, state: object) -> None:
     """Restore the connection that export_pairing() gave. Raises DecodeError when the state is something else."""
-    info_row, plain, in_flight, sasl, early, requests, responses = fields(state, *[list] * 7)
+    info_row, plain, in_flight, sasl, early, requests, responses = state_fields(state, *[list] * 7)
     info = ConnectionInfo(0, "", "", 0, context.topics)
     resume_attributes(info, CONNECTION, info_row)
     if not isinstance(info.tls, dict | None):
@@ -172,10 +172,12 @@ def resume_pairing(context: Context, state: object) -> None:
 
         pairing.login = resume_login(pairing.login)
     for row in in_flight:
-        correlation_id, waiting = fields(row, int, list)
+        correlation_id, waiting = state_fields(row, int, list)
         for each in waiting:
             pairing.in_flight.add_request(correlation_id, resume_request(context, pairing, each))
-    phase, pairing.sasl.mechanism, pairing.sasl.left, tokens, attempt = fields(sasl, int, str, int, list, list | None)
+    phase, pairing.sasl.mechanism, pairing.sasl.left, tokens, attempt = state_fields(
+        sasl, int, str, int, list, list | None
+    )
     if attempt is not None:
         from decoders.exchanges.logins import LoginAttempt
 
@@ -186,7 +188,7 @@ def resume_pairing(context: Context, state: object) -> None:
     for each in tokens:
         pairing.sasl.await_token_answer(resume_request(context, pairing, each))
     for row in early:
-        correlation_id, frame_row = fields(row, int, list)
+        correlation_id, frame_row = state_fields(row, int, list)
         frame = Frame(b"", 0, (0, 0), (0, 0), 0)
         resume_attributes(frame, FRAME, frame_row)
         pairing.early[correlation_id] = frame
@@ -235,7 +237,7 @@ def export_undecided(undecided: UndecidedConnection) -> list[Any]:
 
 def resume_undecided(context: Context, state: object, connections: Mapping[int, Connection]) -> None:
     """Restore the connection that export_undecided() gave. Raises DecodeError when the state is something else."""
-    number, time_ns, chunks, plain, sides = fields(state, int, int, list, list, list)
+    number, time_ns, chunks, plain, sides = state_fields(state, int, int, list, list, list)
     connection = connections.get(number)
     if connection is None or len(sides) != 2:
         raise Malformed("a saved connection that reassembly does not know")
@@ -248,9 +250,9 @@ def resume_undecided(context: Context, state: object, connections: Mapping[int, 
 
 
 def _restore_chunk(connection: Connection, state: object) -> Chunk:
-    first, time_ns, packet, data = fields(state, bool, int, int, bytes | list)
+    first, time_ns, packet, data = state_fields(state, bool, int, int, bytes | list)
     half = connection.first if first else connection.second
     if isinstance(data, list):
-        size, why = fields(data, int, str)
+        size, why = state_fields(data, int, str)
         return half, time_ns, packet, Gap(size, why)
     return half, time_ns, packet, data

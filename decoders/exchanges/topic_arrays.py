@@ -13,11 +13,11 @@ from decoders.exchanges.learned_names import METADATA_TOPIC, WELL_KNOWN
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import FETCH, FETCH_SNAPSHOT, PRODUCE, SHARE_FETCH
 from decoders.schema.model import Field, Side
-from decoders.wire.primitives import uuid_bytes, uuid_text
+from decoders.wire.primitives import format_uuid, uuid_to_bytes
 
 # The ids of METADATA_TOPIC, and their texts.
 _METADATA_IDS: Final = frozenset(
-    each for one, name in WELL_KNOWN.items() if name == METADATA_TOPIC for each in (one, uuid_text(one.bytes))
+    each for one, name in WELL_KNOWN.items() if name == METADATA_TOPIC for each in (one, format_uuid(one.bytes))
 )
 
 
@@ -201,7 +201,7 @@ def find_topic_of_records(
     identity = topic.get(TOPIC_ID)
     if isinstance(identity, str):
         try:
-            identity = UUID(bytes=uuid_bytes(identity))
+            identity = UUID(bytes=uuid_to_bytes(identity))
         except (EncodeError, ValueError):
             return None
     if isinstance(identity, UUID):

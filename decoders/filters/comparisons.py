@@ -16,7 +16,7 @@ from decoders.filters.fields import Kind
 from decoders.filters.tokens import Word
 from decoders.filters.values import Network, TimeOfDay, read_value
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.wire.primitives import uuid_text
+from decoders.wire.primitives import format_uuid
 from decoders.wire.units import DAY_NS
 
 Test = Callable[[Any], bool]
@@ -123,7 +123,7 @@ def _make_address_test(wanted: Network) -> Test:
 def _comparable_value(value: Any) -> Any:
     """A body's value as an expression would write it."""
     if isinstance(value, UUID):
-        return uuid_text(value.bytes)
+        return format_uuid(value.bytes)
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 

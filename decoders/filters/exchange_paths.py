@@ -32,7 +32,7 @@ from decoders.protocol_facts.number_words import word_for_number_in_set
 from decoders.protocol_facts.paths import FieldPathStep, parse_field_path, values_at_path
 from decoders.schema.json_form import json_bytes, json_text
 from decoders.schema.model import Side
-from decoders.wire.primitives import uuid_text
+from decoders.wire.primitives import format_uuid
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -243,7 +243,7 @@ def _scalar_in_json_form(value: Any) -> Any:
 
 def _value_in_json_form(value: Any) -> Any:
     if isinstance(value, UUID):
-        return uuid_text(value.bytes)
+        return format_uuid(value.bytes)
     if isinstance(value, bytes):
         return json_bytes(value)
     return _scalar_in_json_form(value)

@@ -30,7 +30,7 @@ from __future__ import annotations
 from typing import Final
 
 from decoders.frames.detect_responses_only import Stretches, find_answers
-from decoders.frames.header_checks import FITS, NO, REQUEST, YES, may_begin_frame, request_verdict, response_verdict
+from decoders.frames.header_checks import FITS, NO, REQUEST, YES, judge_request, judge_response, may_begin_frame
 from decoders.limits import FIRST_BYTES_MAX, FRAME_MAX, UNDECIDED_MAX
 from decoders.protocol_facts.keys import CONTROLLED_SHUTDOWN
 from decoders.protocols import TLS
@@ -170,7 +170,7 @@ class UndecidedConnection:
             return at
         size = int.from_bytes(data[at : at + 4], "big", signed=True)
         after = at + 4 + size
-        verdict = request_verdict(data, at)
+        verdict = judge_request(data, at)
         if verdict == YES:
             self.client = side.half
         elif verdict != NO:
@@ -188,7 +188,7 @@ class UndecidedConnection:
         asked = other.asked.get(correlation_id) if len(data) - at >= 8 else None
         if asked is None:
             return False
-        verdict = response_verdict(data, at, *asked)
+        verdict = judge_response(data, at, *asked)
         if verdict == YES or (verdict != NO and self._count_pair(other, correlation_id)):
             self.client = other.half
         return verdict != NO
@@ -210,7 +210,7 @@ class UndecidedConnection:
     def _decide_at_limit(self) -> bool:
         """Too many bytes are held: decide by them (True: Kafka), or give up, or let the oldest go."""
         for side in self.sides.values():
-            if any(request_verdict(side.window, at) == FITS for at in side.starts):
+            if any(judge_request(side.window, at) == FITS for at in side.starts):
                 self.client = side.half
                 return True
         if all(side.opening for side in self.sides.values()) and self.connection.opened:
@@ -260,7 +260,7 @@ class UndecidedConnection:
         self.in_step = found == 0
 
     @property
-    def speaker(self) -> Half | None:
+    def find_speaking_half(self) -> Half | None:
         """The half that sent all bytes of a connection of which only a broker's answers are there."""
         return self._find_speaker() if self.answers else None
 
@@ -310,6 +310,6 @@ class UndecidedConnection:
     @property
     def reason(self) -> str:
         """The word for a connection that is over without having shown to be Kafka."""
-        if self.speaker is not None:
+        if self.find_speaking_half is not None:
             return "one_direction"
         return "tls" if self.foreign == TLS else "not_kafka"

@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
-from decoders.frames.header_checks import NO, RESPONSE, YES, find_response_body, plan_of, response_verdict
+from decoders.frames.header_checks import NO, RESPONSE, YES, find_plan, find_response_body, judge_response
 from decoders.limits import FRAME_MAX
 from decoders.protocol_facts.keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, PRODUCE, SASL_HANDSHAKE
 from decoders.schema.plan_walker import Walker
@@ -49,7 +49,7 @@ _Layouts = tuple[tuple[int, int], ...]
 
 
 @cache
-def layouts() -> _Layouts:
+def list_response_layouts() -> _Layouts:
     """The APIs and versions that an answer may be of, likely ones first. All declarations are read for it."""
     return tuple(
         (key, version)
@@ -98,7 +98,7 @@ def _begins_response_chain(stretches: Stretches, place: int) -> bool:
     if len(frames) < ANSWERS:
         return False
     whole = 0
-    candidates = layouts()
+    candidates = list_response_layouts()
     for data, at in frames:
         verdict, candidates = _judge_response(data, at, candidates)
         if verdict == NO:
@@ -130,7 +130,7 @@ def _judge_response(data: bytes, at: int, candidates: _Layouts) -> tuple[int, _L
     """The best verdict of any API's answer about a frame, and the layouts in the order to try the next one in."""
     best = NO
     for number, layout in enumerate(candidates):
-        verdict = response_verdict(data, at, *layout)
+        verdict = judge_response(data, at, *layout)
         if verdict == YES:
             return YES, candidates if number < 2 else (layout, *candidates[:number], *candidates[number + 1 :])
         best = max(best, verdict)
@@ -148,7 +148,7 @@ def _is_telling_answer(data: bytes, at: int) -> bool:
     for key, is_telling in _TELLING.items():
         versions = api(key).versions
         for version in range(versions.low, versions.high + 1):
-            plan = plan_of(key, version, "response")
+            plan = find_plan(key, version, "response")
             walker = Walker(data)
             try:
                 if plan is None or walker.read(plan, find_response_body(data, at, end, key, version), end) != end:

@@ -12,7 +12,7 @@ from struct import Struct
 from typing import Final
 
 from decoders.apis import NAMES, api
-from decoders.frames.header_checks import FITS, HEAD, YES, request_verdict
+from decoders.frames.header_checks import FITS, HEAD, YES, judge_request
 from decoders.frames.live_framing import add_size_field
 from decoders.limits import FRAME_MAX
 from decoders.protocols import TLS
@@ -25,7 +25,7 @@ from decoders.protocols.signatures import (
     printable_text,
 )
 from decoders.tls.explain_first_record import remedy_of_tls_alert
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 
 # How far from the start another frame is looked for.
 SEARCH_MAX: Final = 1 << 16
@@ -62,7 +62,7 @@ def explain_bytes(data: bytes) -> list[Finding]:
     if not data:
         return []
     found = [_describe_signature(mark, data) for mark in CERTAIN if mark.known(data)]
-    verdict = request_verdict(data, 0)
+    verdict = judge_request(data, 0)
     likely = [_describe_signature(mark, data) for mark in LIKELY if mark.known(data)]
     kafka = list(_find_request(data, verdict))
     found += likely + kafka if verdict == HEAD else kafka + likely
@@ -94,7 +94,7 @@ def _find_request(data: bytes, verdict: int) -> Iterator[Finding]:
         yield Finding("Kafka request", f"{_describe_request(data, 0)}, not whole", "")
     elif len(data) <= FRAME_MAX:
         framed = add_size_field(data)
-        if request_verdict(framed, 0) == YES:
+        if judge_request(framed, 0) == YES:
             yield Finding("Kafka request", f"{_describe_request(framed, 0)}, without its size field", "")
 
 
@@ -136,11 +136,11 @@ def _find_misplaced_frame(data: bytes) -> Iterator[Finding]:
     yield from _find_little_endian_size(data)
     for found in _HEAD.finditer(data[:SEARCH_MAX]):
         at = found.start()
-        if at and request_verdict(data, at) == YES:
+        if at and judge_request(data, at) == YES:
             yield Finding(
                 "Kafka request further on",
                 f"{_describe_request(data, at)} begins at byte {at}",
-                f"the framing was lost: the {in_bytes(at)} before it are the end of another message",
+                f"the framing was lost: the {format_bytes(at)} before it are the end of another message",
             )
             return
 
@@ -153,7 +153,7 @@ def _find_little_endian_size(data: bytes) -> Iterator[Finding]:
         return
     turned = size.to_bytes(4, "big") + data[4:]
     little_key, little_version = int.from_bytes(data[4:6], "little"), int.from_bytes(data[6:8], "little")
-    if size == len(data) - 4 or request_verdict(turned, 0) in (FITS, YES):
+    if size == len(data) - 4 or judge_request(turned, 0) in (FITS, YES):
         header = "little-endian" if little_key in NAMES and little_version in api(little_key).versions else "size"
         also = ", and so is the header" if header == "little-endian" and data[4:5] != b"\0" else ""
         yield Finding(

@@ -15,7 +15,7 @@ from decoders.protocols.signatures import (
     printable_text,
 )
 from decoders.tls.handshake import VERSIONS
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 
 _RECORDS: Final = {0x14: "change of cipher", 0x15: "alert", 0x16: "handshake", 0x17: "encrypted data"}
 # Sizes up to this are usual for Kafka's own frames, and need no explanation.
@@ -99,7 +99,7 @@ def explain_number(number: int) -> list[Finding]:
 def explain_size(number: int) -> list[Finding]:
     """Findings about a number that was read as a size and whose bytes are nothing known; empty beyond 32 bits."""
     if 0 <= number <= SIZE_MAX:
-        return [Finding("Kafka", f"a size of {in_bytes(number)}, which is possible for a message", "")]
+        return [Finding("Kafka", f"a size of {format_bytes(number)}, which is possible for a message", "")]
     if not -(1 << 31) <= number < 1 << 32:
         return []
     data = (number & 0xFFFFFFFF).to_bytes(4, "big").hex(" ")
@@ -186,6 +186,6 @@ def _parse_integer(text: str) -> int:
     return int(digits, 16) if "x" in digits.lower() else int(digits)
 
 
-def number_of(text: str) -> int | None:
+def parse_number(text: str) -> int | None:
     """The number that a text is, `369295617`, `-720899`, `0x16030100`, `1,195,725,856`; None where it is none."""
     return _parse_integer(text) if _NUMBER_ALONE.fullmatch(text.strip()) else None

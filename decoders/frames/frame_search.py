@@ -36,7 +36,7 @@ _REQUEST: Final = re.compile(rb"(?=[\0-\x08]...\0[\0-\x7f]\0[\0-\x1f]....(?:\xff
 FEW: Final = 200
 
 
-def request_places(data: bytes, at: int, client_id: bytes | None) -> list[int]:
+def find_request_places(data: bytes, at: int, client_id: bytes | None) -> list[int]:
     """Where requests may begin; if the client id is known, only where it stands behind the head."""
     if not client_id:
         return [found.start() for found in _REQUEST.finditer(data, at)]
@@ -49,7 +49,7 @@ def request_places(data: bytes, at: int, client_id: bytes | None) -> list[int]:
     return places
 
 
-def response_places(data: bytes, at: int, waited_for: Collection[int]) -> list[int]:
+def find_response_places(data: bytes, at: int, waited_for: Collection[int]) -> list[int]:
     """Where responses with one of these correlation ids may begin."""
     if len(waited_for) > FEW:
         return [

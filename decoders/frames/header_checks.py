@@ -20,7 +20,7 @@ from decoders.schema.large_body import LargeWalker
 from decoders.schema.model import Plan, Side, resolve
 from decoders.schema.plan_walker import Walker
 from decoders.wire.primitives import read_uvarint
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 
 # Size, API key, version, correlation id, client id length.
 REQUEST: Final = Struct(">ihhih")
@@ -47,7 +47,7 @@ def may_begin_frame(data: bytes) -> bool:
 
 
 @cache
-def plan_of(key: int, version: int, side: Side) -> Plan | None:
+def find_plan(key: int, version: int, side: Side) -> Plan | None:
     """The stable layout of a body; None when the API or this version of it is not known."""
     if key not in NAMES:
         return None
@@ -78,7 +78,7 @@ def read_request_head(data: bytes, at: int, end: int) -> RequestHead:
     if size >= 0:
         body += size
         if body > end:
-            raise Truncated(f"a client id of {in_bytes(size)}", offset=at + 14, path="client_id")
+            raise Truncated(f"a client id of {format_bytes(size)}", offset=at + 14, path="client_id")
         client_id = data[at + 14 : body]
     elif size < -1:
         raise Malformed(f"a length of {size}", offset=at + 12, path="client_id")
@@ -135,7 +135,7 @@ ERROR_CODE_MAX: Final = 512
 THROTTLE_MAX: Final = 86_400_000
 
 
-def request_verdict(data: bytes, at: int, client_id: bytes | None = None) -> int:
+def judge_request(data: bytes, at: int, client_id: bytes | None = None) -> int:
     """The verdict on a request with its size field at `at`; `client_id` is the connection's where it is known."""
     if len(data) - at < 12:
         return NO
@@ -154,7 +154,7 @@ def request_verdict(data: bytes, at: int, client_id: bytes | None = None) -> int
     if not _is_readable(shown):
         return NO
     end = at + 4 + size
-    plan = plan_of(key, version, "request")
+    plan = find_plan(key, version, "request")
     if plan is None:
         return HEAD
     try:
@@ -163,16 +163,16 @@ def request_verdict(data: bytes, at: int, client_id: bytes | None = None) -> int
         return NO
     except IndexError:
         return HEAD
-    return body_verdict(plan, data, body, end)
+    return judge_body(plan, data, body, end)
 
 
 def _short_request_verdict(data: bytes, at: int) -> int:
     """The verdict on the one request without a client id, ControlledShutdown 0."""
     size, key, version, _ = _SHORT.unpack_from(data, at)
-    plan = plan_of(CONTROLLED_SHUTDOWN, 0, "request")
+    plan = find_plan(CONTROLLED_SHUTDOWN, 0, "request")
     if (key, version, size) != (CONTROLLED_SHUTDOWN, 0, 12) or plan is None:
         return NO
-    return body_verdict(plan, data, at + 12, at + 16)
+    return judge_body(plan, data, at + 12, at + 16)
 
 
 _SHORT: Final = Struct(">ihhi")
@@ -185,7 +185,7 @@ def _is_readable(client_id: bytes) -> bool:
         return failure.end == len(client_id) and len(client_id) > 8  # cut off inside a character
 
 
-def response_verdict(data: bytes, at: int, key: int, version: int) -> int:
+def judge_response(data: bytes, at: int, key: int, version: int) -> int:
     """The verdict on a response with its size field at `at`, to a request of this API key and version."""
     if len(data) - at < 8:
         return NO
@@ -193,19 +193,19 @@ def response_verdict(data: bytes, at: int, key: int, version: int) -> int:
     if not 4 <= size <= FRAME_MAX:
         return NO
     end = at + 4 + size
-    plan = plan_of(key, version, "response")
+    plan = find_plan(key, version, "response")
     verdict = NO
     if plan is not None:
         try:
-            verdict = body_verdict(plan, data, find_response_body(data, at, end, key, version), end)
+            verdict = judge_body(plan, data, find_response_body(data, at, end, key, version), end)
         except DecodeError:
             verdict = NO
         except IndexError:
             verdict = HEAD
     if verdict != YES and key == API_VERSIONS and version:
-        oldest = plan_of(API_VERSIONS, 0, "response")
+        oldest = find_plan(API_VERSIONS, 0, "response")
         assert oldest is not None
-        verdict = max(verdict, body_verdict(oldest, data, at + 8, end))
+        verdict = max(verdict, judge_body(oldest, data, at + 8, end))
     if plan is None and key != API_VERSIONS:
         return HEAD
     return verdict
@@ -221,7 +221,7 @@ def _has_possible_values(fields: Mapping[str, Any]) -> bool:
     return bool(fields.get("topic_data", True))
 
 
-def body_verdict(plan: Plan, data: bytes, at: int, end: int) -> int:
+def judge_body(plan: Plan, data: bytes, at: int, end: int) -> int:
     """The verdict on a body from `at` to `end`, of which only a part may be there."""
     whole = end <= len(data)
     if not whole and len(data) - at > BODY_WHOLE_MAX:  # so much that decodes is enough

@@ -44,7 +44,7 @@ class Framer:
         self._parts: list[bytes] = []
 
     @property
-    def inside(self) -> bool:
+    def is_inside_frame(self) -> bool:
         """Whether more of a frame is still to come."""
         return bool(self.left or self.kept or self.wanted)
 
@@ -62,7 +62,7 @@ class Framer:
         self.drop_held()
         return joined
 
-    def frames(self, data: bytes, at: int) -> Iterator[tuple[int, int]]:
+    def cut_whole_frames(self, data: bytes, at: int) -> Iterator[tuple[int, int]]:
         """Offset and size of each frame from `at` on; after the last one, the end is remembered (`stop_at`)."""
         end = len(data)
         unpack = SIZE.unpack_from

@@ -22,13 +22,13 @@ from decoders.schema import codec
 from decoders.schema.codec import TRAILING
 from decoders.schema.codegen_support import CRUDE
 from decoders.schema.json_form import MESSAGE, PUBLIC, json_bytes, redacted_json
-from decoders.schema.large_body import BodyReader, check_message
+from decoders.schema.large_body import BodyReader, find_message_end
 from decoders.schema.large_body import decode_partial_large as partial_body
-from decoders.schema.lazy_decoder import json_decoder
+from decoders.schema.lazy_decoder import get_json_decoder
 from decoders.schema.model import Plan, Side
 from decoders.schema.plan_walker import BytePart
-from decoders.wire.conceal import Conceal, make_secret_concealer, redact_text
 from decoders.wire.deferred_json import DeferredEach, DeferredList, DeferredText
+from decoders.wire.redact_text import Conceal, make_secret_concealer, redact_text
 
 
 class Errors(Protocol):
@@ -207,8 +207,8 @@ class Readers:
         assert api_reader.key is not None
         plans = (api_reader.list_layouts("request")[0].plan, api_reader.list_layouts("response")[0].plan)
         self.plans = plans
-        self.request = json_decoder(plans[0], hooks_of_side(api_reader.key, "request"), reveal)
-        self.response = json_decoder(plans[1], hooks_of_side(api_reader.key, "response"), reveal)
+        self.request = get_json_decoder(plans[0], hooks_of_side(api_reader.key, "request"), reveal)
+        self.response = get_json_decoder(plans[1], hooks_of_side(api_reader.key, "response"), reveal)
         self.has_records = api_reader.key in RECORD_ARRAYS
         self.errors = make_error_finder(plans[1])
         self.nameless = bool(
@@ -298,7 +298,7 @@ def trailing_json(exchange: Exchange, plan: Plan, options: Options) -> Any:
         return None
     at = exchange.api_reader.find_body_offset("request", data)
     if options.deferred and len(data) - at > BODY_WHOLE_MAX:
-        tail = data[check_message(plan, data, at, len(data)) :] or None
+        tail = data[find_message_end(plan, data, at, len(data)) :] or None
     else:
         tail = codec.decode(plan, data, at, len(data), strict=False).get(TRAILING)
     if tail is None:
@@ -311,7 +311,7 @@ def _decode_body_to_json(
 ) -> tuple[dict[str, Any], int] | None:
     """The body and the offset after it; None where it cannot be read."""
     assert api_reader.key is not None
-    decode = json_decoder(plan, hooks_of_side(api_reader.key, side), options.reveal_secrets)
+    decode = get_json_decoder(plan, hooks_of_side(api_reader.key, side), options.reveal_secrets)
     if options.deferred and end - at > BODY_WHOLE_MAX:
         return _decode_large_body_to_json(api_reader, side, plan, data, at, end, options)
     piece = api_reader.key in PIECES
@@ -331,7 +331,7 @@ def _decode_large_body_to_json(
 ) -> tuple[dict[str, Any], int] | None:
     """The body with long arrays deferred, and the offset after it; None where it cannot be read."""
     try:
-        after = check_message(plan, data, at, end)
+        after = find_message_end(plan, data, at, end)
     except (*CRUDE, DecodeError):
         return None
     metadata = api_reader.key in METADATA_HOLDERS and _side_has_records(api_reader.key, side)

@@ -41,11 +41,11 @@ from decoders.protocol_facts.headers import (
 from decoders.protocol_facts.public_configs import is_public_config
 from decoders.records.byte_parts import Hide, split_batches_into_parts
 from decoders.records.json_form import control_record_structures, metadata_record_holds_secret
-from decoders.schema.codec import trailing_error
+from decoders.schema.codec import make_trailing_error
 from decoders.schema.model import Plan, PlanField, Side
 from decoders.schema.plan_walker import BytePart, Span, Walker
 from decoders.wire.primitives import read_uvarint
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 
 _INDEX: Final = re.compile(r"\[\d+\]")
 _NO_NEEDS: Final = Needs()
@@ -130,7 +130,7 @@ def _split_body(
             failures.append((layout.plan, walker, without_frames(problem)))
             return None
         if after < len(data):
-            failures.append((layout.plan, walker, trailing_error(after, len(data))))
+            failures.append((layout.plan, walker, make_trailing_error(after, len(data))))
         return (walker, after), after
 
     best = api_reader.try_layouts(side, data, read, stable_only=missing is not None)
@@ -139,7 +139,7 @@ def _split_body(
         parts = _list_body_parts(api_reader, side, data, plan, walker, showing)
         failure = None
         if after < len(data):
-            failure = make_failure(trailing_error(after, len(data)), missing)
+            failure = make_failure(make_trailing_error(after, len(data)), missing)
         elif missing is not None:
             failure = DecodeFailure(missing, len(data) - 4, "", "")
         return FrameParts([], 0, parts, after, hidden, failure, release)
@@ -190,7 +190,7 @@ def _shorten_parts(most: int, parts: Iterable[BytePart], part: BytePart, hide: H
         yield each
         at = each.end
     if at < part.end:
-        text = f"{in_bytes(part.end - at)}, of more than {PARTS_MAX:,} fields to name"
+        text = f"{format_bytes(part.end - at)}, of more than {PARTS_MAX:,} fields to name"
         yield BytePart(part.path, at, part.end, "value", text, "bytes", hide is not None)
 
 

@@ -35,14 +35,14 @@ from decoders.schema.json_form import (
     FLOAT_WORDS,
     MESSAGE,
     STRUCTURE,
-    is_shallow,
+    has_at_most_levels,
     quote_json,
     text_of_cell,
     text_of_json,
 )
 from decoders.schema.model import Plan, PlanField, Side, resolve
 from decoders.tls.facts import TlsInfo
-from decoders.wire.primitives import RANGES, uuid_bytes, uuid_text
+from decoders.wire.primitives import RANGES, format_uuid, uuid_to_bytes
 from decoders.wire.units import parse_time
 
 # Kinds of records that are exchanges, or stand for them.
@@ -98,7 +98,7 @@ class Recorded(ApiReader):
     def topic_names(self, exchange: Sides) -> dict[str, str]:
         """The topic names in the record."""
         assert isinstance(exchange, RecordedExchange)
-        return {uuid_text(identity.bytes): name for identity, name in exchange.names.items()}
+        return {format_uuid(identity.bytes): name for identity, name in exchange.names.items()}
 
 
 @lru_cache(API_READERS_MAX)
@@ -178,7 +178,9 @@ class FromRecords:
         exchange.extra = extra or None
         exchange.request_raw = exchange.response_raw = None
         names = record.get("topic_names", {})
-        exchange.names = {UUID(bytes=uuid_bytes(key)): _read_string(name, "topic_names") for key, name in names.items()}
+        exchange.names = {
+            UUID(bytes=uuid_to_bytes(key)): _read_string(name, "topic_names") for key, name in names.items()
+        }
         _check_types_of_record(record)
         exchange.views = (
             _read_view_of_side(api_reader, record, "request"),
@@ -341,7 +343,7 @@ def _read_struct(plan: Plan, body: Any, path: str, *, whole: bool) -> dict[str, 
 
 
 def _check_nesting_depth(value: Any, path: str) -> None:
-    if value.__class__ in (dict, list) and not is_shallow(value):
+    if value.__class__ in (dict, list) and not has_at_most_levels(value):
         raise ValueError(f"{path} has too many levels")
 
 
@@ -441,7 +443,7 @@ def _read_structure_fields(value: dict[str, Any], path: str) -> dict[str, Any]:
 
 def _read_uuid(value: Any, path: str) -> UUID:
     try:
-        return UUID(bytes=uuid_bytes(value))
+        return UUID(bytes=uuid_to_bytes(value))
     except (ValueError, TypeError, AttributeError):
         raise ValueError(f"{path} is {quote_json(value)}, no uuid") from None
 

@@ -36,7 +36,7 @@ from decoders.messages.body_json import (
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import FETCH
 from decoders.schema.json_form import cell_text, json_bytes, json_text, redacted_json
-from decoders.schema.lazy_decoder import projector
+from decoders.schema.lazy_decoder import get_projector
 from decoders.schema.model import Plan, Side
 from decoders.tls.facts import TlsInfo
 
@@ -64,7 +64,7 @@ def list_errors_of_large_response(exchange: Exchange, plan: Plan) -> Listed:
     assert data is not None
     api_reader = exchange.api_reader
     at = api_reader.find_body_offset("response", data)
-    _, codes, _ = projector(plan, _NOTHING, True)(data, at, len(data))
+    _, codes, _ = get_projector(plan, _NOTHING, True)(data, at, len(data))
     if codes is None or len(codes) < ERRORS_SHOWN_MAX:
         return [{"path": path, "code": code, "name": error_name(code)} for path, code in codes or ()], 0
     found = Most(ERRORS_SHOWN_MAX)
@@ -79,7 +79,7 @@ def read_fields(exchange: Exchange, side: Side, paths: frozenset[str]) -> dict[s
     data = exchange.raw(side)
     assert data is not None
     api_reader = exchange.api_reader
-    view: dict[str, Any] = projector(api_reader.stable_plan(side), paths, False)(
+    view: dict[str, Any] = get_projector(api_reader.stable_plan(side), paths, False)(
         data, api_reader.find_body_offset(side, data), len(data)
     )[0]
     return view

@@ -17,14 +17,14 @@ from uuid import UUID
 from decoders.apis import KEYS, NAMES, api
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import ApiReader, Layout, Needs
-from decoders.frames.header_checks import HEAD, read_request_head, request_verdict
+from decoders.frames.header_checks import HEAD, judge_request, read_request_head
 from decoders.limits import BODY_WHOLE_MAX, VALUE_WHOLE_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.protocol_facts.headers import response_header_plan, response_header_version
 from decoders.records.read import read_first_batch_header
 from decoders.schema.codegen_support import CRUDE
-from decoders.schema.large_body import LargeWalker, check_message
+from decoders.schema.large_body import LargeWalker, find_message_end
 from decoders.schema.model import Plan, PlanField, Side, Versions, resolve
 from decoders.schema.plan_walker import Span, Walker
 
@@ -408,7 +408,7 @@ class WireForm(NamedTuple):
 
 def guess_request(frame: bytes) -> list[Candidate]:
     """The request that a frame with its size field is, by its own header; empty when it is none."""
-    if request_verdict(frame, 0) < HEAD:
+    if judge_request(frame, 0) < HEAD:
         return []
     try:
         head = read_request_head(frame, 0, len(frame))
@@ -509,7 +509,7 @@ def _shorten_span_value(span: Span) -> Span:
 def _decodes_to_frame_end(plan: Plan, frame: bytes, at: int) -> bool:
     if len(frame) > BODY_WHOLE_MAX:
         try:
-            return check_message(plan, frame, at, len(frame)) == len(frame)
+            return find_message_end(plan, frame, at, len(frame)) == len(frame)
         except (*CRUDE, DecodeError):
             return False
     try:

@@ -22,9 +22,9 @@ from decoders.limits import LINE_NESTING_MAX, RECORD_LINE_MAX
 from decoders.messages.exchange_from_json import KINDS, FromRecords
 from decoders.named_tuple import NamedTuple
 from decoders.schema.compile_json_schema import Check, compile_json_schema
-from decoders.schema.json_form import is_shallow
-from decoders.wire.readable_text import in_bytes
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.schema.json_form import has_at_most_levels
+from decoders.wire.readable_text import format_bytes
+from decoders.wire.state_serialization import pack, state_fields, unpack
 
 # The bytes around records: blanks, ends of lines, and the signs of an array.
 _ARRAY: Final = b"[], \t\r"
@@ -52,7 +52,7 @@ def check_exchange_record(record: Any) -> None:
 
 def check_nesting(line: bytes, record: Any) -> None:
     """Check that a line's record can be written again. Raises LimitExceeded where it nests too deep."""
-    if line.count(b"[") + line.count(b"{") > LINE_NESTING_MAX and not is_shallow(record, LINE_NESTING_MAX):
+    if line.count(b"[") + line.count(b"{") > LINE_NESTING_MAX and not has_at_most_levels(record, LINE_NESTING_MAX):
         raise LimitExceeded(f"more than {LINE_NESTING_MAX} arrays and objects inside each other")
 
 
@@ -114,7 +114,7 @@ class LineReader(ABC):
         self.begun, self.at = self.at, self.at + size + whole
         self._parts, self._held, self._is_long = [], 0, False
         if is_long:
-            self._report_problem(f"a line of {in_bytes(size)} is longer than any record")
+            self._report_problem(f"a line of {format_bytes(size)} is longer than any record")
             return
         if self.lines == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
@@ -141,7 +141,7 @@ class LineReader(ABC):
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
-        self.lines, self.at, part, self._held, self._is_long = fields(unpack(state), int, int, bytes, int, bool)
+        self.lines, self.at, part, self._held, self._is_long = state_fields(unpack(state), int, int, bytes, int, bool)
         self._parts = [part] if part else []
 
     @property

@@ -21,7 +21,7 @@ from decoders.protocol_facts.public_configs import is_public_config
 from decoders.records.json_form import metadata_record_holds_secret
 from decoders.schema.json_form import BASE64, STRUCTURE, redacted_json
 from decoders.schema.model import FIXED, Plan, PlanField, Side, resolve
-from decoders.wire.conceal import Conceal, make_secret_concealer, redact_text
+from decoders.wire.redact_text import Conceal, make_secret_concealer, redact_text
 
 __all__ = ["redact_record"]
 

@@ -44,8 +44,8 @@ from decoders.protocol_facts.keys import API_VERSIONS, PRODUCE
 from decoders.protocol_facts.names import drop_unknown_fields, rename_to_current_names
 from decoders.schema.compile_json_schema import compile_json_schema
 from decoders.schema.model import Field, Side
-from decoders.wire.primitives import RANGES, uuid_bytes
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.wire.primitives import RANGES, uuid_to_bytes
+from decoders.wire.state_serialization import pack, state_fields, unpack
 from decoders.wire.units import parse_time
 
 __all__ = ["SERVER_SAYS", "RequestLogLines"]
@@ -155,10 +155,10 @@ class RequestLogLines(LineReader):
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
-        lines, names = fields(unpack(state), bytes, list)
+        lines, names = state_fields(unpack(state), bytes, list)
         super().resume(lines)
         for item in names:
-            identity, name = fields(item, bytes, str)
+            identity, name = state_fields(item, bytes, str)
             if len(identity) != 16:
                 raise Malformed("a topic id that is none")
             self._topics.add(UUID(bytes=identity), name)
@@ -248,7 +248,7 @@ def _parse_logged_bytes(text: str) -> bytes:
 # Kinds of fields that have another form in JSON. Of records the log has only the size.
 _MADE: Final[dict[str, Callable[[str], Any]]] = {
     "bytes": _parse_logged_bytes,
-    "uuid": uuid_bytes,
+    "uuid": uuid_to_bytes,
     "records": lambda _text: None,
 }
 

@@ -27,7 +27,7 @@ from decoders.protocol_facts.headers import (
 )
 from decoders.schema.codec import decode_partial
 from decoders.schema.model import Plan, Side
-from decoders.wire.conceal import Conceal
+from decoders.wire.redact_text import Conceal
 
 _NO_NEEDS: Final = Needs()
 _SIZE: Final = 4

@@ -18,10 +18,10 @@ from decoders.protocol_facts.keys import API_VERSIONS
 from decoders.protocol_facts.names import rename_to_current_names
 from decoders.schema.codec import decode, encode
 from decoders.schema.codegen_support import CRUDE
-from decoders.schema.json_form import Makers, from_json
-from decoders.schema.lazy_decoder import decoder
+from decoders.schema.json_form import Makers, body_from_json
+from decoders.schema.lazy_decoder import get_decoder
 from decoders.schema.model import Message, Plan, Side, resolve
-from decoders.schema.plan_walker import walk
+from decoders.schema.plan_walker import decode_by_walking
 
 __all__ = [
     "Request",
@@ -96,14 +96,14 @@ def encode_json(api_key: int, version: int, kind: Side, value: object, *, layout
     plan = _resolve_plan(api_key, version, kind, layout)
     try:
         try:
-            return encode(plan, from_json(plan, value, _MAKERS))
+            return encode(plan, body_from_json(plan, value, _MAKERS))
         except EncodeError:
             if not isinstance(value, Mapping):
                 raise
             renamed = rename_to_current_names(_find_message(api_key, version, kind, layout).fields, version, value)
             if renamed == value:
                 raise
-            return encode(plan, from_json(plan, renamed, _MAKERS))
+            return encode(plan, body_from_json(plan, renamed, _MAKERS))
     except RecursionError:
         raise EncodeError("arrays and objects inside each other too deep") from None
 
@@ -115,7 +115,7 @@ def encode_header_json(api_key: int, version: int, kind: Side, value: object) ->
         if kind == "request"
         else response_header_plan(response_header_version(api_key, version))
     )
-    fields = from_json(plan, value, _MAKERS)
+    fields = body_from_json(plan, value, _MAKERS)
     if kind == "request":
         fields |= {"request_api_key": api_key, "request_api_version": version}
     return encode(plan, {name: inner for name, inner in fields.items() if name not in plan.absent})
@@ -195,10 +195,10 @@ def _decode_header(plan: Plan, frame: bytes) -> tuple[dict[str, Any], int]:
     """The header at the start of a frame, and the offset of the body."""
     end = len(frame)
     try:
-        header, at = decoder(plan)(frame, 0, end)
+        header, at = get_decoder(plan)(frame, 0, end)
     except CRUDE:
-        return walk(plan, frame, 0, end)
-    return (header, at) if at <= end else walk(plan, frame, 0, end)
+        return decode_by_walking(plan, frame, 0, end)
+    return (header, at) if at <= end else decode_by_walking(plan, frame, 0, end)
 
 
 def _find_message(api_key: int, version: int, kind: Side, layout: str | None) -> Message:

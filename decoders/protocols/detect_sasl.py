@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import in_bytes, printable
+from decoders.wire.readable_text import format_bytes, replace_unprintable
 
 USER_MAX: Final = 255
 _SCRAM_FIRST: Final = re.compile(rb"[nyp](?:=[\w.-]+)?,(?:a=[^,]*)?,(?:m=[^,]*,)?n=([^,\0]*),r=[^,\0]+")
@@ -70,7 +70,7 @@ def _find_plain(data: bytes) -> SaslTokenFound | None:
         return None
     acting = f" acting as {_limited_text(found[1])}" if found[1] and found[1] != found[2] else ""
     return SaslTokenFound(
-        "PLAIN", f"user {_limited_text(found[2])}{acting}, with a password of {in_bytes(len(password))} in clear"
+        "PLAIN", f"user {_limited_text(found[2])}{acting}, with a password of {format_bytes(len(password))} in clear"
     )
 
 
@@ -101,4 +101,4 @@ def _is_printable_text(data: bytes) -> bool:
 
 def _limited_text(data: bytes) -> str:
     """Bytes of a token as text of limited length, without control characters."""
-    return printable(data, USER_MAX)
+    return replace_unprintable(data, USER_MAX)

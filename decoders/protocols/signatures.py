@@ -8,7 +8,7 @@ from typing import Final
 
 from decoders.named_tuple import NamedTuple
 from decoders.protocols import TLS
-from decoders.wire.readable_text import printable
+from decoders.wire.readable_text import replace_unprintable
 
 # Descriptions of first bytes
 
@@ -30,7 +30,7 @@ _ADDRESSES: Final = {0x11: "TCP over IPv4", 0x21: "TCP over IPv6"}
 
 def printable_text(data: bytes, size_max: int = LINE_MAX) -> str:
     """Bytes as printable text of limited length."""
-    return printable(data, size_max)
+    return replace_unprintable(data, size_max)
 
 
 def read_first_line(data: bytes) -> bytes:

@@ -28,7 +28,7 @@ from decoders.records.batch_layout import (
 from decoders.records.codecs import CODEC_MASK, CODEC_NAMES
 from decoders.schema.plan_walker import BytePart
 from decoders.wire.primitives import STRUCTS, read_varint, read_varlong
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 
 _INT32: Final = Struct(">i")
 _CRC: Final = Struct(">I")
@@ -76,7 +76,7 @@ def split_batches_into_parts(data: bytes, at: int, end: int, path: str, hide: Hi
             yield from _split_header_into_parts(data, at, end, magic, place, "unchecked")
             body = at + _batch_header_size(magic)
             if body < end:
-                text = f"cut off: the batch lacks {in_bytes(stop - end)}"
+                text = f"cut off: the batch lacks {format_bytes(stop - end)}"
                 yield BytePart(f"{place}.records", body, end, "value", text, "bytes", hide is not None)
             return
         yield from (_split_batch_v2_into_parts if magic == 2 else _split_message_into_parts)(
@@ -132,7 +132,9 @@ def _split_batch_v2_into_parts(
     if start == stop:
         return
     if codec or not good:
-        text = f"{CODEC_NAMES[codec]}, {in_bytes(stop - start)}" if good else f"unread, {in_bytes(stop - start)}"
+        text = (
+            f"{CODEC_NAMES[codec]}, {format_bytes(stop - start)}" if good else f"unread, {format_bytes(stop - start)}"
+        )
         yield BytePart(f"{path}.records", start, stop, "value", text, "bytes", hide is not None)
         return
     number = 0
@@ -146,7 +148,7 @@ def _split_batch_v2_into_parts(
         yield BytePart(f"{path}.records[{number}]", start, stop, "value", failure.text, "bytes", hide is not None)
         return
     if start < stop:
-        text = f"{in_bytes(stop - start)}, {max(count - number, 0):,} records more"
+        text = f"{format_bytes(stop - start)}, {max(count - number, 0):,} records more"
         yield BytePart(f"{path}.records[{number}]", start, stop, "value", text, "bytes", hide is not None)
 
 
@@ -157,7 +159,7 @@ def _split_record_into_parts(
     size, start = read_varint(data, at, stop)
     end = start + size
     if size < 1 or end > stop:
-        raise DecodeError(f"a record of {in_bytes(size)}, {stop - start} are left", offset=at)
+        raise DecodeError(f"a record of {format_bytes(size)}, {stop - start} are left", offset=at)
     parts = [
         BytePart(f"{path}.length", at, start, "value", size, "varint"),
         BytePart(f"{path}.attributes", start, start + 1, "value", data[start], "int8"),
@@ -172,7 +174,7 @@ def _split_record_into_parts(
     parts.append(BytePart(f"{path}.headers", at, after, "size", count, "varint array", False, True))
     at = after
     if count > NAMED_HEADERS_MAX:
-        text = f"{count:,} headers in {in_bytes(end - at)}"
+        text = f"{count:,} headers in {format_bytes(end - at)}"
         if count > (end - at) // 2:  # each header takes two bytes at least: the sizes of its key and its value
             raise DecodeError(text, offset=at)
         parts.append(BytePart(f"{path}.headers", at, end, "value", text, "bytes", hide is not None))
@@ -181,7 +183,7 @@ def _split_record_into_parts(
         at = _append_sized_bytes_parts(data, at, end, f"{path}.headers[{number}].key", parts)
         at = _append_sized_bytes_parts(data, at, end, f"{path}.headers[{number}].value", parts)
     if at != end:
-        raise DecodeError(f"a record that says {in_bytes(size)} and has {at - end + size}", offset=at)
+        raise DecodeError(f"a record that says {format_bytes(size)} and has {at - end + size}", offset=at)
     return parts, end
 
 
@@ -191,7 +193,7 @@ def _append_sized_bytes_parts(
     size, start = read_varint(data, at, end)
     after = start + max(size, 0)
     if after > end:
-        raise DecodeError(f"{in_bytes(size)}, {end - start} are left in the record", offset=at)
+        raise DecodeError(f"{format_bytes(size)}, {end - start} are left in the record", offset=at)
     parts.append(BytePart(path, at, start, "size", size, "varint bytes"))
     if size >= 0:
         value = data[start:after]
@@ -217,7 +219,7 @@ def _split_message_into_parts(
         if size >= 0:
             value: object = data[start + 4 : after]
             if name == "value" and codec:
-                value = f"{CODEC_NAMES[codec]}, {in_bytes(size)}"
+                value = f"{CODEC_NAMES[codec]}, {format_bytes(size)}"
             yield BytePart(f"{path}.{name}", start + 4, after, "value", value, "bytes", hide is not None)
         start = after
     if start < stop:

@@ -16,7 +16,7 @@ from decoders.records.model import Budget, Form, Header, Row
 from decoders.schema.json_form import json_bytes, json_text
 from decoders.wire.deferred_json import DeferredList, DeferredText
 from decoders.wire.primitives import read_uvarint
-from decoders.wire.readable_text import is_plain
+from decoders.wire.readable_text import is_plain_text
 
 # Type number of a control record → its name, and the structure of its value.
 TYPES: Final[dict[int, tuple[str, str]]] = {
@@ -140,7 +140,7 @@ def records_json(rows: Iterator[Row], hide: Callable[[bytes], bool] | None = Non
 
 def _fastest_json_maker(texts: Iterable[bytes | None]) -> Callable[[bytes], object]:
     """The function that makes the JSON form of each of these byte strings: `bytes.decode` if all are plain text."""
-    return bytes.decode if is_plain(b"".join(filter(None, texts))) else json_bytes
+    return bytes.decode if is_plain_text(b"".join(filter(None, texts))) else json_bytes
 
 
 def _make_redacting_json_maker(hide: Callable[[bytes], bool]) -> Callable[[bytes], object]:

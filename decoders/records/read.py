@@ -17,7 +17,7 @@ from decoders.records.model import Batch, Budget, Form, Record, Row, TooLarge, b
 from decoders.records.read_batch_v2 import FAR, read_batch_header
 from decoders.schema.json_form import json_bytes
 from decoders.wire.deferred_json import DeferredList
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 
 _MAGIC_MAX: Final = 2
 # The size of a batch with one record of one-byte fields, without key, value and headers.
@@ -264,13 +264,13 @@ def find_batch_end(data: bytes, at: int, end: int) -> tuple[int, str]:
     (length,) = _INT32.unpack_from(data, at + 8)
     stop = at + LOG_OVERHEAD + length
     if left <= MAGIC_AT:
-        return (end, f"a batch of {in_bytes(length)}") if length < _LENGTH_MIN[0] else (max(stop, end + 1), "")
+        return (end, f"a batch of {format_bytes(length)}") if length < _LENGTH_MIN[0] else (max(stop, end + 1), "")
     magic = data[at + MAGIC_AT]
     if magic > _MAGIC_MAX:
         good = length >= _LENGTH_MIN[0] and stop <= end
         return stop if good else end, f"a batch of magic {magic}"
     if length < _LENGTH_MIN[magic]:
-        return end, f"a batch of magic {magic} in {in_bytes(length)}"
+        return end, f"a batch of magic {magic} in {format_bytes(length)}"
     return stop, ""
 
 

@@ -20,7 +20,7 @@ from decoders.records.codecs import CODEC_MASK, CODEC_NAMES, inflate
 from decoders.records.json_form import DeferredRecords, Failures, decode_control_record
 from decoders.records.model import Budget, Form, Row, TooLarge, set_batch_error
 from decoders.records.read_rows_v2 import NotPlain, read_rows_checked, read_rows_fast, wrap_int64
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 
 # The smallest record: length, attributes, two deltas, two lengths and a count of headers, one byte each.
 RECORD_MIN: Final = 7
@@ -149,7 +149,7 @@ def _read_records_of_batch(
             return [], ("limit" if isinstance(failure, LimitExceeded) else "codec", failure.text)
         start, stop = 0, len(data)
     if count * RECORD_MIN > stop - start:
-        return [], ("malformed", f"{count} records in {in_bytes(stop - start)}")
+        return [], ("malformed", f"{count} records in {format_bytes(stop - start)}")
     take = min(count, budget.records)
     held = budget.held = budget.held - (stop - start) * RECORD_BYTE_COST
     if held < 0 and take:

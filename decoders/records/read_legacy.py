@@ -24,7 +24,7 @@ from decoders.records.json_form import DeferredRecords, Failures
 from decoders.records.model import Budget, Form, Row, TooLarge, blank_batch_json, set_batch_error
 from decoders.records.read_batch_v2 import Problem, inflate_within_budget
 from decoders.records.read_rows_v2 import wrap_int64
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 
 # offset, size, crc, magic, attributes
 _HEAD: Final = Struct(">qiIbb")
@@ -230,7 +230,7 @@ def _inner_message_ranges(data: bytes, magic: int) -> Iterator[tuple[int, int]]:
         if data[at + _CRC_START] != magic:
             raise Malformed(f"a message of magic {data[at + _CRC_START]} inside one of magic {magic}")
         if data[at + _ATTRIBUTES_AT] & CODEC_MASK and stop - at > NESTED_MAX:
-            raise LimitExceeded(f"a compressed message of {in_bytes(stop - at)} inside another one")
+            raise LimitExceeded(f"a compressed message of {format_bytes(stop - at)} inside another one")
         yield at, stop
         at = stop
 
@@ -263,7 +263,7 @@ def _find_last_inner_message(data: bytes) -> int:
         (size,) = _INT32.unpack_from(data, at + 8)
         stop = at + LOG_OVERHEAD + size
         if size < SIZE_MIN[0] or stop > end:
-            raise Malformed(f"an inner message of {in_bytes(size)}, {end - at - LOG_OVERHEAD} are left", offset=at)
+            raise Malformed(f"an inner message of {format_bytes(size)}, {end - at - LOG_OVERHEAD} are left", offset=at)
         last, at = at, stop
     if last < 0:
         raise Malformed("a compressed message with nothing inside")
@@ -285,12 +285,12 @@ def _locate_key_and_value(data: bytes, at: int, stop: int, *, verify_checksum: b
         if found != crc:
             raise _BadChecksum(f"the CRC-32 of message {offset} is {found:08x}, it says {crc:08x}", offset=at)
     if size < SIZE_MIN[1 if magic else 0]:
-        raise Malformed(f"a message of magic {magic} in {in_bytes(size)}", offset=at)
+        raise Malformed(f"a message of magic {magic} in {format_bytes(size)}", offset=at)
     key = at + _HEAD.size + (8 if magic else 0)
     value = _skip_int32_sized(data, key, stop)
     end = _skip_int32_sized(data, value, stop)
     if end != stop:
-        raise Malformed(f"{in_bytes(stop - end)} after the value of message {offset}", offset=end)
+        raise Malformed(f"{format_bytes(stop - end)} after the value of message {offset}", offset=end)
     return offset, attributes, key, value
 
 
@@ -300,7 +300,7 @@ def _skip_int32_sized(data: bytes, at: int, stop: int) -> int:
         raise Truncated("the message is cut", offset=at)
     size: int = _INT32.unpack_from(data, at)[0]
     if size > stop - at - 4:
-        raise Truncated(f"{in_bytes(size)}, {stop - at - 4} are left in the message", offset=at)
+        raise Truncated(f"{format_bytes(size)}, {stop - at - 4} are left in the message", offset=at)
     return at + 4 + max(size, 0)
 
 

@@ -24,7 +24,7 @@ from decoders.records.model import (
     Row,
 )
 from decoders.wire.primitives import read_varint, read_varlong
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 
 _INT64 = 1 << 64
 
@@ -43,17 +43,17 @@ def read_rows_checked(
         size, at = read_varint(data, at, stop)
         end = at + size
         if size < 0 or end > stop:
-            raise Truncated(f"record {index} of {in_bytes(size)}, {stop - at} are left", offset=start)
+            raise Truncated(f"record {index} of {format_bytes(size)}, {stop - at} are left", offset=start)
         stamp, at = read_varlong(data, min(at + 1, end), end)  # after the attributes, an unused byte
         delta, at = read_varint(data, at, end)
         key, at = _read_varint_sized(data, at, end)
         value, at = _read_varint_sized(data, at, end)
         headers, at = _read_record_headers(data, at, end, budget)
         if at != end:
-            raise Malformed(f"record {index} says {in_bytes(size)} and has {at - end + size}", offset=start)
+            raise Malformed(f"record {index} says {format_bytes(size)} and has {at - end + size}", offset=start)
         yield wrap_int64(base_offset + delta), wrap_int64(base_timestamp + stamp), key, value, headers, None
     if at != stop:
-        raise Malformed(f"{in_bytes(stop - at)} after the last record", offset=at)
+        raise Malformed(f"{format_bytes(stop - at)} after the last record", offset=at)
 
 
 def _read_varint_sized(data: bytes, at: int, end: int) -> tuple[bytes | None, int]:
@@ -62,7 +62,7 @@ def _read_varint_sized(data: bytes, at: int, end: int) -> tuple[bytes | None, in
     if size < 0:
         return None, at
     if size > end - at:
-        raise Truncated(f"{in_bytes(size)}, {end - at} are left in the record", offset=start)
+        raise Truncated(f"{format_bytes(size)}, {end - at} are left in the record", offset=start)
     return data[at : at + size], at + size
 
 
@@ -70,7 +70,7 @@ def _read_record_headers(data: bytes, at: int, end: int, budget: Budget) -> tupl
     start = at
     count, at = read_varint(data, at, end)
     if count < 0 or count * 2 > end - at:
-        raise Malformed(f"{count} headers in what is left, {in_bytes(end - at)}", offset=start)
+        raise Malformed(f"{count} headers in what is left, {format_bytes(end - at)}", offset=start)
     if count > budget.headers:
         raise LimitExceeded("too many headers for one exchange", offset=start)
     if count > HEADERS_OF_RECORD_MAX:
@@ -83,7 +83,7 @@ def _read_record_headers(data: bytes, at: int, end: int, budget: Budget) -> tupl
         if key is None:
             raise Malformed("a header without a key", offset=start)
         if len(key) > HEADER_KEY_MAX:
-            raise LimitExceeded(f"a header with a key of {in_bytes(len(key))}", offset=start)
+            raise LimitExceeded(f"a header with a key of {format_bytes(len(key))}", offset=start)
         value, at = _read_varint_sized(data, at, end)
         out.append((key.decode("utf-8", "surrogateescape"), value))
     return tuple(out), at

@@ -45,7 +45,7 @@ from decoders.replaying.field_roles import Role, find_field_role
 from decoders.replaying.replay_classes import classify_api
 from decoders.schema.model import Field
 from decoders.scrubbing.field_kinds import BY_SIBLING, Kind
-from decoders.wire.primitives import uuid_bytes, uuid_text
+from decoders.wire.primitives import format_uuid, uuid_to_bytes
 
 __all__ = [
     "AnsweringNodes",
@@ -233,7 +233,7 @@ class IdMap:
         if value == NULL_ID or place.topic is not None:  # _name_topic_as_version_does replaces it
             return value
         raise NotReplayable(
-            "unnamed_topic", f"the recording has no name for the topic id {uuid_text(uuid_bytes(value))}"
+            "unnamed_topic", f"the recording has no name for the topic id {format_uuid(uuid_to_bytes(value))}"
         )
 
     def _map_group_name(self, value: Any, _beside: Any, _place: _FieldContext, _field: Field) -> Any:
@@ -330,13 +330,13 @@ class IdMap:
         if not colon:
             return topic_and_partition
         try:
-            name = self.topic_named(UUID(bytes=uuid_bytes(identity)))
+            name = self.topic_named(UUID(bytes=uuid_to_bytes(identity)))
         except ValueError:
             return topic_and_partition
         found = None if name is None else self.topic_id(self.names.topics.get(name, name))
         if found is None:
             raise NotReplayable("no_topic", f"the cluster has no topic with the recorded id {identity}")
-        return f"{uuid_text(found.bytes)}:{number}"
+        return f"{format_uuid(found.bytes)}:{number}"
 
     def _map_bytes_field(self, field: Field, value: bytes, owner: str, place: _FieldContext) -> bytes:
         if field.kind == "records":
@@ -450,7 +450,7 @@ class IdMap:
                 self._producer_epochs[was, recorded["producer_epoch"]] = self._producer_epochs.get(before, before[1])
 
     def _learn_telemetry_ids(self, _asked: Any, recorded: Any, new: Any, _answering: AnsweringNodes) -> None:
-        was, now = (UUID(bytes=uuid_bytes(each["client_instance_id"])) for each in (recorded, new))
+        was, now = (UUID(bytes=uuid_to_bytes(each["client_instance_id"])) for each in (recorded, new))
         self._telemetry[was] = now, new.get("subscription_id", 0)
 
     def _learn_offset_shift(self, _asked: Any, recorded: Any, new: Any, _answering: AnsweringNodes) -> None:
@@ -467,7 +467,7 @@ class IdMap:
         """The recorded name of the topic whose id a text is, or with `there` its name in the other cluster; or None."""
         named = self.topic_named_there if there else self.topic_named
         try:
-            return named(UUID(bytes=uuid_bytes(topic_id_text)))
+            return named(UUID(bytes=uuid_to_bytes(topic_id_text)))
         except ValueError:
             return None
 
@@ -494,16 +494,16 @@ class IdMap:
             known = self._find_topic_name(name_or_id, there=True) or name_or_id
         name = self.names.topics.get(known, known)
         found = self.topic_id(name)
-        return name, "" if found is None else uuid_text(found.bytes)
+        return name, "" if found is None else format_uuid(found.bytes)
 
     def _translate_topic_id(self, topic_id_text: Any) -> Any:
         try:
-            identity = UUID(bytes=uuid_bytes(topic_id_text))
+            identity = UUID(bytes=uuid_to_bytes(topic_id_text))
         except ValueError:
             return topic_id_text
         name = self.topic_named(identity)
         found = None if name is None else self.topic_id(self.names.topics.get(name, name))
-        return topic_id_text if found is None else uuid_text(found.bytes)
+        return topic_id_text if found is None else format_uuid(found.bytes)
 
 
 class AnsweringNodes(NamedTuple):

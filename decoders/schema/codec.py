@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from decoders.errors import DecodeError, Malformed, without_frames
 from decoders.schema.codegen_support import CRUDE, ENCODE_CRUDE
-from decoders.schema.json_form import Hook, to_json
-from decoders.schema.lazy_decoder import decoder, encoder
+from decoders.schema.json_form import Hook, body_to_json
+from decoders.schema.lazy_decoder import get_decoder, get_encoder
 from decoders.schema.model import Plan
-from decoders.schema.plan_walker import Walker, write
-from decoders.wire.readable_text import in_bytes
+from decoders.schema.plan_walker import Walker, encode_by_walking
+from decoders.wire.readable_text import format_bytes
 
 TRAILING: Final = "_trailing"
 # How much plan_walker.py encodes before an encoder is worth its cost, in bytes; each message counts MESSAGE bytes more.
@@ -31,12 +31,12 @@ def decode(plan: Plan, data: bytes, at: int = 0, end: int | None = None, *, stri
     """
     stop = len(data) if end is None else min(end, len(data))
     try:
-        value, after = decoder(plan)(data, at, stop)
+        value, after = get_decoder(plan)(data, at, stop)
     except CRUDE:
         return decode_exactly(plan, data, at, stop, strict=strict)
     if after != stop:
         if strict:
-            raise trailing_error(after, stop)
+            raise make_trailing_error(after, stop)
         value[TRAILING] = data[after:stop]
     return value
 
@@ -47,26 +47,26 @@ def decode_exactly(plan: Plan, data: bytes, at: int, end: int, *, strict: bool =
     after = walker.read(plan, at, end)
     if after != end:
         if strict:
-            raise trailing_error(after, end)
+            raise make_trailing_error(after, end)
         walker.root[TRAILING] = data[after:end]
     return walker.root
 
 
-def trailing_error(at: int, end: int) -> Malformed:
+def make_trailing_error(at: int, end: int) -> Malformed:
     """The error for bytes that are left after a message."""
-    return Malformed(f"{in_bytes(end - at)} after the end of the message", offset=at)
+    return Malformed(f"{format_bytes(end - at)} after the end of the message", offset=at)
 
 
 def encode(plan: Plan, value: Mapping[str, Any]) -> bytes:
     """The bytes of a message; missing fields take their defaults. Raises EncodeError."""
     if plan.written < WRITTEN:
-        data = write(plan, value)
+        data = encode_by_walking(plan, value)
         plan.written += len(data) + MESSAGE
         return data
     try:
-        return encoder(plan)(value)
+        return get_encoder(plan)(value)
     except ENCODE_CRUDE:
-        return write(plan, value)
+        return encode_by_walking(plan, value)
 
 
 def find_failure(walker: Walker, plan: Plan, at: int, end: int) -> DecodeError | None:
@@ -75,7 +75,7 @@ def find_failure(walker: Walker, plan: Plan, at: int, end: int) -> DecodeError |
         after = walker.read(plan, at, end)
     except DecodeError as failure:
         return without_frames(failure)
-    return None if after == end else trailing_error(after, end)
+    return None if after == end else make_trailing_error(after, end)
 
 
 def decode_partial(
@@ -96,5 +96,5 @@ def decode_partial(
     stop = len(data) if end is None else min(end, len(data))
     walker = Walker(data)
     failure = find_failure(walker, plan, at, stop)
-    value = to_json(plan, walker.root, hooks, table, reveal=reveal) if json else walker.root
+    value = body_to_json(plan, walker.root, hooks, table, reveal=reveal) if json else walker.root
     return value, failure

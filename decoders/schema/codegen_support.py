@@ -15,7 +15,7 @@ from decoders.limits import ERRORS_SHOWN_MAX, TAGS_MAX
 from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import base64_json
-from decoders.wire.primitives import uuid_text
+from decoders.wire.primitives import format_uuid
 
 Unpack = Callable[[bytes, int], tuple[Any, ...]]
 
@@ -234,7 +234,7 @@ def _uuid(data: bytes) -> UUID:
 
 # By their 16 bytes: UUIDs, and the text of UUIDs as Kafka prints it.
 uuids: Final = Kept(_uuid)
-uuid_texts: Final = Kept(uuid_text)
+uuid_texts: Final = Kept(format_uuid)
 
 
 def put_last(into: dict[str, Any], names: tuple[str, ...], unknown: dict[int, bytes]) -> None:
@@ -320,19 +320,19 @@ def read_tags_json(buf: bytes, at: int, end: int, into: dict[str, Any], left: li
 
 
 @lru_cache(maxsize=4096)
-def unpacker(form: str) -> Unpack:
+def make_unpacker(form: str) -> Unpack:
     """The unpack_from function of a format, made once."""
     return Struct(">" + form).unpack_from
 
 
 @lru_cache(maxsize=1024)
-def table(form: str, after: str, bias: int) -> list[Unpack]:
+def make_unpack_table(form: str, after: str, bias: int) -> list[Unpack]:
     """The short_table of a format, by size byte, made once."""
     return short_table(form, after, bias)
 
 
 @lru_cache(maxsize=1024)
-def long_table(form: str, after: str) -> LongTable:
+def make_long_unpack_table(form: str, after: str) -> LongTable:
     """The LongTable of a format, by size, made once."""
     return LongTable(form, after)
 
@@ -404,7 +404,7 @@ class Lines:
         return f"{line}  # {', '.join(dict.fromkeys(found))}" if found != [""] else line
 
     @contextmanager
-    def block(self, head: str) -> Iterator[None]:
+    def indented_block(self, head: str) -> Iterator[None]:
         """Add the line `head`; lines put within the block are indented below it."""
         self.put_lines(head)
         self.depth += 1
@@ -422,7 +422,7 @@ class Lines:
         """The name of the global that holds a value, added on first use."""
         return self.unit.constant(stem, value)
 
-    def finish(self) -> None:
+    def add_function_to_unit(self) -> None:
         """Add the finished function to the unit."""
         self.unit.parts.append("\n".join(self.lines))
 
@@ -459,7 +459,7 @@ class Body(Lines):
 
     def offset_expression(self, more: int = 0) -> str:
         """The expression of the offset up to which lines have been put, plus `more`."""
-        return plus("at", self.shift + more)
+        return plus_number("at", self.shift + more)
 
     def is_short(self, size: str) -> str:
         """The condition that a compact size is one byte and not null."""
@@ -496,8 +496,8 @@ class Body(Lines):
             return
         letter, target = core[0]
         if len(core) > 1 or letter not in "S?":
-            unpack = self.constant("unpack", unpacker(run_format(core)))
-            self.put_lines(f"{targets(core)} = {unpack}(buf, {offset})")
+            unpack = self.constant("unpack", make_unpacker(format_of_pieces(core)))
+            self.put_lines(f"{targets_of_pieces(core)} = {unpack}(buf, {offset})")
         elif letter == "?":
             self.put_lines(f"{target} = buf[{offset}] != 0")
         else:
@@ -506,20 +506,20 @@ class Body(Lines):
 
     def _put_tail(self, tail: Tail, lead: int, core: list[Piece]) -> None:
         total = lead + _pieces_size(core)
-        with self.block(f"if {self.is_short(tail.size)}:" if tail.compact else f"if {tail.size} >= 0:"):
+        with self.indented_block(f"if {self.is_short(tail.size)}:" if tail.compact else f"if {tail.size} >= 0:"):
             if tail.text and (len(core) > 1 or (core and core[0].letter not in "S?")):
                 self._put_unpacked_tail(tail, lead, core)
             else:
                 self._put_sliced_tail(tail, lead, core)
         if tail.null:
-            with self.block(f"elif not {tail.size}:" if tail.compact else f"elif {tail.size} == -1:"):
+            with self.indented_block(f"elif not {tail.size}:" if tail.compact else f"elif {tail.size} == -1:"):
                 self.put_lines(f"{tail.target} = {tail.null}")
                 self._put_pieces_at_offset(core, self.offset_expression(lead))
                 if self.shift + total:
                     self.put_lines(f"at += {self.shift + total}")
         if tail.compact and not tail.text:
             self._put_slice_of_two_byte_size(tail, lead, core)
-        with self.block("else:"):
+        with self.indented_block("else:"):
             if not tail.compact:
                 self.put_lines("raise Crude")
                 return
@@ -530,42 +530,44 @@ class Body(Lines):
                 value = f"{tail.null} if {tail.target} is None else {value}"
             if value != tail.target:
                 self.put_lines(f"{tail.target} = {value}")
-            self._put_pieces_at_offset(core, plus("at", lead))
+            self._put_pieces_at_offset(core, plus_number("at", lead))
             if total:
                 self.put_lines(f"at += {total}")
 
     def _put_sliced_tail(self, tail: Tail, lead: int, core: list[Piece]) -> None:
         stop = self.new_variable("e")
-        self.put_lines(f"{stop} = {plus(f'at + {tail.size}', self.shift - tail.compact)}")
+        self.put_lines(f"{stop} = {plus_number(f'at + {tail.size}', self.shift - tail.compact)}")
         if not tail.text and not tail.compact:
             self.fail_if(f"{stop} > {self.end}")
         self.put_lines(f"{tail.target} = {tail.convert.format(f'buf[{self.offset_expression()}:{stop}]')}")
-        self._put_pieces_at_offset(core, plus(stop, lead))
-        self.put_lines(f"at = {plus(stop, lead + _pieces_size(core))}")
+        self._put_pieces_at_offset(core, plus_number(stop, lead))
+        self.put_lines(f"at = {plus_number(stop, lead + _pieces_size(core))}")
 
     def _put_slice_of_two_byte_size(self, tail: Tail, lead: int, core: list[Piece]) -> None:
         """Put lines that read bytes whose size is a uvarint of two bytes, as is the size of most record batches."""
         low, stop = self.new_variable("b"), self.new_variable("e")
         there = "" if tail.null else f"{tail.size} and "
-        with self.block(f"elif {there}0 < ({low} := buf[{self.offset_expression()}]) < 128:"):
-            self.put_lines(f"{stop} = {plus(f'at + ({tail.size} & 127 | {low} << 7)', self.shift)}")
+        with self.indented_block(f"elif {there}0 < ({low} := buf[{self.offset_expression()}]) < 128:"):
+            self.put_lines(f"{stop} = {plus_number(f'at + ({tail.size} & 127 | {low} << 7)', self.shift)}")
             self.fail_if(f"{stop} > {self.end}")
             self.put_lines(f"{tail.target} = {tail.convert.format(f'buf[{self.offset_expression(1)}:{stop}]')}")
-            self._put_pieces_at_offset(core, plus(stop, lead))
-            self.put_lines(f"at = {plus(stop, lead + _pieces_size(core))}")
+            self._put_pieces_at_offset(core, plus_number(stop, lead))
+            self.put_lines(f"at = {plus_number(stop, lead + _pieces_size(core))}")
 
     def _put_unpacked_tail(self, tail: Tail, lead: int, core: list[Piece]) -> None:
-        after = (f"{lead}x" if lead else "") + run_format(core)
-        unpack = table("%ds", after, 1) if tail.compact else long_table("%ds", after)
+        after = (f"{lead}x" if lead else "") + format_of_pieces(core)
+        unpack = make_unpack_table("%ds", after, 1) if tail.compact else make_long_unpack_table("%ds", after)
         name = self.constant("table", unpack)
-        self.put_lines(f"{tail.target}, {targets(core)} = {name}[{tail.size}](buf, {self.offset_expression()})")
+        self.put_lines(
+            f"{tail.target}, {targets_of_pieces(core)} = {name}[{tail.size}](buf, {self.offset_expression()})"
+        )
         value = tail.convert.format(tail.target)
         if value != tail.target:
             self.put_lines(f"{tail.target} = {value}")
-        self.put_lines(f"at += {plus(tail.size, self.shift - tail.compact + lead + _pieces_size(core))}")
+        self.put_lines(f"at += {plus_number(tail.size, self.shift - tail.compact + lead + _pieces_size(core))}")
 
 
-def plus(base: str, more: int) -> str:
+def plus_number(base: str, more: int) -> str:
     """The expression `base` plus a number."""
     return base if not more else f"{base} + {more}" if more > 0 else f"{base} - {-more}"
 
@@ -574,7 +576,7 @@ def _expand_format_letter(letter: str) -> str:
     return "b" if letter == "S" else letter
 
 
-def run_format(pieces: list[Piece]) -> str:
+def format_of_pieces(pieces: list[Piece]) -> str:
     return "".join(
         _expand_format_letter(letter) if target else f"{calcsize('>' + _expand_format_letter(letter))}x"
         for letter, target in pieces
@@ -585,7 +587,7 @@ def _pieces_size(pieces: list[Piece]) -> int:
     return calcsize(">" + "".join(_expand_format_letter(piece.letter) for piece in pieces))
 
 
-def targets(pieces: list[Piece]) -> str:
+def targets_of_pieces(pieces: list[Piece]) -> str:
     names = [piece.target for piece in pieces if piece.target]
     return ", ".join(names) + ("," if len(names) == 1 else "")
 

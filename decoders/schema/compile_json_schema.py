@@ -21,7 +21,7 @@ from binascii import a2b_base64
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from decoders.schema.json_form import is_shallow, quote_json
+from decoders.schema.json_form import has_at_most_levels, quote_json
 
 __all__ = ["Check", "Misfit", "compile_json_schema"]
 
@@ -344,7 +344,7 @@ def _make_rule_finder(check_name: Check, patterns: list[tuple[re.Pattern[str], R
 
 
 def _check_nesting_depth(value: Any) -> Misfit | None:
-    return None if is_shallow(value) else Misfit(None, "", "has too many levels")
+    return None if has_at_most_levels(value) else Misfit(None, "", "has too many levels")
 
 
 # Of properties that a schema does not describe.

@@ -18,14 +18,14 @@ from decoders.schema.codegen_support import (
     Piece,
     Tail,
     Unit,
-    long_table,
-    plus,
-    run_format,
-    table,
-    targets,
+    format_of_pieces,
+    make_long_unpack_table,
+    make_unpack_table,
+    plus_number,
+    targets_of_pieces,
 )
-from decoders.schema.model import FIXED, Plan, PlanField, least_element, least_struct
-from decoders.schema.plan_walker import UNKNOWN, weight
+from decoders.schema.model import FIXED, Plan, PlanField, least_size_of_element, least_size_of_struct
+from decoders.schema.plan_walker import UNKNOWN, count_values_of_element
 from decoders.schema.projection import SIZED, Mode, Want, find_part
 from decoders.wire.primitives import LETTERS
 
@@ -80,7 +80,7 @@ class DecoderSource:
         if tries:
             body.put_lines("start = at", "try:")
             body.depth += 1
-        if not careful and counts_values(plan):
+        if not careful and does_plan_count_values(plan):
             most = BODY_WHOLE_MAX if self.mode.projection else VALUES_MAX
             body.put_lines(f"if end - at > {most}:", f"    return careful({arguments})")
         if self.mode.errors:
@@ -93,7 +93,7 @@ class DecoderSource:
         if tries:
             body.depth -= 1
             body.put_lines("except UnicodeDecodeError:", f"    return careful({arguments.replace('at', 'start', 1)})")
-        body.finish()
+        body.add_function_to_unit()
 
     def put_struct(self, body: Body, plan: Plan, want: Want, path: str, place: str) -> str | None:
         """Put lines that read a struct; returns the expression of its value, None where nothing of it is wanted.
@@ -115,7 +115,7 @@ class DecoderSource:
         if value is not None:
             name = body.new_variable("d")
             body.put_lines(f"{name} = {value}")
-        body.put_lines(f"if {tags}:", f"    at = {self.tags(plan, want, path, place, name, body.end)}")
+        body.put_lines(f"if {tags}:", f"    at = {self.tags_expression(plan, want, path, place, name, body.end)}")
         return None if value is None else name
 
     def put_field(
@@ -144,7 +144,7 @@ class DecoderSource:
             body.put_offset()
             body.put_lines(f"{value}, at = {inner.kind}(buf, at)")
             return None if want is None else value
-        error = self.is_error(inner)
+        error = self.is_error_code_field(inner)
         body.add_piece(letter, value if want is not None or error else "")
         if error:
             body.put_after(f"if {value}:", f'    add_error(errs, f"{place}", {value})')
@@ -152,13 +152,13 @@ class DecoderSource:
             return None
         if inner.secret and want != "raw" and not self.mode.reveal:
             return f"{{'redacted': {FIXED[inner.kind]}}}"
-        return self.convert(inner.kind).format(value)
+        return self.conversion_expression(inner.kind).format(value)
 
-    def is_error(self, inner: PlanField) -> bool:
+    def is_error_code_field(self, inner: PlanField) -> bool:
         """Whether a field goes into the list of errors."""
         return self.mode.errors and inner.kind == "int16" and not inner.array and inner.name.endswith("error_code")
 
-    def convert(self, kind: str) -> str:
+    def conversion_expression(self, kind: str) -> str:
         """The expression of a value's final form; `{}` is the value as the struct module or a slice gives it."""
         if self.mode.json:
             return _JSON.get(kind, "{}") if kind != "string" or self.mode.careful else "{}.decode()"
@@ -197,10 +197,10 @@ class DecoderSource:
             return Shown("", "None", "{{'redacted': {size}}}", False)
         hook = self.mode.hooks.get(path) if self.mode.json and inner.kind != "string" else None
         if hook is not None:
-            beside = json_form.sibling_of(hook)
+            beside = json_form.sibling_of_hook(hook)
             more = f", {before.get(beside, 'None')}" if beside else ""
             return Shown(f"table[{hook!r}]({{}}{more})", f"table[{hook!r}](None{more})", "", secret)
-        return Shown(self.convert(inner.kind), "None", "", secret)
+        return Shown(self.conversion_expression(inner.kind), "None", "", secret)
 
     def _put_skip(self, body: Body, compact: bool, nullable: bool, size: str, value: str, form: str) -> str | None:
         """Put lines that step over sized bytes; `form` makes a value from their {start} and {size}."""
@@ -211,27 +211,25 @@ class DecoderSource:
         def make(start: str, size: str) -> list[str]:
             return [f"{value} = {form.format(start=start, size=size)}"] if form else []
 
-        with body.block(f"if {body.is_short(size)}:" if compact else f"if {size} >= 0:"):
-            body.put_lines(*make(plus("at", shift), f"{size} - 1" if compact else size))
-            body.put_lines(f"at += {plus(size, shift - compact)}")
+        with body.indented_block(f"if {body.is_short(size)}:" if compact else f"if {size} >= 0:"):
+            body.put_lines(*make(plus_number("at", shift), f"{size} - 1" if compact else size))
+            body.put_lines(f"at += {plus_number(size, shift - compact)}")
         if nullable:
-            with body.block(f"elif not {size}:" if compact else f"elif {size} == -1:"):
+            with body.indented_block(f"elif not {size}:" if compact else f"elif {size} == -1:"):
                 body.put_lines(f"{value} = None") if form else None
                 body.put_lines(f"at += {shift}")
-        with body.block("else:"):
+        with body.indented_block("else:"):
             if not compact:
                 body.put_lines("raise Crude")
             elif not form:
-                body.put_lines(
-                    f"at = {'long_skip_or_null' if nullable else 'long_skip'}(buf, {plus('at', shift - 1)}, {body.end})"
-                )
+                skip = "long_skip_or_null" if nullable else "long_skip"
+                body.put_lines(f"at = {skip}(buf, {plus_number('at', shift - 1)}, {body.end})")
             else:
-                body.put_lines(
-                    f"{size}, at = {'size_or_null' if nullable else 'size'}(buf, {plus('at', shift - 1)}, {body.end})"
-                )
-                with body.block(f"if {size} < 0:"):
+                read_size = "size_or_null" if nullable else "size"
+                body.put_lines(f"{size}, at = {read_size}(buf, {plus_number('at', shift - 1)}, {body.end})")
+                with body.indented_block(f"if {size} < 0:"):
                     body.put_lines(f"{value} = None")
-                with body.block("else:"):
+                with body.indented_block("else:"):
                     body.put_lines(*make("at", size), f"at += {size}")
         return value if form else None
 
@@ -251,15 +249,15 @@ class DecoderSource:
             body.put_offset()
             body.put_lines(f"{flag}, at = uvarint(buf, at)")
             null = f"not {flag}"
-        with body.block(f"if {null}:"):
+        with body.indented_block(f"if {null}:"):
             body.put_lines(f"{value} = None")
-        with body.block("else:"):
+        with body.indented_block("else:"):
             whole = self.put_struct(body, inner.plan, want, path, place)
             body.put_offset()
             body.put_lines(f"{value} = {whole}")
         return None if want is None else value
 
-    def tags(self, plan: Plan, want: Want, path: str, place: str, into: str, end: str) -> str:
+    def tags_expression(self, plan: Plan, want: Want, path: str, place: str, into: str, end: str) -> str:
         """The call that reads the tag section whose count is the byte before `at`; it returns the offset after it."""
         left = ", left" if self.mode.careful else ""
         if not plan.tagged:
@@ -277,12 +275,12 @@ class DecoderSource:
         body.depth = 1
         body.put_lines(f"n, at = tag_count(buf, at, end, {'left' if self.mode.careful else None})", "unknown = {}")
         keep = find_part(want, UNKNOWN) is not None
-        with body.block("for _ in range(n):"):
+        with body.indented_block("for _ in range(n):"):
             body.put_lines("tag, at = uvarint(buf, at)", "stop, at = uvarint(buf, at)", "stop += at")
             body.fail_if("stop > end")
             word = "if"
             for inner in plan.tagged:
-                with body.block(f"{word} tag == {inner.tag}:"):
+                with body.indented_block(f"{word} tag == {inner.tag}:"):
                     before = {inner.unless: f"into.get({inner.unless!r})"}
                     value = self.put_field(body, inner, find_part(want, inner.name), path, "{place}", before)
                     body.put_offset()
@@ -290,7 +288,7 @@ class DecoderSource:
                     if value is not None:
                         body.put_lines(f"into[{inner.name!r}] = {value}")
                 word = "elif"
-            with body.block("else:"):
+            with body.indented_block("else:"):
                 if keep:
                     body.put_lines("unknown[tag] = buf[at:stop]")
                 body.put_lines("at = stop")
@@ -298,7 +296,7 @@ class DecoderSource:
             names = tuple(inner.name for inner in plan.tagged if find_part(want, inner.name) is not None)
             body.put_lines(f"{'put_last_json' if self.mode.json else 'put_last'}(into, {names!r}, unknown)")
         body.put_lines("return at")
-        body.finish()
+        body.add_function_to_unit()
 
 
 def _plan_reads_text(plan: Plan) -> bool:
@@ -309,7 +307,7 @@ def _plan_reads_text(plan: Plan) -> bool:
     )
 
 
-def counts_values(plan: Plan) -> bool:
+def does_plan_count_values(plan: Plan) -> bool:
     """Whether values must be counted, because a message has arrays or several tag sections.
 
     A single tag section is bounded by tag_count() itself.
@@ -383,7 +381,7 @@ class ArrayReading:
         if not field.nullable:
             self._put_elements()
         else:
-            with body.block(f"if {there}:"):
+            with body.indented_block(f"if {there}:"):
                 self._put_elements()
                 body.put_lines("pass")
             if self.want is not None:
@@ -394,22 +392,24 @@ class ArrayReading:
         """Put lines that check the count and advance `at` beyond it."""
         body, field, number = self.body, self.field, self.number
         body.put_offset()
-        least = least_element(field)
+        least = least_size_of_element(field)
         null = "_or_null" if field.nullable else ""
         if field.compact:
             long = f"{number}, at = long_count{null}(buf, at - 1, {body.end}, {least})"
             body.put_lines(f"if not {body.is_short(number)}:", f"    {long}")
         else:
-            sure = "True" if field.plan is not None and not least_struct(field.plan) else f"not 0 <= {number} < 16"
+            sure = (
+                "True" if field.plan is not None and not least_size_of_struct(field.plan) else f"not 0 <= {number} < 16"
+            )
             body.put_lines(f"if {sure}:", f"    {number} = count{null}({number}, at, {body.end}, {least})")
         if self.reading.mode.careful:
-            body.put_lines(f"if {number} > 0:", f"    spend(left, ({self.count}) * {weight(field)})")
+            body.put_lines(f"if {number} > 0:", f"    spend(left, ({self.count}) * {count_values_of_element(field)})")
 
     def _put_unpacked_array(self, unpack: str, at: str) -> None:
         """Put the line that makes the array from the result of an unpack_from."""
         if self.want is None:
             return
-        each = self.reading.convert(self.field.kind).format("w")
+        each = self.reading.conversion_expression(self.field.kind).format("w")
         values = f"{unpack}(buf, {at})"
         self.body.put_lines(
             f"{self.value} = [*{values}]" if each == "w" else f"{self.value} = [{each} for w in {values}]"
@@ -419,30 +419,30 @@ class ArrayReading:
         """Put lines that read an array of a fixed-size type by one unpack_from for its count."""
         body, field, number = self.body, self.field, self.number
         form = "%d" + letter if len(letter) == 1 else letter
-        tables = table(form, "", 1) if field.compact else long_table(form, "")
+        tables = make_unpack_table(form, "", 1) if field.compact else make_long_unpack_table(form, "")
         name = body.constant("table", tables) if self.want is not None else ""
         shift, body.shift = body.shift, 0
         short = body.is_short(number) if field.compact else f"0 <= {number} < 128"
-        with body.block(f"if {short}:"):
-            self._put_unpacked_array(f"{name}[{number}]", plus("at", shift))
+        with body.indented_block(f"if {short}:"):
+            self._put_unpacked_array(f"{name}[{number}]", plus_number("at", shift))
             size = number if width == 1 else f"{width} * {number}"
-            body.put_lines(f"at += {plus(size, shift - (width if field.compact else 0))}")
+            body.put_lines(f"at += {plus_number(size, shift - (width if field.compact else 0))}")
         null = [f"{self.value} = None"] if self.want is not None else []
         if field.nullable:
-            with body.block(f"elif not {number}:" if field.compact else f"elif {number} == -1:"):
+            with body.indented_block(f"elif not {number}:" if field.compact else f"elif {number} == -1:"):
                 body.put_lines(*null, f"at += {shift}")
-        with body.block("else:"):
+        with body.indented_block("else:"):
             if field.compact:
                 long = "long_count_or_null" if field.nullable else "long_count"
                 body.put_lines(
-                    f"{number}, at = {long}(buf, {plus('at', shift - 1)}, {body.end}, {width})",
+                    f"{number}, at = {long}(buf, {plus_number('at', shift - 1)}, {body.end}, {width})",
                     f"{number} -= 1",
                 )
             else:
                 body.put_lines(f"at += {shift}", f"{number} = count({number}, at, {body.end}, {width})")
             if field.nullable and field.compact:  # a uvarint 0 of more than one byte is null too
                 body.put_lines(f"if {number} < 0:", *(["    " + line for line in null] or ["    pass"]))
-                with body.block("else:"):
+                with body.indented_block("else:"):
                     self._put_unpacked_array(f"unpack_many({letter!r}, {number})", "at")
                     body.put_lines(f"at += {width} * {number}")
             else:
@@ -455,7 +455,9 @@ class ArrayReading:
             self._put_leaf_elements()
             return
         fixed = (
-            None if self.capped and self.want is not None else fixed_struct(self.reading, self.field.plan, self.want)
+            None
+            if self.capped and self.want is not None
+            else make_fixed_struct(self.reading, self.field.plan, self.want)
         )
         if fixed is None:
             self._put_struct_loop(self.field.plan)
@@ -468,7 +470,7 @@ class ArrayReading:
             return
         if self.want is None:
             slices = "".join(
-                f" and buf[{plus('at', n)}:at + {total}:{fixed.size}].count(0) == {count}" for n in fixed.tags
+                f" and buf[{plus_number('at', n)}:at + {total}:{fixed.size}].count(0) == {count}" for n in fixed.tags
             )
             enough = many + slices
         else:
@@ -477,7 +479,7 @@ class ArrayReading:
             made = f"[{fixed.value} for {fixed.targets} in {each}(buf[at:at + {total}]){no_tags}]"
             enough = f"{many} and len({value} := {made}) == {count}"
         body.put_lines(f"if {enough}:", f"    at += {total}")
-        with body.block("else:"):
+        with body.indented_block("else:"):
             self._put_struct_loop(self.field.plan)
 
     def _put_leaf_elements(self) -> None:
@@ -491,7 +493,7 @@ class ArrayReading:
             return
         if self.want is not None:
             body.put_lines(f"{self.value} = []")
-        with body.block(f"for _ in {self._index_range_expression()}:"):
+        with body.indented_block(f"for _ in {self._index_range_expression()}:"):
             if field.kind in {"string", "bytes", "records"}:
                 item = self.reading.put_sized(body, field, False, self.want, self.path + "[]", self.before)
             else:
@@ -512,7 +514,7 @@ class ArrayReading:
         if self.want is not None:
             body.put_lines(f"{self.value} = []")
         index = body.new_variable("i")
-        with body.block(f"for {index} in {self._index_range_expression()}:"):
+        with body.indented_block(f"for {index} in {self._index_range_expression()}:"):
             if any(inner.array and inner.kind not in FIXED for inner in plan.fields):
                 body.fail_if(f"at > {body.end}")  # a short message in a long buffer must not be read far beyond its end
             each = self.reading.put_struct(body, plan, self.want, self.path + "[].", f"{self.place}[{{{index}}}].")
@@ -539,18 +541,20 @@ class FixedStruct(NamedTuple):
     tag_names: list[str]
 
 
-def fixed_struct(reading: DecoderSource, plan: Plan, want: Want) -> FixedStruct | None:
+def make_fixed_struct(reading: DecoderSource, plan: Plan, want: Want) -> FixedStruct | None:
     """How to read a struct in one step; None where its size varies, it has a secret, or its errors are wanted."""
     pieces: list[Piece] = []
     value = _flatten_fixed_fields(reading, plan, want, pieces, want is not None)
     if value is None:
         return None
-    form = run_format(pieces)
+    form = format_of_pieces(pieces)
     tags = [number for number, piece in enumerate(pieces) if piece.letter == "S"]
-    offsets = [Struct(">" + run_format(pieces[:number])).size for number in tags]
+    offsets = [Struct(">" + format_of_pieces(pieces[:number])).size for number in tags]
     if want is not None and not any(piece.target for piece in pieces if piece.letter != "S"):
         return None
-    return FixedStruct(form, Struct(">" + form).size, targets(pieces), value, offsets, [pieces[n].target for n in tags])
+    return FixedStruct(
+        form, Struct(">" + form).size, targets_of_pieces(pieces), value, offsets, [pieces[n].target for n in tags]
+    )
 
 
 def _flatten_fixed_fields(
@@ -572,7 +576,7 @@ def _flatten_fixed_fields(
                 return None
             target = reading.unit.new_variable("v") if part is not None else ""
             pieces.append(Piece(LETTERS[field.kind], target))
-            value = reading.convert(field.kind).format(target)
+            value = reading.conversion_expression(field.kind).format(target)
         else:
             return None
         if part is not None:

@@ -18,7 +18,7 @@ from decoders.schema import codegen_support
 from decoders.schema.codegen_support import Lines, Unit
 from decoders.schema.model import FIXED, Plan, PlanField
 from decoders.schema.plan_walker import UNKNOWN, default_bytes, unknown_tags
-from decoders.wire.primitives import LETTERS, uuid_bytes, write_number, write_uvarint
+from decoders.wire.primitives import LETTERS, uuid_to_bytes, write_number, write_uvarint
 
 Pack = Callable[..., bytes]
 # Below this, a size plus one is a uvarint of one byte.
@@ -130,27 +130,27 @@ class Writer(Lines):
         self.before, self.variable, self.after = [], None, []
         if variable is None:
             if before:
-                self.begin_part()
+                self.begin_message_piece()
                 self.put_values(self.pack_expression(before))
             return
-        self.begin_part()
+        self.begin_message_piece()
         if not variable.null:
             self._put_variable(before, variable, after)
         else:
-            with self.block(f"if {variable.null} is None:"):
+            with self.indented_block(f"if {variable.null} is None:"):
                 null = ("b", "") if variable.size == "b" else (variable.size, "-1")
                 self.put_values(self.pack_expression([*before, null, *after]))
-            with self.block("else:"):
+            with self.indented_block("else:"):
                 self._put_variable(before, variable, after)
 
-    def put_pending_and_count(self, count: str) -> None:
+    def put_pending_values_and_count(self, count: str) -> None:
         """Put the lines that pack the pending fields and then a compact count, which is nearly always one byte."""
         before, variable, after = [*self.before], self.variable, [*self.after]
-        with self.block(f"if {count} < {SHORT}:"):
+        with self.indented_block(f"if {count} < {SHORT}:"):
             self.add_piece("b", f"{count} + 1")
             self.put_pending()
         self.before, self.variable, self.after = before, variable, after
-        with self.block("else:"):
+        with self.indented_block("else:"):
             self.put_pending()
             self.put_values(f"write_uvarint({count} + 1)")
 
@@ -169,14 +169,14 @@ class Writer(Lines):
         if variable.size == "h":
             self.put_values(short)
             return
-        with self.block(f"if {length} < {SHORT}:"):
+        with self.indented_block(f"if {length} < {SHORT}:"):
             self.put_values(short)
         if variable.size == "b" and not numbers:
-            with self.block(f"elif {length} < {TWO_BYTES}:"):
+            with self.indented_block(f"elif {length} < {TWO_BYTES}:"):
                 size = [("B", f"{length} + 1 & 127 | 128"), ("B", f"{length} + 1 >> 7")]
                 self.put_values(self.pack_expression([*before, *size]), variable.value, self.pack_expression(after))
         data = f"pack_many({variable.each!r}, {variable.value})" if numbers else variable.value
-        with self.block("else:"):
+        with self.indented_block("else:"):
             if variable.size == "b":
                 self.put_values(
                     self.pack_expression(before), f"write_uvarint({length} + 1)", data, self.pack_expression(after)
@@ -186,7 +186,7 @@ class Writer(Lines):
                     self.pack_expression([*before, (variable.size, length)]), data, self.pack_expression(after)
                 )
 
-    def begin_part(self) -> None:
+    def begin_message_piece(self) -> None:
         """Begin the next piece of the message; the out() lines that follow, in all branches, make it."""
         if self._direct:
             self.parts.append(self.unit.new_variable("p"))
@@ -206,7 +206,7 @@ class EncoderSource:
         self.unit = unit
         unit.names.update(
             Crude=codegen_support.Crude, BOOLS=BOOLS, add_unknown=add_unknown, pack_many=pack_many,
-            tag_section=tag_section, unfit=unfit, uuid_bytes=uuid_bytes, write_number=write_number,
+            tag_section=tag_section, unfit=unfit, uuid_bytes=uuid_to_bytes, write_number=write_number,
             write_uvarint=write_uvarint,
         )  # fmt: skip
 
@@ -227,7 +227,7 @@ class EncoderSource:
             self.put_struct(body, plan, "v")
             body.put_pending()
             body.put_lines('return b"".join(parts)')
-        body.finish()
+        body.add_function_to_unit()
 
     def put_struct(self, body: Writer, plan: Plan, value: str) -> None:
         """Put lines that encode the struct in the variable `value`."""
@@ -263,7 +263,7 @@ class EncoderSource:
             body.add_piece(_LETTERS.get(field.kind, LETTERS[field.kind]), _CONVERT.get(field.kind, "{}").format(value))
         else:
             body.put_pending()
-            body.begin_part()
+            body.begin_message_piece()
             body.put_values(f"write_number({field.kind!r}, {value})")
 
     def _put_sized(self, body: Writer, field: PlanField, value: str, nullable: bool) -> None:
@@ -296,11 +296,11 @@ class EncoderSource:
             self._put_elements(body, field, name, length, size, check)
             return
         kept = [*body.before], body.variable, [*body.after]
-        with body.block(f"if {name} is None:"):
+        with body.indented_block(f"if {name} is None:"):
             body.add_piece(size, "" if size == "b" else "-1")
             body.put_pending()
         body.before, body.variable, body.after = kept
-        with body.block("else:"):
+        with body.indented_block("else:"):
             self._put_elements(body, field, name, length, size, check)
 
     def _put_elements(
@@ -308,12 +308,12 @@ class EncoderSource:
     ) -> None:
         body.put_lines(*check)
         if size == "b":
-            body.put_pending_and_count(length)
+            body.put_pending_values_and_count(length)
         else:
             body.add_piece(size, length)
             body.put_pending()
         item = body.new_variable("w")
-        with body.block(f"for {item} in {name}:"):
+        with body.indented_block(f"for {item} in {name}:"):
             if field.plan is not None:
                 self.put_struct(body, field.plan, item)
             else:
@@ -330,7 +330,7 @@ class EncoderSource:
         body.put_pending()
         null = b"\xff" if field.tag is None else b"\0"
         body.put_lines(f"if {name} is None:", f"    out({null!r})")
-        with body.block("else:"):
+        with body.indented_block("else:"):
             body.add_piece("b", "1")
             self.put_struct(body, field.plan, name)
             body.put_pending()
@@ -343,17 +343,17 @@ class EncoderSource:
         body.depth = 1
         body.put_lines("tags = {}", f"n = {len(plan.fields)}")
         for field in plan.tagged:
-            with body.block(f"if {field.name!r} in v:"):
+            with body.indented_block(f"if {field.name!r} in v:"):
                 body.put_lines("n += 1", "parts = []", "out = parts.append")
                 self.put_field(body, field, f"v[{field.name!r}]")
                 body.put_pending()
                 body.put_lines('data = b"".join(parts)')
                 body.put_lines(f"if data != {default_bytes(field)!r}:", f"    tags[{field.tag}] = data")
         known = body.constant("known", frozenset(field.tag for field in plan.tagged))
-        with body.block(f"if {UNKNOWN!r} in v:"):
+        with body.indented_block(f"if {UNKNOWN!r} in v:"):
             body.put_lines("n += 1", f"add_unknown(tags, v[{UNKNOWN!r}], {known})")
         body.put_lines("if n != len(v):", "    raise Crude", "return tag_section(tags)")
-        body.finish()
+        body.add_function_to_unit()
         return name
 
 

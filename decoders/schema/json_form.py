@@ -14,9 +14,9 @@ from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import FIXED, Field, Plan, PlanField
 from decoders.schema.plan_walker import UNKNOWN
-from decoders.wire.conceal import has_hole
-from decoders.wire.primitives import RANGES, text_bytes, uuid_bytes, uuid_text
-from decoders.wire.readable_text import PLAIN, has_controls
+from decoders.wire.primitives import RANGES, encode_text, format_uuid, uuid_to_bytes
+from decoders.wire.readable_text import PLAIN, has_control_characters
+from decoders.wire.redact_text import has_redaction
 
 Hook = Callable[..., Any]
 # The key in a hook table of the function `public(config name) -> bool`, which `secret unless FIELD` calls.
@@ -46,7 +46,7 @@ def json_bytes(data: bytes) -> str | dict[str, str]:
     except UnicodeDecodeError:
         pass
     else:
-        if not has_controls(text):
+        if not has_control_characters(text):
             return text
     return base64_json(data)
 
@@ -118,7 +118,7 @@ def redacted_json(size: int) -> dict[str, int]:
     return {"redacted": size}
 
 
-def sibling_of(hook: str) -> str:
+def sibling_of_hook(hook: str) -> str:
     """The sibling field that a hook needs besides its own: `compression_type` for `MetricsData(compression_type)`."""
     return hook.partition("(")[2].rstrip(")")
 
@@ -129,7 +129,7 @@ def is_public(table: Mapping[str, Hook], name: object) -> bool:
     return public is not None and isinstance(name, str) and bool(public(name))
 
 
-def to_json(
+def body_to_json(
     plan: Plan,
     value: Mapping[str, Any],
     hooks: Mapping[str, str] | None = None,
@@ -143,7 +143,7 @@ def to_json(
     makes the JSON value of that field; the function of `NAME(FIELD)` also gets the value of the sibling FIELD, which
     comes before. `reveal` shows secrets.
     """
-    return JsonForm(hooks or {}, table or {}, reveal).struct(plan, value, "")
+    return JsonForm(hooks or {}, table or {}, reveal).struct_json(plan, value, "")
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -157,7 +157,7 @@ class JsonForm:
         self.table = table
         self.reveal = reveal
 
-    def struct(self, plan: Plan, value: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    def struct_json(self, plan: Plan, value: Mapping[str, Any], prefix: str) -> dict[str, Any]:
         """The JSON form of a struct; `prefix` is the start of its fields' paths."""
         fields = {field.name: field for field in (*plan.fields, *plan.tagged)}
         out: dict[str, Any] = {}
@@ -179,7 +179,7 @@ class JsonForm:
     def element(self, field: PlanField, value: Any, path: str, owner: Mapping[str, Any]) -> Any:
         """The JSON form of a field that is no array, or of one element of an array."""
         if field.plan is not None:
-            return None if value is None else self.struct(field.plan, value, path + ".")
+            return None if value is None else self.struct_json(field.plan, value, path + ".")
         public = field.unless and is_public(self.table, owner.get(field.unless))
         if field.secret and not self.reveal and value is not None and not public:
             return redacted_json(_size_on_the_wire(field, value))
@@ -190,7 +190,7 @@ class JsonForm:
 
     def call_hook(self, kind: str, hook: str, value: Any, owner: Mapping[str, Any]) -> Any:  # noqa: ARG002  # see large_body
         """The JSON form of a field with a hook, as the hook's function makes it."""
-        beside = sibling_of(hook)
+        beside = sibling_of_hook(hook)
         return self.table[hook](value, owner.get(beside)) if beside else self.table[hook](value)
 
     def leaf(self, kind: str, value: Any) -> Any:
@@ -207,7 +207,7 @@ def leaf_json(kind: str, value: Any) -> Any:
     if kind in {"bytes", "records"}:
         return json_bytes(value)
     if kind == "uuid":
-        return uuid_text(value.bytes if isinstance(value, UUID) else value)
+        return format_uuid(value.bytes if isinstance(value, UUID) else value)
     return float_json(value) if kind == "float64" else value
 
 
@@ -246,7 +246,7 @@ class Makers(NamedTuple):
     structure: Maker
 
 
-def from_json(plan: Plan, value: object, makers: Makers) -> dict[str, Any]:
+def body_from_json(plan: Plan, value: object, makers: Makers) -> dict[str, Any]:
     """The Python values of a body in JSON form, for encode(); missing fields stay missing. Raises EncodeError.
 
     Fields that this version lacks are kept for encode() to judge.
@@ -326,7 +326,7 @@ def leaf_from_json(kind: str, value: object, path: str) -> object:
             return value
     elif kind == "uuid":
         try:
-            return uuid_bytes(value)
+            return uuid_to_bytes(value)
         except ValueError:
             raise _misfit_error("uuid (22 characters of URL-safe base64, or hex)", value, path) from None
     elif isinstance(value, int | float) and not isinstance(value, bool):
@@ -343,10 +343,10 @@ def text_from_json(value: object, path: str) -> str:
     """A string from text, or from base64 where its bytes are no UTF-8 (decoded with surrogateescape)."""
     if isinstance(value, str):
         try:
-            text_bytes(value)
+            encode_text(value)
         except ValueError as failure:
             raise EncodeError(str(failure), path=path) from None
-        if path.endswith(MESSAGE) and has_hole(value):
+        if path.endswith(MESSAGE) and has_redaction(value):
             raise EncodeError(_HIDDEN, path=path)
         return value
     if isinstance(value, Mapping):
@@ -358,7 +358,7 @@ def bytes_from_json(value: object, path: str, kind: str = "bytes") -> bytes:
     """Bytes from text, or from {"base64": "…"}."""
     if isinstance(value, str):
         try:
-            return text_bytes(value)
+            return encode_text(value)
         except ValueError as failure:
             raise EncodeError(str(failure), path=path) from None
     if isinstance(value, Mapping):
@@ -398,7 +398,7 @@ def quote_json(value: object) -> str:
     return f"{value!r:.{_SHOWN_MAX}}"
 
 
-def is_shallow(value: object, most: int = UNNAMED_NESTING_MAX) -> bool:
+def has_at_most_levels(value: object, most: int = UNNAMED_NESTING_MAX) -> bool:
     """Whether a JSON value has no more than so many levels of arrays and objects."""
     level: list[Any] = [value]
     for _ in range(most + 1):

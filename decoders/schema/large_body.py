@@ -25,12 +25,12 @@ from typing import Any, Final, Protocol
 
 from decoders.errors import DecodeError, LimitExceeded, without_frames
 from decoders.limits import METRICS_SIZE_MAX, PIECE, VALUE_WHOLE_MAX, VALUES_MAX
-from decoders.schema.codec import find_failure, trailing_error
+from decoders.schema.codec import find_failure, make_trailing_error
 from decoders.schema.codegen_support import CRUDE, unpack_many
 from decoders.schema.json_form import Hook, JsonForm
-from decoders.schema.lazy_decoder import JsonDecoder, json_decoder, projector
-from decoders.schema.model import FIXED, Plan, PlanField, least_element
-from decoders.schema.plan_walker import Walker, at_path, weight
+from decoders.schema.lazy_decoder import JsonDecoder, get_json_decoder, get_projector
+from decoders.schema.model import FIXED, Plan, PlanField, least_size_of_element
+from decoders.schema.plan_walker import Walker, call_at_path, count_values_of_element
 from decoders.schema.projection import SIZED
 from decoders.wire.deferred_json import DeferredList, DeferredText
 from decoders.wire.primitives import LETTERS, check_left, read_size
@@ -38,9 +38,9 @@ from decoders.wire.primitives import LETTERS, check_left, read_size
 _NOTHING: Final[frozenset[str]] = frozenset()
 
 
-def check_message(plan: Plan, data: bytes, at: int, end: int) -> int:
+def find_message_end(plan: Plan, data: bytes, at: int, end: int) -> int:
     """Check a message without keeping any value; returns the offset after it. Raises one of CRUDE."""
-    return projector(plan, _NOTHING, False)(data, at, end)[2]
+    return get_projector(plan, _NOTHING, False)(data, at, end)[2]
 
 
 class Spent(Protocol):
@@ -73,7 +73,7 @@ class BodyReader:
             after = walker.read(plan, at, end)
         except DecodeError as found:
             failure = without_frames(found)
-        return _LargeForm(self).struct(plan, walker.root, path), after, failure
+        return _LargeForm(self).struct_json(plan, walker.root, path), after, failure
 
 
 def decode_partial_large(
@@ -82,11 +82,11 @@ def decode_partial_large(
     """A large body as by decode_partial() with `json`: the fields before the first failure, and that failure."""
     body, after, failure = reader.read(plan, data, at, end)
     if failure is None and after != end:
-        failure = trailing_error(after, end)
+        failure = make_trailing_error(after, end)
     return body, failure or LimitExceeded(f"more than {VALUES_MAX} values in one message", offset=at)
 
 
-def read_known(plan: Plan, data: bytes, at: int, end: int) -> tuple[dict[str, Any], DecodeError | None]:
+def decode_without_long_arrays(plan: Plan, data: bytes, at: int, end: int) -> tuple[dict[str, Any], DecodeError | None]:
     """The Python values before the first failure, without the long arrays, and that failure (None if none)."""
     walker = LargeWalker(data)
     failure = find_failure(walker, plan, at, end)
@@ -117,9 +117,9 @@ class LargeWalker(Walker):
         count, start = read_size(True, field.compact, field.nullable, buf, at, end)
         if count < 0 or end - start <= PIECE:
             return super()._read_array(field, at, end, into, path)
-        check_left(count, least_element(field), start, end)
+        check_left(count, least_size_of_element(field), start, end)
         try:
-            after = check_message(_make_plan_of_array(field), buf, at, end)
+            after = find_message_end(_make_plan_of_array(field), buf, at, end)
         except CRUDE:
             return self._read_failing_array(field, start, end, count, into, path)
         if after - start <= PIECE:
@@ -131,19 +131,19 @@ class LargeWalker(Walker):
         self, field: PlanField, at: int, end: int, count: int, into: dict[str, Any], path: str
     ) -> int:
         """Step over an array that cannot be read to its end: the elements before the broken one stay unread."""
-        self._count_values(count * weight(field), at)
+        self._count_values(count * count_values_of_element(field), at)
         unread = into[field.name] = Unread(field, self._buf, at, at, 0)
         for number in range(count):
             place = f"{path}[{number}]"
             try:
-                at = unread.end = check_message(_make_plan_of_element(field), self._buf, at, end)
+                at = unread.end = find_message_end(_make_plan_of_element(field), self._buf, at, end)
                 unread.count += 1
             except CRUDE:
                 held: dict[str, Any] = {}
                 if field.plan is not None:
                     unread.rest.append(held)
                     return self._read_struct(field.plan, at, end, held, place)
-                _, at = at_path(place, self._read_element, field, at, end, place)
+                _, at = call_at_path(place, self._read_element, field, at, end, place)
         raise LimitExceeded(f"more than {VALUES_MAX} values in one message", offset=at, path=path)
 
 
@@ -180,15 +180,15 @@ class DeferredArray(DeferredList):
         if unread.rest:
             assert field.plan is not None
             form = _LargeForm(self._reader)
-            yield [form.struct(field.plan, held, self._path + "[].") for held in unread.rest]
+            yield [form.struct_json(field.plan, held, self._path + "[].") for held in unread.rest]
 
     def _chunks_of_structs(self, plan: Plan) -> Iterator[list[Any]]:
         unread, reader = self._unread, self._reader
         data, at, end = unread.data, unread.at, unread.end
         prefix = self._path + "[]."
         hooks = {path[len(prefix) :]: name for path, name in reader.hooks.items() if path.startswith(prefix)}
-        decode: JsonDecoder = json_decoder(plan, hooks, reader.reveal)
-        step = projector(plan, _NOTHING, False)
+        decode: JsonDecoder = get_json_decoder(plan, hooks, reader.reveal)
+        step = get_projector(plan, _NOTHING, False)
         chunk: list[Any] = []
         size = 0
         for _ in range(unread.count):

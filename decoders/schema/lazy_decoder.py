@@ -16,10 +16,10 @@ from typing import Any, Final
 from decoders.errors import DecodeError
 from decoders.schema.codegen_support import Crude
 from decoders.schema.compile_functions import build_decoder, build_encoder
-from decoders.schema.json_form import Hook, to_json
+from decoders.schema.json_form import Hook, body_to_json
 from decoders.schema.model import Plan
-from decoders.schema.plan_walker import walk
-from decoders.schema.projection import ALL, Mode, Want, parse_want, project
+from decoders.schema.plan_walker import decode_by_walking
+from decoders.schema.projection import ALL, Mode, Want, parse_want, project_by_walking
 
 # A decoder's code is generated after this many calls, or this many bytes.
 CALLS: Final = 20
@@ -57,12 +57,12 @@ class LazyDecoder:
             return self.function(buf, at, end, *table)
         try:
             if self._mode.projection:
-                return project(self._plan, self._want, self._mode.errors, buf, at, end)
-            value, after = walk(self._plan, buf, at, end)
+                return project_by_walking(self._plan, self._want, self._mode.errors, buf, at, end)
+            value, after = decode_by_walking(self._plan, buf, at, end)
         except DecodeError as failure:
             raise Crude from failure
         if self._mode.json:
-            value = to_json(self._plan, value, self._mode.hooks, *table, reveal=self._mode.reveal)
+            value = body_to_json(self._plan, value, self._mode.hooks, *table, reveal=self._mode.reveal)
         return value, after
 
 
@@ -81,7 +81,7 @@ Encoder = Callable[[Mapping[str, Any]], bytes]
 Projector = Callable[[bytes, int, int], tuple[dict[str, Any], Errors | None, int]]
 
 
-def decoder(plan: Plan, *, raw_uuids: bool = False) -> Decoder:
+def get_decoder(plan: Plan, *, raw_uuids: bool = False) -> Decoder:
     """The function that reads `buf[at:end]`, where `end <= len(buf)`, as Python values and the offset after them.
 
     The function raises one of CRUDE where the bytes are no such message. A message that ends before `end` is no
@@ -91,13 +91,13 @@ def decoder(plan: Plan, *, raw_uuids: bool = False) -> Decoder:
     return plan.made.get(key) or _make_function(plan, key, ALL, Mode(raw_uuids=raw_uuids))
 
 
-def json_decoder(plan: Plan, hooks: Mapping[str, str] | None = None, reveal: bool = False) -> JsonDecoder:
+def get_json_decoder(plan: Plan, hooks: Mapping[str, str] | None = None, reveal: bool = False) -> JsonDecoder:
     """The function that reads `buf[at:end]` in JSON form (json_form.py); its last argument is the table of hooks."""
     key = ("json", frozenset((hooks or {}).items()), reveal)
     return plan.made.get(key) or _make_function(plan, key, ALL, Mode(json=True, reveal=reveal, hooks=dict(hooks or {})))
 
 
-def projector(plan: Plan, paths: frozenset[str], errors: bool) -> Projector:
+def get_projector(plan: Plan, paths: frozenset[str], errors: bool) -> Projector:
     """The function that reads only the fields that `paths` name (see projection.py), and checks the bytes of the
     others.
 
@@ -108,12 +108,12 @@ def projector(plan: Plan, paths: frozenset[str], errors: bool) -> Projector:
     key = ("project", paths, errors)
     made = plan.made.get(key)
     if made is None:
-        errors = errors and has_errors(plan)
+        errors = errors and plan_has_error_codes(plan)
         made = _make_function(plan, key, parse_want(plan, paths), Mode(projection=True, errors=errors, reveal=False))
     return made
 
 
-def encoder(plan: Plan) -> Encoder:
+def get_encoder(plan: Plan) -> Encoder:
     """The function that encodes complete values; for others it raises one of ENCODE_CRUDE (then ask plan_walker.py)."""
     made = plan.made.get("encode")
     if made is None:
@@ -121,11 +121,11 @@ def encoder(plan: Plan) -> Encoder:
     return made
 
 
-def has_errors(plan: Plan) -> bool:
+def plan_has_error_codes(plan: Plan) -> bool:
     """Whether a message has any error code field."""
     return any(
         (field.kind == "int16" and not field.array and field.name.endswith("error_code"))
-        or (field.plan is not None and has_errors(field.plan))
+        or (field.plan is not None and plan_has_error_codes(field.plan))
         for field in (*plan.fields, *plan.tagged)
     )
 

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 
 from decoders.errors import UnsupportedVersion
 from decoders.named_tuple import NamedTuple
-from decoders.wire.primitives import uuid_bytes
+from decoders.wire.primitives import uuid_to_bytes
 
 Side = Literal["request", "response"]
 FOREVER: Final = 32767
@@ -531,7 +531,7 @@ def default_value(field: Field, *, nullable: bool) -> object:
     if field.kind == "string":
         return "" if value is None else str(value)
     if field.kind == "uuid":
-        return bytes(16) if value is None else uuid_bytes(value)
+        return bytes(16) if value is None else uuid_to_bytes(value)
     if field.kind == "bool":
         return value in (True, "true")
     if field.kind == "float64":
@@ -553,7 +553,7 @@ def is_default(field: Field, value: object) -> bool:
     default = default_value(field, nullable=False)
     if field.kind == "uuid":
         try:
-            return uuid_bytes(value) == default
+            return uuid_to_bytes(value) == default
         except ValueError:
             return False
     if field.kind in {"string", "bytes"} and field.has_default and field.default is None:
@@ -561,19 +561,19 @@ def is_default(field: Field, value: object) -> bool:
     return bool(value == default)
 
 
-def least_size(field: PlanField) -> int:
+def least_size_of_field(field: PlanField) -> int:
     """The least number of bytes that one untagged value of this field takes on the wire."""
     if field.array:
         return 1 if field.compact else 4
     if field.plan is not None:
-        return 1 if field.nullable else least_struct(field.plan)
-    return least_element(field)
+        return 1 if field.nullable else least_size_of_struct(field.plan)
+    return least_size_of_element(field)
 
 
-def least_element(field: PlanField) -> int:
+def least_size_of_element(field: PlanField) -> int:
     """The least number of bytes that an element of an array field takes; never 0, so that counts are always bounded."""
     if field.plan is not None:
-        return max(1, least_struct(field.plan))
+        return max(1, least_size_of_struct(field.plan))
     fixed = FIXED.get(field.kind)
     if fixed is not None:
         return fixed
@@ -582,6 +582,6 @@ def least_element(field: PlanField) -> int:
     return 2 if field.kind == "string" else 4
 
 
-def least_struct(plan: Plan) -> int:
+def least_size_of_struct(plan: Plan) -> int:
     """The least number of bytes that a struct takes on the wire."""
-    return sum(least_size(field) for field in plan.fields) + (1 if plan.flexible else 0)
+    return sum(least_size_of_field(field) for field in plan.fields) + (1 if plan.flexible else 0)

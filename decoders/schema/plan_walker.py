@@ -15,21 +15,21 @@ from decoders.errors import DecodeError, EncodeError, LimitExceeded, Malformed, 
 from decoders.limits import PARTS_MAX, TAGS_MAX, VALUES_MAX
 from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
-from decoders.schema.model import STRUCT_DEFAULT, Field, Plan, PlanField, is_default, least_element
+from decoders.schema.model import STRUCT_DEFAULT, Field, Plan, PlanField, is_default, least_size_of_element
 from decoders.wire.primitives import (
     LETTERS,
     RANGES,
     STRUCTS,
     check_left,
+    encode_text,
     read_number,
     read_size,
     read_uvarint,
-    text_bytes,
     write_number,
     write_size,
     write_uvarint,
 )
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 
 What = Literal["value", "size", "flag", "tags", "tag"]
 
@@ -73,7 +73,7 @@ class Span(NamedTuple):
     value: Any
 
 
-def weight(field: PlanField) -> int:
+def count_values_of_element(field: PlanField) -> int:
     """How many values of VALUES_MAX one element of an array field uses up."""
     return 1 if field.plan is None else 1 + len(field.plan.fields)
 
@@ -116,16 +116,16 @@ class Walker:
         for field in plan.fields:
             at = self._read_field(field, at, end, into, prefix + field.name)
         if plan.flexible:
-            at = at_path(prefix + UNKNOWN, self._read_tags, plan, at, end, into, prefix)
+            at = call_at_path(prefix + UNKNOWN, self._read_tags, plan, at, end, into, prefix)
         return at
 
     def _read_field(self, field: PlanField, at: int, end: int, into: dict[str, Any], path: str) -> int:
         if field.array:
-            at = at_path(path, self._read_array, field, at, end, into, path)
+            at = call_at_path(path, self._read_array, field, at, end, into, path)
         elif field.plan is not None:
-            at = at_path(path, self._read_inner, field, at, end, into, path)
+            at = call_at_path(path, self._read_inner, field, at, end, into, path)
         else:
-            into[field.name], at = at_path(path, self._read_leaf, field, at, end, path)
+            into[field.name], at = call_at_path(path, self._read_leaf, field, at, end, path)
         return at
 
     def _read_leaf(self, field: PlanField, at: int, end: int, path: str) -> tuple[object, int]:
@@ -143,7 +143,7 @@ class Walker:
             return None, start
         after = start + size
         if after > end:
-            raise Truncated(f"{field.kind} of {in_bytes(size)}, {max(end - start, 0)} are left", offset=start)
+            raise Truncated(f"{field.kind} of {format_bytes(size)}, {max(end - start, 0)} are left", offset=start)
         data = self._buf[start:after]
         value = data.decode("utf-8", "surrogateescape") if text else data
         self._note_span(path, start, after, "value", value)
@@ -156,8 +156,8 @@ class Walker:
         if count < 0:
             into[field.name] = None
             return at
-        check_left(count, least_element(field), at, end)
-        self._count_values(count * weight(field), at)
+        check_left(count, least_size_of_element(field), at, end)
+        self._count_values(count * count_values_of_element(field), at)
         if self.spans is None:
             found = read_numbers(field, self._buf, at, count)
             if found is not None:
@@ -171,7 +171,7 @@ class Walker:
                 values.append({})
                 at = self._read_struct(field.plan, at, end, values[-1], place)
             else:
-                value, at = at_path(place, self._read_element, field, at, end, place)
+                value, at = call_at_path(place, self._read_element, field, at, end, place)
                 values.append(value)
         return at
 
@@ -217,14 +217,16 @@ class Walker:
             self._note_span(path, start, at, "tag", tag)
             after = at + size
             if after > end:
-                raise Truncated(f"tag {tag} of {in_bytes(size)}, {max(end - at, 0)} are left", offset=at, path=path)
+                raise Truncated(f"tag {tag} of {format_bytes(size)}, {max(end - at, 0)} are left", offset=at, path=path)
             if field is None:
                 unknown[tag] = self._buf[at:after]
                 self._note_span(path, at, after, "value", unknown[tag])
             else:
                 stop = self._read_field(field, at, after, into, path)
                 if stop != after:
-                    raise Malformed(f"tag {tag} says {in_bytes(size)}, its value has {stop - at}", offset=at, path=path)
+                    raise Malformed(
+                        f"tag {tag} says {format_bytes(size)}, its value has {stop - at}", offset=at, path=path
+                    )
             at = after
         put_tags_last(plan, into, unknown)
         return at
@@ -272,7 +274,7 @@ def put_tags_last(plan: Plan, into: dict[str, Any], unknown: dict[int, bytes]) -
         into[UNKNOWN] = dict(sorted(unknown.items()))
 
 
-def at_path(path: str, read: Any, *arguments: Any) -> Any:
+def call_at_path(path: str, read: Any, *arguments: Any) -> Any:
     """Call `read`; a DecodeError that names no field yet gets `path`."""
     try:
         return read(*arguments)
@@ -282,7 +284,9 @@ def at_path(path: str, read: Any, *arguments: Any) -> Any:
         raise
 
 
-def walk(plan: Plan, buf: bytes, at: int, end: int, spans: list[Span] | None = None) -> tuple[dict[str, Any], int]:
+def decode_by_walking(
+    plan: Plan, buf: bytes, at: int, end: int, spans: list[Span] | None = None
+) -> tuple[dict[str, Any], int]:
     """The values of a message and the offset after it; with `spans`, the bytes of each. Raises DecodeError."""
     walker = Walker(buf, spans)
     return walker.root, walker.read(plan, at, end)
@@ -297,7 +301,7 @@ TAG_MAX: Final = (1 << 31) - 2  # Kafka refuses 2**31 - 1
 BUFFERS: Final = (bytes, bytearray, memoryview)
 
 
-def write(plan: Plan, value: object) -> bytes:
+def encode_by_walking(plan: Plan, value: object) -> bytes:
     """The bytes of a message whose missing fields take their defaults. Raises EncodeError."""
     out: list[bytes] = []
     _write_struct(plan, value, out, "")
@@ -356,7 +360,7 @@ def _write_leaf(field: PlanField, nullable: bool, value: object, out: list[bytes
                 raise ValueError("null is not allowed")
             out.append(write_size(-1, wide, field.compact))
             return
-        data = _check_bytes(value) if wide else text_bytes(value)
+        data = _check_bytes(value) if wide else encode_text(value)
         out.append(write_size(len(data), wide, field.compact))
         out.append(data)
     except ValueError as failure:

@@ -30,7 +30,7 @@ from decoders.limits import ERRORS_SHOWN_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import redacted_json
 from decoders.schema.model import FIXED, Field, Plan, PlanField
-from decoders.schema.plan_walker import UNKNOWN, Span, walk
+from decoders.schema.plan_walker import UNKNOWN, Span, decode_by_walking
 
 # Wants: the fields that a decoder keeps, and in what form
 
@@ -131,16 +131,16 @@ def _check_path_word(field: PlanField, word: str, path: str) -> None:
 Places = dict[str, tuple[int, int]]
 
 
-def project(
+def project_by_walking(
     plan: Plan, want: Want, errors: bool, buf: bytes, at: int, end: int
 ) -> tuple[dict[str, Any], list[tuple[str, int]] | None, int]:
     """The view, the error codes that are not 0 with their paths, and the offset after the message, as a projector gives
     them.
     """
     spans: list[Span] | None = [] if _wants_byte_spans(want) else None
-    value, after = walk(plan, buf, at, end, spans)
+    value, after = decode_by_walking(plan, buf, at, end, spans)
     places = {span.path: (span.at, span.end - span.at) for span in spans or () if span.what == "value"}
-    found = list(islice(error_codes(plan, value), ERRORS_SHOWN_MAX)) if errors else None
+    found = list(islice(find_error_codes(plan, value), ERRORS_SHOWN_MAX)) if errors else None
     return _project_struct(plan, value, want, "", places), found or None, after
 
 
@@ -201,7 +201,7 @@ def hide_secrets(plan: Plan, value: dict[str, Any], wanted: frozenset[str], plac
             )
 
 
-def error_codes(plan: Plan, value: dict[str, Any], place: str = "") -> Iterator[tuple[str, int]]:
+def find_error_codes(plan: Plan, value: dict[str, Any], place: str = "") -> Iterator[tuple[str, int]]:
     """Every error code of a decoded message that is not 0, with its path, in wire order."""
     for field in (*plan.fields, *plan.tagged):
         inner = value.get(field.name)
@@ -209,9 +209,9 @@ def error_codes(plan: Plan, value: dict[str, Any], place: str = "") -> Iterator[
         if field.plan is not None and inner is not None:
             if field.array:
                 for number, each in enumerate(inner):
-                    yield from error_codes(field.plan, each, f"{here}[{number}].")
+                    yield from find_error_codes(field.plan, each, f"{here}[{number}].")
             else:
-                yield from error_codes(field.plan, inner, here + ".")
+                yield from find_error_codes(field.plan, inner, here + ".")
         elif field.kind == "int16" and field.name.endswith("error_code") and not field.array and inner:
             yield here, inner
 

@@ -10,9 +10,9 @@ from decoders.errors import Malformed, Truncated
 from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange, Login, Row
 from decoders.named_tuple import NamedTuple
 from decoders.tcp.chunks import Segment
-from decoders.tcp.connections import endpoints, reverse_key
+from decoders.tcp.connections import format_endpoints, reverse_key
 from decoders.tls.key_log import TlsSessions
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.wire.state_serialization import pack, state_fields, unpack
 
 __all__ = [
     *("END", "FACT", "ROWS", "RUN", "SEGMENTS", "SharedFacts", "Part"),
@@ -87,16 +87,16 @@ class SharedFacts:
 
     def add_fact_part(self, fact_part: bytes) -> None:
         """Add the facts of a FACT part. Raises DecodeError if the blob is no such part."""
-        brokers, topics, sessions, last = fields(unpack(fact_part), dict, dict, dict, tuple)
-        last_ns, packet = fields(last, int, int)
+        brokers, topics, sessions, last = state_fields(unpack(fact_part), dict, dict, dict, tuple)
+        last_ns, packet = state_fields(last, int, int)
         self.last = max(self.last, (last_ns, packet))
         self.sessions.add(sessions)
         for endpoint, rows in brokers.items():
             for row in rows:
-                since_ns, client = fields(row, int, str)
+                since_ns, client = state_fields(row, int, str)
                 self.add_broker(endpoint, since_ns, client)
         for identity, row in topics.items():
-            name, since_ns = fields(row, str, int)
+            name, since_ns = state_fields(row, str, int)
             known = self.topics.get(identity)
             if known is None or since_ns < known[1]:
                 self.topics[identity] = (name, since_ns)
@@ -113,7 +113,7 @@ class SharedFacts:
 
     def brokers_shown_by_others(self, key: bytes) -> dict[str, int]:
         """The brokers that connections of other keys have shown, and since when they are known."""
-        own = endpoints(key)
+        own = format_endpoints(key)
         found = {
             endpoint: [since for since, who in rows if endpoint not in own or who not in own]
             for endpoint, rows in self.brokers.items()

@@ -55,7 +55,7 @@ from decoders.splits.parts import (
 )
 from decoders.tcp.chunks import Chunk, How, Segment
 from decoders.tcp.connections import MASK, NOT_TLS, Connection, Half, reverse_key
-from decoders.tcp.reassembly import RST, SYN, Reassembly, replaces
+from decoders.tcp.reassembly import RST, SYN, Reassembly, does_syn_replace_connection
 from decoders.tls.decryption import Decryption, export_tls_connection, missing_secrets_of
 from decoders.tls.key_log import KeyLog
 from decoders.wire.state_serialization import pack
@@ -104,7 +104,9 @@ class WatchedReassembly(Reassembly):
             return False
         first = segment[3] + 1 & MASK
         return (
-            not self._connections.repeats_syn(segment[0], first, segment[1]) if half is None else replaces(half, first)
+            not self._connections.repeats_syn(segment[0], first, segment[1])
+            if half is None
+            else does_syn_replace_connection(half, first)
         )
 
     def is_dropped_segment(self, segment: Segment) -> bool:

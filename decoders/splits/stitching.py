@@ -37,7 +37,7 @@ from decoders.splits.parts import END, ROWS, RUN, SEGMENTS, Part, RowCorrection,
 from decoders.tcp.chunks import Segment
 from decoders.tcp.connections import Connection, Half
 from decoders.tls.key_log import KeyLog
-from decoders.wire.state_serialization import fields, unpack
+from decoders.wire.state_serialization import state_fields, unpack
 
 __all__ = ["AdoptedConnection", "AdoptedRun", "Reread", "Stitcher"]
 
@@ -53,7 +53,7 @@ class AdoptedRun:
     def __init__(self, engine: Engine, run: list[Any]) -> None:
         self._engine = engine
         self._context = engine.pairer.context
-        _, self.after, self._low, self._software, self._login, self._place, self._required_state = fields(
+        _, self.after, self._low, self._software, self._login, self._place, self._required_state = state_fields(
             run, bool, int, int | None, *[dict | None] * 2, int, list
         )
         self.segments: list[Segment] = []  # to feed before the segments that `reread` gives: none
@@ -115,7 +115,7 @@ class AdoptedRun:
     def absorb_tail(self, tail: list[Any]) -> None:
         """Take over the state that the clean run adds. Raises DecodeError if `tail` is no such state."""
         pairing, connection = self._pairing, self._connection
-        _, halves, directions, waiting, names, count = fields(tail, int | None, list, list, list, list, int)
+        _, halves, directions, waiting, names, count = state_fields(tail, int | None, list, list, list, list, int)
         client = connection.first if pairing.client_first else connection.second
         for half, row in zip((client, client.peer), halves, strict=True):
             _add_segment_counts(half, row)
@@ -123,20 +123,20 @@ class AdoptedRun:
         connection.choose_path()
         budget, places = pairing.budget, (self._client_place, self._server_place)
         for direction, place, row in zip((pairing.requests, pairing.responses), places, directions, strict=True):
-            state, size, begun, parts = fields(row, list, int, int, list)
+            state, size, begun, parts = state_fields(row, list, int, int, list)
             budget.held -= sum(map(len, direction.parts))
             resume_attributes(direction, FRAME_STATE, state)
             direction.place, direction.begun, direction.parts = place + size, place + begun, parts
             budget.held += sum(map(len, parts))
         for row in waiting:
-            correlation_id, saved = fields(row, int, list)
+            correlation_id, saved = state_fields(row, int, list)
             exchange = resume_request(self._context, pairing, saved)
             exchange.place += self._added
             exchange.client_software = exchange.client_software or pairing.software
             exchange.login = exchange.login or pairing.login
             pairing.in_flight.add_request(correlation_id, exchange)
             budget.held += len(exchange.request_raw or b"")
-        raw, client_id, software = fields(names, bytes | None, str | None, dict | None)
+        raw, client_id, software = state_fields(names, bytes | None, str | None, dict | None)
         if raw is not None:
             pairing.client_raw, pairing.client_id = raw, client_id
         pairing.software = software or pairing.software
@@ -144,7 +144,7 @@ class AdoptedRun:
 
 
 def _add_segment_counts(half: Half, state: list[Any]) -> None:
-    packets, size, last_ns = fields(state, int, int, int)
+    packets, size, last_ns = state_fields(state, int, int, int)
     half.sync_place()
     half.packets += packets
     half.place += size
@@ -171,9 +171,9 @@ class AdoptedConnection:
 
     def __init__(self, engine: Engine, run: list[Any]) -> None:
         self._engine = engine
-        _, _, segment, target, late_ns, who, lack = fields(run, bool, bool, tuple, str, int, list, list | None)
+        _, _, segment, target, late_ns, who, lack = state_fields(run, bool, bool, tuple, str, int, list, list | None)
         self._ends: ConnectionInfo
-        key, time_ns, packet, seq, ack, flags, data, cut = fields(segment, *SEGMENT_KINDS)
+        key, time_ns, packet, seq, ack, flags, data, cut = state_fields(segment, *SEGMENT_KINDS)
         self.segments: list[Segment] = [(key, time_ns, packet, seq, ack, flags, data, cut)]
         self.after: int = packet
         self.rows: list[Settled] = []  # rows of the connection whose ports it takes
@@ -186,7 +186,7 @@ class AdoptedConnection:
 
     def continue_with_run(self, run: list[Any]) -> None:
         """Go on with another connection, which has taken the ports."""
-        *_, who, _ = fields(run, bool, bool, tuple, str, int, list, list | None)
+        *_, who, _ = state_fields(run, bool, bool, tuple, str, int, list, list | None)
         self._begin_connection(who)
 
     def _begin_connection(self, opening: list[Any]) -> None:
@@ -194,7 +194,7 @@ class AdoptedConnection:
             return
         reassembly = self._engine.reassembly
         reassembly.count_connection()
-        client, broker, began_ns, tls = fields(opening, str, str, int, dict | None)
+        client, broker, began_ns, tls = state_fields(opening, str, str, int, dict | None)
         number = reassembly.connection_count
         self._ends = ConnectionInfo(number, client, broker, began_ns, self._engine.pairer.context.topics)
         self._ends.tls = tls
@@ -205,7 +205,7 @@ class AdoptedConnection:
 
     def absorb_tail(self, tail: list[Any]) -> None:
         """Take over the state at the end of the run. Raises DecodeError if `tail` is no such state."""
-        _, state, pairing, undecided, tls = fields(tail, int | None, list, *[list | None] * 2, list | bool | None)
+        _, state, pairing, undecided, tls = state_fields(tail, int | None, list, *[list | None] * 2, list | bool | None)
         reassembly, context = self._engine.reassembly, self._engine.pairer.context
         connection = reassembly.resume_key(self.segments[0][0], state)
         if connection is None:

@@ -28,8 +28,8 @@ from typing import Final
 from decoders.errors import Malformed
 from decoders.limits import CLOSED_MAX, CONNECTIONS_MAX, IDLE_NS
 from decoders.tcp.chunks import Segment
-from decoders.tcp.connections import MASK, Connection, Half, endpoints, reverse_key, sequence_difference
-from decoders.wire.state_serialization import fields
+from decoders.tcp.connections import MASK, Connection, Half, format_endpoints, reverse_key, sequence_difference
+from decoders.wire.state_serialization import state_fields
 
 __all__ = ["LATE", "LATE_NS", "STALE_MAX", "SWEEP_MIN", "Connections", "Resets", "Waiting"]
 
@@ -52,7 +52,7 @@ class Connections:
         self._ended: OrderedDict[bytes, tuple[int, int, int]] = OrderedDict()
         self._sweep_at = SWEEP_MIN
 
-    def by_number(self) -> dict[int, Connection]:
+    def connections_by_number(self) -> dict[int, Connection]:
         """The open connections in order of appearance."""
         known = {half.connection.number: half.connection for half in self.halves.values()}
         numbers = sorted(known)
@@ -61,7 +61,7 @@ class Connections:
     def open_connection(self, key: bytes, time_ns: int, packet: int, *, initiator: bool) -> Half:
         """Add a new connection; gives the half with this key, which is `first` if it is the initiator."""
         self.count += 1
-        source, target = endpoints(key)
+        source, target = format_endpoints(key)
         if initiator:
             connection = Connection(self.count, source, target, time_ns, opened=False)
             half = connection.first
@@ -91,7 +91,7 @@ class Connections:
     def _oldest_remembered_end_ns(self) -> int:
         return next(iter(self._ended.values()))[2]
 
-    def remembered_end(self, key: bytes) -> tuple[int, int, int] | None:
+    def find_remembered_end(self, key: bytes) -> tuple[int, int, int] | None:
         """What is remembered of an ended connection of this key: first and next raw number, time of its end."""
         return self._ended.get(key)
 
@@ -117,19 +117,21 @@ class Connections:
         size = len(data) + cut
         return max(min(sequence_difference(seq, after) + size, size), 0)
 
-    def find_drowsy(self, now_ns: int) -> list[Connection]:
+    def find_drowsy_connections(self, now_ns: int) -> list[Connection]:
         """Connections that have been silent for half the time after which they are over."""
         known = {id(half.connection): half.connection for half in self.halves.values()}
         return [connection for connection in known.values() if connection.last_ns < now_ns - IDLE_NS // 2]
 
-    def find_silent(self, now_ns: int) -> list[Connection]:
+    def find_silent_connections(self, now_ns: int) -> list[Connection]:
         """Connections to end before the next is opened, looked for at ever larger numbers of them.
 
         They are the connections that were silent for too long, and when there are too many, the longest silent tenth.
         """
         if len(self.halves) < 2 * self._sweep_at:
             return []
-        known = sorted(self.by_number().values(), key=lambda connection: (connection.last_ns, connection.number))
+        known = sorted(
+            self.connections_by_number().values(), key=lambda connection: (connection.last_ns, connection.number)
+        )
         surplus = len(known) - CONNECTIONS_MAX * 9 // 10 if len(known) >= CONNECTIONS_MAX else 0
         gone = [
             connection
@@ -147,7 +149,7 @@ class Connections:
 
     def resume_connection(self, state: object, number: int | None = None) -> Connection:
         """Restore the connection that `export_connection` gave, with its own number or another. Raises DecodeError."""
-        row, first_takes = fields(state, list, bool)
+        row, first_takes = state_fields(state, list, bool)
         connection = Connection.make_resumed(row if number is None else [number, *row[1:]])
         first, second = connection.first, connection.second
         if reverse_key(first.key) != second.key or first.key in self.halves or second.key in self.halves:
@@ -158,20 +160,20 @@ class Connections:
 
     def export(self) -> object:
         """The state as built-in values."""
-        connections = [self.export_connection(connection) for connection in self.by_number().values()]
+        connections = [self.export_connection(connection) for connection in self.connections_by_number().values()]
         return [connections, self.count, [[key, *row] for key, row in self._ended.items()], self._sweep_at]
 
     def resume(self, state: object) -> None:
         """Restore the state that `export` gave. Raises DecodeError when it is something else."""
-        rows, self.count, ended, self._sweep_at = fields(state, list, int, list, int)
+        rows, self.count, ended, self._sweep_at = state_fields(state, list, int, list, int)
         self.halves = {}
         for row in rows:
             self.resume_connection(row)
-        if len(self.by_number()) < len(rows):
+        if len(self.connections_by_number()) < len(rows):
             raise Malformed("a saved state with a connection twice")
         self._ended = OrderedDict()
         for row in ended:
-            key, first, after, ended_ns = fields(row, bytes, int, int, int)
+            key, first, after, ended_ns = state_fields(row, bytes, int, int, int)
             self._ended[key] = (first, after, ended_ns)
 
 

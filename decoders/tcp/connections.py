@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from decoders.errors import Malformed
 from decoders.limits import IDLE_NS, SEGMENT_COST
-from decoders.wire.state_serialization import fields
+from decoders.wire.state_serialization import state_fields
 
 __all__ = [
     "ENDS",
@@ -29,8 +29,8 @@ __all__ = [
     "Connection",
     "Entry",
     "Half",
-    "endpoints",
     "find_deadlock",
+    "format_endpoints",
     "reverse_key",
     "sequence_difference",
 ]
@@ -133,7 +133,7 @@ class Half:
         if 0 <= self.next <= MASK:
             self.place = self.place & ~MASK | self.next
 
-    def long_number(self, number: int) -> int:
+    def extend_sequence_number(self, number: int) -> int:
         """A raw sequence or acknowledgement number as the long one nearest to `place`."""
         if not self.place:
             self.place = UNSEEN | number
@@ -176,7 +176,7 @@ class Half:
         begun = self.first if self.started else self.held[0][0] if self.held else self.place
         return -sequence_difference(first, begun) if begun else 0
 
-    def keep_stray(self, entry: tuple[int, int, int, int, bytes, int]) -> list[Entry]:
+    def keep_stray_segment(self, entry: tuple[int, int, int, int, bytes, int]) -> list[Entry]:
         """Keep a segment far from the stream: number, time, packet, acknowledgement, bytes, size on the wire.
 
         Gives the run of SURE segments, each the continuation of the one before, of which it is the last, or nothing.
@@ -220,7 +220,7 @@ class Half:
             self.end_patience(time_ns, packet)
 
     @property
-    def since(self) -> tuple[int, int]:
+    def time_and_packet_of_mark(self) -> tuple[int, int]:
         """Time and packet number of the mark."""
         return self.mark[5], self.mark[4]
 
@@ -238,13 +238,13 @@ class Half:
         # A peer that is not heard at all will not acknowledge either.
         return max(self.sure, acked, top if heard == self.peer.packets else 0)
 
-    def lapses(self, time_ns: int, packet: int, at: tuple[int, int], *, idle: bool) -> bool:
+    def has_patience_ended(self, time_ns: int, packet: int, at: tuple[int, int], *, idle: bool) -> bool:
         """Whether patience has ended by now and that changes something; `at`: the connection's latest packet."""
-        return self._is_patience_over(time_ns, packet, idle=idle) and self.may_lapse(at)
+        return self._is_patience_over(time_ns, packet, idle=idle) and self.may_patience_end(at)
 
-    def may_lapse(self, at: tuple[int, int]) -> bool:
+    def may_patience_end(self, at: tuple[int, int]) -> bool:
         """Whether the end of patience changes something; `at`: the connection's latest packet."""
-        return self.since != at or self._find_sure_number() > self.sure
+        return self.time_and_packet_of_mark != at or self._find_sure_number() > self.sure
 
     def end_patience(self, time_ns: int, packet: int) -> None:
         """End patience with what the mark holds, and set the mark to what is known at this time."""
@@ -337,7 +337,7 @@ class Half:
 
     def resume(self, state: object) -> None:
         """Restore the state that `export` gave. Raises DecodeError when it is something else."""
-        key, _, self.packets, self.last_ns, self.gaps, self.missing, self.again, *rest = fields(
+        key, _, self.packets, self.last_ns, self.gaps, self.missing, self.again, *rest = state_fields(
             state,
             bytes,
             str,
@@ -359,11 +359,11 @@ class Half:
         self.key = key
         self.next, self.place, self.first, self.started, self.syn, self.ended, self.acked, *rest = rest
         self.heard, self.sent, held, far, mark, self.sure, shut, self.quiet_ns = rest
-        since_ns, shut_ns = fields(shut, int, int)
+        since_ns, shut_ns = state_fields(shut, int, int)
         self.shut = (since_ns, shut_ns) if since_ns else OPEN
         self.held = [_read_entry(entry) for entry in held] or ()
         self.far = [_read_entry(entry) for entry in far]
-        acked, top, heard, packets, packet, time_ns = fields(mark, *[int] * 6)
+        acked, top, heard, packets, packet, time_ns = state_fields(mark, *[int] * 6)
         self.mark = (acked, top, heard, packets, packet, time_ns)
         self.held_size = sum(len(entry[5]) + SEGMENT_COST for entry in self.held)
         if len(key) not in (12, 36) or not self._is_state_consistent():
@@ -435,7 +435,7 @@ class Connection:
                 del half.peer, half.connection
 
     @property
-    def at(self) -> tuple[int, int]:
+    def last_time_and_packet(self) -> tuple[int, int]:
         """Time and number of the connection's latest packet that took the slow path."""
         return self.at_ns, self.at_packet
 
@@ -450,11 +450,11 @@ class Connection:
         return self.first.held_size + self.second.held_size
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether the FIN of both sides was reached."""
         return self.first.ended and self.second.ended
 
-    def check_known(self, time_ns: int, packet: int, *, idle: bool) -> None:
+    def note_if_known_long_enough(self, time_ns: int, packet: int, *, idle: bool) -> None:
         """Decide whether the connection is known long enough for a beginning without SYN to be believed."""
         if abs(packet - self.began_packet) >= MET or (idle and time_ns - self.began_ns >= MET_NS):
             self.known = True
@@ -463,7 +463,14 @@ class Connection:
     def oldest_lapsed_mark(self, time_ns: int, packet: int, *, idle: bool) -> tuple[int, int] | None:
         """The oldest mark with which patience has ended by now; None where that changes nothing."""
         halves = (self.first, self.second)
-        return min((half.since for half in halves if half.lapses(time_ns, packet, self.at, idle=idle)), default=None)
+        return min(
+            (
+                half.time_and_packet_of_mark
+                for half in halves
+                if half.has_patience_ended(time_ns, packet, self.last_time_and_packet, idle=idle)
+            ),
+            default=None,
+        )
 
     def end_patience(self, time_ns: int, packet: int, since: tuple[int, int], *, idle: bool) -> None:
         """End patience with what the marks of that time hold.
@@ -471,16 +478,22 @@ class Connection:
         What is known now was known since the connection's latest packet, so many looks come to the same as one.
         """
         halves = (self.first, self.second)
-        for half in [half for half in halves if half.lapses(time_ns, packet, self.at, idle=idle)]:
-            if half.since == since:
-                half.end_patience(*self.at)
+        for half in [
+            half for half in halves if half.has_patience_ended(time_ns, packet, self.last_time_and_packet, idle=idle)
+        ]:
+            if half.time_and_packet_of_mark == since:
+                half.end_patience(*self.last_time_and_packet)
 
     def due_ns(self, reset: tuple[int, int] | None) -> int:
         """The time before which time alone does nothing to the connection; `reset`: time and packet of a RST."""
         if not self.known:
             return EVER  # it waits for packets of others
         due = [self.last_ns + IDLE_NS + 1]
-        due += [half.since[0] + PATIENCE_NS for half in (self.first, self.second) if half.may_lapse(self.at)]
+        due += [
+            half.time_and_packet_of_mark[0] + PATIENCE_NS
+            for half in (self.first, self.second)
+            if half.may_patience_end(self.last_time_and_packet)
+        ]
         if reset is not None:
             due.append(reset[0] + PATIENCE_NS)
         return min(due)
@@ -526,12 +539,12 @@ class Connection:
         """The state as built-in values."""
         reset = 0 if self.reset is None else 1 if self.reset is self.first else 2
         facts = [self.number, self.began_ns, self.opened, self.began_packet, self.known, self.drowsy, reset]
-        return [*facts, self.at, self.first.export(), self.second.export()]
+        return [*facts, self.last_time_and_packet, self.first.export(), self.second.export()]
 
     @classmethod
     def make_resumed(cls, state: object) -> Connection:
         """The connection from its `export`. Raises DecodeError when it is something else."""
-        number, began_ns, opened, began_packet, known, drowsy, reset, at, first, second = fields(
+        number, began_ns, opened, began_packet, known, drowsy, reset, at, first, second = state_fields(
             state, int, int, bool, int, bool, bool, int, tuple, list, list
         )
         texts = [row[1] if len(row) > 1 else None for row in (first, second)]
@@ -539,7 +552,7 @@ class Connection:
             raise Malformed("a saved connection without addresses")
         connection = cls(number, texts[0], texts[1], began_ns, opened=opened)
         connection.began_packet, connection.known, connection.drowsy = began_packet, known, drowsy
-        connection.at_ns, connection.at_packet = fields(at, int, int)
+        connection.at_ns, connection.at_packet = state_fields(at, int, int)
         connection.reset = {1: connection.first, 2: connection.second}.get(reset)
         connection.first.resume(first)
         connection.second.resume(second)
@@ -550,7 +563,7 @@ def _end_of_entry(entry: Entry) -> int:
     return entry[1]
 
 
-def tls_facts(connection: Connection) -> Any:
+def tls_facts_of(connection: Connection) -> Any:
     """The facts of a TLS connection (tls/facts.py); None for other connections, and while that is not known."""
     return getattr(connection.tls, "facts", None)
 
@@ -571,11 +584,11 @@ def find_deadlock(first: Half, second: Half) -> tuple[Entry | None, Entry | None
 
 
 def _read_entry(value: object) -> Entry:
-    start, end, time_ns, packet, ack, data, role = fields(value, int, int, int, int, int, bytes, int)
+    start, end, time_ns, packet, ack, data, role = state_fields(value, int, int, int, int, int, bytes, int)
     return start, end, time_ns, packet, ack, data, role
 
 
-def endpoints(key: bytes) -> tuple[str, str]:
+def format_endpoints(key: bytes) -> tuple[str, str]:
     """Source and target of a key as text: `10.0.0.1:9092`, `[::1]:9092`."""
     size = (len(key) - 4) // 2
     return _format_endpoint(key[:size], key[-4:-2]), _format_endpoint(key[size:-4], key[-2:])

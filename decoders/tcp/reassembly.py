@@ -62,7 +62,7 @@ from decoders.tcp.connections import (
     reverse_key,
     sequence_difference,
 )
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.wire.state_serialization import pack, state_fields, unpack
 
 __all__ = ["Delivery", "Reassembly"]
 
@@ -114,7 +114,7 @@ class Delivery:
             else:
                 del pending[0]
 
-    def give_up_first(self, connection: Connection) -> bool:
+    def give_up_first_hole(self, connection: Connection) -> bool:
         """Give up the first thing that is waited for; False if there is none."""
         halves = (connection.first, connection.second)
         unsure = [half for half in halves if half.held and not half.started]
@@ -136,10 +136,10 @@ class Delivery:
                 return True
         return False
 
-    def flush(self, connection: Connection) -> None:
+    def deliver_all_held(self, connection: Connection) -> None:
         """Give all that is held, and give up all that is waited for."""
         self.release_ready(connection)
-        while self.give_up_first(connection):
+        while self.give_up_first_hole(connection):
             pass
 
     def report_retransmission(self, half: Half, start: int, end: int, *, twice: bool) -> bool:
@@ -298,7 +298,7 @@ class Reassembly:
 
     def connections(self) -> dict[int, Connection]:
         """The connections that are open now, by number, in order of appearance."""
-        return self._connections.by_number()
+        return self._connections.connections_by_number()
 
     def _feed_after_long_silence(self, segments: list[Segment]) -> list[Chunk]:
         """`feed` for segments among which a connection may speak again that was silent for too long."""
@@ -308,7 +308,7 @@ class Reassembly:
             if segment[1] >= self._drowsy_ns:
                 # All of these are before `_drowsy_ns`, so that feed() does not call this again.
                 out += self.feed(segments[begin:index])
-                for connection in self._connections.find_drowsy(segment[1]):
+                for connection in self._connections.find_drowsy_connections(segment[1]):
                     connection.mark_drowsy()
                 self._drowsy_ns = segment[1] + IDLE_NS // 2
                 begin = index
@@ -341,7 +341,7 @@ class Reassembly:
         connection.at_ns, connection.at_packet = time_ns, packet
         connection.leave_fast_path()
         if flags & ACK:
-            place = peer.long_number(ack)
+            place = peer.extend_sequence_number(ack)
             if abs(place - peer.place) < FAR:
                 peer.acked = max(peer.acked, place)
                 peer.heard = peer.heard or place
@@ -362,7 +362,7 @@ class Reassembly:
         _, time_ns, packet, seq, ack, flags, data, cut = segment
         size = len(data) + cut
         role = RESETS if flags & RST else ENDS if flags & FIN else PLAIN
-        start = half.long_number(seq + (flags & SYN == SYN) & MASK)
+        start = half.extend_sequence_number(seq + (flags & SYN == SYN) & MASK)
         if role == RESETS:
             data, size = b"", 0
             if not half.started and not half.held:
@@ -400,7 +400,7 @@ class Reassembly:
         size = len(data) + cut
         if not size or flags & (SYN | RST):
             return
-        run = half.keep_stray((UNSEEN | seq, time_ns, packet, ack if flags & ACK else -1, data, size))
+        run = half.keep_stray_segment((UNSEEN | seq, time_ns, packet, ack if flags & ACK else -1, data, size))
         if not run:
             return
         self.counts["stray"] -= len(run)
@@ -411,7 +411,7 @@ class Reassembly:
             half = self._open_connection(segment, initiator=True)
             half.packets, half.last_ns = len(run), time_ns
         else:
-            self._delivery.flush(half.connection)
+            self._delivery.deliver_all_held(half.connection)
             step = sequence_difference(place, half.place) if half.started else 0
             if 0 < step < FAR:  # flush() has brought the stream near it
                 self._delivery.give_gap(half, step, "lost", *run[0][2:4])
@@ -426,14 +426,14 @@ class Reassembly:
     def _advance_connection(self, connection: Connection) -> None:
         """Give all that can be given of a connection, holes that are lost included; then decide on its path."""
         delivery, time_ns, packet = self._delivery, self._delivery.time_ns, self._delivery.packet
-        connection.check_known(time_ns, packet, idle=False)
+        connection.note_if_known_long_enough(time_ns, packet, idle=False)
         delivery.release_ready(connection)
         halves = (connection.first, connection.second)
         if connection in self._waiting:
             for half in halves:
                 half.check_patience(time_ns, packet)
             delivery.give_up_holes(connection)
-        while max(half.held_size for half in halves) > OUT_OF_ORDER_MAX and delivery.give_up_first(connection):
+        while max(half.held_size for half in halves) > OUT_OF_ORDER_MAX and delivery.give_up_first_hole(connection):
             pass
         self._settle_connection(connection)
 
@@ -446,7 +446,7 @@ class Reassembly:
         if half is None:
             if self._connections.repeats_syn(key, first, time_ns):
                 return None
-        elif replaces(half, first):
+        elif does_syn_replace_connection(half, first):
             self._close_connection(half.connection, "idle")
             half = None
         else:
@@ -465,10 +465,10 @@ class Reassembly:
         fresh = not (half.started or half.peer.started)
         if fresh and (half is connection.second) != bool(flags & ACK):
             connection.first, connection.second = connection.second, connection.first
-        half.begin_stream(half.long_number(first))
+        half.begin_stream(half.extend_sequence_number(first))
         half.syn = True
         if flags & ACK and not half.peer.started and 0 <= half.peer.bytes_before_start(ack) < LATE:
-            half.peer.begin_stream(half.peer.long_number(ack))
+            half.peer.begin_stream(half.peer.extend_sequence_number(ack))
         return half
 
     def _open_connection_midstream(self, segment: Segment) -> Half | None:
@@ -484,7 +484,7 @@ class Reassembly:
 
     def _open_connection(self, segment: Segment, *, initiator: bool) -> Half:
         key, time_ns, packet = segment[:3]
-        for silent in self._connections.find_silent(time_ns):
+        for silent in self._connections.find_silent_connections(time_ns):
             self._pass_time_on_connection(silent)
             if not silent.over:
                 self.counts["surplus"] += silent.last_ns >= time_ns - IDLE_NS
@@ -502,7 +502,7 @@ class Reassembly:
         if half is not None:
             self._pass_time_on_connection(half.connection)
             if not half.connection.over:
-                if replaces(half, first):
+                if does_syn_replace_connection(half, first):
                     self._close_connection(half.connection, "idle")
                 return half.connection.over, out
         return not self._connections.repeats_syn(segment[0], first, segment[1]), out
@@ -519,8 +519,8 @@ class Reassembly:
         silent = connection.last_ns < time_ns - IDLE_NS
         idle = idle or silent  # then the packets of other connections do not matter
         if connection in self._waiting:
-            delivery.time_ns, delivery.packet = connection.at
-            connection.check_known(time_ns, packet, idle=idle)
+            delivery.time_ns, delivery.packet = connection.last_time_and_packet
+            connection.note_if_known_long_enough(time_ns, packet, idle=idle)
             delivery.release_ready(connection)
             self._settle_connection(connection)
             delivery.time_ns, delivery.packet = time_ns, packet
@@ -528,7 +528,7 @@ class Reassembly:
             since = connection.oldest_lapsed_mark(time_ns, packet, idle=idle)
             if since is None or (self._reset_is_due(connection, idle=idle) and self._resets[connection] <= since):
                 break
-            delivery.time_ns, delivery.packet = connection.at
+            delivery.time_ns, delivery.packet = connection.last_time_and_packet
             connection.end_patience(time_ns, packet, since, idle=idle)
             delivery.give_up_holes(connection)
             self._settle_connection(connection)
@@ -547,7 +547,7 @@ class Reassembly:
 
     def _settle_connection(self, connection: Connection) -> None:
         """Close a connection that has ended; else decide on its path, and whether it waits."""
-        if connection.ended:
+        if connection.has_ended:
             self._close_connection(connection, "fin")
             return
         waits = connection.choose_path()
@@ -568,7 +568,7 @@ class Reassembly:
     def _give_up_longest_waiting(self) -> None:
         """Give up what was waited for longest, until less is held."""
         for connection in list(self._waiting):
-            self._delivery.flush(connection)
+            self._delivery.deliver_all_held(connection)
             self._settle_connection(connection)
             if self._delivery.held <= HELD_MAX * 9 // 10:
                 return
@@ -599,15 +599,15 @@ class Reassembly:
         """End a connection; what it holds is given first."""
         delivery = self._delivery
         time_ns, packet = delivery.time_ns, delivery.packet
-        delivery.time_ns, delivery.packet = connection.at
+        delivery.time_ns, delivery.packet = connection.last_time_and_packet
         connection.leave_fast_path()  # from now on `place` alone says how far a half has come
-        delivery.flush(connection)
+        delivery.deliver_all_held(connection)
         delivery.time_ns, delivery.packet = time_ns, packet
         self._waiting.discard(connection)
         self._resets.pop(connection, None)
         if connection.reset:
             how = "rst"
-        elif connection.ended or (how == "idle" and (connection.first.ended or connection.second.ended)):
+        elif connection.has_ended or (how == "idle" and (connection.first.ended or connection.second.ended)):
             how = "fin"
         if how != "capture_end":
             time_ns = connection.last_ns
@@ -624,7 +624,7 @@ class Reassembly:
 
     def export_key(self, key: bytes, connection: Connection) -> object:
         """The state of one connection, open or over, whose one key this is, for `resume_key`."""
-        memories = [self._connections.remembered_end(its) for its in (key, reverse_key(key))]
+        memories = [self._connections.find_remembered_end(its) for its in (key, reverse_key(key))]
         if connection.over:
             return [None, False, None, memories]
         row = self._connections.export_connection(connection)
@@ -632,7 +632,7 @@ class Reassembly:
 
     def resume_key(self, key: bytes, state: object) -> Connection | None:
         """Restore what `export_key` gave, as the connection that was counted last; None when it is over."""
-        row, waiting, reset, memories = fields(state, list | None, bool, tuple | None, list)
+        row, waiting, reset, memories = state_fields(state, list | None, bool, tuple | None, list)
         for its, memory in zip((key, reverse_key(key)), memories, strict=True):
             self._connections.set_remembered_end(its, memory)
         if row is None:
@@ -658,15 +658,15 @@ class Reassembly:
 
         The connections are new objects; `connections()` has them by number for the stages behind.
         """
-        counts, table, waiting, resets, place = fields(unpack(state), dict, list, list, list, list)
+        counts, table, waiting, resets, place = state_fields(unpack(state), dict, list, list, list, list)
         if counts.keys() != self.counts.keys() or not all(isinstance(count, int) for count in counts.values()):
             raise Malformed("a saved state with other counts")
         self.counts = counts
-        self._look_ns, self._look_packet, self._drowsy_ns, *at = fields(place, int, int, int, int, int)
+        self._look_ns, self._look_packet, self._drowsy_ns, *at = state_fields(place, int, int, int, int, int)
         self._delivery.time_ns, self._delivery.packet = at
         self._connections.resume(table)
         known = self.connections()
-        since = [tuple(fields(row, int, int, int)) for row in resets]
+        since = [tuple(state_fields(row, int, int, int)) for row in resets]
         if not all(isinstance(number, int) and number in known for number in [*waiting, *(row[0] for row in since)]):
             raise Malformed("a saved state of unknown connections")
         self._resets.clear()
@@ -678,7 +678,7 @@ class Reassembly:
         self._delivery.held = sum(connection.held_size for connection in known.values())
 
 
-def replaces(half: Half, first: int) -> bool:
+def does_syn_replace_connection(half: Half, first: int) -> bool:
     """Whether a SYN begins another connection than that of `half`; `first` is the raw number behind the SYN."""
     half.sync_place()
     behind = half.bytes_before_start(first)

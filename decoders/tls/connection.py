@@ -47,7 +47,7 @@ from decoders.tls.handshake import (
 from decoders.tls.key_log import APPLICATION, EARLY, HANDSHAKE, PLAIN, KeyLog, SecretOrigin, TlsSessions, secret_labels
 from decoders.tls.sides import HEADER_SIZE, RECORD_HEADER, RECORD_MAX, TlsSide, pack_chunk_data, unpack_chunk_data
 from decoders.tls.suites import find_suite
-from decoders.wire.state_serialization import fields
+from decoders.wire.state_serialization import state_fields
 
 if TYPE_CHECKING:
     from decoders.tls.record_ciphers import Opened, RecordCipher
@@ -681,7 +681,7 @@ class TlsConnection:
     @classmethod
     def make_resumed(cls, state: object, connection: Connection, keys: KeyLog, sessions: TlsSessions) -> TlsConnection:
         """The connection whose `export` gave `state`. Raises DecodeError when it is something else."""
-        saved, facts, client, server, waiting = fields(state, list, list, list, list, list)
+        saved, facts, client, server, waiting = state_fields(state, list, list, list, list, list)
         if len(saved) != len(_SAVED) or not isinstance(saved[1], bool) or saved[0] not in ("open", "waiting", "over"):
             raise Malformed("a saved TLS connection of another kind")
         self = cls(connection, connection.first if saved[1] else connection.second, keys, 0, sessions)
@@ -693,7 +693,7 @@ class TlsConnection:
         self.client.resume(client)
         self.server.resume(server)
         for row in waiting:
-            first, time_ns, packet, data = fields(row, bool, int, int, bytes | list)
+            first, time_ns, packet, data = state_fields(row, bool, int, int, bytes | list)
             half = connection.first if first else connection.second
             self.waiting.append((half, time_ns, packet, unpack_chunk_data(data)))
         return self

@@ -36,7 +36,7 @@ from decoders.limits import TLS_WAIT_ALL_MAX, TLS_WAIT_MAX, TLS_WAIT_NS
 from decoders.tcp.chunks import Chunk, Close, Gap
 from decoders.tcp.connections import NOT_TLS, Connection
 from decoders.tls.key_log import KeyLog, TlsSessions
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:  # loaded with the first connection of TLS: most captures have none
     from decoders.tls.connection import TlsConnection
@@ -260,8 +260,8 @@ class Decryption:
         if missing_secrets is None:
             return False
         self._keys.ensure_read()
-        client_random, count, resumed, time_ns = fields(missing_secrets, bytes, int, list, int)
-        by = list(fields(resumed, *(bytes for _ in resumed)))
+        client_random, count, resumed, time_ns = state_fields(missing_secrets, bytes, int, list, int)
+        by = list(state_fields(resumed, *(bytes for _ in resumed)))
         return (
             self._keys.count_secrets(client_random) > count
             or self.sessions.find_master_secret(by, time_ns, self._keys) is not None
@@ -279,12 +279,12 @@ class Decryption:
 
         Raises DecodeError when the state is not valid.
         """
-        rows, sessions = fields(unpack(state), list, dict)
+        rows, sessions = state_fields(unpack(state), list, dict)
         self.sessions.add(sessions)
         for connection in connections.values():
             connection.tls = NOT_TLS if connection.first.size or connection.second.size else None
         for row in rows:
-            number, saved = fields(row, int, list)
+            number, saved = state_fields(row, int, list)
             if number not in connections:
                 raise Malformed("a saved connection that reassembly does not know")
             self.resume_connection(connections[number], saved)
@@ -293,7 +293,7 @@ class Decryption:
         """Take over what `export_tls_connection` gave of a connection. Raises DecodeError when it is something else."""
         from decoders.tls.connection import TlsConnection
 
-        kind, saved = fields(state, str, list)
+        kind, saved = state_fields(state, str, list)
         try:
             if kind == "tls":
                 found = TlsConnection.make_resumed(saved, connection, self._keys, self.sessions)
@@ -334,11 +334,11 @@ def export_tls_connection(tls_state: object) -> list[Any] | None:
 def _resume_undecided(state: object, connection: Connection) -> PossibleTlsConnection:
     from decoders.tls.sides import unpack_chunk_data
 
-    begun, first_head, second_head, rows = fields(state, bool, bytes, bytes, list)
+    begun, first_head, second_head, rows = state_fields(state, bool, bytes, bytes, list)
     look = PossibleTlsConnection(connection)
     look.begun, look.heads = begun, {True: first_head, False: second_head}
     for row in rows:
-        first, time_ns, packet, data = fields(row, bool, int, int, bytes | list)
+        first, time_ns, packet, data = state_fields(row, bool, int, int, bytes | list)
         look.chunks.append((connection.first if first else connection.second, time_ns, packet, unpack_chunk_data(data)))
     return look
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from decoders.tls.handshake import ALERTS, CLIENT_HELLO, SERVER_HELLO, VERSIONS, read_client_hello, read_server_hello
-from decoders.wire.readable_text import clean
+from decoders.wire.readable_text import escape_text
 
 __all__ = ["describe_first_tls_record", "remedy_of_tls_alert"]
 
@@ -66,7 +66,7 @@ def _describe_client_hello(data: bytes) -> str:
     """Name, versions and protocols that the client asks for."""
     hello = read_client_hello(data, 9)
     versions = [VERSIONS[number] for number in sorted(set(hello.versions) & VERSIONS.keys())]
-    parts = [f"ClientHello for {clean(hello.server_name)}" if hello.server_name else "ClientHello"]
+    parts = [f"ClientHello for {escape_text(hello.server_name)}" if hello.server_name else "ClientHello"]
     if versions:
         parts.append(", ".join((versions[0], *(version.partition(" ")[2] for version in versions[1:]))))
     if hello.protocols and hello.protocols[0]:

@@ -7,7 +7,7 @@ from typing import Any, Final, TypedDict
 from decoders.errors import Malformed
 from decoders.tls.handshake import VERSIONS, CertificateFacts, ClientHello, ServerHello
 from decoders.tls.suites import find_suite
-from decoders.wire.readable_text import clean
+from decoders.wire.readable_text import escape_text
 
 __all__ = ["TlsFacts", "TlsInfo"]
 
@@ -94,7 +94,7 @@ class TlsFacts:
         else:
             parts.append("TLS")
         if self.sni:
-            parts.append(f"for {clean(self.sni)}")
+            parts.append(f"for {escape_text(self.sni)}")
         if self.protocol:
             parts.append(f"ALPN {self.protocol}")
         if self.resumed:

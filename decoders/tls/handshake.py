@@ -10,7 +10,7 @@ from typing import Final
 
 from decoders.limits import TLS_HANDSHAKE_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import printable
+from decoders.wire.readable_text import replace_unprintable
 
 __all__ = [
     "ALERTS",
@@ -253,7 +253,7 @@ def describe_certificate(der: bytes) -> CertificateFacts | None:
 
 def printable_limited_text(data: bytes) -> str:
     """Bytes of a name as printable text of limited length."""
-    return printable(data, _TEXT_MAX)
+    return replace_unprintable(data, _TEXT_MAX)
 
 
 def _read_alpn_protocols(data: bytes, start: int, end: int) -> tuple[str, ...]:

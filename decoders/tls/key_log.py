@@ -32,7 +32,7 @@ from decoders.limits import (
     TLS_SESSIONS_MAX,
 )
 from decoders.named_tuple import NamedTuple
-from decoders.wire.state_serialization import fields
+from decoders.wire.state_serialization import state_fields
 
 __all__ = [
     *("APPLICATION", "EARLY", "HANDSHAKE", "MASTER_SECRET", "PLAIN", "SESSION_SECRET"),
@@ -325,9 +325,9 @@ class TlsSessions:
 
     def add(self, state: object) -> None:
         """Take over what `export` gave. Raises DecodeError when it is something else."""
-        (rows,) = fields([state], dict)
+        (rows,) = state_fields([state], dict)
         for identity, row in rows.items():
-            client_random, session_id, time_ns, resumed = fields(row, bytes, bytes, int, list)
-            by = tuple(fields(resumed, *(bytes for _ in resumed)))
-            (given,) = fields([identity], bytes)
+            client_random, session_id, time_ns, resumed = state_fields(row, bytes, bytes, int, list)
+            by = tuple(state_fields(resumed, *(bytes for _ in resumed)))
+            (given,) = state_fields([identity], bytes)
             self.note_session(given, SecretOrigin(client_random, session_id, time_ns, by))

@@ -14,7 +14,7 @@ from decoders.errors import Malformed
 from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission, Why
 from decoders.tcp.connections import Half
 from decoders.tls.handshake import HandshakeMessages
-from decoders.wire.state_serialization import fields
+from decoders.wire.state_serialization import state_fields
 
 if TYPE_CHECKING:
     from decoders.tls.record_ciphers import RecordCipher
@@ -156,7 +156,7 @@ class TlsSide:
 
     def resume(self, state: object) -> None:
         """Take over what `export` gave. Raises DecodeError when it is something else."""
-        saved, data, messages, recent = fields(state, list, bytes, list, list)
+        saved, data, messages, recent = state_fields(state, list, bytes, list, list)
         if len(saved) != len(_SAVED):
             raise Malformed("a saved side of another kind")
         for name, value in zip(_SAVED, saved, strict=True):
@@ -164,11 +164,11 @@ class TlsSide:
                 raise Malformed(f"a saved side with another {name}")
             setattr(self, name, value)
         self.parts = [data] if data else []
-        self.messages.rest, self.messages.skip = fields(messages, bytes, int)
+        self.messages.rest, self.messages.skip = state_fields(messages, bytes, int)
         for row in self.marks:
-            fields(row, int, int, int)
+            state_fields(row, int, int, int)
         for row in recent:
-            begin, end, plain, size = fields(row, int, int, int, int)
+            begin, end, plain, size = state_fields(row, int, int, int, int)
             self.recent.append((begin, end, plain, size))
         if len(data) != self.have or (data and not self.marks):
             raise Malformed("a saved side of another size")
@@ -188,5 +188,5 @@ def unpack_chunk_data(state: bytes | list[Any]) -> bytes | Gap | Retransmission:
     """The data of a chunk from what `pack_chunk_data` gave. Raises DecodeError when it is something else."""
     if isinstance(state, bytes):
         return state
-    first, second = fields(state, int, int | str)
+    first, second = state_fields(state, int, int | str)
     return Gap(first, cast(Why, second)) if isinstance(second, str) else Retransmission(first, second)

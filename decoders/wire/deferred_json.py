@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from decoders.limits import PIECE
-from decoders.wire.readable_text import has_controls, in_bytes
+from decoders.wire.readable_text import format_bytes, has_control_characters
 
 # Stands for a deferred part in the output of orjson, which has no such byte otherwise.
 _MARK: Final = b"\0"
@@ -111,12 +111,12 @@ class DeferredText(Deferred):
         self._text = text
 
     def __repr__(self) -> str:
-        return in_bytes(len(self.data))
+        return format_bytes(len(self.data))
 
     def is_text(self) -> bool:
         """Whether JSON shows a string, not base64."""
         try:
-            return not any(not self._text and has_controls(piece) for piece in self._decode_text())
+            return not any(not self._text and has_control_characters(piece) for piece in self._decode_text())
         except UnicodeDecodeError:
             return False
 
@@ -148,7 +148,7 @@ class DeferredText(Deferred):
             yield decoder.decode(self.data[at : at + PIECE], at + PIECE >= len(self.data))
 
 
-def json_pieces(value: Any) -> Iterator[bytes]:
+def make_json_pieces(value: Any) -> Iterator[bytes]:
     """The JSON of a value in pieces; in one piece where nothing of it is deferred."""
     return _make_json_pieces(value, inside=False)
 

@@ -14,7 +14,7 @@ from typing import Final
 from uuid import UUID
 
 from decoders.errors import Malformed, Truncated
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 
 
 def read_uvarint(buf: bytes, at: int, end: int, bits: int = 32) -> tuple[int, int]:
@@ -120,7 +120,7 @@ def read_number(kind: str, buf: bytes, at: int, end: int) -> tuple[object, int]:
     form = STRUCTS[kind]
     after = at + form.size
     if after > end:
-        raise Truncated(f"{kind} needs {in_bytes(form.size)}, {max(end - at, 0)} are left", offset=at)
+        raise Truncated(f"{kind} needs {format_bytes(form.size)}, {max(end - at, 0)} are left", offset=at)
     (value,) = form.unpack_from(buf, at)
     return (UUID(bytes=value) if kind == "uuid" else value), after
 
@@ -158,7 +158,7 @@ def write_size(size: int, wide: bool, compact: bool) -> bytes:
 def write_number(kind: str, value: object) -> bytes:
     """The bytes of a fixed type or a varint. Raises ValueError that says what is wrong with the value."""
     if kind == "uuid":
-        return uuid_bytes(value)
+        return uuid_to_bytes(value)
     if kind == "bool":
         if value is True or value is False or (isinstance(value, int) and value in (0, 1)):
             return b"\1" if value else b"\0"
@@ -187,7 +187,7 @@ def _to_float(value: object) -> float:
     raise ValueError(f"float64 expected, not {value!r:.80}")
 
 
-def uuid_bytes(value: object) -> bytes:
+def uuid_to_bytes(value: object) -> bytes:
     """The 16 bytes of a UUID, from 16 bytes, or from text (22 characters as Kafka prints it, or hex with dashes)."""
     if isinstance(value, UUID):
         return value.bytes
@@ -205,12 +205,12 @@ def uuid_bytes(value: object) -> bytes:
     raise ValueError(f"a uuid expected, not {value!r:.80}")
 
 
-def uuid_text(value: bytes) -> str:
+def format_uuid(value: bytes) -> str:
     """16 bytes as Kafka prints a uuid: URL-safe base64 without padding."""
     return urlsafe_b64encode(value)[:22].decode()
 
 
-def text_bytes(value: object) -> bytes:
+def encode_text(value: object) -> bytes:
     """The bytes of a string; characters from surrogateescape become the bytes that they stand for."""
     if not isinstance(value, str):
         raise ValueError(f"a string expected, not {value!r:.80}")
@@ -224,5 +224,5 @@ def check_left(count: int, least: int, at: int, end: int) -> None:
     """Raise Truncated where elements of at least `least` bytes each cannot be in the bytes left."""
     if count * least > end - at:
         raise Truncated(
-            f"{count} elements need {in_bytes(count * least)} or more, {max(end - at, 0)} are left", offset=at
+            f"{count} elements need {format_bytes(count * least)} or more, {max(end - at, 0)} are left", offset=at
         )

@@ -11,29 +11,29 @@ PLAIN: Final = bytes(byte if 0x20 <= byte < 0x7F or byte in _KEPT else 0x80 for 
 _CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]").search
 
 
-def in_bytes(size: int) -> str:
+def format_bytes(size: int) -> str:
     """A size as it is read out: `1 byte`, `4,096 bytes`."""
     return "1 byte" if size == 1 else f"{size:,} bytes"
 
 
-def is_plain(data: bytes) -> bool:
+def is_plain_text(data: bytes) -> bool:
     """Whether the bytes are ASCII text without control characters: cheap, and true of most text."""
     return data.translate(PLAIN).isascii()
 
 
-def has_controls(text: str) -> bool:
+def has_control_characters(text: str) -> bool:
     """Whether a text has control characters other than tab and line ends."""
     return _CONTROL(text) is not None
 
 
-def clean(text: str) -> str:
+def escape_text(text: str) -> str:
     """The value for use in a line of text: unprintable characters and line ends are escaped as Python writes them."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else _escape_character(c) for c in text)
 
 
-def printable(data: bytes, most: int) -> str:
+def replace_unprintable(data: bytes, most: int) -> str:
     """The first `most` bytes as text, with `�` for all that is unprintable or no UTF-8."""
     text = data[:most].decode("utf-8", "replace")
     return "".join(each if each.isprintable() else "�" for each in text)

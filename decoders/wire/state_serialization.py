@@ -13,9 +13,9 @@ from types import UnionType
 from typing import Any, Final
 
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 
-__all__ = ["fields", "pack", "unpack"]
+__all__ = ["pack", "state_fields", "unpack"]
 
 # Containers inside containers: states are a handful deep, and hashing a deep tuple would use up the C stack.
 DEPTH_MAX: Final = 64
@@ -154,7 +154,7 @@ def _unpack_value(data: bytes) -> object:
                 break
         else:
             if at != end:
-                raise Malformed(f"{in_bytes(end - at)} too many", offset=at)
+                raise Malformed(f"{format_bytes(end - at)} too many", offset=at)
             return value
 
 
@@ -169,10 +169,10 @@ def _close_container(open_: list[tuple[bytes, int, list[object]]]) -> object:
 
 def _check_left(at: int, size: int, end: int) -> None:
     if at + size > end:
-        raise Truncated(f"need {in_bytes(size)}, have {end - at}", offset=at)
+        raise Truncated(f"need {format_bytes(size)}, have {end - at}", offset=at)
 
 
-def fields(value: object, *kinds: type | UnionType) -> Iterable[Any]:
+def state_fields(value: object, *kinds: type | UnionType) -> Iterable[Any]:
     """The items of a list or tuple read back, after a check of their number and types; DecodeError if they differ."""
     if not isinstance(value, list | tuple) or len(value) != len(kinds):
         raise Malformed(f"a saved state of {len(kinds)} parts is wanted")

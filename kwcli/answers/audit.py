@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.analysis.client_compatibility import Audit, AuditTarget, AuditVerdicts
 from decoders.analysis.security import Security
 from decoders.exchanges.exchange import Exchange, Skipped
-from decoders.wire.readable_text import clean
+from decoders.wire.readable_text import escape_text
 from kwcli.answers.doctor import FAIL_ON, count_findings, format_findings
 from kwcli.answers.view import AnswerRenderer, format_software
 from kwcli.output.partial_runs import describe_judged_part
@@ -106,8 +106,8 @@ class AuditRenderer(AnswerRenderer):
         return Counter(row["verdict"] for row in self.found) if self.clients is not None else self._counts
 
     def _format_clients(self, rows: Sequence[Row], settings: Settings) -> str:
-        software = [clean(format_software(row)) for row in rows]
-        addresses = [clean(_first_name_and_count(row["addresses"])) for row in rows]
+        software = [escape_text(format_software(row)) for row in rows]
+        addresses = [escape_text(_first_name_and_count(row["addresses"])) for row in rows]
         return _draw_rows_with_reasons(
             [
                 Column("", [SIGNS[row["verdict"]] for row in rows]),
@@ -125,7 +125,7 @@ class AuditRenderer(AnswerRenderer):
         return _draw_rows_with_reasons(
             [
                 Column("", [SIGNS[row["verdict"]] for row in rows]),
-                Column("broker", [clean(row["broker"]) for row in rows], paint="client"),
+                Column("broker", [escape_text(row["broker"]) for row in rows], paint="client"),
                 Column("verdict", [row["verdict"] for row in rows]),
             ],
             [_format_lacking(row["apis"]) for row in rows],
@@ -134,7 +134,7 @@ class AuditRenderer(AnswerRenderer):
 
 
 def _format_client(row: Row) -> str:
-    return OTHERS if "others" in row else clean(row["client_id"] or "–")
+    return OTHERS if "others" in row else escape_text(row["client_id"] or "–")
 
 
 def _draw_rows_with_reasons(columns: list[Column], reasons: Sequence[str], settings: Settings) -> str:
@@ -145,7 +145,7 @@ def _draw_rows_with_reasons(columns: list[Column], reasons: Sequence[str], setti
     shown = [heading]
     for line, reason in zip(lines, reasons, strict=True):
         width = max(settings.width or 0, _WIDTH_LEAST)
-        text = clean(reason)
+        text = escape_text(reason)
         told = textwrap.wrap(text, width - len(_MARGIN), break_on_hyphens=False) if settings.width else [text]
         shown += [line, *(_MARGIN + each for each in told if each)]
     return "".join(f"{line}\n" for line in shown)

@@ -13,7 +13,7 @@ from decoders.analysis.doctor.diagnosis import ABOUT
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.finding_kinds import SEVERITIES
 from decoders.analysis.doctor.thresholds import THRESHOLDS, Thresholds
-from decoders.wire.readable_text import clean
+from decoders.wire.readable_text import escape_text
 from kwcli.answers.view import AnswerRenderer
 from kwcli.output.short_texts import count_of, find_zone, palette
 from kwcli.run_environment import Exit, Failure
@@ -115,7 +115,7 @@ def format_findings(rows: Sequence[Row], settings: Settings) -> str:
     colors, lines = palette(settings.color), []
     for row in rows if settings.verbose else _join_similar_notes(rows):
         sign, paint = SIGNS[row["severity"]], colors.bad if row["severity"] == "error" else colors.name
-        head = clean(row["title"]) + (f" ×{row['count']:,}" if row["count"] > 1 else "")
+        head = escape_text(row["title"]) + (f" ×{row['count']:,}" if row["count"] > 1 else "")
         first, *rest = _wrap_text(head, settings)
         brief = row["severity"] == "note" and not settings.verbose
         lines.append(f"{paint}{sign}{colors.off}  {first}")
@@ -157,13 +157,13 @@ def _wrap_text(text: str, settings: Settings) -> list[str]:
 def _finding_details(row: Row, settings: Settings) -> list[str]:
     """The texts below a finding's title: clients, reasons and times, meaning, remedy, evidence."""
     found = []
-    who = [clean(name) for name in row.get("clients", ())]
+    who = [escape_text(name) for name in row.get("clients", ())]
     # A client that the title names is not repeated.
-    if who and not (len(who) == 1 and who[0] in clean(row["title"])):
+    if who and not (len(who) == 1 and who[0] in escape_text(row["title"])):
         more = f" and {len(who) - _NAMED:,} more" if len(who) > _NAMED else ""
         found.append(f"clients: {', '.join(who[:_NAMED])}{more}")
     if row.get("reasons"):
-        found.append("reasons: " + "; ".join(map(clean, row["reasons"][:_NAMED])))
+        found.append("reasons: " + "; ".join(map(escape_text, row["reasons"][:_NAMED])))
     if row["first"]:
         when = _time_of_day(row["first"], settings)
         found.append(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.wire.readable_text import clean, format_latency
+from decoders.wire.readable_text import escape_text, format_latency
 from kwcli.output.short_texts import count_of, format_number_ranges, palette
 from kwcli.output.table import Column, draw_table
 
@@ -115,11 +115,11 @@ class MemberNames:
     def name_of(self, member: Row) -> str:
         """The name of the member in a row that has the keys of a member."""
         name = self._names.get(member["member_id"]) or member["client_id"] or member["member_id"]
-        return clean(f"{name} ({member['instance_id']})" if member.get("instance_id") else name)
+        return escape_text(f"{name} ({member['instance_id']})" if member.get("instance_id") else name)
 
     def name_by_id(self, member_id: str | None) -> str:
         """The name of the member with this id."""
-        return clean(self._names.get(member_id or "", member_id) or _NOTHING)
+        return escape_text(self._names.get(member_id or "", member_id) or _NOTHING)
 
 
 def format_assignment(assignment: Mapping[str, Sequence[int]] | None) -> str:
@@ -127,7 +127,7 @@ def format_assignment(assignment: Mapping[str, Sequence[int]] | None) -> str:
     if assignment is None:
         return _NOTHING
     return (
-        " ".join(f"{clean(topic)}[{format_number_ranges(numbers)}]" for topic, numbers in assignment.items())
+        " ".join(f"{escape_text(topic)}[{format_number_ranges(numbers)}]" for topic, numbers in assignment.items())
         or "nothing"
     )
 
@@ -154,9 +154,9 @@ def _draw_generations(timeline: Sequence[Row], names: MemberNames, settings: Set
             heading=False,
         )
         for gone in its["left"]:
-            reason = f": {clean(gone['reason'])}" if gone["reason"] else ""
+            reason = f": {escape_text(gone['reason'])}" if gone["reason"] else ""
             lines.append(f"{' ' * 2 * _MARGIN}-  {names.name_of(gone)} {_HOW[gone['how']]}{reason}")
-        said = [clean(reason) for reason in its["reasons"]]
+        said = [escape_text(reason) for reason in its["reasons"]]
         if said:
             lines.append(f"{' ' * 2 * _MARGIN}reasons: {'; '.join(said)}")
     return lines
@@ -170,7 +170,7 @@ def format_cause(cause: Row | None, names: MemberNames) -> str:
     """The cause of a rebalance, as text: `: billing-2 joined`; empty where it is unknown."""
     if cause is None:
         return ""
-    reason = f" ({clean(cause['reason'])})" if cause["reason"] else ""
+    reason = f" ({escape_text(cause['reason'])})" if cause["reason"] else ""
     return f": {_CAUSES[cause['what']].format(names.name_of(cause))}{reason}"
 
 
@@ -180,10 +180,10 @@ def _draw_members(members: Sequence[Row], names: MemberNames, settings: Settings
         [
             Column("member", [names.name_of(each) for each in rows], paint="client", cut=_NAME_LEAST),
             Column("", ["" if each["present"] else "no more" for each in rows]),
-            Column("address", [clean(each["address"] or _NOTHING) for each in rows], drop=1),
+            Column("address", [escape_text(each["address"] or _NOTHING) for each in rows], drop=1),
             Column("beats", [f"{each['heartbeats']:,}" for each in rows], drop=3, right=True),
             Column("has", [format_assignment(each["assignment"]) for each in rows], cut=_NAME_LEAST),
-            Column("member id", [clean(each["member_id"]) for each in rows], drop=2, cut=_NAME_LEAST),
+            Column("member id", [escape_text(each["member_id"]) for each in rows], drop=2, cut=_NAME_LEAST),
         ],
         settings,
         _MARGIN,
@@ -198,7 +198,7 @@ def _draw_partitions(partitions: Sequence[Row], names: MemberNames, settings: Se
         rows = sorted(rows, key=lambda row: -max(row["commit_lag"] or 0, row["position_lag"] or 0))[:_LISTED]
     lines = _draw_indented_table(
         [
-            Column("topic", [clean(each["topic"]) for each in rows], cut=_NAME_LEAST),
+            Column("topic", [escape_text(each["topic"]) for each in rows], cut=_NAME_LEAST),
             Column("", [str(each["partition"]) for each in rows], right=True),
             _make_number_column("end", rows, "high_watermark", 3),
             _make_number_column("committed", rows, "committed"),

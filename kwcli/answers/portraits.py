@@ -11,7 +11,7 @@ from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.libraries import format_library
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import clean, format_latency, format_size
+from decoders.wire.readable_text import escape_text, format_latency, format_size
 from kwcli.answers.groups import GROUP_LINES, draw_group_details, format_lag, format_share
 from kwcli.answers.view import AnswerRenderer, flatten_value, format_software
 from kwcli.output.short_texts import count_of, palette
@@ -81,7 +81,7 @@ def _names_cell(key: str) -> Cell:
     def cell(row: Row) -> str:
         names = row[key]
         more = f" +{len(names) - _SHOWN:,}" if len(names) > _SHOWN else ""
-        return ", ".join(map(clean, names[:_SHOWN])) + more or _NOTHING
+        return ", ".join(map(escape_text, names[:_SHOWN])) + more or _NOTHING
 
     return cell
 
@@ -102,7 +102,7 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
         "client_id",
         (
             PortraitColumn("client", lambda row: _name_of_row(row, "client_id", "addresses"), paint="client"),
-            PortraitColumn("software", lambda row: clean(format_software(row)) or _NOTHING, 5),
+            PortraitColumn("software", lambda row: escape_text(format_software(row)) or _NOTHING, 5),
             PortraitColumn("user", _names_cell("users"), 6, says="users"),
             PortraitColumn("address", _names_cell("addresses"), 8),
             PortraitColumn("conns", _count_cell("connections"), 10, right=True),
@@ -119,7 +119,7 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
         (
             PortraitColumn("group", lambda row: _name_of_row(row, "group"), paint="client"),
             PortraitColumn("type", lambda row: row["type"] or _NOTHING, 6),
-            PortraitColumn("state", lambda row: clean(row["state"] or _NOTHING), 1),
+            PortraitColumn("state", lambda row: escape_text(row["state"] or _NOTHING), 1),
             PortraitColumn(
                 "members", lambda row: f"{sum(each['present'] for each in row['members']):,}", 4, right=True
             ),
@@ -128,7 +128,7 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
             PortraitColumn("of reading", lambda row: format_lag(row, "position"), 2, right=True),
             PortraitColumn("read again", lambda row: format_share(row["refetched"]), 7, right=True),
             *(column._replace(drop=column.drop or 13) for column in _NUMBERS),
-            PortraitColumn("protocol", lambda row: clean(row["protocol"] or _NOTHING), 8),
+            PortraitColumn("protocol", lambda row: escape_text(row["protocol"] or _NOTHING), 8),
             PortraitColumn("clients", _names_cell("clients"), 5),
         ),
         in_time=True,
@@ -162,9 +162,9 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
         "broker",
         (
             PortraitColumn("node", lambda row: _NOTHING if row["node_id"] is None else str(row["node_id"]), right=True),
-            PortraitColumn("broker", lambda row: clean(row["broker"]), paint="client"),
-            PortraitColumn("advertised", lambda row: clean(row["advertised"] or _NOTHING), 2),
-            PortraitColumn("rack", lambda row: clean(row["rack"] or _NOTHING), 5),
+            PortraitColumn("broker", lambda row: escape_text(row["broker"]), paint="client"),
+            PortraitColumn("advertised", lambda row: escape_text(row["advertised"] or _NOTHING), 2),
+            PortraitColumn("rack", lambda row: escape_text(row["rack"] or _NOTHING), 5),
             PortraitColumn("looks like", lambda row: row["release"] or _NOTHING, 1),
             *_NUMBERS,
             PortraitColumn(
@@ -181,7 +181,7 @@ def _name_of_row(row: Row, *keys: str) -> str:
     if "others" in row:
         return OTHERS
     value = next((row[key] for key in keys if row[key]), None)
-    return _names_cell(keys[-1])(row) if isinstance(value, list) else clean(value or _NOTHING)
+    return _names_cell(keys[-1])(row) if isinstance(value, list) else escape_text(value or _NOTHING)
 
 
 def _format_written(row: Row, key: str) -> str:
@@ -236,13 +236,13 @@ class PortraitRenderer(AnswerRenderer):
         found = [row for row in rows if self._name in (row[key], *_OTHER_NAMES[kind](row))]
         if not found and others:
             raise Failure(
-                f"no {kind} {clean(self._name)} among the {len(rows):,} with the most exchanges, and about"
+                f"no {kind} {escape_text(self._name)} among the {len(rows):,} with the most exchanges, and about"
                 f" {others[0]:,} others are not told apart: add a filter, such as {_FILTERS[kind]}",
                 Exit.FAILURE,
             )
         if not found:
             near = did_you_mean(self._name, [row[key] for row in rows if row[key]])
-            raise Failure(f"no {kind} {clean(self._name)} in what was read{near}", Exit.FAILURE)
+            raise Failure(f"no {kind} {escape_text(self._name)} in what was read{near}", Exit.FAILURE)
         return found
 
     def _format_text(self, rows: Sequence[Row], settings: Settings) -> str:
@@ -351,10 +351,10 @@ def _format_errors(row: Row) -> str:
 def _draw_page(row: Row, settings: Settings) -> list[str]:
     """The lines of a row's page: all that is known of one client, group, topic or broker."""
     names = (row[key] for key in ("topic", "broker", "group", "client_id") if row.get(key))
-    head = clean(next(names, None) or flatten_value(row.get("addresses")))
+    head = escape_text(next(names, None) or flatten_value(row.get("addresses")))
     lines = [head]
     for title, cell in _LINES:
-        text = clean(cell(row))
+        text = escape_text(cell(row))
         if text:
             lines.append(f"  {title:<{_MARGIN}}{text}")
     if "topic" in row and row["partitions"]:

@@ -12,7 +12,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.places import fields_that_route, find_routing_places, keep_only_places
 from decoders.protocol_facts.routing import NODE_RESOURCES, route_of_api
 from decoders.schema.model import Api
-from decoders.wire.primitives import uuid_bytes
+from decoders.wire.primitives import uuid_to_bytes
 from kwcli.net.addresses import format_address
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.metadata_requests import is_kraft
@@ -223,7 +223,7 @@ class RequestRouter:
 
     def _find_name_of_topic_id(self, topic_id_text: Any) -> str | None:
         """The name of the topic whose id is `topic_id_text`, as JSON has ids."""
-        identity = UUID(bytes=uuid_bytes(topic_id_text))
+        identity = UUID(bytes=uuid_to_bytes(topic_id_text))
         return self._cluster.find_topic_name(identity) if identity.int else None
 
     def _explain_several_nodes(

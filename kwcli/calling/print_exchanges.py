@@ -14,7 +14,7 @@ from decoders.messages.exchange_json import to_json_dict
 from decoders.protocol_facts.keys import API_VERSIONS, CREATE_TOPICS, PRODUCE
 from decoders.schema.model import FOREVER, NONE, Versions
 from decoders.wire.deferred_json import Deferred, DeferredText
-from decoders.wire.readable_text import clean, format_latency
+from decoders.wire.readable_text import escape_text, format_latency
 from kwcli.calling.words.body_paths import SelectPath
 from kwcli.output import FACT_FORMATS, RECORD_FORMATS
 from kwcli.output.body_printer import BodyPrinter, decode_failure_lines, encode_lines, find_message_plan, format_scalar
@@ -150,7 +150,7 @@ class CallOutput:
                 self._get_or_open_record_writer().add(value)
             elif isinstance(value, DeferredText) and value.is_text():
                 for text in value.texts():
-                    self._write((clean(text) if self._env.stdout_terminal else text).encode())
+                    self._write((escape_text(text) if self._env.stdout_terminal else text).encode())
                 self._write(b"\n")
             elif isinstance(value, dict | list | Deferred):
                 JsonWriter(self._write, lines=True).add(value)
@@ -278,11 +278,11 @@ def _format_request_line(
 ) -> str:
     version = "" if exchange.api_version is None else f" {exchange.api_version}"
     parts = [f"{exchange.request_size:,} B" if exchange.request_size is not None else "", way]
-    rest = clean(" · ".join(part for part in parts if part))
+    rest = escape_text(" · ".join(part for part in parts if part))
     name = f"{record['api']}{version}"
     if settings.width is not None:
         rest = cut(rest, max(settings.width - len(name) - 5, 1))
-    return f"{colors.api}→ {clean(name)}{colors.off} · {rest}"
+    return f"{colors.api}→ {escape_text(name)}{colors.off} · {rest}"
 
 
 def _format_header_lines(

@@ -15,7 +15,7 @@ from decoders.protocol_facts.keys import LEADER_AND_ISR
 from decoders.protocol_facts.likeness import OPTIONAL, find_most_alike_releases, stable_versions_of_release
 from decoders.protocol_facts.releases import Offer, drop_unserved_versions
 from decoders.schema.model import Versions
-from decoders.wire.readable_text import clean
+from decoders.wire.readable_text import escape_text
 from kwcli.output.short_texts import Palette, cell_width, cut_start_to_width, palette, shorten_api_name
 
 if TYPE_CHECKING:
@@ -58,7 +58,12 @@ class VersionTable:
             for row in response.get("finalized_features") or ()
         }
         self._columns.append(
-            BrokerOffer(clean(title.removeprefix("node ")), offer, features, str(find_most_alike_releases(offer)))
+            BrokerOffer(
+                escape_text(title.removeprefix("node ")),
+                offer,
+                features,
+                str(find_most_alike_releases(offer)),
+            )
         )
 
     def write(self, rows: list[Settled]) -> None:
@@ -100,7 +105,7 @@ def format_version_table(
     rows = [("looks like", [column.looks_like for column in shown], False)]
     for name in sorted({name for column in columns for name in column.features}):
         cell = [column.features.get(name, ABSENT) for column in columns] + [""] * (against is not None)
-        rows.append((clean(name), cell, len(set(cell[: len(columns)])) > 1))
+        rows.append((escape_text(name), cell, len(set(cell[: len(columns)])) > 1))
     for key in keys:
         cell = [_format_versions_or_dash(drop_unserved_versions(column.offer).get(key)) for column in shown]
         rows.append((f"{key:>2} {api_name(key)}", cell, len(set(cell)) > 1))

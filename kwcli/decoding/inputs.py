@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.capture.links import LINKS
 from decoders.capture.packets import Dissector
-from decoders.frames.header_checks import NO, request_verdict
+from decoders.frames.header_checks import NO, judge_request
 from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 from kwcli.reading.capture_sources import CAPTURE_MAGICS
 from kwcli.run_environment import Exit, Failure
 
@@ -29,7 +29,7 @@ _PAYLOAD: Final = 6  # the payload's place in a segment
 
 def payload(data: bytes) -> bytes:
     """The payload where the bytes are a packet (tcpdump -X: from the IP header on, -XX: with Ethernet), else all."""
-    if request_verdict(data, 0) != NO:
+    if judge_request(data, 0) != NO:
         return data
     for link in (_RAW, _ETHERNET):
         if link == _RAW and data[:1] not in (b"\x45", b"\x46", b"\x60"):
@@ -124,7 +124,7 @@ def _parse_dump_line(line: str) -> tuple[int, bytes] | None:
 
 def _repeat_line(run: bytearray, last: bytes, end: int) -> None:
     if end - len(run) > REPEATED_MAX:
-        raise Failure(f"a line of the dump is repeated for too many bytes: {in_bytes(end - len(run))}")
+        raise Failure(f"a line of the dump is repeated for too many bytes: {format_bytes(end - len(run))}")
     while len(run) < end:
         run += last[: end - len(run)]
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
 from decoders.frames.explain_strange_bytes import explain_bytes
-from decoders.frames.header_checks import HEAD, NO, REQUEST, YES, read_request_head, request_verdict
+from decoders.frames.header_checks import HEAD, NO, REQUEST, YES, judge_request, read_request_head
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import Candidate, guess_request, guess_response
 from decoders.messages.single_message import SingleMessage, frame_body, header_size, is_readable_message
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 from kwcli.decoding.inputs import InputBytes
 from kwcli.run_environment import Failure
 
@@ -81,7 +81,7 @@ def _is_decodable(frame: bytes, said: MessageHints) -> bool:
             is_readable_message(SingleMessage(frame, side, said.key, said.version))
             for side in (SIDES if said.side is None else (said.side,))
         )
-    return request_verdict(frame, 0) == YES or bool(guess_response(frame))
+    return judge_request(frame, 0) == YES or bool(guess_response(frame))
 
 
 def _split_frames(data: bytes) -> tuple[list[bytes], int]:
@@ -106,7 +106,7 @@ def _whole_message(given: InputBytes, data: bytes, said: MessageHints) -> NamedM
             if is_readable_message(alone):
                 return NamedMessage(name, alone)
         return None
-    if said.side != "response" and request_verdict(frame, 0) == YES:
+    if said.side != "response" and judge_request(frame, 0) == YES:
         return _frame_message(name, frame, _SIZE, None, said)
     if said.side != "request":
         found = guess_response(frame, None if said.key is None else [said.key])
@@ -148,14 +148,14 @@ def _frame_message(name: str, frame: bytes, shift: int, missing: str | None, sai
         if said.side != "request" and not (found and len(frame) > CHANCE_MAX):
             found += guess_response(frame, None if said.key is None else [said.key])
         found.sort(key=lambda candidate: -candidate.score)
-    if found and (found[0].score > 0 or said.key is not None or request_verdict(frame, 0) == NO):
+    if found and (found[0].score > 0 or said.key is not None or judge_request(frame, 0) == NO):
         return _guess_message(name, frame, shift, found)
     if said.side != "response" and (
-        request_verdict(frame, 0) >= HEAD or _has_known_header(frame) or said.side == "request"
+        judge_request(frame, 0) >= HEAD or _has_known_header(frame) or said.side == "request"
     ):
         if len(frame) < _SIZE + _SIZE:
             raise Failure(
-                f"{_message_prefix(name)}{in_bytes(len(frame) - shift)} are too few for the header of a request"
+                f"{_message_prefix(name)}{format_bytes(len(frame) - shift)} are too few for the header of a request"
             )
         _, key, version = int.from_bytes(frame[:4], "big"), *_key_and_version(frame)
         return NamedMessage(name, SingleMessage(frame, "request", key, version, shift, missing))
@@ -190,7 +190,7 @@ def _last_message(name: str, rest: bytes, said: MessageHints) -> NamedMessage:
     """The last bytes as a message, cut off or without its size field. Raises Failure where they are none."""
     size = int.from_bytes(rest[:_SIZE], "big", signed=True)
     more = len(rest) >= _SIZE + _LEAST and len(rest) - _SIZE < size <= FRAME_MAX
-    if more and (request_verdict(rest, 0) >= HEAD or _has_known_header(rest) or said.key is not None):
+    if more and (judge_request(rest, 0) >= HEAD or _has_known_header(rest) or said.key is not None):
         return _frame_message(name, rest, 0, "truncated", said)
     frame = len(rest).to_bytes(_SIZE, "big") + rest if len(rest) <= FRAME_MAX else rest
     if len(rest) >= _LEAST and (_has_known_header(frame) or said.side is not None or said.key is not None):
@@ -206,10 +206,10 @@ def explain_unknown(data: bytes) -> str:
         return f"no Kafka message: {found[0].text}{remedy}"
     size = int.from_bytes(data[:_SIZE], "big", signed=True)
     if len(data) >= _SIZE + _LEAST and len(data) - _SIZE < size <= FRAME_MAX:
-        there = f"the size field says {in_bytes(size)}, {len(data) - _SIZE:,} are there"
+        there = f"the size field says {format_bytes(size)}, {len(data) - _SIZE:,} are there"
         return f"{there}; give --api and --version to decode them as far as possible"
     verb = "is" if len(data) == 1 else "are"
-    what = f"{in_bytes(len(data))} that {verb} no message kw knows"
+    what = f"{format_bytes(len(data))} that {verb} no message kw knows"
     return f"{what}; give --api and --version to decode them as far as possible"
 
 

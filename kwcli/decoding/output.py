@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.messages.body_json import Options
 from decoders.messages.single_message import Told, make_conceal_of_message, message_json
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 from kwcli.decoding.messages import NamedMessage, explain_doubt
 from kwcli.output.value_writers import VALUE_WRITERS, open_value_writer
 
@@ -84,7 +84,7 @@ class MessageOutput:
         self._env.stdout.write(data)
 
     def _text_lines(self, message: NamedMessage, told: Told) -> Iterator[str]:
-        from decoders.wire.readable_text import clean
+        from decoders.wire.readable_text import escape_text
         from kwcli.output.body_printer import BodyPrinter, format_scalar
         from kwcli.output.short_texts import palette
 
@@ -100,7 +100,8 @@ class MessageOutput:
             behind = f"bytes behind it: {format_scalar(told.record['trailing'])}"
             yield f"  {colors.bad}{_cut_text(behind, settings.width, 2)}{colors.off}"
         if told.failure is not None:
-            yield f"  {colors.bad}{_cut_text('! ' + clean(failure_text(message, told)), settings.width, 2)}{colors.off}"
+            failure = escape_text(failure_text(message, told))
+            yield f"  {colors.bad}{_cut_text('! ' + failure, settings.width, 2)}{colors.off}"
         yield from body.error_meaning_lines(self._explained)
 
     def _hex_lines(self, message: NamedMessage, told: Told) -> Iterator[str]:
@@ -176,5 +177,5 @@ def failure_text(message: NamedMessage, told: Told) -> str:
     texts = [failure.text] if failure.text else []
     if alone.missing is not None:
         size = int.from_bytes(alone.frame[:4], "big")
-        texts.append(f"the size field says {in_bytes(size)}, {len(alone.frame) - 4:,} are there")
+        texts.append(f"the size field says {format_bytes(size)}, {len(alone.frame) - 4:,} are there")
     return f"{failure.reason} at byte {offset}{place}" + (f": {'; '.join(texts)}" if texts else "")

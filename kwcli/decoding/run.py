@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from decoders.apis import NAMES, api
 from decoders.frames.explain_strange_bytes import explain_bytes
-from decoders.frames.explain_strange_numbers import explain_line, explain_number, explain_size, number_of
+from decoders.frames.explain_strange_numbers import explain_line, explain_number, explain_size, parse_number
 from decoders.frames.live_framing import add_size_field
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import guess_request, guess_response
@@ -58,7 +58,7 @@ def _show_messages(given: InputBytes, screen: MessageOutput, env: Environment, s
 
 def _hint_at_text(text: str) -> str:
     """A hint for a number or a line of a log that was given as a message; empty for other text."""
-    number = number_of(text)
+    number = parse_number(text)
     found = explain_line(text) if number is None else explain_number(number)
     return f"; as a number: {found[0].text} (--explain says more)" if found else ""
 
@@ -111,7 +111,7 @@ def _findings(words: Sequence[str], env: Environment, form: str) -> Iterator[tup
 
 def _explain_input(given: InputBytes, *, alone: bool) -> list[Finding]:
     """Findings about a number as first bytes of a known kind, else about bytes or a log line, else about a size."""
-    number = number_of(given.text)
+    number = parse_number(given.text)
     found = explain_number(number) if number is not None else []
     if not found and given.problem:
         found = explain_line(given.text, alone=alone) or _findings_of_text(given.text)

@@ -56,7 +56,7 @@ def _strip_user_info(text: str) -> str:
     before, at, host = text.strip().rpartition("@")
     if not at:
         return host
-    from decoders.wire.conceal import redact_text
+    from decoders.wire.redact_text import redact_text
 
     listener, slashes, user = before.rpartition("://")
     return f"{listener}{slashes}{redact_text(user)}@{host}"

@@ -28,7 +28,7 @@ from decoders.protocol_facts.keys import (
 )
 from decoders.protocol_facts.names import drop_unknown_fields
 from decoders.schema.model import NONE, Versions
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 from kwcli.net.addresses import find_address_problem, format_address
 from kwcli.net.config.client_config import Address
 from kwcli.net.deadline import run_in_time
@@ -229,7 +229,7 @@ def decode_reply(connection: BrokerConnection, reply: Reply, key: int, version: 
     try:
         if len(frame) < LONG:
             return read()
-        what = f"{connection.peer}: its answer to {name} {version}, of {in_bytes(len(frame))}, was not read"
+        what = f"{connection.peer}: its answer to {name} {version}, of {format_bytes(len(frame))}, was not read"
         return run_in_time(read, connection.deadline, what)
     except DecodeError as problem:
         raise Failure(f"{connection.peer}: its answer to {name} {version} cannot be read: {problem}") from None

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from decoders.apis import NAMES, api, api_name
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import resolve
-from decoders.wire.deferred_json import Deferred, DeferredList, DeferredText, json_pieces
-from decoders.wire.readable_text import clean, in_bytes
+from decoders.wire.deferred_json import Deferred, DeferredList, DeferredText, make_json_pieces
+from decoders.wire.readable_text import escape_text, format_bytes
 from kwcli.output.renderers import OncePiece
 from kwcli.output.short_texts import ALL_METRICS, Palette, cell_width, cut, format_number_with_word
 
@@ -98,7 +98,7 @@ class LongValues:
         if isinstance(value, DeferredText):
             lead = "" if value.is_text() else "base64:"
             for text in value.texts():
-                yield lead + clean(text)
+                yield lead + escape_text(text)
                 lead = ""
         elif isinstance(value, DeferredList):
             lead = ""
@@ -153,7 +153,7 @@ def _is_embedded_structure(value: Any) -> bool:
 def clean_field_names(value: Any) -> Any:
     """A body with field names that are safe in a line of text: those of a record that was read may be anything."""
     if isinstance(value, dict):
-        return {clean(name): clean_field_names(each) for name, each in value.items()}
+        return {escape_text(name): clean_field_names(each) for name, each in value.items()}
     return [clean_field_names(each) for each in value] if isinstance(value, list) else value
 
 
@@ -315,7 +315,7 @@ class BodyPrinter:
                     f"{margin}{self._paint_field_name(name)}{' ' * (room - cell_width(name))}{GAP}", item, depth
                 )
             elif isinstance(item, dict):
-                kind = f" {clean(str(item['$type']))}" if "$type" in item else ""
+                kind = f" {escape_text(str(item['$type']))}" if "$type" in item else ""
                 yield f"{margin}{self._paint_field_name(name)}{kind}"
                 yield from self._make_struct_lines(_drop_type_field(item), field.plan if field else None, depth + 1)
             else:
@@ -593,19 +593,20 @@ def format_scalar(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return clean(value) if value else '""'
+        return escape_text(value) if value else '""'
     if isinstance(value, dict):
         if isinstance(value.get("redacted"), int):
-            return f"‹{in_bytes(value['redacted'])} redacted›"
+            return f"‹{format_bytes(value['redacted'])} redacted›"
         if value.keys() == {"base64"}:
-            return f"base64:{clean(str(value['base64']))}"
+            return f"base64:{escape_text(str(value['base64']))}"
         if value.keys() == {"base64", "error"} and isinstance(value["error"], dict):
-            return f"not readable ({clean(str(value['error'].get('text')))}): base64:{clean(str(value['base64']))}"
-        return clean(b"".join(json_pieces(value)).decode())
+            reason = escape_text(str(value["error"].get("text")))
+            return f"not readable ({reason}): base64:{escape_text(str(value['base64']))}"
+        return escape_text(b"".join(make_json_pieces(value)).decode())
     if isinstance(value, list):
         return _format_scalar_list(value)
     if isinstance(value, DeferredText):
-        return clean(next(value.texts(), ""))
+        return escape_text(next(value.texts(), ""))
     return str(value)
 
 
@@ -656,5 +657,6 @@ def decode_failure_lines(record: dict[str, Any], side: Side, palette: Palette) -
     """A line with the reason and the offset at which decoding a side failed; nothing where it did not."""
     failure = (record.get("undecoded") or {}).get(side)
     if failure:
-        place = f" in {clean(failure['path'])}" if failure["path"] else ""
-        yield f"{palette.bad}undecoded from byte {failure['offset']}{place}: {clean(failure['reason'])}{palette.off}"
+        place = f" in {escape_text(failure['path'])}" if failure["path"] else ""
+        reason = escape_text(failure["reason"])
+        yield f"{palette.bad}undecoded from byte {failure['offset']}{place}: {reason}{palette.off}"

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from decoders.embedded.otlp import CODEC, TEMPORALITY
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import clean
+from decoders.wire.readable_text import escape_text
 from kwcli.output.short_texts import Palette, cell_width, count_of, cut
 
 __all__ = ["client_metric_lines", "format_client_metrics_heading"]
@@ -79,7 +79,7 @@ def _get_object(holder: Json, name: str) -> Json:
 
 
 def _format_clean_text(value: object) -> str:
-    return clean(value if isinstance(value, str) else str(value))
+    return escape_text(value if isinstance(value, str) else str(value))
 
 
 def _walk_metrics(metrics: Json) -> Iterator[tuple[str, Json]]:

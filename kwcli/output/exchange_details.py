@@ -9,7 +9,7 @@ from decoders.exchanges.topic_arrays import batch_array, partitions_in
 from decoders.messages.body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.wire.deferred_json import Deferred, DeferredList
-from decoders.wire.readable_text import clean
+from decoders.wire.readable_text import escape_text
 from kwcli.output.body_printer import (
     GAP,
     BodyPrinter,
@@ -107,7 +107,7 @@ def _record_batch_lines(place: str, batch: dict[str, Any], settings: Settings, c
                 )
             )
         if one.get("control_record"):
-            parts.append(clean(str(one["control_record"])))
+            parts.append(escape_text(str(one["control_record"])))
         text = GAP.join(parts)
         if settings.width is not None:
             text = cut(text, max(settings.width - cell_width(head) - len(GAP), 8))
@@ -123,7 +123,7 @@ def _record_batch_lines(place: str, batch: dict[str, Any], settings: Settings, c
 def _batch_error_lines(place: str, batch: dict[str, Any], colors: Palette) -> Iterator[str]:
     error = batch.get("error")
     if error:
-        text = clean(f"{error['reason']}: {error['text']}")
+        text = escape_text(f"{error['reason']}: {error['text']}")
         yield f"  {place}@{batch.get('base_offset')}{GAP}{colors.bad}{text}{colors.off}"
 
 

@@ -18,8 +18,8 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.schema.json_form import json_bytes
 from decoders.schema.plan_walker import BytePart
-from decoders.wire.primitives import uuid_text
-from decoders.wire.readable_text import clean, in_bytes
+from decoders.wire.primitives import format_uuid
+from decoders.wire.readable_text import escape_text, format_bytes
 from kwcli.output.body_printer import encode_lines
 from kwcli.output.short_texts import Palette, cell_width, cut, format_number_with_word, palette
 from kwcli.output.text import LineRenderer
@@ -27,7 +27,7 @@ from kwcli.output.text import LineRenderer
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange, Settled
     from decoders.schema.model import Side
-    from decoders.wire.conceal import Conceal
+    from decoders.wire.redact_text import Conceal
     from kwcli.output.renderers import Write
     from kwcli.output.settings import Settings
 
@@ -117,7 +117,7 @@ class HexRows:
         count = self._counts.get(array) or (int(final[0]) + 1 if final else 0)
         more = max(count - ELEMENTS, 1)
         element = f"{array}[{ELEMENTS}]"
-        text = f"{more:,} more, {in_bytes(last.end - at)}"
+        text = f"{more:,} more, {format_bytes(last.end - at)}"
         row = HexRow(element, f"{self._make_indentation(_list_path_prefixes(element)[:-1])}…", "", text, "dim")
         self._chain = _list_path_prefixes(element)[:-1]
         return row
@@ -152,7 +152,7 @@ class HexRows:
                 return
             row.text, row.paint = format_part_value(part), ""
             if part.secret:
-                row.text, row.paint = f"‹{in_bytes(part.end - part.at)} redacted›", "dim"
+                row.text, row.paint = f"‹{format_bytes(part.end - part.at)} redacted›", "dim"
             elif name.endswith("error_code") and part.value:
                 row.paint = "bad"
             elif name.endswith("error_code") or row.text in ("", '""', "–"):
@@ -170,7 +170,7 @@ class HexRows:
             else:
                 # A value that follows says more; batches and structures have rows of their own.
                 empty = "0 bytes" if part.kind.endswith("records") else '""'
-                row.text, row.paint = (in_bytes(number), "") if number else (empty, "dim")
+                row.text, row.paint = (format_bytes(number), "") if number else (empty, "dim")
         elif part.what == "flag":
             there = int(str(part.value)) > 0
             row.text, row.paint = ("", "") if there else ("–", "dim")
@@ -231,13 +231,13 @@ def format_part_value(part: BytePart) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, UUID):
-        return uuid_text(value.bytes)
+        return format_uuid(value.bytes)
     if isinstance(value, bytes):
         value = json_bytes(value[:TEXT_MAX])
         if isinstance(value, dict):
-            return in_bytes(part.end - part.at)
+            return format_bytes(part.end - part.at)
     if isinstance(value, str):
-        return clean(value[:TEXT_MAX]) if value else '""'
+        return escape_text(value[:TEXT_MAX]) if value else '""'
     if isinstance(value, int):
         if name.endswith("error_code"):
             return f"{value} {error_name(value)}" if value else "0"
@@ -377,7 +377,7 @@ class _HexView:
         end = len(self._data)
         row.runs = [ByteRun(found.rest_at, end, dim=False, secret=found.rest_secret)]
         row.ascii = not found.rest_secret
-        row.text = f"‹{in_bytes(end - found.rest_at)} hidden›" if found.rest_secret else ""
+        row.text = f"‹{format_bytes(end - found.rest_at)} hidden›" if found.rest_secret else ""
         row.paint = "dim"
         return row
 
@@ -388,7 +388,7 @@ class _HexView:
         text = f"! {found.failure.reason} at byte {max(found.failure.offset + 4 - self._shift, 0)}{place}"
         if found.failure.text:
             text += f": {found.failure.text}"
-        text = clean(text)
+        text = escape_text(text)
         if found.rest_secret and found.rest_at < len(self._data):
             text += f" (the bytes may hold secrets: {HIDDEN})"
         for line in textwrap.wrap(text, self._width) if self._width is not None else [text]:

@@ -8,7 +8,7 @@ import orjson
 
 from decoders.messages.body_json import Options
 from decoders.messages.exchange_json import to_json_dict
-from decoders.wire.deferred_json import json_pieces
+from decoders.wire.deferred_json import make_json_pieces
 from kwcli.output.value_writers import JsonWriter
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Ndjson:
                 except TypeError:  # parts of it are deferred
                     self._write(b"".join(lines))
                     lines.clear()
-                    for piece in json_pieces(record):
+                    for piece in make_json_pieces(record):
                         self._write(piece)
                     self._write(b"\n")
             self._write(b"".join(lines))

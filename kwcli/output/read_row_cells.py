@@ -187,6 +187,6 @@ def format_json_value_as_cell(value: Any) -> str:
         return ""
     if isinstance(value, int | float):
         return str(value)
-    from decoders.wire.deferred_json import json_pieces
+    from decoders.wire.deferred_json import make_json_pieces
 
-    return b"".join(json_pieces(value)).decode()
+    return b"".join(make_json_pieces(value)).decode()

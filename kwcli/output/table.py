@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import clean
+from decoders.wire.readable_text import escape_text
 from kwcli.output.short_texts import NS, cell_width, cut, cut_start_to_width, find_zone, palette
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class ExchangeTable:
         self._write = write
         self._width = settings.width
         self._palette = palette(settings.color)
-        self._reader = RowReader(find_column_words(settings), settings, form=clean)
+        self._reader = RowReader(find_column_words(settings), settings, form=escape_text)
         self._right = [column.look.right for column in self._reader.columns]
         self._forms = [self._find_value_formatter(column) for column in self._reader.columns]
         self._widths: list[int] | None = None
@@ -256,7 +256,7 @@ class ExchangeTable:
         texts = []
         for form, values in zip(self._forms, self._reader.column_values(row), strict=True):
             text = form(values[0]) if len(values) == 1 else ",".join(map(form, values)) if values else NOTHING
-            texts.append(text if text.isprintable() else clean(text))
+            texts.append(text if text.isprintable() else escape_text(text))
         words = [column.word for column in self._reader.columns]
         if row.kind == "exchange":
             if row.api is None and "api" in words:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.exchanges.learned_names import NODE_LISTS, NodeIds
 from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import clean, format_latency, format_size
+from decoders.wire.readable_text import escape_text, format_latency, format_size
 from kwcli.output.columns import COLUMNS, TEXT
 from kwcli.output.facts.compile_line_facts import FactLimits
 from kwcli.output.facts.line_facts_of_apis import (
@@ -221,7 +221,7 @@ class TextLines:
         text = " ".join(facts)
         room = self._room
         if not text.isprintable():
-            facts = [clean(fact) for fact in facts]
+            facts = [escape_text(fact) for fact in facts]
             text = " ".join(facts)
         sign = " "
         if (
@@ -280,7 +280,7 @@ class TextLines:
         text = f"{format_size(row.size)}{to}: {SKIPPED.get(row.reason, row.reason)}"
         detail = row.detail.removeprefix("TLS: ") if row.reason == "tls" else row.detail
         if detail and detail not in text:
-            text += f", {clean(detail)}"
+            text += f", {escape_text(detail)}"
         client = row.client.rpartition(":")[0]
         gap = " " * sum(width + 1 for width in (w.software, w.address) if width)
         numbers = " " * sum(width + 1 for width in (w.connection, w.correlation, w.sent, w.got) if width)
@@ -330,7 +330,7 @@ class TextLines:
         """The columns that all exchanges of a client on a connection share."""
         w = self.layout
         p = self.palette
-        client = clean(exchange.client_id or "") or exchange.client.rpartition(":")[0]
+        client = escape_text(exchange.client_id or "") or exchange.client.rpartition(":")[0]
         software = self._format_client_software(exchange)
         if w.facts is not None:
             client = cut(client, w.client)
@@ -378,8 +378,8 @@ class TextLines:
         if not software:
             return ""
         room = self.layout.software
-        version = cut(clean(software["version"].partition("-")[0]), room // 2)
-        return f"{cut(clean(software['name']), room - len(version) - 1)} {version}"
+        version = cut(escape_text(software["version"].partition("-")[0]), room // 2)
+        return f"{cut(escape_text(software['name']), room - len(version) - 1)} {version}"
 
     def _join_facts_that_fit(
         self, exchange: Exchange, facts_of: Facts, facts: list[str], trouble: str, *, bad: bool = True
@@ -393,7 +393,8 @@ class TextLines:
             return self._join_facts_and_trouble(facts, trouble, bad=bad)
         for fact_room in reversed(self._smaller):
             facts = [
-                clean(fact) for fact in (*list_sure_facts(exchange, facts_of, fact_room), *_list_tls_facts(exchange))
+                escape_text(fact)
+                for fact in (*list_sure_facts(exchange, facts_of, fact_room), *_list_tls_facts(exchange))
             ]
             if _do_texts_fit([*facts, *said], room):
                 return self._join_facts_and_trouble(facts, trouble, bad=bad)

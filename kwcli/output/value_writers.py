@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.protocol_facts.paths import FieldPathStep, parse_field_path, values_at_path
-from decoders.wire.deferred_json import json_pieces
+from decoders.wire.deferred_json import make_json_pieces
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean
 
@@ -44,7 +44,7 @@ class JsonWriter:
         if not self._lines:
             self._write(b",\n" if self._begun else b"[\n")
             self._begun = True
-        for piece in json_pieces(value):
+        for piece in make_json_pieces(value):
             self._write(piece)
         if self._lines:
             self._write(b"\n")

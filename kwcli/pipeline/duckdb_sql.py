@@ -29,7 +29,7 @@ import duckdb
 import pyarrow as pa
 
 from decoders.limits import SQL_MEMORY_MAX, SQL_SPILL_MAX
-from decoders.wire.readable_text import clean
+from decoders.wire.readable_text import escape_text
 from kwcli.pipeline.background_call import BackgroundCall
 from kwcli.pipeline.query_output import (
     QueryResult,
@@ -350,7 +350,7 @@ def _parse_error_fields(problem: Exception) -> dict[str, Any]:
 
 def _format_error_reason(about: Mapping[str, Any]) -> str:
     """DuckDB's message, in one line."""
-    text = clean(str(about["exception_message"]).strip().splitlines()[0].rstrip("!."))[:500]
+    text = escape_text(str(about["exception_message"]).strip().splitlines()[0].rstrip("!."))[:500]
     return text[0].lower() + text[1:] if text[1:2].islower() else text
 
 
@@ -377,12 +377,12 @@ def _explain_query_error(problem: Exception, query: str, tables: TableFiles, bef
     about = _parse_error_fields(problem)
     name, text = _find_unknown_name(about), _format_error_reason(about)
     if name is not None and about.get("type") == "Table":
-        text = clean(explain_unknown_table(name, tables))
+        text = escape_text(explain_unknown_table(name, tables))
     elif name is not None:
         words = set(re.findall(r"\w+", query.lower()))
         columns = list_columns_by_table(tables)
         known = {column for table in columns.keys() & words for column in columns[table]}
-        text = f"there is no column {clean(name)}{did_you_mean(name, sorted(known))}"
+        text = f"there is no column {escape_text(name)}{did_you_mean(name, sorted(known))}"
     elif about.get("exception_type") == "Out of Memory":
         text = _explain_out_of_memory(str(about["exception_message"]))
     elif about.get("exception_type") == "Permission":

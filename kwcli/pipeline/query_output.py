@@ -11,7 +11,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import clean
+from decoders.wire.readable_text import escape_text
 from kwcli.output.csv import format_csv_lines
 from kwcli.output.partial_runs import (
     format_partial_as_cell,
@@ -226,7 +226,15 @@ def _draw_query_rows(names: list[str], rows: list[list[Any]], settings: Settings
         values = [row[at] for row in rows]
         number = all(value is None or (isinstance(value, int | float) and value is not True) for value in values)
         cut = 0 if number or settings.format == "table" or settings.verbose else NAME_CUT
-        columns.append(Column(clean(name), [_format_cell(value) for value in values], drop=at, right=number, cut=cut))
+        columns.append(
+            Column(
+                escape_text(name),
+                [_format_cell(value) for value in values],
+                drop=at,
+                right=number,
+                cut=cut,
+            )
+        )
     return [
         *draw_table(
             columns, settings.width if settings.format == "text" and not settings.verbose else None, paint, dense=True
@@ -242,8 +250,8 @@ def _format_cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.3f}".rstrip("0").rstrip(".") if 0.001 <= abs(value) < 1e15 else repr(value)
     if isinstance(value, list) and all(isinstance(item, str | int) for item in value):
-        return clean(",".join(map(str, value)))
-    return clean(value if isinstance(value, str) else _dump_json(value))
+        return escape_text(",".join(map(str, value)))
+    return escape_text(value if isinstance(value, str) else _dump_json(value))
 
 
 def _dump_json(value: Any) -> str:

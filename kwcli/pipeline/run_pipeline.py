@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.wire.readable_text import clean
+from decoders.wire.readable_text import escape_text
 from kwcli.pipeline.choose_engine import EngineChoice, choose_engine
 from kwcli.pipeline.covered_captures import CoveredCaptures, add_covered_captures, find_captures_asked_for
 from kwcli.pipeline.job_spec import EngineResult, JobSpec
@@ -86,7 +86,7 @@ def _explain_run(env: Environment, options: RunOptions, found: FoundCaptures) ->
     plan = plan_splits_of_captures(options, _list_source_files(covered))
     engine_choice = choose_engine(options, _total_size(covered.files), env.variables)
     lines = format_run_explanation(options, covered, plan, engine_choice, state, env.variables)
-    env.stdout.write("".join(f"{clean(line)}\n" for line in lines).encode("utf-8", "backslashreplace"))
+    env.stdout.write("".join(f"{escape_text(line)}\n" for line in lines).encode("utf-8", "backslashreplace"))
     _report_problems(env, covered, plan, quiet=options.quiet)
     return Exit.FAILURE if covered.problems else Exit.DONE
 

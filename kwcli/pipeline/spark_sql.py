@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.wire.readable_text import clean
+from decoders.wire.readable_text import escape_text
 from kwcli.pipeline.query_output import (
     ListedTables,
     QueryResult,
@@ -176,7 +176,7 @@ def _explain_query_error(problem: Exception, query: str, tables: Tables, code: E
         text = re.sub(r"^\[[\w.]+\] ", "", first).partition(" SQLSTATE:")[0]
         text = re.sub(r" If necessary set \S+ to \S+ to bypass this error\.$", "", text).rstrip(".")
         text = text[0].lower() + text[1:] if text[1:2].islower() or text[1:2] == " " else text
-    return Failure(f"{_place_in_query(found, query)}{clean(text):.500}", code)
+    return Failure(f"{_place_in_query(found, query)}{escape_text(text):.500}", code)
 
 
 def _find_condition(problem: Any) -> Any:

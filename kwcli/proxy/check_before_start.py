@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.apis import NAMES, api
 from decoders.errors import without_frames
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import clean
+from decoders.wire.readable_text import escape_text
 from kwcli.net.addresses import format_address
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import Address, ClientConfig
@@ -82,7 +82,7 @@ def run_check(env: Environment, options: CheckOptions, output: str | None = None
 
 def _format_text(finding: CheckLine) -> str:
     mark = "fail" if finding.code else "ok"
-    return f"{mark:4}  {finding.what:12}  {clean(finding.text)}\n"
+    return f"{mark:4}  {finding.what:12}  {escape_text(finding.text)}\n"
 
 
 def _format_json(finding: CheckLine) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from decoders.limits import LZ4_BLOCK_MAX
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 from kwcli.run_environment import Failure
 
 __all__ = ["COMPRESSED", "PIECE_SIZE", "InputProblem", "inflate_pieces", "quote_first_bytes"]
@@ -105,13 +105,15 @@ class CompressedInput:
 
     def cut_off_error(self) -> InputProblem:
         """The error of an input that ends inside a member or frame."""
-        return InputProblem(f"{self.name}: the {self.codec} data is cut off after {in_bytes(self.made)} of capture")
+        return InputProblem(f"{self.name}: the {self.codec} data is cut off after {format_bytes(self.made)} of capture")
 
     def corruption_error(self, why: object) -> InputProblem:
         """The error of data that does not match its checksum or size, or cannot be decompressed."""
         text = str(why)
         text = next((words for sign, words in WORDS.items() if sign in text), text)
-        return InputProblem(f"{self.name}: corrupt {self.codec} data after {in_bytes(self.made)} of capture ({text})")
+        return InputProblem(
+            f"{self.name}: corrupt {self.codec} data after {format_bytes(self.made)} of capture ({text})"
+        )
 
 
 def inflate_pieces(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -15,7 +15,7 @@ from decoders.messages.exchange_json import SCHEMA, to_json_dict
 from decoders.replaying.answer_comparison import Difference, format_error_code
 from decoders.replaying.replay_classes import classify_api
 from decoders.schema.json_form import json_text
-from decoders.wire.readable_text import clean, format_latency
+from decoders.wire.readable_text import escape_text, format_latency
 from kwcli.output.short_texts import count_of, find_zone, palette
 from kwcli.output.table import Column, draw_table
 from kwcli.output.value_writers import JsonWriter
@@ -89,8 +89,16 @@ class ReplayOutput:
         version = f"{_format_api_name(outcome)} {exchange.api_version}"
         if outcome.record is not None and outcome.record["api_version"] != exchange.api_version:
             version += f" as {outcome.record['api_version']}"
-        client = clean(exchange.client_id) if exchange.client_id else exchange.client
-        return [time, self._format_verdict(outcome), was, now, client, version, clean(_describe_outcome(outcome))]
+        client = escape_text(exchange.client_id) if exchange.client_id else exchange.client
+        return [
+            time,
+            self._format_verdict(outcome),
+            was,
+            now,
+            client,
+            version,
+            escape_text(_describe_outcome(outcome)),
+        ]
 
     def _format_verdict(self, outcome: ReplayOutcome) -> str:
         if outcome.problem is not None:
@@ -158,11 +166,11 @@ def _format_latency_or_dash(value: float | None) -> str:
 def format_difference(difference: Difference) -> str:
     """A difference as text: `orders 1 error_code: no error → UNKNOWN_TOPIC_OR_PARTITION`."""
     name = difference.path.rpartition(".")[2] if difference.about else difference.path
-    where = clean(f"{difference.about} {name}".strip())
+    where = escape_text(f"{difference.about} {name}".strip())
     if difference.kind == "missing":
-        return f"{clean(difference.about)}: missing ({_format_short_value(difference.recorded)})"
+        return f"{escape_text(difference.about)}: missing ({_format_short_value(difference.recorded)})"
     if difference.kind == "extra":
-        return f"{clean(difference.about)}: not in the recording ({_format_short_value(difference.new)})"
+        return f"{escape_text(difference.about)}: not in the recording ({_format_short_value(difference.new)})"
     if difference.kind == "error":
         return f"{where}: {format_error_code(difference.recorded)} → {format_error_code(difference.new)}"
     return f"{where}: {_format_short_value(difference.recorded)} → {_format_short_value(difference.new)}"
@@ -175,7 +183,7 @@ def _format_short_value(value: Any) -> str:
         text = ", ".join(map(_format_short_value, value)) or "none"
     else:
         text = "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-    text = clean(text)
+    text = escape_text(text)
     return text if len(text) <= _VALUE_MAX else f"{text[: _VALUE_MAX - 1]}…"
 
 

@@ -22,8 +22,8 @@ from decoders.protocol_facts.keys import PRODUCE
 from decoders.protocol_facts.routing import route_of_api
 from decoders.replaying.id_map import NotReplayable
 from decoders.replaying.replay_classes import ApiClass, classify_api
-from decoders.wire.primitives import uuid_bytes
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.primitives import uuid_to_bytes
+from decoders.wire.readable_text import format_bytes
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import find_api
 
@@ -229,7 +229,7 @@ class ReplayRecording:
         self._size += (exchange.request_size or 0) + (exchange.response_size or 0)
         if self._size > RECORDING_MAX:
             raise Failure(
-                f"the recording is larger than {in_bytes(RECORDING_MAX)}: choose a part by a filter or --since"
+                f"the recording is larger than {format_bytes(RECORDING_MAX)}: choose a part by a filter or --since"
             )
         self.requests.append(RecordedRequest(exchange, self._allowed))
         self._learn_brokers_and_topics(exchange)
@@ -238,7 +238,7 @@ class ReplayRecording:
         if exchange.api_key in INSIDE:
             self._inside[id(exchange.connection_info)] = exchange.connection_info
         for text, name in exchange.topic_names.items() if exchange.record is not None else ():
-            self.topics.setdefault(UUID(bytes=uuid_bytes(text)), name)
+            self.topics.setdefault(UUID(bytes=uuid_to_bytes(text)), name)
         if exchange.api_key in NODE_LISTS and exchange.outcome == "complete" and not exchange.is_orphan:
             for node in list_nodes_of_answer(exchange.values("response")):
                 for address in broker_addresses(node.host, node.port):

@@ -14,7 +14,7 @@ from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import clean, format_latency, format_size
+from decoders.wire.readable_text import escape_text, format_latency, format_size
 from kwcli.output.short_texts import cut
 from kwcli.report.build_report import BY, Report, align_values_to_times, format_report_time, list_bucket_times
 
@@ -99,7 +99,7 @@ def _build_positive_series(points: list[Row], key: str, starts: list[str]) -> li
 
 
 def _escape_html(value: Any) -> str:
-    return "–" if value is None else cut(clean(str(value)), NAME)
+    return "–" if value is None else cut(escape_text(str(value)), NAME)
 
 
 Draw = Callable[[Sequence[_Series]], tuple[list[tuple[float, float]], str]]

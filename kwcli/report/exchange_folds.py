@@ -25,7 +25,7 @@ from decoders.exchanges.exchange import Skipped
 from decoders.messages.body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.schema.json_form import row_json
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.wire.state_serialization import pack, state_fields, unpack
 from kwcli.report.build_report import NS, TABLES, FoldResults
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class ReportFolds:
 
     def resume(self, state: bytes) -> None:
         """Go on where `export` was called. Raises DecodeError."""
-        skipped, self.full, states = fields(unpack(state), bytes, dict, dict)
+        skipped, self.full, states = state_fields(unpack(state), bytes, dict, dict)
         self.skipped.resume(skipped)
         self._drop_full_folds()
         for name, fold in self._list_folds().items():

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from decoders.wire.readable_text import clean, format_latency
+from decoders.wire.readable_text import escape_text, format_latency
 from kwcli.answers.groups import MemberNames, format_assignment, format_cause
 from kwcli.output.short_texts import count_of, cut
 from kwcli.report.build_report import Report, format_report_time, parse_rfc3339_ns
@@ -34,7 +34,7 @@ def format_group_articles(rows: Sequence[Row], report: Report) -> Iterator[str]:
         present = sum(member["present"] for member in row["members"])
         facts = [row["type"], row["state"], count_of(present, "member"), count_of(row["rebalances"], "rebalance")]
         facts += [f"{row['commit_lag']:,} behind"] if row["commit_lag"] is not None else []
-        said = ", ".join(clean(str(fact)) for fact in facts if fact)
+        said = ", ".join(escape_text(str(fact)) for fact in facts if fact)
         yield f"<details{' open' if at < 3 else ''}><summary><strong>{_escape_html(row['group'])}</strong> "
         yield f'<span class="dim">{escape(said)}</span></summary>'
         names = MemberNames([*row["members"], *(member for each in row["timeline"] for member in each["members"])])
@@ -48,7 +48,7 @@ def format_group_articles(rows: Sequence[Row], report: Report) -> Iterator[str]:
 
 
 def _escape_html(value: object) -> str:
-    return escape(cut(clean(str(value)), _NAME))
+    return escape(cut(escape_text(str(value)), _NAME))
 
 
 def _draw_member_bars(row: Row, names: MemberNames, report: Report) -> Iterator[str]:
@@ -71,7 +71,7 @@ def _draw_member_bars(row: Row, names: MemberNames, report: Report) -> Iterator[
             lane.append(_draw_bar(ready, stop, first, span, f"f{color}"))
     shown = list(bars)[:MEMBERS]
     height = _LANE * len(shown) + 18
-    told = f"Members of {clean(row['group'])} over time: {', '.join(names.name_by_id(name) for name in shown)}"
+    told = f"Members of {escape_text(row['group'])} over time: {', '.join(names.name_by_id(name) for name in shown)}"
     yield f'<svg class="lanes" height="{height}" role="img" aria-label="{escape(told)}">'
     for at, name in enumerate(shown):
         top = at * _LANE
@@ -115,7 +115,7 @@ def _format_generation_rows(timeline: Sequence[Row], names: MemberNames) -> Iter
         longest = max(waits, default=None)
         waited = "–" if longest is None else f"{format_latency(longest[0])} {longest[1]}"
         why = format_cause(its["cause"], names).removeprefix(": ") or "–"
-        reasons = "; ".join(clean(reason) for reason in its["reasons"])
+        reasons = "; ".join(escape_text(reason) for reason in its["reasons"])
         why += f" ({reasons})" if reasons and reasons not in why else ""
         members = [
             f"{names.name_of(member)} {format_assignment(member['assignment'])}" for member in its["members"][:MEMBERS]

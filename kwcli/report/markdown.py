@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from decoders.wire.readable_text import clean
+from decoders.wire.readable_text import escape_text
 from kwcli.output.short_texts import cut
 from kwcli.report.build_report import Report, format_report_time, list_report_sentences
 from kwcli.report.sections import SECTIONS, explain_finding, format_section_title, list_totals, select_first_rows
@@ -60,4 +60,4 @@ def format_markdown(report: Report, settings: Settings) -> str:
 
 def escape_markdown(text: str, most: int = 4000) -> str:
     """Text that Markdown shows as it is, on one line."""
-    return _MARKS.sub(r"\\\1", cut(clean(text), most))
+    return _MARKS.sub(r"\\\1", cut(escape_text(text), most))

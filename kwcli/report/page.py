@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from decoders.wire.readable_text import clean, format_latency, format_size
+from decoders.wire.readable_text import escape_text, format_latency, format_size
 from kwcli import VERSION
 from kwcli.output.short_texts import count_of, cut
 from kwcli.report.build_report import Report, format_report_time, list_report_sentences
@@ -107,7 +107,7 @@ def _to_safe_json(value: Any) -> str:
 
 def _escape_html(value: object) -> str:
     """Any value as text of an element."""
-    return escape(clean(str(value)))
+    return escape(escape_text(str(value)))
 
 
 def _format_body(report: Report, drawn: list[Chart]) -> Iterator[str]:
@@ -243,7 +243,7 @@ def _format_findings(rows: list[Row]) -> Iterator[str]:
 def _format_bodies(rows: list[Row]) -> Iterator[str]:
     for row in rows:
         name = "SASL token" if row["api"] is None else f"{row['api']} {row['api_version']}"
-        who = cut(clean(row["client_id"] or row["client"]), NAME)
+        who = cut(escape_text(row["client_id"] or row["client"]), NAME)
         facts = [f"from {row['client']}", f"correlation id {row['correlation_id']}"]
         facts += [f"packets {format_packets(row['packets'])}"] if row["packets"]["request"] else []
         yield (
@@ -262,7 +262,7 @@ def _format_bodies(rows: list[Row]) -> Iterator[str]:
 
 def _indent_json(body: Any) -> str:
     text = orjson.dumps(body, option=orjson.OPT_INDENT_2).decode()
-    lines = "\n".join(map(clean, text.split("\n")))
+    lines = "\n".join(map(escape_text, text.split("\n")))
     return escape(lines[:BODY] + ("\n…" if len(lines) > BODY else ""))
 
 
@@ -274,7 +274,7 @@ def _format_ladders(ladders: list[Row]) -> Iterator[str]:
     for at, row in enumerate(ladders):
         who = next((step["client_id"] for step in row["steps"] if step["client_id"]), None)
         failed = f", {row['failed']:,} failed" if row["failed"] else ""
-        name = f"{row['connection']}: {cut(clean(who or ''), 40)} {row['client']} → {row['broker']}"
+        name = f"{row['connection']}: {cut(escape_text(who or ''), 40)} {row['client']} → {row['broker']}"
         chosen = " selected" if at == worst else ""
         label = f"{_escape_html(name)}, {count_of(row['count'], 'exchange')}{failed}"
         yield f'<option value="{at}"{chosen}>{label}</option>'
@@ -295,9 +295,9 @@ def _build_ladder_data(row: Row) -> Row:
     turn = well[-1] + 1 if well else 0  # all steps behind it have failed
     made = [
         [
-            clean(step["time"][11:23]),
-            clean(_format_request(step)),
-            clean(_format_response(step)),
+            escape_text(step["time"][11:23]),
+            escape_text(_format_request(step)),
+            escape_text(_format_response(step)),
             2 if step["status"] == "unanswered" else int(_is_failed_step(step)),
             said if at == turn else "",
         ]
@@ -306,8 +306,8 @@ def _build_ladder_data(row: Row) -> Row:
     unseen = row["failed"] - (len(steps) - len(well))
     ends = [said if turn == len(steps) else "", f"… {unseen:,} more failed …" if unseen > 0 else ""]
     return {
-        "client": clean(row["client"]),
-        "broker": clean(row["broker"]),
+        "client": escape_text(row["client"]),
+        "broker": escape_text(row["broker"]),
         "steps": made,
         "more": " ".join(filter(None, ends)),
     }

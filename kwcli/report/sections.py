@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import clean, format_latency, format_size
+from decoders.wire.readable_text import escape_text, format_latency, format_size
 from kwcli.answers.view import flatten_value, format_software
 from kwcli.report.build_report import Report, find_rows_at_path, format_report_time
 from kwcli.stats.text import OTHERS, format_packets, format_rate, note_others
@@ -85,7 +85,7 @@ class ReportSection(NamedTuple):
 
 
 def _make_name_cell(*names: str) -> Say:
-    return lambda row: next((clean(str(row[name])) for name in names if row[name] is not None), NOTHING)
+    return lambda row: next((escape_text(str(row[name])) for name in names if row[name] is not None), NOTHING)
 
 
 def _make_title_cell(say: Say) -> Say:
@@ -174,15 +174,15 @@ def _format_request(row: Row) -> str:
 
 
 def _format_client(row: Row) -> str:
-    return clean(row["client_id"] or row["address"])
+    return escape_text(row["client_id"] or row["address"])
 
 
 def _format_software(row: Row) -> str:
-    return clean(format_software(row)) or NOTHING
+    return escape_text(format_software(row)) or NOTHING
 
 
 def _format_software_name(row: Row) -> str:
-    return clean(f"{row['software']} {row['software_version'] or ''}".strip()) if row["software"] else NOTHING
+    return escape_text(f"{row['software']} {row['software_version'] or ''}".strip()) if row["software"] else NOTHING
 
 
 def format_versions(row: Row) -> str:
@@ -214,7 +214,7 @@ def _make_names_cell(name: str) -> Say:
     def format_names(row: Row) -> str:
         names = row[name]
         more = f" +{len(names) - _SHOWN:,}" if len(names) > _SHOWN else ""
-        return ", ".join(map(clean, names[:_SHOWN])) + more or NOTHING
+        return ", ".join(map(escape_text, names[:_SHOWN])) + more or NOTHING
 
     return format_names
 
@@ -241,12 +241,12 @@ def explain_finding(row: Row) -> list[tuple[str, str]]:
     """The details of a finding below its title, each a name and a text."""
     who = row.get("clients") or ()
     more = f" and {len(who) - _SHOWN:,} more" if len(who) > _SHOWN else ""
-    said = [("who", ", ".join(map(clean, who[:_SHOWN])) + more)] if who else []
+    said = [("who", ", ".join(map(escape_text, who[:_SHOWN])) + more)] if who else []
     if row["first"]:
         last = "" if row["last"] == row["first"] else f", last {format_report_time(row['last'], 23)[11:]}"
         said.append(("since", format_report_time(row["first"], 23) + last))
     if row.get("reasons"):
-        said.append(("reasons", "; ".join(map(clean, row["reasons"][:_SHOWN]))))
+        said.append(("reasons", "; ".join(map(escape_text, row["reasons"][:_SHOWN]))))
     said += [(name, row[key]) for name, key in (("means", "meaning"), ("do", "remedy")) if row[key]]
     seen = [_format_evidence_place(each) for each in row["evidence"][:_SHOWN]]
     return said + ([("see", ", ".join(seen))] if seen else [])
@@ -291,7 +291,7 @@ SECTIONS: Final[tuple[ReportSection, ...]] = (
         (
             ReportColumn(
                 "client",
-                _make_title_cell(lambda row: clean(row["client_id"] or flatten_value(row["addresses"]))),
+                _make_title_cell(lambda row: escape_text(row["client_id"] or flatten_value(row["addresses"]))),
                 0,
                 False,
                 14,
@@ -362,12 +362,16 @@ SECTIONS: Final[tuple[ReportSection, ...]] = (
         (
             ReportColumn("took", _make_duration_cell("latency_ms"), 0, bad=True),
             ReportColumn("request", _format_request, 0, False, 14),
-            ReportColumn("client", lambda row: clean(row["client_id"] or row["client"]), 2, False, 12),
+            ReportColumn("client", lambda row: escape_text(row["client_id"] or row["client"]), 2, False, 12),
             ReportColumn("broker", _make_name_cell("broker"), 5, False),
             ReportColumn("time", lambda row: format_report_time(row["time"], 23), 3, False),
             ReportColumn("packets", lambda row: format_packets(row["packets"]), 4, False),
             ReportColumn(
-                "capture", lambda row: clean((row.get("source_file") or NOTHING).rpartition("/")[2]), 4, False, 12
+                "capture",
+                lambda row: escape_text((row.get("source_file") or NOTHING).rpartition("/")[2]),
+                4,
+                False,
+                12,
             ),
             ReportColumn("sent", _make_bytes_cell("request_size"), 7),
             ReportColumn("got", _make_bytes_cell("response_size"), 7),
@@ -488,7 +492,13 @@ SECTIONS: Final[tuple[ReportSection, ...]] = (
         (
             ReportColumn("to", _make_name_cell("broker"), 0, False),
             ReportColumn("connections", _make_count_cell("count"), 0),
-            ReportColumn("what", lambda row: clean(row["detail"] or row["reason"] or "nothing was said"), 1, False, 20),
+            ReportColumn(
+                "what",
+                lambda row: escape_text(row["detail"] or row["reason"] or "nothing was said"),
+                1,
+                False,
+                20,
+            ),
         ),
         "all connections are Kafka",
     ),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from decoders.wire.readable_text import clean
+from decoders.wire.readable_text import escape_text
 from kwcli.answers.view import flatten_value
 from kwcli.output.short_texts import cut, format_number_ranges
 
@@ -44,13 +44,13 @@ def format_version_matrix(report: Report) -> Iterator[str]:
     for row in shown:
         name = row["client_id"] or flatten_value(row["addresses"])
         software = flatten_value(row["client_software"])
-        more = f'<br><span class="dim">{escape(cut(clean(software), _NAME))}</span>' if software else ""
+        more = f'<br><span class="dim">{escape(cut(escape_text(software), _NAME))}</span>' if software else ""
         cells = []
         for api in apis:
             versions = row["apis"].get(api)
             bad = ' class="old"' if (name, software, api) in old else ""
             cells.append(f"<td{bad}>{format_number_ranges(versions) if versions else ''}</td>")
-        yield f'<tr><th scope="row">{escape(cut(clean(name), _NAME))}{more}</th>{"".join(cells)}</tr>'
+        yield f'<tr><th scope="row">{escape(cut(escape_text(name), _NAME))}{more}</th>{"".join(cells)}</tr>'
     yield "</tbody></table></div>"
     if len(clients) > len(shown):
         yield f'<p class="dim">The first {len(shown)} of {len(clients):,} clients: -o json has all.</p>'

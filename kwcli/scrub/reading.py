@@ -16,7 +16,7 @@ from decoders.protocol_facts.keys import ENVELOPE, FIND_COORDINATOR
 from decoders.scrubbing.messages import Scrubber, harmless_size_field
 from decoders.scrubbing.names import NameReplacer
 from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission, Segment
-from decoders.tcp.connections import NOT_TLS, tls_facts
+from decoders.tcp.connections import NOT_TLS, tls_facts_of
 from kwcli.sniff.external_sort import BY_FILE, BY_PACKET, SortedRecords
 from kwcli.sniff.packets_of_rows import LoggedConnection, LoggedEngine, SegmentLog
 
@@ -332,7 +332,7 @@ class Reading:
             if isinstance(data, Close) and connection.number in self._decrypted and data.how in _ENDINGS:
                 head = BY_PACKET.pack(file_index_of_packet(packet), packet, PLAINTEXT)
                 self.placed.add(head + PLAIN_SAYS.pack(connection.number, _ENDINGS[data.how], 0))
-            if not connection.tls or not isinstance(data, bytes | Gap) or tls_facts(connection) is None:
+            if not connection.tls or not isinstance(data, bytes | Gap) or tls_facts_of(connection) is None:
                 continue
             met = self.log.find_connection(connection.number)
             assert met is not None  # as above

@@ -38,7 +38,7 @@ import orjson
 
 from decoders.scrubbing.names import NameReplacer
 from decoders.scrubbing.pseudonyms import Pseudonyms
-from decoders.wire.primitives import uuid_text
+from decoders.wire.primitives import format_uuid
 from kwcli.check_overwriting import check_replaceable, is_names_table, is_scrubbed_capture
 from kwcli.output.short_texts import count_of
 from kwcli.private_files import is_descriptor, open_private, write_private_file
@@ -172,7 +172,7 @@ def _write_names(name: str, names: NameReplacer) -> None:
         row = {"kind": kind, "name": text, "pseudonym": made}
         lines.append(orjson.dumps({each: _clean_name(value) for each, value in row.items()}) + b"\n")
     for before, after in sorted(names.uuids.items()):
-        row = {"kind": "uuid", "name": uuid_text(before), "pseudonym": uuid_text(after)}
+        row = {"kind": "uuid", "name": format_uuid(before), "pseudonym": format_uuid(after)}
         lines.append(orjson.dumps(row) + b"\n")
     write_private_file(name, b"".join(lines))
 

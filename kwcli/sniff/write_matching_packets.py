@@ -56,7 +56,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import ENVELOPE
 from decoders.tcp.chunks import Segment
 from decoders.tcp.connections import reverse_key, sequence_difference
-from decoders.wire.primitives import uuid_bytes
+from decoders.wire.primitives import uuid_to_bytes
 from kwcli.output.short_texts import count_of
 from kwcli.reading.capture_inputs import Captures
 from kwcli.run_environment import Exit, Failure
@@ -312,7 +312,7 @@ class MatchingPacketsWriter:
     def _copy_packets(self, captures: Captures) -> int:
         out = self._writer
         names = (
-            TopicName(since_ns, UUID(bytes=uuid_bytes(identity)), name)
+            TopicName(since_ns, UUID(bytes=uuid_to_bytes(identity)), name)
             for identity, (since_ns, name) in sorted(self._topics.items())
         )
         out.write(PcapngWriter(0, comments=(MARK, *format_topic_comments(names))).make_section_block())

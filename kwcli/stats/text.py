@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.analysis.dimensions import METRICS
 from decoders.analysis.time_buckets import Join
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import clean, format_latency, format_size
+from decoders.wire.readable_text import escape_text, format_latency, format_size
 from kwcli.output.short_texts import count_of as number_of
 from kwcli.output.short_texts import palette
 from kwcli.output.table import Column, draw_table
@@ -266,7 +266,7 @@ def _make_columns(result: StatsResult) -> list[Column]:
 
 
 def _format_name(value: Any) -> str:
-    return "–" if value is None else clean(str(value))
+    return "–" if value is None else escape_text(str(value))
 
 
 def time_title(title: str, time: str) -> str:

@@ -10,7 +10,7 @@ from decoders.analysis.statistics import Statistics
 from decoders.messages.exchange_json import SCHEMA
 from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import cell_text, row_json
-from decoders.wire.readable_text import clean
+from decoders.wire.readable_text import escape_text
 from kwcli.output.csv import format_counts, format_csv_lines
 from kwcli.output.partial_runs import add_partial_to_rows, format_partial_note, list_partial_sentences
 from kwcli.output.short_texts import find_zone, palette
@@ -95,7 +95,7 @@ def _format_value(value: Any) -> str:
         return "–"
     if isinstance(value, float):
         return f"{value:.3f}"
-    return clean(format_counts(value) or "–" if isinstance(value, dict) else str(value))
+    return escape_text(format_counts(value) or "–" if isinstance(value, dict) else str(value))
 
 
 # Format → module under kwcli.stats, and the function in it.

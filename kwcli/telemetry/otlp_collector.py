@@ -25,7 +25,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.util.re import parse_env_headers
 
 from decoders.limits import HTTP_ANSWER_S
-from decoders.wire.readable_text import clean
+from decoders.wire.readable_text import escape_text
 from kwcli.net.config.client_config import KeyStoreFile, TlsSettings
 from kwcli.net.deadline import Deadline
 from kwcli.net.http_request import HttpAnswer, HttpProblem, HttpProxy, HttpServer, NoAnswer, ask_http
@@ -241,5 +241,5 @@ def _check_accepted(signal: Signal, answer: HttpAnswer) -> None:
         return  # the status counts
     rejected = getattr(response.partial_success, _REJECTED[signal])
     if rejected > 0:
-        words = clean(" ".join(response.partial_success.error_message.split())[:_SHOWN])
+        words = escape_text(" ".join(response.partial_success.error_message.split())[:_SHOWN])
         raise NotDelivered(f"it rejected them{f': {words}' if words else ''}", rejected)

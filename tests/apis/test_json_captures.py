@@ -14,7 +14,7 @@ from decoders import EncodeError, Exchange
 from decoders.messages.body_json import Options, hooks_of_side, make_hook_table
 from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.whole_messages import encode_json
-from decoders.schema.lazy_decoder import json_decoder
+from decoders.schema.lazy_decoder import get_json_decoder
 from decoders.schema.model import Side
 from tests.captures.shipped import CLEAN, capture_bytes
 from tests.sampling import sampled
@@ -51,7 +51,7 @@ class Body:
         """The JSON form of other bytes of this message."""
         layouts = self.exchange.api_reader.list_layouts(self.side)
         plan = next(each.plan for each in layouts if each.release is None and each.plan.version == self.version)
-        value, after = json_decoder(plan, hooks_of_side(self.key, self.side), True)(
+        value, after = get_json_decoder(plan, hooks_of_side(self.key, self.side), True)(
             data, 0, len(data), make_hook_table(ALL)
         )
         assert after == len(data)

@@ -13,7 +13,7 @@ from decoders import EncodeError
 from decoders.apis import KEYS, api
 from decoders.messages.whole_messages import encode_json, encode_message
 from decoders.schema.codec import encode
-from decoders.schema.json_form import to_json
+from decoders.schema.json_form import body_to_json
 from decoders.schema.model import Plan
 from kwcli.calling.check_values import ValueChecker
 from kwcli.run_environment import Failure
@@ -58,7 +58,7 @@ def test_the_json_form_comes_back(key: int) -> None:
         rng = Random(str(declared))
         for number in range(VALUES):
             value = random_value(plan, rng, values=120)
-            shown = json.loads(json.dumps(to_json(plan, value, reveal=True)))
+            shown = json.loads(json.dumps(body_to_json(plan, value, reveal=True)))
             data = encode(plan, value)
             place = f"{declared} value {number}"
             assert encode_json(key, declared.version, declared.side, shown, layout=layout) == data, place
@@ -74,7 +74,7 @@ def test_anything_else_is_an_encode_error(key: int) -> None:
         if declared.release or declared.version not in (api(key).versions.low, api(key).versions.high):
             continue
         rng = Random(str(declared))
-        shown = to_json(declared.plan, random_value(declared.plan, rng, values=60), reveal=True)
+        shown = body_to_json(declared.plan, random_value(declared.plan, rng, values=60), reveal=True)
         for wrong in WRONG:
             assert_refused_or_encoded(declared, wrong)
             assert_refused_or_encoded(declared, {"nothing_such": wrong})

@@ -10,8 +10,8 @@ import pytest
 from decoders.apis import KEYS, api
 from decoders.errors import DecodeError
 from decoders.schema.codec import decode, decode_exactly, encode
-from decoders.schema.json_form import to_json
-from decoders.schema.lazy_decoder import json_decoder
+from decoders.schema.json_form import body_to_json
+from decoders.schema.lazy_decoder import get_json_decoder
 from tests.apis.everything import Declared, all_layouts, layouts
 from tests.schema.values import random_value, without_defaults
 
@@ -40,8 +40,8 @@ def test_values_come_back(key: int) -> None:
             assert decode(plan, data) == decode_exactly(plan, data, 0, len(data)) == value, place
             assert encode(plan, without_defaults(plan, value)) == data, place
             for reveal in (False, True):
-                shown = json_decoder(plan, None, reveal)(data, 0, len(data), {})
-                assert shown == (to_json(plan, value, reveal=reveal), len(data)), place
+                shown = get_json_decoder(plan, None, reveal)(data, 0, len(data), {})
+                assert shown == (body_to_json(plan, value, reveal=reveal), len(data)), place
                 orjson.dumps(shown[0])
 
 

@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from decoders.apis import KEYS, api
-from decoders.schema.lazy_decoder import decoder, encoder, json_decoder, projector
+from decoders.schema.lazy_decoder import get_decoder, get_encoder, get_json_decoder, get_projector
 from decoders.schema.model import Plan, PlanField, Side, resolve
-from decoders.schema.plan_walker import write
+from decoders.schema.plan_walker import encode_by_walking
 from tests.bench.peers import kafka_python, kio
 
 SIZES = {"one": (1, 1, 1), "many": (10, 5, 2)}
@@ -146,17 +146,17 @@ def measure(sample: Sample, seconds: float) -> Row | None:
     key, version, side, size = sample
     declared = api(key)
     plan = resolve(declared.request if side == "request" else declared.response, version)
-    data = write(plan, typical(plan, SIZES[size]))
+    data = encode_by_walking(plan, typical(plan, SIZES[size]))
     theirs = kafka_python(key, version, side, data)
     native = kio(key, version, side, data)
     if theirs is None and native is None:
         return None
     end = len(data)
-    decode, encode = decoder(plan, raw_uuids=True), encoder(plan)
+    decode, encode = get_decoder(plan, raw_uuids=True), get_encoder(plan)
     value = decode(data, 0, end)[0]
     assert encode(value) == data
-    to_json = json_decoder(plan)
-    project = projector(plan, frozenset(), True)
+    to_json = get_json_decoder(plan)
+    project = get_projector(plan, frozenset(), True)
     times = best(
         [
             lambda: decode(data, 0, end),

@@ -11,7 +11,7 @@ import pytest
 from decoders.apis import KEYS, api
 from decoders.messages.whole_messages import encode_json
 from decoders.protocol_facts.examples import example_request
-from decoders.schema.json_form import to_json
+from decoders.schema.json_form import body_to_json
 from decoders.schema.model import resolve
 from kwcli.calling.check_values import ValueChecker
 from kwcli.calling.format_skeleton import format_skeleton
@@ -38,7 +38,7 @@ def test_a_skeleton_says_the_body_that_it_was_made_of(key: int) -> None:
         plan = resolve(found.message(declared.side), declared.version)
         rng = Random(str(declared))
         bodies: list[dict[str, Any]] = [{}]
-        bodies += [to_json(plan, random_value(plan, rng, values=60), reveal=True) for _ in range(2)]
+        bodies += [body_to_json(plan, random_value(plan, rng, values=60), reveal=True) for _ in range(2)]
         for body in bodies:
             text = format_skeleton(found, declared.version, body, side=declared.side)
             wanted = encode_json(key, declared.version, declared.side, body)

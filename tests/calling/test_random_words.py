@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from decoders.apis import KEYS, api
 from decoders.messages.whole_messages import encode_json
 from decoders.protocol_facts.examples import example_request
-from decoders.schema.json_form import to_json
+from decoders.schema.json_form import body_to_json
 from kwcli.calling.words.path_value_words import compose_body, encode_composed_body, parse_body_words
 from kwcli.run_environment import Exit, Failure
 from tests.apis.everything import layouts
@@ -45,7 +45,7 @@ def test_a_message_in_words(key: int) -> None:
             continue
         rng = Random(str(declared))
         found = api(key)
-        body = to_json(declared.plan, random_value(declared.plan, rng, values=40), reveal=True)
+        body = body_to_json(declared.plan, random_value(declared.plan, rng, values=40), reveal=True)
         words = list(words_of(body, "", rng)) if body else []
         composed = compose_body(found, declared.version, words, side=declared.side)
         wanted = encode_json(key, declared.version, declared.side, body)

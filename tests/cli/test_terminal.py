@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from decoders.schema.json_form import cell_text
-from decoders.wire.readable_text import clean
+from decoders.wire.readable_text import escape_text
 from kwcli.commands import decode
 from kwcli.commands.clients_groups_topics_brokers import FORMATS as ANSWER_FORMATS
 from kwcli.main import COMMANDS
@@ -345,9 +345,9 @@ def test_colours_of_the_palette_pass_where_values_are_clean() -> None:
 
 
 def test_a_value_is_one_printable_line() -> None:
-    assert clean(NAME).isprintable()
-    assert clean("orders é") == "orders é"
-    assert clean("a\udc9bb") == r"a\x9bb"
+    assert escape_text(NAME).isprintable()
+    assert escape_text("orders é") == "orders é"
+    assert escape_text("a\udc9bb") == r"a\x9bb"
 
 
 def test_formulas_of_csv_are_texts_where_that_is_asked_for() -> None:
@@ -377,4 +377,4 @@ def test_a_formula_in_the_rows_of_a_capture(tmp_path: Path) -> None:
 def test_diagnostics_are_one_clean_line() -> None:
     env = world(terminal=True)
     env.report(f"kw: {NAME}")
-    assert written(env.stderr).decode() == f"kw: {clean(NAME)}\n"
+    assert written(env.stderr).decode() == f"kw: {escape_text(NAME)}\n"

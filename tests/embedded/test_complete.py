@@ -22,7 +22,7 @@ from decoders.embedded import (
 )
 from decoders.embedded.holders import HOLDERS
 from decoders.records.json_form import TYPES
-from decoders.schema.json_form import sibling_of
+from decoders.schema.json_form import sibling_of_hook
 from decoders.schema.model import Field, Message, Side
 from tests.embedded.test_embedded import ROWS
 
@@ -141,7 +141,7 @@ def _wrong_holders(tables: Tables) -> Iterator[str]:
         for path, name in paths.items():
             where = f"{message.name} {path}, in HOLDERS of decoders/embedded/holders.py"
             beside = _fields(message, path.replace("[]", "").rpartition(".")[0])
-            known = name in tables.structures or sibling_of(name) in [field.name for field in beside]
+            known = name in tables.structures or sibling_of_hook(name) in [field.name for field in beside]
             yield from _wrong_holder(where, message, path.replace("[]", ""), name if known else None)
     for holder, paths in tables.inside.items():
         if holder not in STRUCTURES:

@@ -16,7 +16,7 @@ from decoders.exchanges.learned_names import TOPIC_ID_SOURCES, TopicIdSource
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS
 from decoders.messages.body_json import list_errors_in_body, make_error_finder
 from decoders.schema.codec import encode
-from decoders.schema.lazy_decoder import projector
+from decoders.schema.lazy_decoder import get_projector
 from decoders.schema.model import Plan, Side, resolve
 from decoders.schema.projection import parse_want
 from decoders.wire.units import parse_time
@@ -84,7 +84,7 @@ def test_the_paths_asked_for_exist() -> None:
 def test_error_codes_are_the_same_by_projection_and_in_the_body(key: int) -> None:
     rng = Random(key)
     for plan in plans(key, "response"):
-        project = projector(plan, frozenset(), True)
+        project = get_projector(plan, frozenset(), True)
         for _ in range(3):
             value = random_value(plan, rng, strange=False, values=60)
             data = encode(plan, value)

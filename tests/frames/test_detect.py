@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from decoders.exchanges.exchange import Skipped
 from decoders.frames.detect import UndecidedConnection
-from decoders.frames.header_checks import FITS, HEAD, NO, YES, request_verdict, response_verdict
+from decoders.frames.header_checks import FITS, HEAD, NO, YES, judge_request, judge_response
 from decoders.limits import UNDECIDED_MAX
 from decoders.protocols.signatures import describe_likely_protocol, find_likely_protocol, find_proven_protocol
 from decoders.tcp.chunks import Close, Gap
@@ -81,8 +81,8 @@ def test_a_head_alone_does_not_decide() -> None:
     ],
 )
 def test_verdicts_on_requests(data: bytes, verdict: int) -> None:
-    assert request_verdict(data, 0) == verdict
-    assert request_verdict(b"xyz" + data, 3) == verdict
+    assert judge_request(data, 0) == verdict
+    assert judge_request(b"xyz" + data, 3) == verdict
 
 
 @pytest.mark.parametrize(
@@ -96,12 +96,12 @@ def test_verdicts_on_requests(data: bytes, verdict: int) -> None:
     ],
 )
 def test_verdicts_on_responses(data: bytes, verdict: int) -> None:
-    assert response_verdict(data, 0, METADATA, 1) == verdict
+    assert judge_response(data, 0, METADATA, 1) == verdict
 
 
 def test_the_client_id_of_the_connection_is_looked_at() -> None:
-    assert request_verdict(ASKED, 0, b"app") == YES
-    assert request_verdict(ASKED, 0, b"other") == NO
+    assert judge_request(ASKED, 0, b"app") == YES
+    assert judge_request(ASKED, 0, b"other") == NO
 
 
 FOREIGN = [

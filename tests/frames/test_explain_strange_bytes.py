@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from decoders.capture.files import CaptureReader
 from decoders.frames.explain_strange_bytes import explain_bytes
-from decoders.frames.explain_strange_numbers import STARTS, explain_line, explain_number, number_of
+from decoders.frames.explain_strange_numbers import STARTS, explain_line, explain_number, parse_number
 from decoders.protocols.signatures import MARKS
 from decoders.records.model import Record
 from decoders.records.write import encode_batch
@@ -269,7 +269,7 @@ def test_a_line_that_stands_alone(line: str, said: str) -> None:
     ],
 )
 def test_what_is_a_number(text: str, number: int | None) -> None:
-    assert number_of(text) == number
+    assert parse_number(text) == number
 
 
 @given(st.text(max_size=80), st.booleans())

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from decoders.frames import frame_search
-from decoders.frames.frame_search import request_places, response_places
+from decoders.frames.frame_search import find_request_places, find_response_places
 from tests.exchanges.talks import request, response
 
 NUMBERS = {1, -7, 2**31 - 1}
@@ -18,11 +18,11 @@ def test_few_and_many_correlation_ids_find_the_same(seed: int, monkeypatch: pyte
     rng = Random(seed)
     parts = [response(12, 0, rng.choice([*NUMBERS, 5]), {}) + rng.randbytes(rng.randrange(9)) for _ in range(30)]
     data = b"".join(parts) + bytes(12)
-    few = response_places(data, 1, NUMBERS)
+    few = find_response_places(data, 1, NUMBERS)
     monkeypatch.setattr(frame_search, "FEW", 0)
-    assert response_places(data, 1, NUMBERS) == few
+    assert find_response_places(data, 1, NUMBERS) == few
     assert len(few) > 10
-    assert response_places(data, 1, set()) == []
+    assert find_response_places(data, 1, set()) == []
 
 
 @pytest.mark.parametrize("client_id", ["app", "", None])
@@ -30,6 +30,6 @@ def test_requests_are_found_with_and_without_their_client_id(client_id: str | No
     frame = request(12, 0, 3, client_id, {"group_id": "g"})
     data = b"the tail of another" + frame + b"and the head of"
     place = len(b"the tail of another")
-    assert place in request_places(data, 1, None)
+    assert place in find_request_places(data, 1, None)
     if client_id:
-        assert request_places(data, 1, client_id.encode()) == [place]
+        assert find_request_places(data, 1, client_id.encode()) == [place]

@@ -11,9 +11,9 @@ from random import Random
 
 from decoders.errors import DecodeError
 from decoders.schema.codec import decode, decode_exactly, encode
-from decoders.schema.lazy_decoder import encoder
+from decoders.schema.lazy_decoder import get_encoder
 from decoders.schema.model import Plan, resolve
-from decoders.schema.plan_walker import write
+from decoders.schema.plan_walker import encode_by_walking
 from tests.apis.everything import all_layouts
 from tests.schema.declarations import message
 from tests.schema.readers import random_paths, readers_agree, strange
@@ -37,9 +37,9 @@ def declared() -> list[Plan]:
 def read_all_ways(plan: Plan, rng: Random) -> int:
     """Write and read one value, and read damaged copies of its bytes; gives the number of buffers read."""
     value = random_value(plan, rng, values=rng.choice([20, 100, 600]))
-    data = write(plan, value)
+    data = encode_by_walking(plan, value)
     assert encode(plan, without_defaults(plan, value)) == data
-    assert strange(value) or encoder(plan)(value) == data
+    assert strange(value) or get_encoder(plan)(value) == data
     paths = frozenset(random_paths(plan, rng))
     assert readers_agree(plan, data, 0, len(data), paths) == (value, len(data))
     for _ in range(DAMAGED):

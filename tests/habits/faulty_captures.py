@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from decoders.tcp.chunks import Segment
-from decoders.tcp.connections import endpoints
+from decoders.tcp.connections import format_endpoints
 from tests.capture.blocks import enhanced, interface, section, statistics
 from tests.capture.frames import ACK, SYN, ethernet, ipv4, ipv6, tcp
 from tests.capture.pcap_writer import PcapWriter
@@ -27,18 +27,18 @@ _TOUR: Final = "tour.pcapng"
 def answers_of(name: str) -> list[Segment]:
     """The segments of a capture that servers sent."""
     servers = _servers(name)
-    return [segment for segment in segments(name) if endpoints(segment[0])[0] in servers]
+    return [segment for segment in segments(name) if format_endpoints(segment[0])[0] in servers]
 
 
 def requests_of(name: str) -> list[Segment]:
     """The segments of a capture that clients sent to servers."""
     servers = _servers(name)
-    return [segment for segment in segments(name) if endpoints(segment[0])[1] in servers]
+    return [segment for segment in segments(name) if format_endpoints(segment[0])[1] in servers]
 
 
 @cache
 def _servers(name: str) -> frozenset[str]:
-    return frozenset(endpoints(each[0])[1] for each in segments(name) if each[5] & (SYN | ACK) == SYN)
+    return frozenset(format_endpoints(each[0])[1] for each in segments(name) if each[5] & (SYN | ACK) == SYN)
 
 
 def packet(segment: Segment) -> bytes:
@@ -68,7 +68,7 @@ def _mixed() -> bytes:
     servers = _servers(_TOUR)
     kept = []
     for segment in segments(_TOUR):
-        source, target = endpoints(segment[0])
+        source, target = format_endpoints(segment[0])
         answers = source in servers
         client = int((target if answers else source).rpartition(":")[2])
         if client % 3 == 0 or client % 3 == (1 if answers else 2):

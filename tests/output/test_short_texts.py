@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoders.wire.readable_text import clean, format_latency, format_size
+from decoders.wire.readable_text import escape_text, format_latency, format_size
 from kwcli.output.short_texts import (
     cell_width,
     count_of,
@@ -77,14 +77,14 @@ def test_listed() -> None:
 
 @given(st.text(st.characters(), max_size=30), st.integers(0, 40))
 def test_what_is_shown_fits_and_cannot_command_the_terminal(text: str, width: int) -> None:
-    shown = cut(clean(text), width)
+    shown = cut(escape_text(text), width)
     assert shown.isprintable()
     assert cell_width(shown) <= width
     shown.encode()
 
 
 def test_clean() -> None:
-    assert clean("a\x1b[2J\n\udcff") == "a\\x1b[2J\\n\\xff"
+    assert escape_text("a\x1b[2J\n\udcff") == "a\\x1b[2J\\n\\xff"
 
 
 @pytest.mark.parametrize(

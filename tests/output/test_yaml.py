@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoders.wire.deferred_json import DeferredList, DeferredText, json_pieces
+from decoders.wire.deferred_json import DeferredList, DeferredText, make_json_pieces
 from kwcli.output.yaml import encode_yaml_in_pieces
 from tests.cli.worlds import kw
 from tests.records.bombs import BOMBS, capture
@@ -70,7 +70,7 @@ def deferred(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 def test_a_document_reads_as_its_json(value: dict[str, Any]) -> None:
     document = b"".join(encode_yaml_in_pieces(value)).decode()
     assert document.startswith("---\n")
-    assert yaml.safe_load(document) == json.loads(b"".join(json_pieces(value)))
+    assert yaml.safe_load(document) == json.loads(b"".join(make_json_pieces(value)))
 
 
 def test_a_long_text_is_written_in_pieces() -> None:

@@ -12,7 +12,7 @@ from struct import unpack_from
 
 import pytest
 
-from decoders.frames.header_checks import FITS, NO, request_verdict
+from decoders.frames.header_checks import FITS, NO, judge_request
 from decoders.limits import CELL_MAX
 from decoders.messages.guess_api import guess_request
 from decoders.records.read import read_batches, read_first_batch_header
@@ -82,7 +82,7 @@ def test_a_cell_has_as_many_values_as_it_may(tmp_path: Path) -> None:
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("look", [guess_request, lambda frame: request_verdict(frame, 0)], ids=["guess", "verdict"])
+@pytest.mark.parametrize("look", [guess_request, lambda frame: judge_request(frame, 0)], ids=["guess", "verdict"])
 @pytest.mark.parametrize("name", ["topics", pytest.param("created topics", marks=pytest.mark.long)])
 def test_what_a_large_request_is_is_told_without_its_values(name: str, look: Callable[[bytes], object]) -> None:
     frame = BOMBS[name](SIZE).request
@@ -102,12 +102,12 @@ def test_of_a_large_request_that_is_cut_off_the_beginning_tells() -> None:
     frame = BOMBS["created topics"](3 * SIZE).request
     tracemalloc.start()
     try:
-        assert request_verdict(frame[:-1], 0) == FITS
+        assert judge_request(frame[:-1], 0) == FITS
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert peak < 40 * SIZE
-    assert request_verdict(frame[:200] + b"\xff" * (len(frame) - 201), 0) == NO
+    assert judge_request(frame[:200] + b"\xff" * (len(frame) - 201), 0) == NO
 
 
 def test_the_first_batch_of_many_is_read_alone() -> None:

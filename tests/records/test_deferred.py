@@ -19,9 +19,9 @@ from decoders.records.write import encode_batch, encode_message_set
 from decoders.schema import large_body
 from decoders.schema.codec import decode_partial
 from decoders.schema.json_form import json_bytes
-from decoders.schema.lazy_decoder import json_decoder
-from decoders.schema.plan_walker import write
-from decoders.wire.deferred_json import DeferredText, json_pieces
+from decoders.schema.lazy_decoder import get_json_decoder
+from decoders.schema.plan_walker import encode_by_walking
+from decoders.wire.deferred_json import DeferredText, make_json_pieces
 from tests.apis.everything import all_layouts
 from tests.records.bombs import packed
 from tests.records.making import batch, message, record
@@ -38,8 +38,8 @@ def both(data: bytes, **limits: int) -> tuple[Any, Any]:
     budget.held = NOTHING_HELD
     found = batches_json_or_deferred(data, budget, records=True)
     assert isinstance(found, DeferredBatches)
-    once = b"".join(json_pieces(found))
-    assert b"".join(json_pieces(found)) == once
+    once = b"".join(make_json_pieces(found))
+    assert b"".join(make_json_pieces(found)) == once
     return batches_json(data, records=True, budget=Budget(**limits)), orjson.loads(once)
 
 
@@ -101,7 +101,7 @@ def test_nothing_refers_to_itself(magic: int) -> None:
         for _ in range(50):
             budget = Budget()
             budget.held = NOTHING_HELD
-            assert len(b"".join(json_pieces(batches_json_or_deferred(data, budget, records=True)))) > 80_000
+            assert len(b"".join(make_json_pieces(batches_json_or_deferred(data, budget, records=True)))) > 80_000
         assert len(gc.get_objects()) - before < 50
     finally:
         gc.enable()
@@ -122,21 +122,21 @@ def test_bodies(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     arrays = 0
     for each in all_layouts():
         plan = each.plan
-        data = write(plan, random_value(plan, rng, values=60))
+        data = encode_by_walking(plan, random_value(plan, rng, values=60))
         names = hooks_of_side(each.key, each.side)
         hooks = make_hook_table(Options())
         reading = large_body.BodyReader(names, hooks, reveal=False)
         body, after, failure = reading.read(plan, data, 0, len(data))
-        expected, end = json_decoder(plan, names, False)(data, 0, len(data), hooks)
+        expected, end = get_json_decoder(plan, names, False)(data, 0, len(data), hooks)
         assert (after, failure) == (end, None)
-        text = b"".join(json_pieces(body))
+        text = b"".join(make_json_pieces(body))
         assert text == orjson.dumps(expected)
-        assert b"".join(json_pieces(body)) == text
+        assert b"".join(make_json_pieces(body)) == text
         arrays += any(isinstance(value, large_body.DeferredArray) for value in body.values())
         cut = rng.randrange(len(data) + 1)
         left, problem = large_body.decode_partial_large(plan, data, 0, cut, reading)
         known, expected_problem = decode_partial(plan, data, 0, cut, json=True, hooks=names, table=hooks)
-        assert b"".join(json_pieces(left)) == orjson.dumps(known)
+        assert b"".join(make_json_pieces(left)) == orjson.dumps(known)
         if expected_problem is not None:
             assert told(problem) == told(expected_problem)
     assert arrays > 100

@@ -20,7 +20,7 @@ from decoders.records.read import batches_json, read_batches
 from decoders.records.read_rows_v2 import read_rows_checked, read_rows_fast, read_rows_of_any_width
 from decoders.records.summary import summarize_records
 from decoders.records.write import encode_batch
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 from tests.records.batch_json import batch_json
 from tests.records.making import batch, message, record, varint
 from tests.records.test_codecs import BOMBS, lz4_claim
@@ -99,7 +99,7 @@ def test_fast_and_plain_agree_on_broken_records(made: tuple[bytes, int]) -> None
     (found,) = check(batch(payload=payload, count=count))
     expected, error = by_the_plain_reader(payload, count)
     if found.error is not None and not found.records and len(payload) < 7 * count:
-        assert found.error == ("malformed", f"{count} records in {in_bytes(len(payload))}")
+        assert found.error == ("malformed", f"{count} records in {format_bytes(len(payload))}")
     else:
         assert (found.records, found.error) == (expected, error)
 

@@ -10,7 +10,7 @@ import pytest
 from decoders.protocol_facts.keys import API_VERSIONS, FETCH, FIND_COORDINATOR, JOIN_GROUP, LIST_OFFSETS, METADATA
 from decoders.replaying.answer_comparison import Answer, Difference, compare_answers, judge_differences, merge_answers
 from decoders.replaying.id_map import AnsweringNodes, IdMap, NameMap
-from decoders.wire.primitives import uuid_text
+from decoders.wire.primitives import format_uuid
 
 OLD, NEW = UUID(int=7), UUID(int=8)
 
@@ -72,7 +72,7 @@ def test_topics_with_other_names_and_other_ids_meet() -> None:
         row: dict[str, Any] = {"partition_index": 0, "error_code": 0, "high_watermark": 3, "records": []}
         return {"error_code": 0, "session_id": 0, "responses": [{**topic, "partitions": [row]}]}
 
-    by_id, there = fetched(topic_id=uuid_text(OLD.bytes)), fetched(topic_id=uuid_text(NEW.bytes))
+    by_id, there = fetched(topic_id=format_uuid(OLD.bytes)), fetched(topic_id=format_uuid(NEW.bytes))
     assert judge_differences(compared(FETCH, by_id, there, versions=(13, 13))) == "other_ids"
     known = ids(topics={"orders": "copy"})
     assert compared(FETCH, by_id, fetched(topic="copy"), versions=(13, 12), there=known) == []

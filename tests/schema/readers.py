@@ -12,10 +12,10 @@ from decoders.limits import PARTS_MAX
 from decoders.schema import projection
 from decoders.schema.codegen_support import CRUDE
 from decoders.schema.compile_functions import build_decoder
-from decoders.schema.json_form import to_json
-from decoders.schema.lazy_decoder import LazyDecoder, decoder, json_decoder, projector
+from decoders.schema.json_form import body_to_json
+from decoders.schema.lazy_decoder import LazyDecoder, get_decoder, get_json_decoder, get_projector
 from decoders.schema.model import Plan
-from decoders.schema.plan_walker import walk
+from decoders.schema.plan_walker import decode_by_walking
 from decoders.schema.projection import ALL, Mode, parse_want
 
 
@@ -66,20 +66,24 @@ def text_of(function: Any) -> str:
 
 def readers_agree(plan: Plan, buf: bytes, at: int, end: int, paths: frozenset[str]) -> Any:
     """Assert that every reader gives the same for these bytes; gives the result."""
-    expected = verdict(walk, plan, buf, at, end)
+    expected = verdict(decode_by_walking, plan, buf, at, end)
     if end - at < PARTS_MAX:  # with spans the walker reads each number by itself
-        assert repr(verdict(walk, plan, buf, at, end, [])) == repr(expected)
-    assert repr(verdict(generated(decoder(plan)), buf, at, end)) == repr(expected)
+        assert repr(verdict(decode_by_walking, plan, buf, at, end, [])) == repr(expected)
+    assert repr(verdict(generated(get_decoder(plan)), buf, at, end)) == repr(expected)
     careful = plan.made.get("careful for tests")
     if careful is None:
         careful = plan.made["careful for tests"] = build_decoder(plan, "careful", ALL, Mode(careful=True))
     assert repr(verdict(careful, buf, at, end)) == repr(expected)
     for reveal in (False, True):
-        got = verdict(generated(json_decoder(plan, {}, reveal)), buf, at, end, TABLE)
-        form = expected if expected == "fails" else (to_json(plan, expected[0], {}, TABLE, reveal=reveal), expected[1])
+        got = verdict(generated(get_json_decoder(plan, {}, reveal)), buf, at, end, TABLE)
+        form = (
+            expected
+            if expected == "fails"
+            else (body_to_json(plan, expected[0], {}, TABLE, reveal=reveal), expected[1])
+        )
         assert repr(got) == repr(form)
-    view = verdict(projection.project, plan, parse_want(plan, paths), True, buf, at, end)
-    assert repr(verdict(generated(projector(plan, paths, True)), buf, at, end)) == repr(view)
+    view = verdict(projection.project_by_walking, plan, parse_want(plan, paths), True, buf, at, end)
+    assert repr(verdict(generated(get_projector(plan, paths, True)), buf, at, end)) == repr(view)
     without_errors = view if view == "fails" else (view[0], None, view[2])
-    assert repr(verdict(generated(projector(plan, paths, False)), buf, at, end)) == repr(without_errors)
+    assert repr(verdict(generated(get_projector(plan, paths, False)), buf, at, end)) == repr(without_errors)
     return expected

@@ -17,10 +17,10 @@ from decoders.errors import DecodeError, EncodeError
 from decoders.schema import projection
 from decoders.schema.codec import decode, decode_partial, encode
 from decoders.schema.compile_functions import decoder_source, encoder_source
-from decoders.schema.json_form import to_json
-from decoders.schema.lazy_decoder import decoder, encoder, json_decoder, projector
+from decoders.schema.json_form import body_to_json
+from decoders.schema.lazy_decoder import get_decoder, get_encoder, get_json_decoder, get_projector
 from decoders.schema.model import Plan, resolve
-from decoders.schema.plan_walker import walk, write
+from decoders.schema.plan_walker import decode_by_walking, encode_by_walking
 from decoders.schema.projection import Mode, parse_want
 from tests.schema.declarations import message
 from tests.schema.readers import TABLE, generated, random_paths, readers_agree, strange, text_of, verdict
@@ -41,22 +41,22 @@ def plans(seed: int) -> Iterator[tuple[Plan, Random]]:
 def test_all_readers_give_what_was_written(seed: int) -> None:
     for plan, rng in plans(seed):
         value = random_value(plan, rng)
-        data = write(plan, value)
-        assert write(plan, without_defaults(plan, value)) == data
+        data = encode_by_walking(plan, value)
+        assert encode_by_walking(plan, without_defaults(plan, value)) == data
         if not strange(value):
-            assert encoder(plan)(value) == data
+            assert get_encoder(plan)(value) == data
         assert encode(plan, value) == encode(plan, without_defaults(plan, value)) == data
         buf = b"\x7f\x01" + data + b"\x01\x01\x7f\x7f" * 3
         paths = frozenset(random_paths(plan, rng))
         assert readers_agree(plan, buf, 2, 2 + len(data), paths) == (value, 2 + len(data))
         assert list(decode(plan, data)) == list(value)
-        orjson.dumps(json_decoder(plan)(data, 0, len(data), {})[0])
+        orjson.dumps(get_json_decoder(plan)(data, 0, len(data), {})[0])
 
 
 @given(SEEDS)
 def test_all_readers_agree_on_cut_and_damaged_bytes(seed: int) -> None:
     for plan, rng in plans(seed):
-        data = write(plan, random_value(plan, rng, values=60))
+        data = encode_by_walking(plan, random_value(plan, rng, values=60))
         paths = frozenset(random_paths(plan, rng))
         for size in {*range(min(len(data), 20)), *(rng.randrange(len(data) + 1) for _ in range(10))} - {len(data)}:
             assert readers_agree(plan, data[:size], 0, size, paths) == "fails"
@@ -121,7 +121,7 @@ def test_values_that_do_not_fit_are_refused_as_the_plain_encoder_does(seed: int)
         value = random_value(plan, rng, values=60)
         for _ in range(20):
             wrong = spoil(value, rng)
-            assert outcome(encode, plan, wrong) == outcome(write, plan, wrong)
+            assert outcome(encode, plan, wrong) == outcome(encode_by_walking, plan, wrong)
 
 
 @settings(max_examples=30, deadline=None)
@@ -129,31 +129,34 @@ def test_values_that_do_not_fit_are_refused_as_the_plain_encoder_does(seed: int)
 def test_the_first_messages_are_read_alike(seed: int) -> None:
     for plan, rng in plans(seed):
         paths = frozenset(random_paths(plan, rng))
-        readers = [decoder(plan), json_decoder(plan, {}, True), projector(plan, paths, True)]
+        readers = [get_decoder(plan), get_json_decoder(plan, {}, True), get_projector(plan, paths, True)]
         for _ in range(25):
-            data = write(plan, random_value(plan, rng, values=10))
+            data = encode_by_walking(plan, random_value(plan, rng, values=10))
             end = len(data) - (rng.random() < 0.1)
             first = [verdict(read, data, 0, end, *([{}] if read is readers[1] else [])) for read in readers]
-            assert repr(first[0]) == repr(verdict(walk, plan, data, 0, end))
-            form = first[0] if first[0] == "fails" else (to_json(plan, first[0][0], reveal=True), first[0][1])
+            assert repr(first[0]) == repr(verdict(decode_by_walking, plan, data, 0, end))
+            form = first[0] if first[0] == "fails" else (body_to_json(plan, first[0][0], reveal=True), first[0][1])
             assert repr(first[1]) == repr(form)
             assert repr(first[2]) == repr(
-                verdict(projection.project, plan, parse_want(plan, paths), True, data, 0, end)
+                verdict(projection.project_by_walking, plan, parse_want(plan, paths), True, data, 0, end)
             )
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_generated_code_is_kept_for_tracebacks(seed: int) -> None:
     for plan, _ in plans(seed):
-        assert "def decode(buf, at, end):" in text_of(decoder(plan))
-        assert decoder(plan) is decoder(plan)
+        assert "def decode(buf, at, end):" in text_of(get_decoder(plan))
+        assert get_decoder(plan) is get_decoder(plan)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_code_is_generated_once_however_often_messages_come(seed: int) -> None:
     for plan, rng in plans(seed):
-        data = write(plan, random_value(plan, rng, values=10))
-        readers = [generated(each) for each in (decoder(plan), json_decoder(plan, {}), projector(plan, NOTHING, True))]
+        data = encode_by_walking(plan, random_value(plan, rng, values=10))
+        readers = [
+            generated(each)
+            for each in (get_decoder(plan), get_json_decoder(plan, {}), get_projector(plan, NOTHING, True))
+        ]
         arguments = [(data, 0, len(data)), (data, 0, len(data), TABLE), (data, 0, len(data))]
         for read, words in zip(readers, arguments, strict=True):
             verdict(read, *words)  # text that is not UTF-8 has code of its own

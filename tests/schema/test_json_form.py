@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.schema.json_form import cell_json, cell_text, json_bytes, json_text, row_json, text_of_cell
-from decoders.wire.readable_text import is_plain
+from decoders.wire.readable_text import is_plain_text
 
 ROWS = [
     (b"", ""),
@@ -41,7 +41,7 @@ def test_nothing_is_lost(data: bytes) -> None:
         assert not any(unicodedata.category(char) == "Cc" and char not in "\t\n\r" for char in shown)
     else:
         assert b64decode(shown["base64"]) == data
-    assert not is_plain(data) or shown == data.decode("ascii")
+    assert not is_plain_text(data) or shown == data.decode("ascii")
     assert json_text(data.decode("utf-8", "surrogateescape")) == shown
 
 

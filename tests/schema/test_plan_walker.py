@@ -7,7 +7,7 @@ import pytest
 from decoders.errors import DecodeError, EncodeError, Malformed, Truncated, UnsupportedVersion
 from decoders.schema.codec import decode, decode_partial, encode
 from decoders.schema.model import parse_message, resolve
-from decoders.schema.plan_walker import Span, walk
+from decoders.schema.plan_walker import Span, decode_by_walking
 
 THING = parse_message("""
 message Thing
@@ -56,7 +56,7 @@ def test_rows_forward_and_backward(version: int, text: str, value: dict[str, obj
 def test_spans_tile_the_bytes(version: int, text: str, value: dict[str, object]) -> None:
     spans: list[Span] = []
     data = b"xx" + raw(text) + b"yy"
-    assert walk(resolve(THING, version), data, 2, len(data) - 2, spans) == (value, len(data) - 2)
+    assert decode_by_walking(resolve(THING, version), data, 2, len(data) - 2, spans) == (value, len(data) - 2)
     assert [span.at for span in spans] == [2, *(span.end for span in spans[:-1])]
     assert spans[-1].end == len(data) - 2
 

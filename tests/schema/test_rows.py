@@ -11,9 +11,9 @@ from decoders.errors import DecodeError, LimitExceeded, Truncated
 from decoders.limits import VALUES_MAX
 from decoders.schema.codec import decode, decode_exactly, encode
 from decoders.schema.codegen_support import CRUDE
-from decoders.schema.lazy_decoder import decoder, encoder, json_decoder, projector
+from decoders.schema.lazy_decoder import get_decoder, get_encoder, get_json_decoder, get_projector
 from decoders.schema.model import Plan, parse_message, resolve
-from decoders.schema.plan_walker import write
+from decoders.schema.plan_walker import encode_by_walking
 from tests.schema.readers import generated
 
 ID = UUID("00112233-4455-6677-8899-aabbccddeeff")
@@ -112,15 +112,15 @@ def test_forward_and_backward(kind: str, flexible: bool, text: str, value: Any, 
     data = bytes.fromhex("fffe" + text + "07" + ("00" if flexible else ""))
     whole = {"before": -2, "field": value, "after": 7}
     assert decode(plan, data) == decode_exactly(plan, data, 0, len(data)) == whole
-    assert encode(plan, whole) == write(plan, whole) == data
+    assert encode(plan, whole) == encode_by_walking(plan, whole) == data
     if "\\udc" not in ascii(value):
-        assert encoder(plan)(whole) == data
+        assert get_encoder(plan)(whole) == data
     end = len(data)
-    generated(decoder(plan))  # generates the code
-    assert decoder(plan)(b"\xff" + data + b"\xff", 1, end + 1) == (whole, end + 1)
-    assert json_decoder(plan)(data, 0, end, {}) == ({**whole, "field": shown}, end)
-    assert projector(plan, frozenset(["field"]), False)(data, 0, end) == ({"field": value}, None, end)
-    assert projector(plan, frozenset(["after"]), False)(data, 0, end) == ({"after": 7}, None, end)
+    generated(get_decoder(plan))  # generates the code
+    assert get_decoder(plan)(b"\xff" + data + b"\xff", 1, end + 1) == (whole, end + 1)
+    assert get_json_decoder(plan)(data, 0, end, {}) == ({**whole, "field": shown}, end)
+    assert get_projector(plan, frozenset(["field"]), False)(data, 0, end) == ({"field": value}, None, end)
+    assert get_projector(plan, frozenset(["after"]), False)(data, 0, end) == ({"after": 7}, None, end)
 
 
 @pytest.mark.parametrize(("kind", "flexible", "text", "value", "shown"), [row for row in ROWS if len(row[2]) < 9999])
@@ -132,7 +132,7 @@ def test_cut_at_each_byte(kind: str, flexible: bool, text: str, value: Any, show
         with pytest.raises(Truncated) as caught:
             decode(plan, data[:size])
         assert caught.value.offset <= size
-        for read in (decoder(plan), projector(plan, frozenset(["after"]), False)):
+        for read in (get_decoder(plan), get_projector(plan, frozenset(["after"]), False)):
             generated(read)  # generates the code
             with pytest.raises(CRUDE):
                 read(data, 0, size)  # the buffer goes on behind `end`
@@ -160,7 +160,7 @@ def test_what_cannot_be(kind: str, flexible: bool, text: str, words: str) -> Non
     with pytest.raises(DecodeError, match=words) as caught:
         decode(plan, data)
     assert caught.value.path == "field"
-    for read in (decoder(plan), projector(plan, frozenset(["after"]), False)):
+    for read in (get_decoder(plan), get_projector(plan, frozenset(["after"]), False)):
         with pytest.raises(CRUDE):
             read(data, 0, len(data))
 
@@ -172,6 +172,6 @@ def test_more_values_than_a_message_may_have() -> None:
     with pytest.raises(LimitExceeded) as caught:
         decode(plan, data)
     assert (caught.value.path, caught.value.offset, caught.value.reason) == ("field", 6, "limit")
-    for read in (decoder(plan), projector(plan, frozenset(["after"]), False)):
+    for read in (get_decoder(plan), get_projector(plan, frozenset(["after"]), False)):
         with pytest.raises(CRUDE):
             read(data, 0, len(data))

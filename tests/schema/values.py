@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from decoders.schema.model import STRUCT_DEFAULT, Plan, PlanField
-from decoders.schema.plan_walker import write
+from decoders.schema.plan_walker import encode_by_walking
 from decoders.wire.primitives import RANGES
 
 TEXTS = ["", "a", "orders", "τόπος-日本-🙂", "with\ttab\nand line", "control\x00\x1b\x7f", 'quote"back\\slash']
@@ -109,7 +109,7 @@ class _Maker:
 def is_default(field: PlanField, value: Any) -> bool:
     """Whether a tagged field with this value would be left out."""
     one = Plan("One", 0, False, (field,), ())
-    return write(one, {field.name: value}) == write(one, {field.name: field.default})
+    return encode_by_walking(one, {field.name: value}) == encode_by_walking(one, {field.name: field.default})
 
 
 def final(field: PlanField, default: Any) -> Any:

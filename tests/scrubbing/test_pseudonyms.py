@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from decoders.scrubbing.pseudonyms import Pseudonyms
-from decoders.wire.primitives import uuid_text
+from decoders.wire.primitives import format_uuid
 
 HERE = Pseudonyms(b"one key")
 THERE = Pseudonyms(b"another key")
@@ -159,7 +159,7 @@ def test_uuids_become_others() -> None:
     assert len({*made, *uuids}) == 2 * len(uuids)
     assert [each.version for each in made] == [4] * len(made)
     assert all(HERE.uuid_pseudonym(bytes(15) + bytes((number,)))[15] == number for number in (0, 1, 255))
-    assert not any(uuid_text(HERE.uuid_pseudonym(number.to_bytes(16))).startswith("-") for number in range(256, 700))
+    assert not any(format_uuid(HERE.uuid_pseudonym(number.to_bytes(16))).startswith("-") for number in range(256, 700))
 
 
 @pytest.mark.parametrize(

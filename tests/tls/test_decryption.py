@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from decoders.errors import DecodeError
 from decoders.limits import TLS_WAIT_NS
 from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission
-from decoders.tcp.connections import Connection, tls_facts
+from decoders.tcp.connections import Connection, tls_facts_of
 from decoders.tls.decryption import Decryption
 from decoders.tls.facts import TlsFacts
 from decoders.tls.key_log import KeyLog
@@ -90,7 +90,7 @@ def made(name: str, *, short: bool = False) -> Conversation:
 
 def facts_of(chunks: list[Chunk]) -> TlsFacts:
     """The facts that the stage has learnt about the connection."""
-    facts: TlsFacts | None = tls_facts(chunks[0][0].connection)
+    facts: TlsFacts | None = tls_facts_of(chunks[0][0].connection)
     assert facts is not None
     return facts
 
@@ -312,7 +312,7 @@ def test_what_is_no_tls_goes_through(data: bytes, size: int) -> None:
     stage = Decryption()
     out = [each for chunk in chunks for each in stage.feed([chunk])]
     assert out + stage.finish() == chunks
-    assert tls_facts(chunks[0][0].connection) is None
+    assert tls_facts_of(chunks[0][0].connection) is None
     assert stage.feed(chunks) is chunks  # without a look at each chunk
 
 
@@ -476,7 +476,7 @@ def test_damage_gives_no_wrong_byte(data: st.DataObject) -> None:
 
 def facts_in(out: list[Chunk]) -> bool:
     """Whether the stage took the connection for TLS."""
-    return tls_facts(out[-1][0].connection) is not None
+    return tls_facts_of(out[-1][0].connection) is not None
 
 
 @given(st.lists(st.tuples(st.booleans(), st.binary(min_size=1, max_size=60)), max_size=20), st.booleans())
@@ -569,7 +569,7 @@ def test_it_does_not_wait_for_ever() -> None:
     assert not stage._waiting
     keys.add_lines(talk.key_log)
     assert stage.feed(chunks[20:]) == chunks[-1:]
-    facts = tls_facts(chunks[0][0].connection)
+    facts = tls_facts_of(chunks[0][0].connection)
     assert facts is not None
     assert facts.size == len(talk.stream(True)) + len(talk.stream(False))
     assert stage._held == 0

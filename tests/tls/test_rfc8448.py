@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from decoders.tcp.chunks import Close, Gap
-from decoders.tcp.connections import tls_facts
+from decoders.tcp.connections import tls_facts_of
 from decoders.tls.record_ciphers import hkdf_expand_label, secret_after_key_update
 from decoders.tls.suites import find_suite
 from tests.tls.conversations import chunks_of, content, decrypted, keys_of
@@ -74,7 +74,7 @@ def test_the_trace_decrypts(size: int) -> None:
     chunks = chunks_of(WIRE, size=size)
     out = decrypted(chunks, keys_of(key_log()))
     assert (content(out, True), content(out, False)) == (SENT, SENT)
-    facts = tls_facts(chunks[0][0].connection)
+    facts = tls_facts_of(chunks[0][0].connection)
     assert facts is not None
     assert (facts.version, facts.cipher, facts.sni) == ("TLS 1.3", "TLS_AES_128_GCM_SHA256", "server")
     assert facts.certificate is not None
@@ -140,7 +140,7 @@ def test_alerts_inside_the_encryption_are_named() -> None:
     server = Sealer(SECRETS["SERVER_TRAFFIC_SECRET_0"])
     chunks = chunks_of([*WIRE[:4], (False, server.seal(21, bytes([2, 116])))])
     assert [data for *_, data in decrypted(chunks, keys_of(key_log()))] == [Close("fin")]
-    facts = tls_facts(chunks[0][0].connection)
+    facts = tls_facts_of(chunks[0][0].connection)
     assert facts is not None
     assert facts.alerts == ["fatal alert certificate_required from the server"]
 
@@ -195,6 +195,6 @@ def test_early_data_is_told_apart(taken: bool, retry: bool, known: bool, wanted:
     # Bytes that the server accepted and kw cannot read are a gap; rejected ones are left out.
     gaps = [data for *_, data in out if isinstance(data, Gap)]
     assert gaps == ([Gap(0, "encrypted")] if taken and not known else [])
-    facts = tls_facts(chunks[0][0].connection)
+    facts = tls_facts_of(chunks[0][0].connection)
     assert facts is not None
     assert facts.early_data == word

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from decoders.errors import DecodeError, Malformed, Truncated
-from decoders.wire.primitives import read_number, read_uvarint, uuid_bytes, uuid_text, write_number, write_varlong
+from decoders.wire.primitives import format_uuid, read_number, read_uvarint, uuid_to_bytes, write_number, write_varlong
 
 ROWS = [
     ("bool", "00", False),
@@ -69,13 +69,13 @@ def test_values_out_of_range_or_of_another_type(kind: str, value: object) -> Non
 
 def test_forms_of_a_uuid() -> None:
     data = bytes(range(240, 256))
-    text = uuid_text(data)
+    text = format_uuid(data)
     assert (len(text), text[:4]) == (22, "8PHy")
     assert (
-        uuid_bytes(text)
-        == uuid_bytes(str(UUID(bytes=data)))
-        == uuid_bytes(data)
-        == uuid_bytes(UUID(bytes=data))
+        uuid_to_bytes(text)
+        == uuid_to_bytes(str(UUID(bytes=data)))
+        == uuid_to_bytes(data)
+        == uuid_to_bytes(UUID(bytes=data))
         == data
     )
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.errors import DecodeError
-from decoders.wire.state_serialization import DEPTH_MAX, fields, pack, unpack
+from decoders.wire.state_serialization import DEPTH_MAX, pack, state_fields, unpack
 
 KEYS = st.one_of(st.none(), st.booleans(), st.integers(), st.text(), st.binary(), st.tuples(st.integers(), st.text()))
 VALUES: st.SearchStrategy[Any] = st.recursive(
@@ -99,7 +99,7 @@ def test_too_deep_a_value_is_refused() -> None:
 
 
 def test_fields_are_checked() -> None:
-    assert fields([1, "a", None], int, str, int | None) == [1, "a", None]
+    assert state_fields([1, "a", None], int, str, int | None) == [1, "a", None]
     for value, kinds in [(1, (int,)), ([1], (int, int)), ([1], (str,)), ({1: 2}, (int,))]:
         with pytest.raises(DecodeError):
-            fields(value, *kinds)
+            state_fields(value, *kinds)

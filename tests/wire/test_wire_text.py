@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 
 
 def test_sizes_are_read_out() -> None:
-    assert [in_bytes(size) for size in (0, 1, 2, 4096, -1)] == [
+    assert [format_bytes(size) for size in (0, 1, 2, 4096, -1)] == [
         "0 bytes",
         "1 byte",
         "2 bytes",

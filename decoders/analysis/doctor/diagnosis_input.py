@@ -9,7 +9,7 @@ from decoders.analysis.doctor.finding_kinds import FINDINGS, SEVERITIES, Severit
 from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
 from decoders.apis import NAMES, api
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import clean
+from decoders.wire.readable_text import escape_text
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.slow_brokers import BrokerLatencies
@@ -78,8 +78,8 @@ def words_of_value(value: Any) -> str:
     """A value in a sentence, with unprintable characters escaped: a title is text in every format."""
     if isinstance(value, list):
         more = f" and {len(value) - 3} more" if len(value) > 3 else ""
-        return ", ".join([clean(str(each)) for each in value[:3]]) + more
-    return clean(str(value))
+        return ", ".join([escape_text(str(each)) for each in value[:3]]) + more
+    return escape_text(str(value))
 
 
 def merge_observations(several: Iterable[Observation]) -> Observation:

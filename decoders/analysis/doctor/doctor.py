@@ -39,7 +39,7 @@ from decoders.filters.fields import entity_names_of_both_sides, entity_paths
 from decoders.limits import GROUPS_MAX
 from decoders.protocol_facts.keys import API_VERSIONS, HEARTBEAT, METADATA, OFFSET_COMMIT, PRODUCE
 from decoders.schema.model import Versions
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
@@ -259,19 +259,19 @@ class Doctor:
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
-        seen, done, latencies, offers, faults = fields(unpack(state), bytes, list, list, list, list)
+        seen, done, latencies, offers, faults = state_fields(unpack(state), bytes, list, list, list, list)
         self._links = {}
         self._seen.resume(seen)
         for item in done:
-            place, time_ns = fields(item, tuple, int)
-            client, key, subject = fields(place, str, int, str | None)
+            place, time_ns = state_fields(item, tuple, int)
+            client, key, subject = state_fields(place, str, int, str | None)
             self._done[client, key, subject] = time_ns
         self._latencies = BrokerLatencies.make_resumed(latencies)
         for item in offers:
-            where, versions = fields(item, tuple, list)
-            broker, key = fields(where, str, int)
-            self._offers[broker, key] = Versions(*fields(versions, int, int))
-        self._faults = list(fields(faults, *[str] * len(faults)))
+            where, versions = state_fields(item, tuple, list)
+            broker, key = state_fields(where, str, int)
+            self._offers[broker, key] = Versions(*state_fields(versions, int, int))
+        self._faults = list(state_fields(faults, *[str] * len(faults)))
 
     def rows(self) -> list[Row]:
         """A row for each finding, worst first."""

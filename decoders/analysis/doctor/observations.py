@@ -13,7 +13,7 @@ from decoders.analysis.doctor.resent_batches import Evidence, SentBatches, make_
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import format_rfc3339
 from decoders.limits import EVIDENCE_MAX, MINUTES_MARKED_MAX, NAMES_OBSERVED_MAX, OBSERVATIONS_MAX
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Exchange
@@ -191,20 +191,20 @@ class Observation:
     def make_resumed(cls, state: object) -> Observation:
         """An observation from its `state`. Raises DecodeError."""
         made = cls()
-        found = fields(state, int, int, int, dict, dict, dict, dict, list, dict)
+        found = state_fields(state, int, int, int, dict, dict, dict, dict, list, dict)
         for name, value in zip(_STATE, found, strict=True):
             setattr(made, name, value)
         for item in made.marks.items():
-            fields(item, int, int)
+            state_fields(item, int, int)
         for amounts in (made.sums, made.most, *made.names.values()):
-            (amounts,) = fields([amounts], dict)
+            (amounts,) = state_fields([amounts], dict)
             for item in amounts.items():
-                fields(item, str, int)
+                state_fields(item, str, int)
         for pair in made.edges.values():
-            for edge in fields(pair, tuple, tuple):
-                fields(edge, int, int)
+            for edge in state_fields(pair, tuple, tuple):
+                state_fields(edge, int, int)
         for each in made.evidence:
-            fields(each, int, int, str, str, *[int | None] * 3)
+            state_fields(each, int, int, str, str, *[int | None] * 3)
         return made
 
 
@@ -253,10 +253,10 @@ class Observations:
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
-        self.left_out, sent, items = fields(unpack(state), int, list, list)
+        self.left_out, sent, items = state_fields(unpack(state), int, list, list)
         self.sent = SentBatches.make_resumed(sent)
         for item in items:
-            key, each = fields(item, tuple, list)
+            key, each = state_fields(item, tuple, list)
             if not key or not isinstance(key[0], str) or not all(isinstance(part, _PART) for part in key):
                 raise Malformed("an observation without a kind")
             self._found[key] = Observation.make_resumed(each)

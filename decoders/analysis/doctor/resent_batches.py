@@ -28,7 +28,7 @@ from zlib import crc32
 
 from decoders.limits import BATCHES_REMEMBERED_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.wire.state_serialization import fields
+from decoders.wire.state_serialization import state_fields
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -149,13 +149,13 @@ class SentBatches:
     def make_resumed(cls, state: object) -> SentBatches:
         """Batches from their `state`. Raises DecodeError."""
         made = cls()
-        (items,) = fields([state], list)
+        (items,) = state_fields([state], list)
         for item in items:
-            number, its = fields(item, int, list)
-            client, topic, idempotent, tries, refused, unknown, began, last = fields(
+            number, its = state_fields(item, int, list)
+            client, topic, idempotent, tries, refused, unknown, began, last = state_fields(
                 its, str, str | None, bool, int, int, int, int, tuple
             )
-            fields(last, int, int, str, str, *[int | None] * 3)
+            state_fields(last, int, int, str, str, *[int | None] * 3)
             made._join_counts(number, SentAgain(client, topic, idempotent, tries, refused, unknown, began, last))
         return made
 

@@ -29,7 +29,7 @@ from decoders.analysis.time_buckets import SLICES_MAX, add_amounts, shift_for
 from decoders.errors import Malformed
 from decoders.limits import GROUPS_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.wire.state_serialization import fields
+from decoders.wire.state_serialization import state_fields
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.thresholds import Thresholds
@@ -159,22 +159,24 @@ class BrokerLatencies:
     def make_resumed(cls, state: object) -> BrokerLatencies:
         """Latencies from their `state`. Raises DecodeError."""
         made = cls()
-        groups, clients, slices, made._shift, made._first, made._last = fields(state, list, list, list, int, int, int)
+        groups, clients, slices, made._shift, made._first, made._last = state_fields(
+            state, list, list, list, int, int, int
+        )
         if not _SHIFT_LEAST <= made._shift < 64:
             raise Malformed(f"time slices of 2^{made._shift} ns")
         for item in groups:
-            where, group = fields(item, tuple, list)
-            broker, key = fields(where, str, int)
+            where, group = state_fields(item, tuple, list)
+            broker, key = state_fields(where, str, int)
             made._groups[broker, key] = GroupStatistics.make_resumed(group)
         for item in clients:
-            where, found = fields(item, tuple, tuple)
-            broker, key, client = fields(where, str, int, str)
-            count, logs = fields(found, int, int)
+            where, found = state_fields(item, tuple, tuple)
+            broker, key, client = state_fields(where, str, int, str)
+            count, logs = state_fields(found, int, int)
             made._clients[broker, key, client] = count, logs
         for item in slices:
-            where, found = fields(item, tuple, tuple)
-            broker, key, number = fields(where, str, int, int)
-            count, logs = fields(found, int, int)
+            where, found = state_fields(item, tuple, tuple)
+            broker, key, number = state_fields(where, str, int, int)
+            count, logs = state_fields(found, int, int)
             made._slices[broker, key, number] = count, logs
         return made
 

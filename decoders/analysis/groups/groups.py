@@ -36,7 +36,7 @@ from decoders.exchanges.exchange import format_rfc3339
 from decoders.filters.fields import entity_names_of_both_sides
 from decoders.limits import GROUP_EVENTS_ALL_MAX, GROUP_EVENTS_MAX, GROUP_MEMBERS_MAX
 from decoders.protocol_facts.keys import LIST_GROUPS, OFFSET_FETCH
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
@@ -137,15 +137,15 @@ class GroupHistory:
     def make_resumed(cls, state: object) -> GroupHistory:
         """A history from its `state`. Raises DecodeError."""
         made = cls()
-        events, made.total, members, described, cut = fields(state, list, int, list, list, list)
+        events, made.total, members, described, cut = state_fields(state, list, int, list, list, list)
         for each in events:
-            made.events.append(GroupEvent(*fields(each, *_EVENT)))
+            made.events.append(GroupEvent(*state_fields(each, *_EVENT)))
         for item in members:
-            name, its = fields(item, str, list)
-            made.members[name] = GroupMember(*fields(its, int, int, str, str, str | None, int))
-        for each in fields(described, tuple | None, tuple | None):
+            name, its = state_fields(item, str, list)
+            made.members[name] = GroupMember(*state_fields(its, int, int, str, str, str | None, int))
+        for each in state_fields(described, tuple | None, tuple | None):
             if each is not None:
-                made.keep_description(Described(*fields(each, int, str, str, str, str, int, tuple | None)))
+                made.keep_description(Described(*state_fields(each, int, str, str, str, str, int, tuple | None)))
         if not all(isinstance(name, str) for name in cut):
             raise Malformed("keys that are no names")
         made.cut = set(cut)
@@ -274,10 +274,10 @@ class Groups(Portraits):
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
-        portraits, histories, offsets, self._learns = fields(unpack(state), bytes, list, bytes, bool)
+        portraits, histories, offsets, self._learns = state_fields(unpack(state), bytes, list, bytes, bool)
         super().resume(portraits)
         for item in histories:
-            group, its = fields(item, str, list)
+            group, its = state_fields(item, str, list)
             self._histories[group] = GroupHistory.make_resumed(its)
             self._events += len(self._histories[group].events)
         self._offsets.resume(offsets)

@@ -40,7 +40,7 @@ from decoders.protocol_facts.keys import (
     SHARE_FETCH,
 )
 from decoders.records.summary import read_batch_heads
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -154,7 +154,7 @@ class PartitionEnd:
     def make_resumed(cls, state: object) -> PartitionEnd:
         """An end from its `state`. Raises DecodeError."""
         made = cls()
-        seen, proved, made.moments.shift, points = fields(state, tuple, tuple, int, list)
+        seen, proved, made.moments.shift, points = state_fields(state, tuple, tuple, int, list)
         made.seen, made.proved = _check_point(seen), _check_point(proved)
         for point in points:
             made.moments.add_moment(_check_point(point))
@@ -199,7 +199,7 @@ class ReaderPosition:
     def make_resumed(cls, state: object) -> ReaderPosition:
         """A position from its `state`. Raises DecodeError."""
         made = cls()
-        latest, lag, made.read, ranges = fields(state, tuple, tuple, int, list)
+        latest, lag, made.read, ranges = state_fields(state, tuple, tuple, int, list)
         made.latest, made.lag, made.ranges = (
             _check_point(latest),
             _check_point(lag),
@@ -223,7 +223,7 @@ def merge_ranges(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _check_point(value: object) -> tuple[int, int]:
-    first, second = fields(value, int, int)
+    first, second = state_fields(value, int, int)
     return first, second
 
 
@@ -265,10 +265,10 @@ class GroupCommit:
     def make_resumed(cls, state: object) -> GroupCommit:
         """A commit from its `state`. Raises DecodeError."""
         made = cls()
-        made.count, latest, pending = fields(state, int, tuple, list)
+        made.count, latest, pending = state_fields(state, int, tuple, list)
         made.latest = _check_point(latest)
         for each in pending:
-            time_ns, offset, transaction = fields(each, int, int, str)
+            time_ns, offset, transaction = state_fields(each, int, int, str)
             made.pending.append((time_ns, offset, transaction))
         return made
 
@@ -386,25 +386,25 @@ class GroupOffsets:
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
-        self.left_out, ends, readers, commits, transactions, shares = fields(unpack(state), int, *[list] * 5)
+        self.left_out, ends, readers, commits, transactions, shares = state_fields(unpack(state), int, *[list] * 5)
         for item in ends:
-            key, its = fields(item, tuple, list)
-            topic, number = fields(key, str, int)
+            key, its = state_fields(item, tuple, list)
+            topic, number = state_fields(key, str, int)
             self.ends[topic, number] = PartitionEnd.make_resumed(its)
         for item in readers:
-            key, its = fields(item, tuple, list)
-            client, host, topic, number = fields(key, str, str, str, int)
+            key, its = state_fields(item, tuple, list)
+            client, host, topic, number = state_fields(key, str, str, str, int)
             self.readers[client, host, topic, number] = ReaderPosition.make_resumed(its)
         for item in commits:
-            key, its = fields(item, tuple, list)
-            group, topic, number = fields(key, str, str, int)
+            key, its = state_fields(item, tuple, list)
+            group, topic, number = state_fields(key, str, str, int)
             self.commits[group, topic, number] = GroupCommit.make_resumed(its)
         for item in transactions:
-            name, times = fields(item, str, tuple)
+            name, times = state_fields(item, str, tuple)
             self.transactions[name] = _check_point(times)
         for item in shares:
-            group, counts = fields(item, str, tuple)
-            self.shares[group] = ShareCounts(*fields(counts, *[int] * len(ShareCounts._fields)))
+            group, counts = state_fields(item, str, tuple)
+            self.shares[group] = ShareCounts(*state_fields(counts, *[int] * len(ShareCounts._fields)))
 
     # What each API says.
 

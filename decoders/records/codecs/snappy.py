@@ -13,7 +13,7 @@ import cramjam
 
 from decoders.errors import LimitExceeded, Malformed, Truncated
 from decoders.limits import BLOCKS_MAX
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 
 _MAGIC: Final = b"\x82SNAPPY\0"
 _HEADER: Final = _MAGIC + b"\0\0\0\x01\0\0\0\x01"
@@ -41,7 +41,7 @@ def inflate(packed: memoryview, size_max: int, magic: int) -> bytes:  # noqa: AR
         count = int.from_bytes(packed[at : at + 4], "big", signed=True)
         at += 4
         if not 0 <= count <= size - at:
-            raise Truncated(f"a snappy block of {in_bytes(count)}, {size - at} are left", offset=at - 4)
+            raise Truncated(f"a snappy block of {format_bytes(count)}, {size - at} are left", offset=at - 4)
         block = _inflate_block(packed[at : at + count], left, at)
         left -= len(block)
         at += count
@@ -54,7 +54,9 @@ def _inflate_block(packed: memoryview, size_max: int, at: int) -> memoryview:
     try:
         claimed = cramjam.snappy.decompress_raw_len(packed)
         if claimed * _IN > len(packed) * _OUT:
-            raise Malformed(f"a snappy block of {in_bytes(len(packed))} cannot give the {claimed} it claims", offset=at)
+            raise Malformed(
+                f"a snappy block of {format_bytes(len(packed))} cannot give the {claimed} it claims", offset=at
+            )
         if claimed > size_max:
             raise LimitExceeded(f"snappy: {claimed} bytes would come out, {size_max} are allowed", offset=at)
         return memoryview(cramjam.snappy.decompress_raw(packed))

@@ -18,7 +18,7 @@ import zstandard
 from decoders.errors import LimitExceeded, Malformed, Truncated
 from decoders.limits import BLOCKS_MAX, WINDOW_KEPT_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 
 _MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _SKIP: Final = 0x184D2A5
@@ -106,7 +106,9 @@ def _measure_frame(packed: memoryview, frame_at: int, size: int) -> _ZstdFrame:
     if at > size:
         raise Truncated("the zstd frame is cut", offset=frame_at)
     if size_bytes and claimed > bound:
-        raise Malformed(f"the zstd frame claims {in_bytes(claimed)}, its blocks give at most {bound}", offset=frame_at)
+        raise Malformed(
+            f"the zstd frame claims {format_bytes(claimed)}, its blocks give at most {bound}", offset=frame_at
+        )
     exponent, mantissa = packed[frame_at + 5] >> 3, packed[frame_at + 5] & 7
     return _ZstdFrame(at, bound, claimed if single else (8 + mantissa) << (7 + exponent))
 

@@ -16,7 +16,7 @@ from decoders.protocol_facts.names import find_field_by_any_name
 from decoders.records.model import Header
 from decoders.schema.json_form import BASE64, REDACTED, bytes_from_json
 from decoders.schema.model import Versions
-from decoders.wire.primitives import uuid_text
+from decoders.wire.primitives import format_uuid
 from decoders.wire.units import parse_moment
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean
@@ -321,4 +321,4 @@ def build_topic_field(key: int, version: int, name: str, topics: TopicLookup | N
         return {by_name: name}
     if topics is None:
         raise Failure(f"only the cluster knows the id of topic {name}", Exit.USAGE)
-    return {by_id: uuid_text(topics.find_topic_id(name).bytes)}
+    return {by_id: format_uuid(topics.find_topic_id(name).bytes)}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, Literal
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.conceal import redact_text, secret_and_its_parts
+from decoders.wire.redact_text import list_secret_and_its_parts, redact_text
 
 Form = Literal["text", "path", "pem", "milliseconds", "flag"]
 
@@ -529,7 +529,7 @@ def find_secret_texts(pairs: Iterable[Pair]) -> Iterator[str]:
             yield from _find_secrets_of_login(value)
         elif is_hidden_value(name, value):
             least = SHORTEST if is_known_property(name) else SHORTEST_UNKNOWN
-            yield from (part for part in secret_and_its_parts(value) if len(part) >= least)
+            yield from (part for part in list_secret_and_its_parts(value) if len(part) >= least)
         else:
             yield from _find_secrets_of_urls(name, value)
 
@@ -546,7 +546,7 @@ def find_public_texts(pairs: Iterable[Pair]) -> Iterator[str]:
 def _find_secrets_of_login(value: str) -> Iterator[str]:
     options = _parse_login_options(value)
     if not options:
-        yield from (part for part in secret_and_its_parts(value) if len(part) >= SHORTEST)
+        yield from (part for part in list_secret_and_its_parts(value) if len(part) >= SHORTEST)
     yield from (text for word, text in options.items() if word not in PUBLIC_OPTIONS and len(text) >= SHORTEST)
 
 

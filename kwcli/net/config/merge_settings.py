@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.conceal import redact_text
+from decoders.wire.redact_text import redact_text
 from kwcli.net.config import client_properties
 from kwcli.run_environment import Exit, Failure
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.wire.conceal import redact_text
+from decoders.wire.redact_text import redact_text
 from kwcli.net.config.client_properties import PUBLIC_OPTIONS, Pair, is_hidden_value, redact_urls_in_value
 from kwcli.net.config.merge_settings import SettingSource, merge_setting_sources
 from kwcli.net.config.unknown_properties import redact_name
@@ -203,12 +203,12 @@ def format_profile_table(rows: list[Row], width: int | None) -> list[str]:
     """The rows of `listed` as a table; the active profile has a star."""
     if not rows:
         return ["no profiles yet; kw profile import NAME FILE makes one"]
-    from decoders.wire.readable_text import clean
+    from decoders.wire.readable_text import escape_text
     from kwcli.output.short_texts import PLAIN
     from kwcli.output.table import Column, draw_table
 
     def column_cells(title: str) -> list[str]:
-        return [clean(row[title] or "-") for row in rows]
+        return [escape_text(row[title] or "-") for row in rows]
 
     names = [f"{'*' if row['active'] else ' '} {row['profile']}" for row in rows]
     # Names and protocols are short; a long list of servers comes last and is cut on a terminal.
@@ -251,12 +251,12 @@ def _redact_value(name: str, value: str) -> Any:
 
 def format_profile_lines(row: Row) -> list[str]:
     """The properties as lines of a property file; what a terminal could take for a command is escaped."""
-    from decoders.wire.readable_text import clean
+    from decoders.wire.readable_text import escape_text
 
     lines = []
     for name, value in row.items():
         text = f"{{redacted {value['redacted']}}}" if isinstance(value, dict) else value
-        lines.append(clean(f"{name}={text}"))
+        lines.append(escape_text(f"{name}={text}"))
     return lines
 
 

@@ -225,13 +225,13 @@ def _format_csv_cell(value: Any) -> Any:
 
 
 def _draw_settings_table(columns: Sequence[tuple[str, list[str], int]], width: int | None) -> Iterator[str]:
-    from decoders.wire.readable_text import clean
+    from decoders.wire.readable_text import escape_text
     from kwcli.output.short_texts import PLAIN
     from kwcli.output.table import Column, draw_table
 
     last = len(columns) - 1
     made = [
-        Column(title, [clean(cell) for cell in cells], cut=cut, wrap=at == last and width is not None)
+        Column(title, [escape_text(cell) for cell in cells], cut=cut, wrap=at == last and width is not None)
         for at, (title, cells, cut) in enumerate(columns)
     ]
     yield from draw_table(made, width, PLAIN)

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Final
 
-from decoders.wire.conceal import redact_text
+from decoders.wire.redact_text import redact_text
 from kwcli.net.config.client_properties import (
     BY_NAME,
     PROPERTIES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 
 
 class SaslRefused(Exception):
@@ -78,6 +78,6 @@ class PlainMechanism:
 
     def answer_challenge(self, challenge: bytes) -> bytes | None:
         if challenge:
-            raise SaslRefused(f"the server answers PLAIN with {in_bytes(len(challenge))} where none are expected")
+            raise SaslRefused(f"the server answers PLAIN with {format_bytes(len(challenge))} where none are expected")
         self.done = True
         return None

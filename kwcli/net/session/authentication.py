@@ -14,7 +14,7 @@ from decoders.messages.whole_messages import decode_response, encode_message
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.schema.model import Versions
-from decoders.wire.conceal import make_concealer, spellings
+from decoders.wire.redact_text import list_spellings_of_secrets, make_concealer
 from kwcli.net.connection_stops import Cause, ConnectionStop, make_broken_protocol_stop
 from kwcli.net.sasl.mechanism import Mechanism, SaslRefused
 from kwcli.net.session import BareToken, RequestStep, Step, TimedFrame
@@ -91,7 +91,7 @@ def _answer_challenge(mechanism: Mechanism, challenge: bytes, sent: list[bytes])
 
 def _conceal_tokens(sent: list[bytes], said: str) -> str:
     """A broker's error message, without the parts of the sent tokens that it repeats."""
-    conceal = make_concealer(spellings(sent))
+    conceal = make_concealer(list_spellings_of_secrets(sent))
     return said if conceal is None else conceal(said)
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from decoders.frames.live_framing import SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 from kwcli.net.session import TimedFrame
 
 # Bytes that are kept of a stream that is not Kafka, to find out its protocol.
@@ -19,7 +19,7 @@ class BadSize(Exception):
     """A size field that no frame here can have; `head` is the data from that size field on."""
 
     def __init__(self, size: int, head: bytes) -> None:
-        super().__init__(f"a frame of {in_bytes(size)}")
+        super().__init__(f"a frame of {format_bytes(size)}")
         self.size = size
         self.head = head
 
@@ -60,7 +60,7 @@ class FrameReader:
             first_ns = now_ns
         else:
             data = framer.join_kept(data)
-        for at, size in framer.frames(data, begin):
+        for at, size in framer.cut_whole_frames(data, begin):
             if not self.least <= size <= self.largest:
                 raise BadSize(size, data[at : at + SIZE_FIELD + _STRANGE_MAX])
             frame = framer.take_whole(data, at, size)

@@ -23,7 +23,7 @@ from decoders.limits import FRAME_MAX, MIB
 from decoders.protocol_facts.headers import request_header_plan, request_header_version
 from decoders.schema.codec import encode
 from decoders.schema.model import Versions
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 from kwcli.net.connection_stops import (
     ConnectionStop,
     make_broken_protocol_stop,
@@ -343,7 +343,7 @@ class Session:
             return make_not_kafka_stop(error.head, sasl=sasl)
         limit = f" (kw takes {self._reader.largest:,})" if error.size > 0 else ""
         return make_foreign_protocol_stop(error.head, sasl=sasl) or make_broken_protocol_stop(
-            f"sent a frame of {in_bytes(error.size)}{limit}", "is it Kafka?"
+            f"sent a frame of {format_bytes(error.size)}{limit}", "is it Kafka?"
         )
 
     def _end_session(self, stop: ConnectionStop) -> ConnectionStop:
@@ -385,4 +385,4 @@ class Session:
 
 def _format_received_part(have: int, size: int) -> str:
     """How much of an answer came, in words; its size is known once it is more than a size field's."""
-    return f"{have:,} of {size:,} bytes" if size > 4 else in_bytes(have)
+    return f"{have:,} of {size:,} bytes" if size > 4 else format_bytes(have)

@@ -10,7 +10,7 @@ from uuid import UUID
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.enums import ENUMS
 from decoders.schema.projection import Get, make_getter
-from decoders.wire.primitives import uuid_text
+from decoders.wire.primitives import format_uuid
 from decoders.wire.readable_text import format_size
 from kwcli.output.short_texts import ALL_METRICS, count_of, format_number_ranges, format_period, join_first_items
 
@@ -97,7 +97,7 @@ def format_topic_of_element(element: View, names: Names, limits: FactLimits) -> 
 
 def format_topic_id(value: UUID, names: Names, limits: FactLimits) -> str:
     """The name of a topic id, or the id itself as Kafka prints it."""
-    return names(value) or shorten_id(uuid_text(value.bytes), limits)
+    return names(value) or shorten_id(format_uuid(value.bytes), limits)
 
 
 def shorten_id(text: str, limits: FactLimits) -> str:
@@ -111,7 +111,7 @@ def _format_fact_value(value: Any, _argument: str, names: Names, limits: FactLim
     if isinstance(value, list):
         return join_first_items([_format_fact_value(item, "", names, limits) for item in value], limits.items)
     if isinstance(value, UUID):
-        return shorten_id(uuid_text(value.bytes), limits)
+        return shorten_id(format_uuid(value.bytes), limits)
     return "" if value is None else str(value)
 
 

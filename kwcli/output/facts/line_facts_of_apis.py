@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api, section
 from decoders.records.summary import summarize_records_of_view, summarize_sole_batch
-from decoders.wire.readable_text import clean, format_size
+from decoders.wire.readable_text import escape_text, format_size
 from kwcli.output.facts.compile_line_facts import (
     WORDS,
     ApiFacts,
@@ -505,7 +505,7 @@ def format_exchange_trouble(exchange: Exchange) -> str:
         if status != "orphan_response" and side not in cut:
             place = f" at {failure.path}" if failure.path else ""
             words.append(f"{side} undecoded: {failure.reason}{place}")
-    return clean(" ".join(words))
+    return escape_text(" ".join(words))
 
 
 def list_sure_facts(exchange: Exchange, facts_of: Facts, limits: FactLimits) -> list[str]:
@@ -533,4 +533,10 @@ def format_line_facts(exchange: Exchange) -> str:
     row = find_api_facts(exchange.api_key)
     facts = list_sure_facts(exchange, row.facts if row else list_no_facts, FactLimits())
     trouble = format_exchange_trouble(exchange)
-    return " ".join([*map(clean, facts[:1]), *([trouble] if trouble else []), *map(clean, facts[1:])])
+    return " ".join(
+        [
+            *map(escape_text, facts[:1]),
+            *([trouble] if trouble else []),
+            *map(escape_text, facts[1:]),
+        ]
+    )

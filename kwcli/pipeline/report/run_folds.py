@@ -13,7 +13,7 @@ from decoders.analysis.statistics import Statistics
 from decoders.analysis.tally import BatchSizes, ClientVersions, Tally, sums
 from decoders.errors import LimitExceeded
 from decoders.named_tuple import NamedTuple
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.wire.state_serialization import pack, state_fields, unpack
 from kwcli.pipeline.report import feed_folds
 from kwcli.pipeline.report.numpy_group_by import BatchColumns
 from kwcli.pipeline.report.read_tables import NAMES, Tables, join_small_batches
@@ -140,7 +140,7 @@ class Folds:
 
     def resume(self, state: bytes) -> None:
         """Go on where `export` was called. Raises DecodeError."""
-        self.rows, full, states = fields(unpack(state), int, dict, dict)
+        self.rows, full, states = state_fields(unpack(state), int, dict, dict)
         for name, text in full.items():
             self._give_up(name, text)
         for name, fold in list(self.found.items()):

@@ -19,7 +19,7 @@ from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, Strin
 
 from decoders.capture.merge import file_index_of_packet, packet_number_in_file
 from decoders.named_tuple import NamedTuple
-from decoders.tcp.connections import endpoints
+from decoders.tcp.connections import format_endpoints
 from decoders.wire.units import parse_time
 from kwcli.option_types import PortList
 from kwcli.pipeline.plan_splits import SPLIT_SIZE, plan_splits
@@ -180,7 +180,7 @@ def build_segment_batch(point: str, names: dict[int, str], rows: list[Segment], 
 @lru_cache(maxsize=4096)
 def _unpack_addresses(key: bytes) -> tuple[str, int, str, int]:
     """Addresses and ports of a segment's key."""
-    source, target = endpoints(key)
+    source, target = format_endpoints(key)
     return (*split_address(source), *split_address(target))
 
 

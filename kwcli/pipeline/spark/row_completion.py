@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.schema.json_form import cell_text
-from decoders.wire.primitives import uuid_text
+from decoders.wire.primitives import format_uuid
 from kwcli.pipeline.spark.stage_schemas import IDENTITY
 from kwcli.pipeline.tables.arrow_schemas import PARTITION
 
@@ -28,7 +28,7 @@ class RowCompletion:
 
     def __init__(self, facts: SharedFacts | None) -> None:
         topics = {} if facts is None else facts.topics
-        rows = [(uuid_text(identity), name, since) for identity, (name, since) in sorted(topics.items())]
+        rows = [(format_uuid(identity), name, since) for identity, (name, since) in sorted(topics.items())]
         self._ids = pa.array([row[0] for row in rows], pa.string())
         self._names = pa.array([cell_text(row[1]) for row in rows], pa.string())
         self._since = pa.array([row[2] for row in rows], pa.int64())

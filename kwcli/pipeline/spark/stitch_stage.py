@@ -20,7 +20,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import cell_text
 from decoders.splits.parts import Part, canonical_connection_key
 from decoders.splits.stitching import Stitcher
-from decoders.tcp.connections import endpoints
+from decoders.tcp.connections import format_endpoints
 from kwcli.pipeline.read.filter_and_batch_rows import RowBatcher, RowFilter
 from kwcli.pipeline.read.read_tls_keys import read_keys
 from kwcli.pipeline.read.split_reader import ReadPosition, SplitReader, read_segments_between
@@ -237,14 +237,14 @@ class PartitionStitcher:
     def describe_place(self) -> str:
         """The place that the current part is from, for error messages."""
         at = describe_split_place(self._splits[self._split])
-        return at if self._at is None else f"{at}: {' → '.join(endpoints(self._at[1]))}"
+        return at if self._at is None else f"{at}: {' → '.join(format_endpoints(self._at[1]))}"
 
     def _lose_connection(self, key: bytes, problem: DecodeError) -> None:
         """After a part that cannot be taken: drop what is known of its connection, report that once, and begin anew."""
         assert self._at is not None
         if not self._lost:
             piece = self._splits[self._split].pieces[-1]
-            text = f"{' → '.join(endpoints(key))}: its state up to byte {piece.end:,} is lost: {problem.text}"
+            text = f"{' → '.join(format_endpoints(key))}: its state up to byte {piece.end:,} is lost: {problem.text}"
             self._coordination.add_lost_connection(self._at, Problem(piece.name, None, escape_non_utf8(text)))
         self._lost = True
         self._stitcher = self._new_stitcher(*self._at)

@@ -30,8 +30,8 @@ from decoders.messages.exchange_json import SCHEMA, exchange_json
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import FETCH
 from decoders.schema.json_form import cell_text
-from decoders.wire.deferred_json import json_pieces
-from decoders.wire.primitives import uuid_text
+from decoders.wire.deferred_json import make_json_pieces
+from decoders.wire.primitives import format_uuid
 from kwcli.pipeline.tables.arrow_schemas import OWN, PARTITION, ROWS, TYPES
 from kwcli.pipeline.tables.attribute_columns import COLUMN_PARTS, NOTED, SERVER, split_attribute_into_columns
 from kwcli.pipeline.tables.topic_partitions import NAMES, Partition, SingleTopic, read_partitions_of_exchange
@@ -460,7 +460,7 @@ class ExchangeColumns:
             called = [None if identity in WELL_KNOWN else exchange.topic_name(identity) for identity in known]
             value = (
                 topics,
-                tuple(uuid_text(identity.bytes) for identity in known),
+                tuple(format_uuid(identity.bytes) for identity in known),
                 tuple(None if name is None else self._cell_of(name) for name in called),
             )
             at = self._topics.find_or_add(value, value)
@@ -520,7 +520,7 @@ def _dump_body(body: Any) -> str:
     """The JSON of a body; BODY_CUT for a body that is too long for a cell."""
     parts: list[bytes] = []
     left = BODY_TEXT_MAX
-    for piece in json_pieces(body):
+    for piece in make_json_pieces(body):
         left -= len(piece)
         if left < 0:
             return BODY_CUT

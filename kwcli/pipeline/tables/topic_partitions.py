@@ -16,7 +16,7 @@ from decoders.filters.fields import entity_paths
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.records.summary import summarize_records_of_view, summarize_sole_batch
 from decoders.schema.model import Side
-from decoders.wire.primitives import uuid_text
+from decoders.wire.primitives import format_uuid
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -190,7 +190,7 @@ def _topic_name_and_id(
     identity = element.get(TOPIC_ID) if ids else None
     text = None
     if identity.__class__ is UUID and identity.int:
-        text = uuid_text(identity.bytes)
+        text = format_uuid(identity.bytes)
         topic = topic or exchange.topic_name(identity)
     return shown(topic) if topic else None, text
 

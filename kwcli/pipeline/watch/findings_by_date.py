@@ -30,7 +30,7 @@ from decoders.analysis.doctor.finding_kinds import SEVERITIES
 from decoders.capture.merge import packet_number_in_file
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
-from decoders.wire.state_serialization import fields, pack, unpack
+from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.thresholds import Thresholds
@@ -170,14 +170,14 @@ class WatchFindings:
         if state is None:
             return True
         try:
-            (days,) = fields([unpack(state)], list)
+            (days,) = state_fields([unpack(state)], list)
             for item in days:
-                day, doctor, told = fields(item, int, bytes, list)
+                day, doctor, told = state_fields(item, int, bytes, list)
                 its = self._find_day(day)
                 its.doctor.resume(doctor)
                 for each in told:
-                    key, numbers = fields(each, list, list)
-                    its.told[tuple(key)] = _Told(*fields(numbers, int, int))
+                    key, numbers = state_fields(each, list, list)
+                    its.told[tuple(key)] = _Told(*state_fields(numbers, int, int))
         except DecodeError:
             self._days = {}
             return False

@@ -32,7 +32,7 @@ import orjson
 
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.wire.readable_text import clean, format_size
+from decoders.wire.readable_text import escape_text, format_size
 from kwcli.proxy.log.log_protocol import CLIENT, COUNTS, HEAD, SERVER, SIZE, TIMES, MessageKind, Parser
 
 if TYPE_CHECKING:
@@ -352,7 +352,7 @@ class LogQueue:
     def log_event(self, connection: int, text: str, time_ns: int) -> None:
         """Log a message for people, about a connection or (0) about none."""
         if self.events and connection not in self._unseen and self._has_room():
-            self._queue_message(MessageKind.EVENT, connection, time_ns, clean(text).encode())
+            self._queue_message(MessageKind.EVENT, connection, time_ns, escape_text(text).encode())
 
     def log_closed(self, connection: int, how: str, time_ns: int, reason: str = "") -> None:
         """Log that a connection is over: `how` is `fin` or `rst`, `reason` why."""
@@ -362,7 +362,7 @@ class LogQueue:
         for kind in (MessageKind.GAP, MessageKind.GAP_SERVER, MessageKind.RAW_GAP, MessageKind.RAW_GAP_SERVER):
             self._queue_gap(connection, kind, time_ns)
         self._known.pop(connection, None)
-        told = f"{how}\n{clean(reason)}" if reason else how
+        told = f"{how}\n{escape_text(reason)}" if reason else how
         self._queue_now_or_late(MessageKind.CLOSED, connection, time_ns, told.encode())
 
     def queue_packed(self, message: bytes) -> None:

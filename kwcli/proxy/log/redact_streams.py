@@ -29,7 +29,7 @@ from decoders.messages.whole_messages import decode_request, decode_response
 from decoders.protocol_facts.keys import API_VERSIONS, FETCH, SASL_HANDSHAKE
 from decoders.schema.json_form import MESSAGE
 from decoders.schema.model import Side
-from decoders.wire.conceal import make_secret_concealer, redact_text
+from decoders.wire.redact_text import make_secret_concealer, redact_text
 from kwcli.proxy.log.log_protocol import CLIENT
 
 __all__ = ["Code", "FrameTracker", "LoggedChunk", "Redactor", "SharedKnowledge"]
@@ -274,7 +274,7 @@ class Redactor:
     def _follow_frames(self, tracker: FrameTracker, data: bytes, begin: int, place: int) -> None:
         """Go through the frames of `data` from `begin` on; `place` is the place of its first byte."""
         end = len(data)
-        for at, size in tracker.framer.frames(data, begin):
+        for at, size in tracker.framer.cut_whole_frames(data, begin):
             tracker.begin_frame()
             start = place + at
             if not (0 < size <= FRAME_MAX or (size == 0 and tracker.side != CLIENT and self._sasl.tokens)):

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError, Truncated
 from decoders.exchanges.connection_state import GSSAPI, SaslPhase
-from decoders.frames.header_checks import NO, request_verdict
+from decoders.frames.header_checks import NO, judge_request
 from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 from kwcli.proxy.relay import request_handling
 from kwcli.proxy.relay.frame_decisions import (
     LOCAL,
@@ -191,7 +191,7 @@ class Requests(DecidedFrames):
     @property
     def is_inside_request(self) -> bool:
         """Whether the end of a request is still to come."""
-        return self._framer.inside
+        return self._framer.is_inside_frame
 
     @property
     def is_blocked(self) -> bool:
@@ -361,7 +361,7 @@ class Requests(DecidedFrames):
         assert handling.reads == MECHANISM
         if stop > len(data):
             if stop - at > _JUDGED_MAX:
-                self._close_with_reason(data, at, f"a {handling} of {in_bytes(stop - at)}", out)
+                self._close_with_reason(data, at, f"a {handling} of {format_bytes(stop - at)}", out)
             return None
         mechanism = request_handling.read_mechanism(data, at, stop)
         self._state.sasl.follow_handshake_request(mechanism)
@@ -532,7 +532,7 @@ class Requests(DecidedFrames):
         sasl = state.sasl
         end = len(data)
         left = TURN
-        for at, size in self._framer.frames(data, begin):
+        for at, size in self._framer.cut_whole_frames(data, begin):
             if sasl.phase != SaslPhase.TOKENS:
                 return at
             if not left:
@@ -548,7 +548,7 @@ class Requests(DecidedFrames):
                 if end < shown and (end - at < 6 or int.from_bytes(data[at + 4 : at + 6], "big") in NAMES):
                     self._framer.keep_rest(data, at)
                     return at
-                if request_verdict(data[at:shown], 0) != NO:
+                if judge_request(data[at:shown], 0) != NO:
                     self._end_login()
                     return at
             sasl.follow_token_answer()

@@ -19,7 +19,7 @@ from typing import Final
 from decoders.exchanges.connection_state import SaslPhase
 from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, MIB
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 from kwcli.proxy.relay.frame_decisions import (
     DECIDE,
     LOCAL,
@@ -139,7 +139,7 @@ class Responses(DecidedFrames):
     @property
     def is_busy(self) -> bool:
         """Whether bytes of an answer are buffered here."""
-        return (self._blocked and not self._state.withheld) or self._framer.inside
+        return (self._blocked and not self._state.withheld) or self._framer.is_inside_frame
 
     def feed(self, data: bytes, now_ns: int) -> list[Command]:
         """Take the broker's next bytes."""
@@ -567,7 +567,7 @@ class Responses(DecidedFrames):
         if got is not None and got == self._last:
             reason = f"the broker answered twice, with correlation id {got}"
         else:
-            reason = f"the broker sent {in_bytes(len(data) - at)} that answer no request{describe_bytes(data[at:])}"
+            reason = f"the broker sent {format_bytes(len(data) - at)} that answer no request{describe_bytes(data[at:])}"
         self._close_with_reason(data, at, start, reason, out)
 
     def _stop_out_of_step(self, data: bytes, at: int, start: int, out: list[Command]) -> None:

@@ -15,11 +15,11 @@ from decoders.protocol_facts.headers import response_header_plan, response_heade
 from decoders.protocol_facts.keys import API_VERSIONS, DESCRIBE_CLUSTER
 from decoders.schema.codec import encode
 from decoders.schema.codegen_support import CRUDE
-from decoders.schema.lazy_decoder import Projector, decoder, projector
+from decoders.schema.lazy_decoder import Projector, get_decoder, get_projector
 from decoders.schema.model import Plan, Side, Versions, resolve
-from decoders.schema.plan_walker import UNKNOWN, Span, walk
+from decoders.schema.plan_walker import UNKNOWN, Span, decode_by_walking
 from decoders.wire.primitives import write_size, write_uvarint
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 
 
 class AddressRow(NamedTuple):
@@ -190,7 +190,7 @@ def _find_address_reader(api_key: int, version: int) -> tuple[AddressRow, Plan, 
     if row is None:
         return None
     plan = _resolve_response_plan(api_key, version)
-    return row, plan, projector(plan, _list_address_paths(row, api_key, version), False)
+    return row, plan, get_projector(plan, _list_address_paths(row, api_key, version), False)
 
 
 def _list_address_paths(row: AddressRow, api_key: int, version: int) -> frozenset[str]:
@@ -209,7 +209,7 @@ def find_body(api_key: int, version: int, frame: bytes) -> int:
         return _UNTAGGED + 1
     plan = response_header_plan(response_header_version(api_key, version))
     try:
-        _, at = decoder(plan)(frame, SIZE_FIELD, len(frame))
+        _, at = get_decoder(plan)(frame, SIZE_FIELD, len(frame))
     except CRUDE:
         at = len(frame) + 1
     if at > len(frame):
@@ -231,10 +231,10 @@ def _read_view(plan: Plan, read: Projector, frame: bytes, at: int) -> dict[str, 
     except CRUDE:
         pass
     try:
-        _, after = walk(plan, frame, at, end)
+        _, after = decode_by_walking(plan, frame, at, end)
     except DecodeError as failure:
         raise RewriteFailed(f"{plan.name} {plan.version}: {failure}") from None
-    raise RewriteFailed(f"{plan.name} {plan.version}: {in_bytes(end - after)} after its end at byte {after}")
+    raise RewriteFailed(f"{plan.name} {plan.version}: {format_bytes(end - after)} after its end at byte {after}")
 
 
 def _iterate_endpoints(
@@ -280,7 +280,7 @@ def splice_frame(frame: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
 
 def _walk_spans(plan: Plan, frame: bytes, at: int) -> list[Span]:
     spans: list[Span] = []
-    walk(plan, frame, at, len(frame), spans)
+    decode_by_walking(plan, frame, at, len(frame), spans)
     return spans
 
 
@@ -357,7 +357,7 @@ def cap_api_versions(frame: bytes, version: int, served: Served | None = None) -
         plan = resolve(api(API_VERSIONS).response, layout)
         spans: list[Span] = []
         try:
-            value, after = walk(plan, frame, at, len(frame), spans)
+            value, after = decode_by_walking(plan, frame, at, len(frame), spans)
         except DecodeError as error:
             failure = failure or without_frames(error)
             continue

@@ -20,7 +20,7 @@ from decoders.errors import DecodeError, EncodeError
 from decoders.frames.live_framing import SIZE_FIELD, Framer, add_size_field
 from decoders.messages.whole_messages import encode_request, encode_response
 from decoders.protocol_facts.keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
-from decoders.wire.readable_text import in_bytes
+from decoders.wire.readable_text import format_bytes
 from kwcli import VERSION
 from kwcli.net.addresses import format_address
 from kwcli.net.connection_stops import ConnectionStop
@@ -197,7 +197,7 @@ class UpstreamLogin:
         framer = self._requests
         data, begin, start = self._resume_frame(framer, data, self._refuse_sasl_request)
         end = len(data)  # what is behind `start` has not been sent yet
-        for at, size in framer.frames(data, begin):
+        for at, size in framer.cut_whole_frames(data, begin):
             if end - at < _HEAD:
                 framer.keep_rest(data, at)
                 break
@@ -261,7 +261,7 @@ class UpstreamLogin:
         framer = self._answers
         data, begin, start = self._resume_frame(framer, data, lambda frame: self._handle_own_answer(frame, now_ns))
         end = len(data)
-        for at, size in framer.frames(data, begin):
+        for at, size in framer.cut_whole_frames(data, begin):
             if end - at < _ANSWER_HEAD:
                 framer.keep_rest(data, at)
                 break
@@ -270,7 +270,7 @@ class UpstreamLogin:
             if number in self._mine or (due is not None and due.correlation_id == number):
                 self._send_to_client(data[start:at])
                 if not 4 <= size <= OPENING_FRAME_MAX:
-                    self._out.append((CLOSE, f"sent a frame of {in_bytes(size)} for an answer to the proxy", True))
+                    self._out.append((CLOSE, f"sent a frame of {format_bytes(size)} for an answer to the proxy", True))
                     return
                 start = min(at + SIZE_FIELD + size, end)
                 frame = framer.take_whole(data, at, size)

@@ -10,7 +10,7 @@ from decoders.apis import NAMES, api
 from decoders.exchanges.exchange import format_rfc3339
 from decoders.filters.named_numbers import NamedNumber
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.wire.readable_text import clean, format_latency, format_size
+from decoders.wire.readable_text import escape_text, format_latency, format_size
 from kwcli.output.short_texts import count_of
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _list_values(name: str, kind: str, values: Counter[Any]) -> str:
     else:
         texts = Counter[str]()
         for value, count in values.items():
-            texts[clean(_LISTED[kind](value)) or '""'] += count
+            texts[escape_text(_LISTED[kind](value)) or '""'] += count
         listed = [text for text, _ in texts.most_common(LISTED_MAX)]
         rest = len(texts) - len(listed)
         more = f" and {count_of(rest, 'other')}" if rest else ""

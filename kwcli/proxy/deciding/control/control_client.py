@@ -13,7 +13,7 @@ from decoders.exchanges.exchange import Exchange
 from decoders.limits import CONTROL_ANSWER_MAX, HTTP_ANSWER_S
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import clean
+from decoders.wire.readable_text import escape_text
 from kwcli.net.deadline import Deadline
 from kwcli.net.http_request import HttpServer, ask_http
 from kwcli.output.renderers import open_renderer
@@ -85,7 +85,7 @@ def send_control_request(
         raise Failure(f"127.0.0.1:{port} is no control interface: {error}") from None
     if response.status != 200:
         said = answer.get("error", answer) if isinstance(answer, dict) else answer
-        raise Failure(clean(str(said)), Exit.USAGE if response.status == 400 else Exit.FAILURE)
+        raise Failure(escape_text(str(said)), Exit.USAGE if response.status == 400 else Exit.FAILURE)
     return answer
 
 
@@ -167,5 +167,5 @@ def _format_cell(value: Any) -> str:
     if isinstance(value, list):
         return ",".join(str(each["name"]) if isinstance(each, dict) and "name" in each else str(each) for each in value)
     if isinstance(value, dict):
-        return clean(str(value.get("action", value.get("by", value))))
-    return clean(str(value))
+        return escape_text(str(value.get("action", value.get("by", value))))
+    return escape_text(str(value))

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from decoders.errors import DecodeError, EncodeError
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS, partitions_in
-from decoders.frames.header_checks import find_response_body, plan_of, read_request_head
+from decoders.frames.header_checks import find_plan, find_response_body, read_request_head
 from decoders.frames.live_framing import SIZE_FIELD, add_size_field
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.protocol_facts.keys import FETCH, METADATA
@@ -35,7 +35,7 @@ def decode_body_of_side(exchange: InterceptedExchange, side: Side) -> tuple[byte
     """The bytes before the body of a request or answer, and the body; None where the body cannot be read."""
     key, version = exchange.api_key, exchange.version
     frame = exchange.request if side == "request" else exchange.response
-    if frame is None or plan_of(key, version, side) is None:
+    if frame is None or find_plan(key, version, side) is None:
         return None
     try:
         at = (

@@ -98,7 +98,7 @@ def make_secret_concealer(secrets: Iterable[str | bytes], size: int) -> Conceal 
             return redact_text
         if len(secret) <= size:
             seen.add(secret)
-        for text in spellings((secret,), size):
+        for text in list_spellings_of_secrets((secret,), size):
             if text not in wanted:
                 wanted.add(text)
                 held += len(text)
@@ -107,7 +107,7 @@ def make_secret_concealer(secrets: Iterable[str | bytes], size: int) -> Conceal 
     return make_concealer(wanted)
 
 
-def secret_and_its_parts(value: str) -> Iterable[str]:
+def list_secret_and_its_parts(value: str) -> Iterable[str]:
     """A secret value, and those of its words that are long enough to be secrets by themselves."""
     yield value
     if value != value.strip():
@@ -118,7 +118,7 @@ def secret_and_its_parts(value: str) -> Iterable[str]:
             yield part
 
 
-def spellings(secrets: Iterable[str | bytes], most: int | None = None) -> Iterator[str]:
+def list_spellings_of_secrets(secrets: Iterable[str | bytes], most: int | None = None) -> Iterator[str]:
     """The texts in which a secret may be repeated: as it is, its parts, in base64, in hex; none above `most` bytes.
 
     The secret of a PLAIN token is its password; a token of OAUTHBEARER has its bearer token among its texts.
@@ -137,11 +137,11 @@ def _list_spellings(secrets: Iterable[str | bytes], most: int | None) -> Iterato
         plain, bearer = re.fullmatch(_SASL_PLAIN, text), re.search(_BEARER, text)
         if plain is not None:
             if plain[2] not in plain[1]:  # the absence of the user's name would tell that it is the password
-                yield from secret_and_its_parts(plain[2])
+                yield from list_secret_and_its_parts(plain[2])
             continue
         if bearer is not None:
             yield bearer[1]
-        yield from secret_and_its_parts(text)
+        yield from list_secret_and_its_parts(text)
         if len(data) >= _ANYWHERE and (most is None or len(data) <= most):
             yield b64encode(data).decode()
             yield data.hex()
@@ -152,7 +152,7 @@ def redact_text(text: str) -> str:
     return f"{{redacted {len(text.encode('utf-8', 'surrogateescape'))}}}"
 
 
-def has_hole(text: str) -> bool:
+def has_redaction(text: str) -> bool:
     """Whether a secret was taken from the text."""
     return re.search(_HOLE, text) is not None
 
