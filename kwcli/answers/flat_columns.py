@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.exchanges.libraries import format_library
 from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import cell_text
-from decoders.wire.readable_text import clean
+from decoders.wire.readable_text import escape_text
 from kwcli.output.csv import format_counts, format_csv_lines
 from kwcli.output.short_texts import format_number_ranges, palette
 from kwcli.output.table import Column, draw_table
@@ -217,7 +217,7 @@ def format_table(kind: str, rows: Sequence[Row], settings: Settings) -> str:
     drawn = [
         Column(
             column.name,
-            ["–" if cell in (None, "") else clean(str(cell)) for cell in its],
+            ["–" if cell in (None, "") else escape_text(str(cell)) for cell in its],
             drop=column.drop,
             right=all(not isinstance(cell, str) for cell in its if cell is not None),
             cut=_CUT if any(isinstance(cell, str) for cell in its) else 0,
