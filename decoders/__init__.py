@@ -32,9 +32,9 @@ if TYPE_CHECKING:
         encode_request,
         encode_response,
     )
+    from decoders.records.encode_batches import encode_records
     from decoders.records.model import Batch, Record
-    from decoders.records.read import decode_records
-    from decoders.records.write import encode_records
+    from decoders.records.read_batches import decode_records
     from decoders.schema.model import Api
 
 __all__ = [
@@ -85,12 +85,12 @@ _HOMES: Final = {
     "api": "decoders.apis",
     "decode_embedded": "decoders.embedded",
     "decode_message": "decoders.messages.whole_messages",
-    "decode_records": "decoders.records.read",
+    "decode_records": "decoders.records.read_batches",
     "decode_request": "decoders.messages.whole_messages",
     "decode_response": "decoders.messages.whole_messages",
     "encode_embedded": "decoders.embedded",
     "encode_message": "decoders.messages.whole_messages",
-    "encode_records": "decoders.records.write",
+    "encode_records": "decoders.records.encode_batches",
     "encode_request": "decoders.messages.whole_messages",
     "encode_response": "decoders.messages.whole_messages",
     "read_exchanges": "decoders.exchanges.engine",

@@ -62,6 +62,7 @@ from decoders.protocol_facts.keys import (
     SASL_HANDSHAKE,
     SYNC_GROUP,
 )
+from decoders.protocol_facts.parse_versions import parse_release_name
 from decoders.protocol_facts.releases import (
     HISTORY,
     RELEASES,
@@ -69,7 +70,6 @@ from decoders.protocol_facts.releases import (
     drop_unserved_versions,
     versions_of_api_by_release,
 )
-from decoders.protocol_facts.version_words import parse_release_name
 from decoders.schema.model import Versions
 from decoders.wire.state_serialization import pack, state_fields, unpack
 

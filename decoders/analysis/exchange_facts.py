@@ -14,7 +14,7 @@ from decoders.exchanges.partitions import partition_number_of_struct
 from decoders.exchanges.topic_arrays import BATCH_ARRAYS, batch_array, partitions_in
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import FETCH, JOIN_GROUP, SHARE_FETCH, SYNC_GROUP
-from decoders.records.summary import summarize_records_of_view, summarize_sole_batch
+from decoders.records.summarize_records import summarize_records_of_view, summarize_sole_batch
 from decoders.schema.model import Side
 from decoders.wire.primitives import format_uuid
 

@@ -39,6 +39,7 @@ from decoders.exchanges.libraries import merge_libraries
 from decoders.filters.fields import entity_names_of_both_sides, entity_paths
 from decoders.limits import NAMES_OF_PORTRAIT_MAX, NAMES_OF_PORTRAITS_MAX
 from decoders.protocol_facts.errors.error_codes import error_name
+from decoders.protocol_facts.find_alike_releases import find_most_alike_releases
 from decoders.protocol_facts.keys import (
     API_VERSIONS,
     DESCRIBE_CLUSTER,
@@ -49,7 +50,6 @@ from decoders.protocol_facts.keys import (
     OFFSET_FETCH,
     PRODUCE,
 )
-from decoders.protocol_facts.likeness import find_most_alike_releases
 from decoders.schema.model import Versions
 from decoders.wire.state_serialization import pack, state_fields, unpack
 

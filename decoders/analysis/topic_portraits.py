@@ -28,7 +28,7 @@ from decoders.exchanges.learned_names import NULL_ID
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at
 from decoders.limits import GROUPS_MAX, PARTITIONS_KEPT_MAX
 from decoders.protocol_facts.keys import METADATA, PRODUCE
-from decoders.records.summary import read_batch_heads
+from decoders.records.summarize_records import read_batch_heads
 from decoders.wire.primitives import format_uuid
 from decoders.wire.state_serialization import pack, state_fields, unpack
 

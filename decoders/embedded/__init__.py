@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final, Literal
 
-from decoders.embedded.otlp import METRICS, encode_metrics_from_json
+from decoders.embedded.otlp_metrics import METRICS, encode_metrics_from_json
 from decoders.errors import DecodeError, EncodeError, Truncated, UnknownApi, UnsupportedVersion
 from decoders.limits import EMBEDDED_MAX
 from decoders.named_tuple import NamedTuple

@@ -21,7 +21,7 @@ from decoders.frames.header_checks import find_response_body, is_flexible, read_
 from decoders.limits import BODY_WHOLE_MAX
 from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.errors.returned import expected_error_codes
+from decoders.protocol_facts.errors.errors_by_api import expected_error_codes
 from decoders.protocol_facts.keys import (
     API_VERSIONS,
     CONTROLLED_SHUTDOWN,

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import UUID
 
-from decoders.capture.files import CaptureReader
-from decoders.capture.merge import merge_segments
+from decoders.capture.merge_captures import merge_segments
+from decoders.capture.read_capture import CaptureReader
 from decoders.errors import DecodeError, Malformed
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.exchange import Exchange, Settled, Summary
@@ -23,8 +23,8 @@ from decoders.tls.key_log import KeyLog
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
-    from decoders.capture.excerpt_comments import TopicName
-    from decoders.tls.decryption import Decryption
+    from decoders.capture.notes_of_cut_packets import TopicName
+    from decoders.tls.decrypt_chunks import Decryption
 
 _UUID_SIZE: Final = 16
 
@@ -57,7 +57,7 @@ class Engine:
     def decryption(self) -> Decryption:
         """The stage that decrypts TLS; it is made when a connection may need it, which is never in most captures."""
         if self._decryption is None:
-            from decoders.tls.decryption import Decryption
+            from decoders.tls.decrypt_chunks import Decryption
 
             self._decryption = Decryption(self._keys)
         return self._decryption
@@ -161,7 +161,7 @@ class Engine:
 
     def _resume_names_and_chosen(self, names: list[Any], chosen: list[Any]) -> None:
         """Restore the topic names and chosen exchanges that notes in a cut-out capture had given."""
-        from decoders.capture.excerpt_comments import TopicName
+        from decoders.capture.notes_of_cut_packets import TopicName
 
         for each in names:
             since_ns, identity, name = state_fields(each, int, bytes, str)

@@ -26,7 +26,7 @@ from decoders.tcp.connections import Connection, Half
 if TYPE_CHECKING:
     from decoders.exchanges.body_reader import ApiReader, DecodeFailure
     from decoders.exchanges.learned_names import Topics
-    from decoders.tls.facts import TlsInfo
+    from decoders.tls.tls_facts import TlsInfo
 
 __all__ = [
     "ENDED_KEYS",

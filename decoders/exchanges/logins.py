@@ -26,7 +26,7 @@ from decoders.errors import Malformed
 from decoders.exchanges.exchange import Exchange, Login, format_rfc3339
 from decoders.limits import HISTORY_MAX, USER_MAX
 from decoders.protocol_facts.keys import CREATE_DELEGATION_TOKEN, DESCRIBE_DELEGATION_TOKEN
-from decoders.protocols.sasl_messages import (
+from decoders.protocols.read_sasl_messages import (
     FINAL_ANSWERS,
     REFUSAL,
     SaslStep,

@@ -61,7 +61,7 @@ from decoders.tcp.connections import Connection, Half, tls_facts_of
 
 if TYPE_CHECKING:
     from decoders.exchanges.history import History
-    from decoders.tls.facts import TlsFacts
+    from decoders.tls.tls_facts import TlsFacts
 
 UnusualHandler = Callable[[Half, int, int, Any], None]
 # Size, API key and version together, correlation id, client id length.
@@ -420,7 +420,7 @@ class Pairer:
         self.context.undecided[connection.number] = undecided
         known = ""
         if connection.opened and isinstance(data, bytes) and not may_begin_frame(data):
-            from decoders.protocols.signatures import find_proven_protocol  # no connection of Kafka comes here
+            from decoders.protocols.recognise_protocols import find_proven_protocol  # no connection of Kafka comes here
 
             known = find_proven_protocol(data)
         if self.context.ports is None or known == TLS:

@@ -120,7 +120,7 @@ def _read_batch_parts(
     if array is None:
         return
     from decoders.records.model import Budget
-    from decoders.records.read import read_records_by_batch
+    from decoders.records.read_batches import read_records_by_batch
 
     view, raw, budget = exchange.view(array.side), exchange.raw(array.side), Budget()
     for topic, partition in partitions_in(view, array):

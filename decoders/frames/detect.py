@@ -7,7 +7,7 @@ The idea. The body decides. A connection is Kafka when a request, or its answer,
 (header_checks.py).
 
 ```
-first bytes certainly another protocol (protocols/signatures.py) ─────────────► not Kafka, nothing is held
+first bytes certainly another protocol (protocols/recognise_protocols.py) ─────────────► not Kafka, nothing is held
 stream known from its SYN     follow the frames from byte 0 ──┐
 stream not known              each segment may begin a frame ─┼─► a whole request decodes, or an answer to one
 short snap length             no body is ever whole ──────────┘    or PAIRS pairs of matching heads → Kafka
@@ -114,7 +114,9 @@ class UndecidedConnection:
             fresh = len(side.first) < MARK_MAX
             side.first = (side.first + data)[:FIRST_BYTES_MAX]
             if fresh and side.opening and not (self.foreign or may_begin_frame(side.first)):
-                from decoders.protocols.signatures import find_proven_protocol  # no connection of Kafka comes here
+                from decoders.protocols.recognise_protocols import (
+                    find_proven_protocol,  # no connection of Kafka comes here
+                )
 
                 self.foreign = find_proven_protocol(side.first)
                 if self.foreign:
@@ -285,7 +287,7 @@ class UndecidedConnection:
 
     def name(self) -> str:
         """What the connection looks like, when it is no Kafka."""
-        from decoders.protocols.signatures import find_likely_protocol
+        from decoders.protocols.recognise_protocols import find_likely_protocol
 
         return (
             self.foreign
@@ -295,7 +297,7 @@ class UndecidedConnection:
 
     def detail(self) -> str:
         """What the connection looks like, with what exactly each side began with."""
-        from decoders.protocols.signatures import describe_likely_protocol
+        from decoders.protocols.recognise_protocols import describe_likely_protocol
 
         name = self.name()
         first, second = (

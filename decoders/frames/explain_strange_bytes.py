@@ -1,7 +1,7 @@
 """Strange bytes in; findings out, best first: what the bytes are, and what to do about it.
 
-Looked for in this order: marks of other protocols (the table of protocols/signatures.py), Kafka itself, SASL tokens,
-files and compressions, a size field of the wrong byte order, a Kafka frame that begins further on.
+Looked for in this order: marks of other protocols (the table of protocols/recognise_protocols.py), Kafka itself, SASL
+tokens, files and compressions, a size field of the wrong byte order, a Kafka frame that begins further on.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from decoders.frames.live_framing import add_size_field
 from decoders.limits import FRAME_MAX
 from decoders.protocols import TLS
 from decoders.protocols.detect_sasl import find_sasl_token
-from decoders.protocols.signatures import (
+from decoders.protocols.recognise_protocols import (
     CERTAIN,
     LIKELY,
     Finding,
@@ -118,7 +118,7 @@ def _find_record_batches(data: bytes) -> Iterator[Finding]:
     """Record batches without a message around them: a segment of a log, or a records field."""
     if len(data) < 61 or data[16] > 2:
         return
-    from decoders.records.read import read_batches
+    from decoders.records.read_batches import read_batches
 
     batches = read_batches(data[: 1 << 22], records=False)
     first = batches[0]

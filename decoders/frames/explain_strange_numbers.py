@@ -9,12 +9,12 @@ from typing import Final
 from decoders.apis import NAMES, api
 from decoders.named_tuple import NamedTuple
 from decoders.protocols import TLS
-from decoders.protocols.signatures import (
+from decoders.protocols.recognise_protocols import (
     MARKS,
     Finding,
     printable_text,
 )
-from decoders.tls.handshake import VERSIONS
+from decoders.tls.read_handshake import VERSIONS
 from decoders.wire.readable_text import format_bytes
 
 _RECORDS: Final = {0x14: "change of cipher", 0x15: "alert", 0x16: "handshake", 0x17: "encrypted data"}

@@ -327,7 +327,7 @@ def _cut_whole_frames(
             return stop
         reason = direction.owner.find_objection(direction, data, at, size)
         if reason is not None:
-            from decoders.protocols.signatures import describe_proven_protocol  # few captures lose their step
+            from decoders.protocols.recognise_protocols import describe_proven_protocol  # few captures lose their step
 
             direction.doubt = False
             lose_step(

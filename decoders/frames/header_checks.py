@@ -41,7 +41,7 @@ class RequestHead(NamedTuple):
 def may_begin_frame(data: bytes) -> bool:
     """Whether these first bytes of a direction may begin a frame: its size, below 16 MiB, begins with a zero.
 
-    No record of TLS begins so, and no mark that proves another protocol (protocols/signatures.py).
+    No record of TLS begins so, and no mark that proves another protocol (protocols/recognise_protocols.py).
     """
     return data.startswith(b"\0")
 

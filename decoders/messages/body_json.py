@@ -9,7 +9,7 @@ from copy import deepcopy
 from functools import cache, partial
 from typing import Any, Final, Protocol
 
-from decoders.embedded.holders import HOLDERS, HOOKS
+from decoders.embedded.structure_holders import HOLDERS, HOOKS
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import SIDES, ApiReader, DecodeFailure, Layout, make_failure
 from decoders.exchanges.exchange import Exchange
@@ -143,9 +143,9 @@ class RecordsHook:
 
     def __init__(self, options: Options, *, metadata: bool) -> None:
         # Imported once there are records: most requests have none, and the readers of records cost more than they do.
-        from decoders.records.json_form import metadata_record_holds_secret, records_json
         from decoders.records.model import Budget
-        from decoders.records.read import batches_json, batches_json_or_deferred
+        from decoders.records.read_batches import batches_json, batches_json_or_deferred
+        from decoders.records.records_as_json import metadata_record_holds_secret, records_json
 
         self._read: Callable[..., Any] = batches_json_or_deferred if options.deferred else batches_json
         self._deferred = options.deferred

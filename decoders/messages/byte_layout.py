@@ -25,7 +25,7 @@ from decoders.embedded import (
     structure_or_stand_in_json,
     structures_of_record,
 )
-from decoders.embedded.holders import HOLDERS
+from decoders.embedded.structure_holders import HOLDERS
 from decoders.errors import DecodeError, without_frames
 from decoders.exchanges.body_reader import ApiReader, DecodeFailure, Layout, Needs, make_failure
 from decoders.exchanges.topic_arrays import find_topic_at_path, may_hold_cluster_metadata
@@ -39,8 +39,8 @@ from decoders.protocol_facts.headers import (
     response_header_version,
 )
 from decoders.protocol_facts.public_configs import is_public_config
-from decoders.records.byte_parts import Hide, split_batches_into_parts
-from decoders.records.json_form import control_record_structures, metadata_record_holds_secret
+from decoders.records.records_as_json import control_record_structures, metadata_record_holds_secret
+from decoders.records.split_into_byte_parts import Hide, split_batches_into_parts
 from decoders.schema.codec import make_trailing_error
 from decoders.schema.model import Plan, PlanField, Side
 from decoders.schema.plan_walker import BytePart, Span, Walker

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Final
 
 from decoders.embedded import STRUCTURES, VERSION, parse_structure_declaration
-from decoders.embedded.otlp import METRICS, TEMPORALITY
+from decoders.embedded.otlp_metrics import METRICS, TEMPORALITY
 from decoders.exchanges.body_reader import SIDES, list_layouts
 from decoders.limits import NAMES_SHOWN_MAX
 from decoders.named_tuple import NamedTuple

@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from typing import Any, Final, get_args
 from uuid import UUID
 
-from decoders.capture.files import TIME_MAX
+from decoders.capture.read_capture import TIME_MAX
 from decoders.embedded import STRUCTURES, VERSION, encode_embedded_from_json, parse_structure_declaration
 from decoders.errors import EncodeError, Malformed
 from decoders.exchanges.body_reader import API_READERS_MAX, SIDES, ApiReader, DecodeFailure, Needs, Sides
@@ -41,7 +41,7 @@ from decoders.schema.json_form import (
     text_of_json,
 )
 from decoders.schema.model import Plan, PlanField, Side, resolve
-from decoders.tls.facts import TlsInfo
+from decoders.tls.tls_facts import TlsInfo
 from decoders.wire.primitives import RANGES, format_uuid, uuid_to_bytes
 from decoders.wire.units import parse_time
 

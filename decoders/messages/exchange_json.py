@@ -38,7 +38,7 @@ from decoders.protocol_facts.keys import FETCH
 from decoders.schema.json_form import cell_text, json_bytes, json_text, redacted_json
 from decoders.schema.lazy_decoder import get_projector
 from decoders.schema.model import Plan, Side
-from decoders.tls.facts import TlsInfo
+from decoders.tls.tls_facts import TlsInfo
 
 # Large sides
 

@@ -22,7 +22,7 @@ from decoders.limits import BODY_WHOLE_MAX, VALUE_WHOLE_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.protocol_facts.headers import response_header_plan, response_header_version
-from decoders.records.read import read_first_batch_header
+from decoders.records.read_batches import read_first_batch_header
 from decoders.schema.codegen_support import CRUDE
 from decoders.schema.large_body import LargeWalker, find_message_end
 from decoders.schema.model import Plan, PlanField, Side, Versions, resolve

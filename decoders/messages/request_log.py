@@ -28,7 +28,7 @@ from uuid import UUID
 import orjson
 
 from decoders.apis import api
-from decoders.capture.files import TIME_MAX
+from decoders.capture.read_capture import TIME_MAX
 from decoders.errors import EncodeError, Malformed, UnknownApi, UnsupportedVersion
 from decoders.exchanges.body_reader import API_READERS_MAX, ApiReader, Needs
 from decoders.exchanges.connection_pairing import set_initial_values, set_request_missing, set_response_missing

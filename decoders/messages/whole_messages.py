@@ -122,7 +122,7 @@ def encode_header_json(api_key: int, version: int, kind: Side, value: object) ->
 
 
 def _encode_batches_json(batches: list[Any], path: str) -> bytes:
-    from decoders.records.write import records_from_json
+    from decoders.records.encode_batches import records_from_json
 
     return records_from_json(batches, path)
 

@@ -34,7 +34,7 @@ import google_crc32c
 
 from decoders.apis import api
 from decoders.embedded import decode_embedded, encode_embedded
-from decoders.embedded.holders import HOLDERS
+from decoders.embedded.structure_holders import HOLDERS
 from decoders.errors import DecodeError
 from decoders.exchanges.learned_names import NULL_ID
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in

@@ -397,7 +397,7 @@ class Connection:
     is the side whose segment came first. Neither changes once a chunk was given: a stage reads them when it has the
     chunk, which is later than the next segments where many are read at a time. `began_ns` is the time of its first
     packet: with the two addresses (`first.source`, `first.target`) that is its identity. `tls` is what
-    tls/decryption.py keeps.
+    tls/decrypt_chunks.py keeps.
     """
 
     __slots__ = (
@@ -409,7 +409,7 @@ class Connection:
         self.number = number
         self.began_ns = began_ns
         self.opened = opened
-        self.tls: Any = None  # the state of its TLS (tls/decryption.py), or NOT_TLS
+        self.tls: Any = None  # the state of its TLS (tls/decrypt_chunks.py), or NOT_TLS
         self.first = Half(self, first)
         self.second = Half(self, second)
         self.first.peer = self.second
@@ -564,7 +564,7 @@ def _end_of_entry(entry: Entry) -> int:
 
 
 def tls_facts_of(connection: Connection) -> Any:
-    """The facts of a TLS connection (tls/facts.py); None for other connections, and while that is not known."""
+    """The facts of a TLS connection (tls/tls_facts.py); None for other connections, and while that is not known."""
     return getattr(connection.tls, "facts", None)
 
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from decoders.tls.handshake import ALERTS, CLIENT_HELLO, SERVER_HELLO, VERSIONS, read_client_hello, read_server_hello
+from decoders.tls.read_handshake import (
+    ALERTS,
+    CLIENT_HELLO,
+    SERVER_HELLO,
+    VERSIONS,
+    read_client_hello,
+    read_server_hello,
+)
 from decoders.wire.readable_text import escape_text
 
 __all__ = ["describe_first_tls_record", "remedy_of_tls_alert"]

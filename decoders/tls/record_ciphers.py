@@ -18,8 +18,8 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESCCM, AESGCM, ChaCha20Poly1305
 
+from decoders.tls.cipher_suites import Suite
 from decoders.tls.key_log import KeyLog
-from decoders.tls.suites import Suite
 
 __all__ = [
     "HASH_SIZES",

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.errors import without_frames
 from decoders.exchanges.learned_names import METADATA_TOPIC
 from decoders.messages.whole_messages import encode_message
+from decoders.protocol_facts.find_alike_releases import find_most_alike_releases
 from decoders.protocol_facts.keys import DESCRIBE_QUORUM, METADATA
-from decoders.protocol_facts.likeness import find_most_alike_releases
 from decoders.schema.model import NONE
 from kwcli.calling.build_exchanges import ExchangeBuilder
 from kwcli.net import metadata_requests

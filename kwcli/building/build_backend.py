@@ -69,7 +69,7 @@ def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata
     if not _is_compilation_wanted():
         return str(build_meta.build_wheel(wheel_directory, config_settings, metadata_directory))
     with (
-        _extensions() as extensions,
+        _compiled_extensions() as extensions,
         mock.patch.object(setuptools, "setup", partial(setuptools.setup, ext_modules=extensions)),
     ):
         return str(build_meta.build_wheel(wheel_directory, config_settings, metadata_directory))
@@ -80,11 +80,11 @@ def build_editable(
 ) -> str:
     """Build the wheel of an editable install; returns the name of its file."""
     name = str(build_meta.build_editable(wheel_directory, config_settings, metadata_directory))
-    _add_file(Path(wheel_directory, name), "kafka_wire_spark.pth", f"{SPARK_MODULES.resolve()}\n".encode())
+    _add_file_to_wheel(Path(wheel_directory, name), "kafka_wire_spark.pth", f"{SPARK_MODULES.resolve()}\n".encode())
     return name
 
 
-def _add_file(wheel: Path, name: str, data: bytes) -> None:
+def _add_file_to_wheel(wheel: Path, name: str, data: bytes) -> None:
     """Add a file to a wheel, and its row to the list of files (binary distribution format, the RECORD file)."""
     with zipfile.ZipFile(wheel) as old:
         files = {each: old.read(each) for each in old.namelist()}
@@ -101,7 +101,7 @@ def _is_compilation_wanted() -> bool:
 
 
 @contextmanager
-def _extensions() -> Iterator[list[Any]]:
+def _compiled_extensions() -> Iterator[list[Any]]:
     """The compiled modules as setuptools extensions; the folder of their C sources is removed after the block."""
     from mypyc.build import mypycify
 

@@ -162,7 +162,7 @@ class ValueChecker:
 
 def check_batches_encodable(batches: list[Any], path: str) -> None:
     """Check that a list of batches can be encoded. Raises EncodeError."""
-    from decoders.records.write import batch_from_json
+    from decoders.records.encode_batches import batch_from_json
 
     for index, batch in enumerate(batches):
         batch_from_json(batch, f"{path}[{index}]")

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from decoders.errors import without_frames
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.places import fields_that_route, find_routing_places, keep_only_places
 from decoders.protocol_facts.routing import NODE_RESOURCES, route_of_api
+from decoders.protocol_facts.routing_places import fields_that_route, find_routing_places, keep_only_places
 from decoders.schema.model import Api
 from decoders.wire.primitives import uuid_to_bytes
 from kwcli.net.addresses import format_address

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from decoders.errors import DecodeError, without_frames
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.examples import example_request
+from decoders.protocol_facts.example_requests import example_request
 from decoders.schema.model import Api, Versions
 from kwcli.calling.words.path_value_words import GivenWords, compose_body, encode_composed_body
 from kwcli.run_environment import Exit, Failure

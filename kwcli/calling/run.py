@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.exchanges.learned_names import NODE_LISTS
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import PRODUCE
-from decoders.protocol_facts.places import find_routing_places
+from decoders.protocol_facts.routing_places import find_routing_places
 from decoders.schema.model import Api, Versions
 from decoders.wire.readable_text import format_latency
 from kwcli.calling.build_exchanges import ExchangeBuilder

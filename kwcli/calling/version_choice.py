@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Literal
 
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.parse_versions import HIGHEST, LOWEST
 from decoders.protocol_facts.releases import (
     UNSTABLE,
     api_versions_of_release,
     drop_unserved_versions,
     versions_of_api_by_release,
 )
-from decoders.protocol_facts.version_words import HIGHEST, LOWEST
 from decoders.schema.model import NONE, Api, Versions
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import find_release, parse_api_version

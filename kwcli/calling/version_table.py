@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import api, api_name
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.find_alike_releases import OPTIONAL, find_most_alike_releases, stable_versions_of_release
 from decoders.protocol_facts.keys import LEADER_AND_ISR
-from decoders.protocol_facts.likeness import OPTIONAL, find_most_alike_releases, stable_versions_of_release
 from decoders.protocol_facts.releases import Offer, drop_unserved_versions
 from decoders.schema.model import Versions
 from decoders.wire.readable_text import escape_text

@@ -131,7 +131,7 @@ def command(
     response needs --api and --version, or is guessed, and other candidates are listed. With both, a bare body decodes
     too. Fields before a failure are shown.
     """
-    from kwcli.decoding.messages import MessageHints
+    from kwcli.decoding.find_messages import MessageHints
     from kwcli.decoding.run import run_decode, run_explain
     from kwcli.spelling import find_api, parse_api_version
 
@@ -145,12 +145,12 @@ def command(
         refuse_given_options("with --explain, which prints text, json or ndjson", among=("output",))
     settings = shown.make_settings(env, content, live=not inputs or "-" in inputs)
     if said.structure is not None:
-        from kwcli.decoding.structures import list_structures, run_as
+        from kwcli.decoding.decode_structures import list_structures, run_decode_as_structure
         from kwcli.spelling import find_structure_name
 
         if said.structure == "list":
             return list_structures(env, settings)
-        return run_as(inputs, env, settings, find_structure_name(said.structure), form)
+        return run_decode_as_structure(inputs, env, settings, find_structure_name(said.structure), form)
     if explain:
         return run_explain(inputs, env, settings, form)
     found = None if said.api is None else find_api(said.api)

@@ -11,12 +11,23 @@ from decoders.protocol_facts.releases import RELEASES
 from decoders.schema.compile_functions import decoder_source, encoder_source
 from decoders.schema.model import DeclarationError, Side, resolve
 from decoders.schema.projection import Mode
-from kwcli.declarations.compare_with_release import compare, compare_structures, compare_tables, versions_by_release
-from kwcli.declarations.field_abouts import compare_abouts, united_abouts
+from kwcli.declarations.compare_with_release import (
+    compare_apis_with_release,
+    compare_release_table,
+    compare_structures_with_release,
+    versions_to_ask_each_release,
+)
+from kwcli.declarations.field_abouts import compare_abouts_files, make_abouts_files
+from kwcli.declarations.make_record_schema import PUBLISHED, format_schema, make_record_schema
 from kwcli.declarations.merge_releases import unite_apis
-from kwcli.declarations.notation import api_text, find_unformatted, module_path, read_declarations, replace_declaration
-from kwcli.declarations.read_release_jar import DefinitionError, Release, read_release
-from kwcli.declarations.record_schema import PUBLISHED, record_schema, schema_text
+from kwcli.declarations.notation import (
+    declaration_path,
+    find_unformatted_files,
+    format_api_declaration,
+    read_all_declarations,
+    replace_declaration,
+)
+from kwcli.declarations.read_release_jar import DefinitionError, Release, read_release_definitions
 
 _PATHS = click.argument("jars", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="JAR…")
 
@@ -26,14 +37,14 @@ def main() -> None:
     """Compare decoders/apis with the message definitions in kafka-clients jars, or write it from them."""
 
 
-def _read(jars: tuple[Path, ...]) -> list[Release]:
+def _read_releases_in_jars(jars: tuple[Path, ...]) -> list[Release]:
     try:
-        return [read_release(path) for path in jars]
+        return [read_release_definitions(path) for path in jars]
     except DefinitionError as error:
         raise click.ClickException(str(error)) from error
 
 
-def _newest() -> tuple[int, ...]:
+def _newest_release_written() -> tuple[int, ...]:
     """The release that our declarations were last written from."""
     return tuple(map(int, RELEASES[-1].split(".")))
 
@@ -49,23 +60,23 @@ def check(jars: tuple[Path, ...]) -> None:
     \b
     Example: python -m kwcli.declarations check kafka-clients-3.9.2.jar kafka-clients-4.4.0.jar
     """
-    ours = read_declarations()
+    ours = read_all_declarations()
     found = 0
-    releases = _read(jars)
-    for release, versions in versions_by_release(releases):
-        details = release.version[:2] >= _newest()
-        differences = compare(ours, release, versions, details=details)
+    releases = _read_releases_in_jars(jars)
+    for release, versions in versions_to_ask_each_release(releases):
+        details = release.version[:2] >= _newest_release_written()
+        differences = compare_apis_with_release(ours, release, versions, details=details)
         if details:
-            differences += compare_structures(release)
+            differences += compare_structures_with_release(release)
         if release.apis:
-            differences += compare_tables(release)
+            differences += compare_release_table(release)
         found += len(differences)
         for difference in differences:
             click.echo(difference)
         asked = sum(map(len, versions.values()))
         what = f"{2 * asked} (API, version, side)" if release.apis else f"{len(release.structures)} structures"
         click.echo(f"{release}: {what}, {len(differences)} differences", err=True)
-    for difference in compare_abouts(ours, releases, _newest()):
+    for difference in compare_abouts_files(ours, releases, _newest_release_written()):
         found += 1
         click.echo(difference)
     sys.exit(1 if found else 0)
@@ -79,18 +90,18 @@ def write(jars: tuple[Path, ...]) -> None:
     \b
     Example: python -m kwcli.declarations write kafka-clients-4.5.0.jar
     """
-    releases = _read(jars)
-    for api in unite_apis(read_declarations(), releases, _newest()):
-        path = module_path(api.key, api.name)
+    releases = _read_releases_in_jars(jars)
+    for api in unite_apis(read_all_declarations(), releases, _newest_release_written()):
+        path = declaration_path(api.key, api.name)
         old = path.read_text("utf-8") if path.exists() else None
-        new = replace_declaration(old, api.name, api_text(api))
+        new = replace_declaration(old, api.name, format_api_declaration(api))
         if new != old:
             path.write_text(new, "utf-8")
             click.echo(f"{'updated' if old else 'new'}: {path.name} ({api.key} {api.name} {api.versions})")
-    for file in united_abouts(read_declarations(), releases, _newest()):
+    for file in make_abouts_files(read_all_declarations(), releases, _newest_release_written()):
         if [*file.wants.items()] != [*file.has.items()]:
             file.path.parent.mkdir(exist_ok=True)
-            file.path.write_text(file.text, "utf-8")
+            file.path.write_text(file.format_wanted_text, "utf-8")
             click.echo(f"{'updated' if file.has else 'new'}: abouts/{file.path.name}")
 
 
@@ -106,7 +117,7 @@ def source(name: str, version: int, side: Side, *, encoder: bool, as_json: bool)
     \b
     Example: python -m kwcli.declarations source Heartbeat 4 response
     """
-    found = next((each for each in read_declarations().values() if each.name.lower() == name.lower()), None)
+    found = next((each for each in read_all_declarations().values() if each.name.lower() == name.lower()), None)
     if found is None or version not in found.versions:
         raise click.UsageError(f"no API {name}" if found is None else f"{found.name} has versions {found.versions}")
     plan = resolve(found.message(side), version)
@@ -117,7 +128,7 @@ def source(name: str, version: int, side: Side, *, encoder: bool, as_json: bool)
 def format_() -> None:
     """Align the columns of our declarations and put their words in order; the files that changed are named."""
     try:
-        files = find_unformatted()
+        files = find_unformatted_files()
     except DeclarationError as error:
         raise click.ClickException(str(error)) from error
     for path, text in files.items():
@@ -128,7 +139,7 @@ def format_() -> None:
 @main.command()
 def schema() -> None:
     """Write record.schema.json anew, with the keys of an exchange from decoders/exchanges/exchange_fields.py."""
-    PUBLISHED.write_text(schema_text(record_schema()), "utf-8")
+    PUBLISHED.write_text(format_schema(make_record_schema()), "utf-8")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from kwcli.declarations.read_release_jar import Release
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class FieldInVersion:
     """One field of one version. `default` is a literal or None; `has_default` False means the type's own."""
 
     name: str
@@ -26,19 +26,19 @@ class Cell:
     ignorable: bool
     key: bool
     entity: str
-    cells: tuple[Cell, ...]
+    cells: tuple[FieldInVersion, ...]
     was: tuple[str, ...] = slot(default=(), compare=False)
 
 
-def version_cells(fields: Iterable[Field], version: int) -> tuple[Cell, ...]:
+def fields_in_version(fields: Iterable[Field], version: int) -> tuple[FieldInVersion, ...]:
     """The fields of one version as cells: plain fields in wire order, then tagged fields by tag."""
-    plain: list[Cell] = []
-    tagged: list[Cell] = []
+    plain: list[FieldInVersion] = []
+    tagged: list[FieldInVersion] = []
     for field in fields:
         if version not in field.versions:
             continue
         tag = field.tag if version in field.tagged else None
-        cell = Cell(
+        cell = FieldInVersion(
             field.name,
             "[]" * field.array + field.kind,
             version in field.nullable,
@@ -48,18 +48,20 @@ def version_cells(fields: Iterable[Field], version: int) -> tuple[Cell, ...]:
             field.ignorable,
             field.key,
             field.entity,
-            version_cells(field.fields, version),
+            fields_in_version(field.fields, version),
             field.was,
         )
         (plain if tag is None else tagged).append(cell)
     return *plain, *sorted(tagged, key=lambda cell: cell.tag or 0)
 
 
-def message_cells(message: Message, version: int) -> tuple[Cell, ...]:
-    return version_cells(message.fields, version)
+def message_fields_in_version(message: Message, version: int) -> tuple[FieldInVersion, ...]:
+    return fields_in_version(message.fields, version)
 
 
-def pair_fields(ours: Iterable[Cell], theirs: Iterable[Cell]) -> Iterator[tuple[Cell | None, Cell | None]]:
+def pair_fields(
+    ours: Iterable[FieldInVersion], theirs: Iterable[FieldInVersion]
+) -> Iterator[tuple[FieldInVersion | None, FieldInVersion | None]]:
     """Pairs of corresponding fields: plain fields by place, tagged fields by tag; None where a side has no more."""
     ours, theirs = list(ours), list(theirs)
     plain = [[cell for cell in side if cell.tag is None] for side in (ours, theirs)]
@@ -71,25 +73,25 @@ def pair_fields(ours: Iterable[Cell], theirs: Iterable[Cell]) -> Iterator[tuple[
         yield tags[0].get(tag), tags[1].get(tag)
 
 
-def wire_type(word: str) -> str:
+def comparable_type(type_name: str) -> str:
     """The type for comparison: definitions up to 2.7 call `records` `bytes`, which are the same on the wire."""
-    return "bytes" if word == "records" else word
+    return "bytes" if type_name == "records" else type_name
 
 
-def compatible(ours: Iterable[Cell], theirs: Iterable[Cell]) -> bool:
+def are_compatible_on_wire(ours: Iterable[FieldInVersion], theirs: Iterable[FieldInVersion]) -> bool:
     """Whether bytes of `theirs` read as `ours` mean the same: the only difference allowed is more tags in `ours`."""
     for one, other in pair_fields(ours, theirs):
         if other is None:
             if one is None or one.tag is None:
                 return False
-        elif one is None or not _do_cells_agree(one, other):
+        elif one is None or not _are_fields_alike(one, other):
             return False
     return True
 
 
-def _do_cells_agree(one: Cell, other: Cell) -> bool:
-    same = one.nullable == other.nullable and wire_type(one.type) == wire_type(other.type)
-    return same and compatible(one.cells, other.cells)
+def _are_fields_alike(one: FieldInVersion, other: FieldInVersion) -> bool:
+    same = one.nullable == other.nullable and comparable_type(one.type) == comparable_type(other.type)
+    return same and are_compatible_on_wire(one.cells, other.cells)
 
 
 # Differences of APIs
@@ -113,7 +115,7 @@ class DeclarationDifference:
         return f"{self.place} v{shown}: {self.text}"
 
 
-def compare(
+def compare_apis_with_release(
     ours: dict[int, Api], release: Release, versions: Mapping[int, Sequence[int]], *, details: bool
 ) -> list[DeclarationDifference]:
     """All differences in the `versions` of each API key that this release is asked about.
@@ -130,7 +132,7 @@ def compare(
         if api is None:
             found.append(DeclarationDifference(f"{key} {theirs.name}", tuple(wanted), "the API is missing"))
             continue
-        found += _compare_api(api, theirs, wanted, release.minor, details=details)
+        found += _compare_api(api, theirs, wanted, release.minor_release, details=details)
     return found
 
 
@@ -141,7 +143,9 @@ def compare_messages(
     words = (*_WIRE, *_DETAILS) if details else _WIRE
     rows: dict[tuple[str, str], list[int]] = {}
     for version, mine, theirs in pairs:
-        for row in _compare_cells(message_cells(mine, version), message_cells(theirs, version), "", words):
+        for row in _compare_fields(
+            message_fields_in_version(mine, version), message_fields_in_version(theirs, version), "", words
+        ):
             rows.setdefault(row, []).append(version)
     for (path, text), versions in rows.items():
         yield DeclarationDifference(f"{place} {path}", tuple(versions), text)
@@ -166,8 +170,8 @@ def _compare_api(
         yield from compare_messages(pairs, f"{api.name} {side}", details=details)
 
 
-def _compare_cells(
-    ours: Sequence[Cell], theirs: Sequence[Cell], path: str, words: Sequence[str]
+def _compare_fields(
+    ours: Sequence[FieldInVersion], theirs: Sequence[FieldInVersion], path: str, words: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
     for one, other in pair_fields(ours, theirs):
         if one is None or other is None:
@@ -178,36 +182,36 @@ def _compare_cells(
             continue
         if other.name not in (one.name, *one.was):
             yield path + one.name, f"Kafka calls it {other.name}"
-        if wire_type(one.type) != wire_type(other.type):
+        if comparable_type(one.type) != comparable_type(other.type):
             yield path + one.name, f"type is {one.type}, Kafka says {other.type}"
         for word in words:
-            mine, its = _format_cell(one, word), _format_cell(other, word)
+            mine, its = _format_field_difference(one, word), _format_field_difference(other, word)
             if mine != its:
                 yield path + one.name, f"{word} is {mine}, Kafka says {its}"
-        yield from _compare_cells(one.cells, other.cells, f"{path}{one.name}.", words)
+        yield from _compare_fields(one.cells, other.cells, f"{path}{one.name}.", words)
 
 
-def _format_cell(cell: Cell, word: str) -> str:
+def _format_field_difference(cell: FieldInVersion, word: str) -> str:
     if word == "default" and not cell.has_default:
         return "the type's own"
     return repr(getattr(cell, word))
 
 
-def versions_by_release(releases: Sequence[Release]) -> list[tuple[Release, dict[int, list[int]]]]:
+def versions_to_ask_each_release(releases: Sequence[Release]) -> list[tuple[Release, dict[int, list[int]]]]:
     """Each release, newest first, with the versions of each API that no newer release among them has."""
     newer: set[tuple[int, int]] = set()
     found = []
     for release in sorted(releases, key=lambda one: one.version, reverse=True):
         mine: dict[int, list[int]] = {}
         for key, api in release.apis.items():
-            versions = [v for v in _numbers(api.versions) if (key, v) not in newer]
+            versions = [v for v in _version_numbers(api.versions) if (key, v) not in newer]
             newer |= {(key, version) for version in versions}
             mine[key] = versions
         found.append((release, mine))
     return found
 
 
-def _numbers(versions: Versions) -> range:
+def _version_numbers(versions: Versions) -> range:
     return range(versions.low, versions.high + 1)
 
 
@@ -217,7 +221,7 @@ def _numbers(versions: Versions) -> range:
 _TABLE = "decoders/protocol_facts/releases.py"
 
 
-def compare_structures(release: Release) -> Iterator[DeclarationDifference]:
+def compare_structures_with_release(release: Release) -> Iterator[DeclarationDifference]:
     """Differences of our headers and structures from the newest release's; a structure not declared here is one.
 
     Older releases are not asked: up to 2.8 control records of the KRaft preview had other layouts.
@@ -227,7 +231,7 @@ def compare_structures(release: Release) -> Iterator[DeclarationDifference]:
     for name, theirs in release.structures.items():
         mine = ours.get(name)
         if mine is None:
-            yield DeclarationDifference(name, tuple(_numbers(theirs.versions)), "the structure is missing")
+            yield DeclarationDifference(name, tuple(_version_numbers(theirs.versions)), "the structure is missing")
             continue
         versions = range(theirs.versions.low, theirs.versions.high + 1)
         lacking = tuple(version for version in versions if version not in mine.versions)
@@ -240,24 +244,26 @@ def compare_structures(release: Release) -> Iterator[DeclarationDifference]:
         yield from compare_messages(((version, mine, theirs) for version in known), name, details=True)
 
 
-def compare_tables(release: Release) -> Iterator[DeclarationDifference]:
+def compare_release_table(release: Release) -> Iterator[DeclarationDifference]:
     """Differences between our release table and what the release itself says of its API versions."""
-    if release.minor not in RELEASES:
+    if release.minor_release not in RELEASES:
         yield DeclarationDifference(
-            release.minor, (), f"not in {_TABLE}: add it to RELEASES, and what it changes to HISTORY"
+            release.minor_release, (), f"not in {_TABLE}: add it to RELEASES, and what it changes to HISTORY"
         )
         before = api_versions_of_release(RELEASES[-1])
     else:
-        before = api_versions_of_release(release.minor)
+        before = api_versions_of_release(release.minor_release)
     for key in sorted(HISTORY.keys() | release.apis.keys()):
         has = release.apis[key].versions if key in release.apis else NONE
         name = release.apis[key].name if key in release.apis else str(key)
         if before.get(key, NONE) != has and (before.get(key) or has):
-            change = f"{release.minor}:{f'{has.low}-{has.high}' if has else '-'}"
+            change = f"{release.minor_release}:{f'{has.low}-{has.high}' if has else '-'}"
             yield DeclarationDifference(
                 name, (), f"{_TABLE} has versions {before.get(key, NONE)}, Kafka {has}: `{change}`"
             )
-    if UNSTABLE.get(release.minor, {}) != release.unstable:
+    if UNSTABLE.get(release.minor_release, {}) != release.unstable:
         yield DeclarationDifference(
-            release.minor, (), f"UNSTABLE in {_TABLE} has {UNSTABLE.get(release.minor, {})}, Kafka {release.unstable}"
+            release.minor_release,
+            (),
+            f"UNSTABLE in {_TABLE} has {UNSTABLE.get(release.minor_release, {})}, Kafka {release.unstable}",
         )

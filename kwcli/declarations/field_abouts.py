@@ -36,12 +36,14 @@ class AboutsFile(NamedTuple):
     lacking: Sequence[str]
 
     @property
-    def text(self) -> str:
+    def format_wanted_text(self) -> str:
         """What the file should hold."""
         return _HEAD + "".join(f"{OWN * row.own}{path}: {row.words}\n" for path, row in self.wants.items())
 
 
-def united_abouts(ours: dict[int, Api], releases: Sequence[Release], newest: tuple[int, ...]) -> Iterator[AboutsFile]:
+def make_abouts_files(
+    ours: dict[int, Api], releases: Sequence[Release], newest: tuple[int, ...]
+) -> Iterator[AboutsFile]:
     """Every file of abouts, with the words of the newest release that says what a field means.
 
     Words in the file stay if no release has others; they precede those of releases before `newest`, the release that
@@ -50,7 +52,7 @@ def united_abouts(ours: dict[int, Api], releases: Sequence[Release], newest: tup
     ordered = sorted(releases, key=lambda one: one.version, reverse=True)
     recent = bool(ordered) and ordered[0].version[:2] >= newest[:2]
     defined = {name for release in ordered for name in release.abouts}
-    for path, sections, complete in _files(ours):
+    for path, sections, complete in _files_with_sections(ours):
         has = parse_abouts(path.read_text("utf-8")) if path.exists() else {}
         wants: dict[str, About] = {}
         lacking = []
@@ -68,11 +70,11 @@ def united_abouts(ours: dict[int, Api], releases: Sequence[Release], newest: tup
         yield AboutsFile(path, has, wants, lacking)
 
 
-def compare_abouts(
+def compare_abouts_files(
     ours: dict[int, Api], releases: Sequence[Release], newest: tuple[int, ...]
 ) -> Iterator[DeclarationDifference]:
     """Differences of the files of abouts from what releases say; a field without words is one, too."""
-    for file in united_abouts(ours, releases, newest):
+    for file in make_abouts_files(ours, releases, newest):
         place = f"abouts/{file.path.stem}"
         for line in file.lacking:
             yield DeclarationDifference(
@@ -89,7 +91,7 @@ def compare_abouts(
                 )
 
 
-def _files(ours: dict[int, Api]) -> Iterator[tuple[Path, list[_Section], bool]]:
+def _files_with_sections(ours: dict[int, Api]) -> Iterator[tuple[Path, list[_Section], bool]]:
     """Each file with its sections, and whether every field has words, also where no release has any."""
     for api in ours.values():
         sections = []
@@ -97,21 +99,21 @@ def _files(ours: dict[int, Api]) -> Iterator[tuple[Path, list[_Section], bool]]:
             early = (message for place, message in api.early.items() if place[0] == side)
             names = [name + side.capitalize() for name in (api.name, *api.was)]
             sections.append(_Section(side, [api.message(side), *early], names))
-        yield _path(notation.APIS, notation.module_path(api.key, api.name).stem), sections, True
+        yield _abouts_path(notation.APIS, notation.declaration_path(api.key, api.name).stem), sections, True
     headers = [parse_message(text) for text in (REQUEST_HEADER, RESPONSE_HEADER)]
-    yield _path(notation.APIS, "headers"), [*map(_make_section, headers)], False
+    yield _abouts_path(notation.APIS, "headers"), [*map(_make_message_section, headers)], False
     modules: dict[str, list[_Section]] = {}
     for name, row in STRUCTURES.items():
-        modules.setdefault(row.module, []).append(_make_section(parse_structure_declaration(name)))
+        modules.setdefault(row.module, []).append(_make_message_section(parse_structure_declaration(name)))
     for module, sections in modules.items():
-        yield _path(notation.STRUCTURES, module), sections, False
+        yield _abouts_path(notation.STRUCTURES, module), sections, False
 
 
-def _path(folder: Path, module: str) -> Path:
+def _abouts_path(folder: Path, module: str) -> Path:
     return folder / "abouts" / f"{module}.txt"
 
 
-def _make_section(message: Message) -> _Section:
+def _make_message_section(message: Message) -> _Section:
     return _Section(message.name, [message], [message.name])
 
 

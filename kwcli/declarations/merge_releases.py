@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from decoders.schema.model import NONE, Api, Field, Message, Side, Versions
 from kwcli.declarations.compare_with_release import (
-    Cell,
-    compatible,
-    message_cells,
+    FieldInVersion,
+    are_compatible_on_wire,
+    comparable_type,
+    fields_in_version,
+    message_fields_in_version,
     pair_fields,
-    version_cells,
-    wire_type,
 )
 from kwcli.declarations.read_release_jar import Release
 
@@ -40,9 +40,9 @@ class _Merged:
     children: list[_Merged]
 
 
-def merge(sources: Sequence[ReleaseMessage]) -> Message:
+def merge_release_messages(sources: Sequence[ReleaseMessage]) -> Message:
     """One message that describes all versions of `sources`, which are ordered newest first. Raises MergeError."""
-    names = _current_names(sources)
+    names = _find_current_names(sources)
     level: list[_Merged] = []
     covered: set[int] = set()
     truths: list[tuple[ReleaseMessage, set[int]]] = []
@@ -51,18 +51,20 @@ def merge(sources: Sequence[ReleaseMessage]) -> Message:
         if not mine:
             continue
         truths.append((source, mine))
-        level = _merge_level(level, source.message.fields, mine, _Sight(names, source.label, ()))
+        level = _merge_fields_into_level(level, source.message.fields, mine, _MergePlace(names, source.label, ()))
         covered |= mine
     if not covered:
         raise MergeError(f"{sources[0].message.name}: no source has any version")
     span = _version_range(covered, sources[0].message.name)
     flexible = {version for source, mine in truths for version in mine if version in source.message.flexible}
     name = truths[0][0].message.name
-    fields = tuple(_finish_field(merged, span, names, ()) for merged in level)
-    result = Message(name, span, _open_range(flexible, covered, span, name), fields)
+    fields = tuple(_make_model_field(merged, span, names, ()) for merged in level)
+    result = Message(name, span, _version_range_open_at_newest(flexible, covered, span, name), fields)
     for source, mine in truths:
         for version in mine:
-            if not compatible(message_cells(result, version), message_cells(source.message, version)):
+            if not are_compatible_on_wire(
+                message_fields_in_version(result, version), message_fields_in_version(source.message, version)
+            ):
                 raise MergeError(f"{name} v{version}: the merged declaration is not that of {source.label}")
     return result
 
@@ -83,19 +85,19 @@ def _version_range(numbers: set[int], name: str) -> Versions:
     return Versions(low, high)
 
 
-def _open_range(numbers: set[int], whole: set[int], span: Versions, name: str) -> Versions:
+def _version_range_open_at_newest(numbers: set[int], whole: set[int], span: Versions, name: str) -> Versions:
     """Version numbers as a range, which stays open (`5+`) where it reaches the newest version of the API."""
     found = _version_range(numbers & whole, name)
     return Versions.parse(f"{found.low}+") if found and found.high == span.high else found
 
 
 @dataclass(slots=True)
-class _Names:
+class _CurrentNames:
     """Current names of renamed fields: {(a source's label, path of current names, the source's name): current name}."""
 
     now: dict[tuple[str, _Path, str], str]
 
-    def current(self, label: str, path: _Path, name: str) -> str:
+    def current_name(self, label: str, path: _Path, name: str) -> str:
         return self.now.get((label, path, name), name)
 
     def older_names(self, path: _Path, name: str) -> tuple[str, ...]:
@@ -103,41 +105,52 @@ class _Names:
         return tuple(dict.fromkeys(found))
 
 
-def _current_names(sources: Sequence[ReleaseMessage]) -> _Names:
+def _find_current_names(sources: Sequence[ReleaseMessage]) -> _CurrentNames:
     """Current names, from versions that two sources both have: where the bytes agree, fields correspond by place."""
-    names = _Names({})
+    names = _CurrentNames({})
     for at, newer in enumerate(sources):
         for older in sources[at + 1 :]:
             for version in _version_set(newer.message.versions & older.message.versions):
-                now, was = message_cells(newer.message, version), message_cells(older.message, version)
-                if compatible(now, was):
-                    _learn_names(names, (newer.label, older.label), now, was, ())
+                now, was = (
+                    message_fields_in_version(newer.message, version),
+                    message_fields_in_version(older.message, version),
+                )
+                if are_compatible_on_wire(now, was):
+                    _learn_names_from_pairs(names, (newer.label, older.label), now, was, ())
     return names
 
 
-def _learn_names(names: _Names, labels: tuple[str, str], now: Sequence[Cell], was: Sequence[Cell], path: _Path) -> None:
+def _learn_names_from_pairs(
+    names: _CurrentNames,
+    labels: tuple[str, str],
+    now: Sequence[FieldInVersion],
+    was: Sequence[FieldInVersion],
+    path: _Path,
+) -> None:
     for one, other in pair_fields(now, was):
         if one is None or other is None:
             continue
-        current = names.current(labels[0], path, one.name)
+        current = names.current_name(labels[0], path, one.name)
         if other.name != current:
             names.now.setdefault((labels[1], path, other.name), current)
-        _learn_names(names, labels, one.cells, other.cells, (*path, current))
+        _learn_names_from_pairs(names, labels, one.cells, other.cells, (*path, current))
 
 
 @dataclass(frozen=True, slots=True)
-class _Sight:
+class _MergePlace:
     """The place of a merge: a source's label and the path of current names; and all current names known."""
 
-    names: _Names
+    names: _CurrentNames
     label: str
     path: _Path
 
-    def of_field(self, name: str) -> _Sight:
+    def place_of_inner_field(self, name: str) -> _MergePlace:
         return replace(self, path=(*self.path, name))
 
 
-def _merge_level(level: list[_Merged], fields: Sequence[Field], mine: set[int], sight: _Sight) -> list[_Merged]:
+def _merge_fields_into_level(
+    level: list[_Merged], fields: Sequence[Field], mine: set[int], sight: _MergePlace
+) -> list[_Merged]:
     """Put the fields that one source has in the versions `mine` into a level of merged fields."""
     found: list[_Merged] = []
     taken: set[int] = set()
@@ -145,31 +158,37 @@ def _merge_level(level: list[_Merged], fields: Sequence[Field], mine: set[int], 
         active = _version_set(field.versions) & mine
         if not active:
             continue
-        merged = _match_field(level, field, sight, taken)
+        merged = _find_or_make_merged_field(level, field, sight, taken)
         taken.add(id(merged))
         if merged.field.tag is None and field.tag is not None:
             merged.field = merged.field._replace(tag=field.tag)
         merged.versions |= active
         merged.nullable |= _version_set(field.nullable) & active
         merged.tagged |= _version_set(field.tagged) & active
-        merged.children = _merge_level(merged.children, field.fields, active, sight.of_field(merged.field.name))
+        merged.children = _merge_fields_into_level(
+            merged.children, field.fields, active, sight.place_of_inner_field(merged.field.name)
+        )
         found.append(merged)
-    return _insert_fields(level, found)
+    return _insert_new_fields(level, found)
 
 
-def _match_field(level: list[_Merged], field: Field, sight: _Sight, taken: set[int]) -> _Merged:
+def _find_or_make_merged_field(level: list[_Merged], field: Field, sight: _MergePlace, taken: set[int]) -> _Merged:
     """The merged field in `level` that `field` continues, or a new one."""
-    current = sight.names.current(sight.label, sight.path, field.name)
+    current = sight.names.current_name(sight.label, sight.path, field.name)
     for name in (current, field.name):
         for merged in level:
             known = merged.field
-            same = known.name == name and known.array == field.array and wire_type(known.kind) == wire_type(field.kind)
+            same = (
+                known.name == name
+                and known.array == field.array
+                and comparable_type(known.kind) == comparable_type(field.kind)
+            )
             if same and id(merged) not in taken:
                 return merged
     return _Merged(field._replace(name=current, fields=()), set(), set(), set(), [])
 
 
-def _insert_fields(level: list[_Merged], found: list[_Merged]) -> list[_Merged]:
+def _insert_new_fields(level: list[_Merged], found: list[_Merged]) -> list[_Merged]:
     """`level` with the new fields of `found` put in, each after the fields before it in `found`."""
     result = list(level)
     for at, merged in enumerate(found):
@@ -182,28 +201,28 @@ def _insert_fields(level: list[_Merged], found: list[_Merged]) -> list[_Merged]:
     return result
 
 
-def _finish_field(merged: _Merged, span: Versions, names: _Names, path: _Path) -> Field:
+def _make_model_field(merged: _Merged, span: Versions, names: _CurrentNames, path: _Path) -> Field:
     """The merged field as a model field, its ranges open where they reach the newest version."""
     field = merged.field
     name = ".".join((*path, field.name))
-    versions = _open_range(merged.versions, merged.versions, span, name)
+    versions = _version_range_open_at_newest(merged.versions, merged.versions, span, name)
     here = (*path, field.name)
     return field._replace(
         versions=versions,
-        nullable=_open_range(merged.nullable, merged.versions, span, name),
-        tagged=_open_range(merged.tagged, merged.versions, span, name),
+        nullable=_version_range_open_at_newest(merged.nullable, merged.versions, span, name),
+        tagged=_version_range_open_at_newest(merged.tagged, merged.versions, span, name),
         was=names.older_names(path, field.name),
-        fields=tuple(_finish_field(child, span, names, here) for child in merged.children),
+        fields=tuple(_make_model_field(child, span, names, here) for child in merged.children),
     )
 
 
-def early_layouts(result: Message, sources: Sequence[ReleaseMessage]) -> dict[tuple[int, str], Message]:
+def find_early_layouts(result: Message, sources: Sequence[ReleaseMessage]) -> dict[tuple[int, str], Message]:
     """Versions that an older source lays out differently, {(version, label): its message}."""
     found: dict[tuple[int, str], Message] = {}
     for source in sources:
         for version in sorted(_version_set(source.message.versions & result.versions)):
-            theirs = version_cells(source.message.fields, version)
-            if not compatible(message_cells(result, version), theirs):
+            theirs = fields_in_version(source.message.fields, version)
+            if not are_compatible_on_wire(message_fields_in_version(result, version), theirs):
                 found[version, source.label] = source.message
     return found
 
@@ -222,24 +241,26 @@ def unite_apis(ours: dict[int, Api], releases: Sequence[Release], newest: tuple[
     """
     ordered = sorted(releases, key=lambda one: one.version, reverse=True)
     for key in sorted(set(ours).union(*(release.apis for release in ordered))):
-        views: list[tuple[str, Api]] = [(one.minor, one.apis[key]) for one in ordered if key in one.apis]
+        views: list[tuple[str, Api]] = [(one.minor_release, one.apis[key]) for one in ordered if key in one.apis]
         if key in ours:
             place = sum(1 for one in ordered if key in one.apis and one.version[:2] >= newest[:2])
             views.insert(place, (_DECLARED, ours[key]))
-        yield _unite_views(views, ours.get(key))
+        yield _unite_views_of_api(views, ours.get(key))
 
 
-def _unite_views(views: Sequence[tuple[str, Api]], mine: Api | None) -> Api:
+def _unite_views_of_api(views: Sequence[tuple[str, Api]], mine: Api | None) -> Api:
     newest = next(api for _, api in views if api.versions)
     sides: dict[Side, Message] = {}
     early: dict[tuple[Side, int, str], Message] = dict(mine.early) if mine else {}
     for side in ("request", "response"):
         sources = [ReleaseMessage(label, getattr(api, side)) for label, api in views]
-        result = merge([source for source in sources if source.message.versions])
-        sides[side] = _mark_message(result, getattr(mine, side)) if mine else result
-        for (version, label), message in early_layouts(result, sources).items():
+        result = merge_release_messages([source for source in sources if source.message.versions])
+        sides[side] = _copy_own_marks_of_message(result, getattr(mine, side)) if mine else result
+        for (version, label), message in find_early_layouts(result, sources).items():
             if label != _DECLARED:
-                early[side, version, label] = _mark_message(message, mine.message(side)) if mine else message
+                early[side, version, label] = (
+                    _copy_own_marks_of_message(message, mine.message(side)) if mine else message
+                )
     request = sides["request"]
     was = [api.name for _, api in views if api.name != newest.name]
     was += mine.was if mine else ()
@@ -256,11 +277,13 @@ def _unite_views(views: Sequence[tuple[str, Api]], mine: Api | None) -> Api:
     )
 
 
-def _mark_message(message: Message, mine: Message) -> Message:
-    return Message(message.name, message.versions, message.flexible, _mark_fields(message.fields, mine.fields))
+def _copy_own_marks_of_message(message: Message, mine: Message) -> Message:
+    return Message(
+        message.name, message.versions, message.flexible, _copy_own_marks_of_fields(message.fields, mine.fields)
+    )
 
 
-def _mark_fields(fields: Sequence[Field], mine: Sequence[Field]) -> tuple[Field, ...]:
+def _copy_own_marks_of_fields(fields: Sequence[Field], mine: Sequence[Field]) -> tuple[Field, ...]:
     """`fields` with what no definition file says, from `mine`: secrets, words, `since`, names of older releases."""
     exact = {field.name: field for field in reversed(mine)}
     older = {name: field for field in reversed(mine) for name in field.was}
@@ -275,7 +298,7 @@ def _mark_fields(fields: Sequence[Field], mine: Sequence[Field]) -> tuple[Field,
                 means=old.means,
                 since=old.since,
                 was=tuple(dict.fromkeys(names)),
-                fields=_mark_fields(field.fields, old.fields),
+                fields=_copy_own_marks_of_fields(field.fields, old.fields),
             )
         marked.append(field)
     return tuple(marked)

@@ -14,7 +14,7 @@ import decoders.embedded
 from decoders.apis import NAMES
 from decoders.embedded import split_declarations
 from decoders.schema.model import FACTS, Api, DeclarationError, Field, Message, Side, Versions, parse_api, parse_message
-from kwcli.declarations.compare_with_release import version_cells
+from kwcli.declarations.compare_with_release import fields_in_version
 from kwcli.declarations.read_release_jar import snake_case
 
 _INDENT = "    "
@@ -22,45 +22,45 @@ _Early = Mapping[tuple[Side, int, str], Message]
 _Commons = dict[str, Field]
 
 
-def api_text(api: Api) -> str:
+def format_api_declaration(api: Api) -> str:
     """The declaration of an API, as text."""
-    lines = [f"api {api.key} {api.name}", *_head_lines(api.versions, api.flexible)]
+    lines = [f"api {api.key} {api.name}", *_format_head_lines(api.versions, api.flexible)]
     if api.listeners:
         lines.append(" ".join(("listeners", *api.listeners)))
     if api.was:
         lines.append(" ".join(("was", *api.was)))
     commons = _common_structs([*api.request.fields, *api.response.fields])
     for word, message in (("request", api.request), ("response", api.response)):
-        lines += [word, *_field_lines(message.fields, commons, 1)]
-    lines += _struct_lines(commons)
-    lines += _early_lines(api.early, commons)
+        lines += [word, *_format_field_lines(message.fields, commons, 1)]
+    lines += _format_common_structs(commons)
+    lines += _format_early_layouts(api.early, commons)
     return "\n".join(lines) + "\n"
 
 
-def message_text(message: Message) -> str:
+def format_structure_declaration(message: Message) -> str:
     """The declaration, as text, of a structure that travels inside bytes."""
     commons = _common_structs(message.fields)
-    lines = [f"message {message.name}", *_head_lines(message.versions, message.flexible)]
-    lines += ["fields", *_field_lines(message.fields, commons, 1), *_struct_lines(commons)]
+    lines = [f"message {message.name}", *_format_head_lines(message.versions, message.flexible)]
+    lines += ["fields", *_format_field_lines(message.fields, commons, 1), *_format_common_structs(commons)]
     return "\n".join(lines) + "\n"
 
 
-def _head_lines(versions: Versions, flexible: Versions) -> list[str]:
+def _format_head_lines(versions: Versions, flexible: Versions) -> list[str]:
     return [f"versions {versions}", f"flexible {flexible}"]
 
 
-def _struct_lines(commons: _Commons) -> Iterator[str]:
+def _format_common_structs(commons: _Commons) -> Iterator[str]:
     for name, field in commons.items():
         yield f"struct {name} {field.versions}"
-        yield from _field_lines(field.fields, commons, 1)
+        yield from _format_field_lines(field.fields, commons, 1)
 
 
-def _early_lines(early: _Early, commons: _Commons) -> Iterator[str]:
+def _format_early_layouts(early: _Early, commons: _Commons) -> Iterator[str]:
     """The `early` sections: one for each layout, with every release that had it."""
     sections: dict[str, list[str]] = {}
     for (side, version, release), message in early.items():
         only = tuple(_field_in_version(field, version) for field in message.fields if version in field.versions)
-        body = "\n".join(_field_lines(only, commons, 1))
+        body = "\n".join(_format_field_lines(only, commons, 1))
         sections.setdefault(f"{side} {version}\n{body}", []).append(release)
     for section, releases in sections.items():
         head, _, body = section.partition("\n")
@@ -85,7 +85,7 @@ def _field_in_version(field: Field, version: int) -> Field:
 def _common_structs(fields: Sequence[Field]) -> _Commons:
     """Common structs by name, each with fields that serve all its users; structs that differ are written in place."""
     uses: dict[str, list[Field]] = {}
-    _find_uses(fields, uses)
+    _find_uses_of_structs(fields, uses)
     found: _Commons = {}
     for name, users in uses.items():
         if len(users) > 1 and (shared := _shared_field(users)) is not None:
@@ -93,22 +93,22 @@ def _common_structs(fields: Sequence[Field]) -> _Commons:
     return found
 
 
-def _find_uses(fields: Sequence[Field], uses: dict[str, list[Field]]) -> None:
+def _find_uses_of_structs(fields: Sequence[Field], uses: dict[str, list[Field]]) -> None:
     for field in fields:
         if field.struct:
             uses.setdefault(field.struct, []).append(field)
-        _find_uses(field.fields, uses)
+        _find_uses_of_structs(field.fields, uses)
 
 
 def _shared_field(users: Sequence[Field]) -> Field | None:
     """A field whose children serve every user in its versions, or None."""
     whole = _spanning_versions([user.versions for user in users])
-    children = _unite_fields([user.fields for user in users])
+    children = _unite_field_levels([user.fields for user in users])
     if children is None:
         return None
     for user in users:
         for version in range(user.versions.low, min(user.versions.high, 255) + 1):
-            if version_cells(children, version) != version_cells(user.fields, version):
+            if fields_in_version(children, version) != fields_in_version(user.fields, version):
                 return None
     return users[0]._replace(versions=whole, fields=children)
 
@@ -118,16 +118,16 @@ def _spanning_versions(ranges: Sequence[Versions]) -> Versions:
     return Versions(min(one.low for one in some), max(one.high for one in some)) if some else ranges[0]
 
 
-def _identity(field: Field) -> tuple[object, ...]:
+def _key_of_shared_fields(field: Field) -> tuple[object, ...]:
     return field.name, field.kind, field.array, field.tag, field.secret, field.unless
 
 
-def _unite_fields(levels: Sequence[tuple[Field, ...]]) -> tuple[Field, ...] | None:
-    if len({tuple(map(_identity, level)) for level in levels}) != 1:
+def _unite_field_levels(levels: Sequence[tuple[Field, ...]]) -> tuple[Field, ...] | None:
+    if len({tuple(map(_key_of_shared_fields, level)) for level in levels}) != 1:
         return None
     united = []
     for same in zip(*levels, strict=True):
-        children = _unite_fields([field.fields for field in same])
+        children = _unite_field_levels([field.fields for field in same])
         if children is None:
             return None
         united.append(
@@ -142,22 +142,25 @@ def _unite_fields(levels: Sequence[tuple[Field, ...]]) -> tuple[Field, ...] | No
     return tuple(united)
 
 
-def _field_lines(fields: Sequence[Field], commons: _Commons, depth: int) -> Iterator[str]:
+def _format_field_lines(fields: Sequence[Field], commons: _Commons, depth: int) -> Iterator[str]:
     """One line a field, the columns of one level aligned, children below."""
-    rows = [(field.name, _type_text(field, commons), str(field.versions), _options_text(field)) for field in fields]
+    rows = [
+        (field.name, _format_field_type(field, commons), str(field.versions), _format_field_options(field))
+        for field in fields
+    ]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
     for field, row in zip(fields, rows, strict=True):
         columns = [text.ljust(width) for text, width in zip(row[:3], widths, strict=True)]
         yield (_INDENT * depth + "  ".join((*columns, row[3]))).rstrip()
         if field.struct not in commons:
-            yield from _field_lines(field.fields, commons, depth + 1)
+            yield from _format_field_lines(field.fields, commons, depth + 1)
 
 
-def _type_text(field: Field, commons: _Commons) -> str:
+def _format_field_type(field: Field, commons: _Commons) -> str:
     return "[]" * field.array + (field.struct if field.struct in commons else field.kind)
 
 
-def _options_text(field: Field) -> str:
+def _format_field_options(field: Field) -> str:
     words = []
     if field.nullable:
         words.append(f"null {field.nullable}")
@@ -190,12 +193,12 @@ _FACTS = re.compile(rf"^({'|'.join(FACTS)})(?![^ \n]).*\n(?: +.*\n)*", re.MULTIL
 _TEXT = re.compile(r'^DECLARATION = """\n.*?^"""$', re.MULTILINE | re.DOTALL)
 
 
-def module_path(key: int, name: str) -> Path:
+def declaration_path(key: int, name: str) -> Path:
     """The file of an API's declaration, which may not exist yet."""
     return APIS / f"{NAMES.get(key, snake_case(name))}.py"
 
 
-def read_declarations() -> dict[int, Api]:
+def read_all_declarations() -> dict[int, Api]:
     """Every API that a file declares, by key."""
     apis = [_parse_declaration(path, parse_api, text) for path, _, text in _declaration_files(APIS)]
     return {api.key: api for api in apis}
@@ -221,20 +224,24 @@ def _declaration_files(folder: Path) -> Iterator[tuple[Path, str, str]]:
             yield path, source, ast.literal_eval(match[0].partition(" = ")[2])
 
 
-def find_unformatted() -> dict[Path, str]:
+def find_unformatted_files() -> dict[Path, str]:
     """The files whose declarations are not as the notation writes them, each with the text the file should have."""
     written = [
-        (path, source, replace_declaration(source, path.name, api_text(_parse_declaration(path, parse_api, text))))
+        (
+            path,
+            source,
+            replace_declaration(source, path.name, format_api_declaration(_parse_declaration(path, parse_api, text))),
+        )
         for path, source, text in _declaration_files(APIS)
     ]
     for path, source, text in _declaration_files(STRUCTURES):
-        ordered = [_parse_declaration(path, _format_text, each) for each in split_declarations(text)]
+        ordered = [_parse_declaration(path, _format_declaration_text, each) for each in split_declarations(text)]
         written.append((path, source, replace_declaration(source, path.name, "\n".join(ordered))))
     return {path: text for path, source, text in written if text != source}
 
 
-def _format_text(text: str) -> str:
-    return message_text(parse_message(text))
+def _format_declaration_text(text: str) -> str:
+    return format_structure_declaration(parse_message(text))
 
 
 def replace_declaration(source: str | None, name: str, text: str) -> str:

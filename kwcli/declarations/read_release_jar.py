@@ -45,7 +45,7 @@ class Release:
     abouts: dict[str, dict[str, str]] = slot(default_factory=dict)
 
     @property
-    def minor(self) -> str:
+    def minor_release(self) -> str:
         return ".".join(map(str, self.version[:2]))
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ def snake_case(name: str) -> str:
     return re.sub(r"(?<=[^A-Z])(?=[A-Z])", "_", name).lower()
 
 
-def read_release(path: Path) -> Release:
+def read_release_definitions(path: Path) -> Release:
     """All definitions in a jar or folder; its name must hold the release (`kafka-clients-4.4.0.jar`)."""
     found = _RELEASE.findall(str(path))
     if not found:
@@ -68,7 +68,7 @@ def read_release(path: Path) -> Release:
     abouts: dict[str, dict[str, str]] = {}
     for name, text in _definition_files(path):
         try:
-            data = parse_json(text)
+            data = parse_json_with_comments(text)
             message = _parse_message(data)
             abouts[message.name] = dict(_parse_abouts(data.get("fields", ()), _common_structs(data), ""))
         except (ValueError, KeyError) as error:
@@ -102,7 +102,7 @@ def _definition_files(path: Path) -> Iterator[tuple[str, str]]:
         raise DefinitionError(f"{path}: {error}") from error
 
 
-def parse_json(text: str) -> dict[str, Any]:
+def parse_json_with_comments(text: str) -> dict[str, Any]:
     """The first object of JSON text with comments, `//` or `/* */`."""
     plain = _COMMENT.sub(lambda match: match[0] if match[0][0] == '"' else "", text).lstrip()
     value, _ = json.JSONDecoder().raw_decode(plain)
@@ -188,13 +188,13 @@ def _parse_default(data: dict[str, Any], kind: str, array: bool) -> tuple[Defaul
     if array or kind == "struct":
         raise ValueError(f"default {value!r} of {data['name']}")
     if isinstance(value, str):
-        value = _parse_literal(value, kind)
+        value = _parse_default_literal(value, kind)
     if value == _OWN.get(kind, 0):
         return None, False
     return value, True
 
 
-def _parse_literal(text: str, kind: str) -> Default:
+def _parse_default_literal(text: str, kind: str) -> Default:
     if kind == "string":
         return text
     if kind == "bool":

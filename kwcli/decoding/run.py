@@ -12,10 +12,10 @@ from decoders.frames.explain_strange_numbers import explain_line, explain_number
 from decoders.frames.live_framing import add_size_field
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import guess_request, guess_response
-from decoders.protocols.signatures import Finding
-from kwcli.decoding.inputs import InputBytes, gather_inputs
-from kwcli.decoding.messages import MessageHints, NamedMessage, explain_doubt, find_messages
-from kwcli.decoding.output import MessageOutput, failure_text
+from decoders.protocols.recognise_protocols import Finding
+from kwcli.decoding.find_messages import MessageHints, NamedMessage, explain_doubtful_response, find_messages
+from kwcli.decoding.read_inputs import InputBytes, gather_input_bytes
+from kwcli.decoding.write_messages import MessageOutput, format_decode_failure
 from kwcli.output.value_writers import VALUE_WRITERS
 from kwcli.run_environment import Exit, Failure
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from kwcli.run_environment import Environment
 
 
-def run_decode(words: Sequence[str], env: Environment, settings: Settings, said: MessageHints, form: str) -> Exit:
+def run_decode(words: Sequence[str], env: Environment, settings: Settings, hints: MessageHints, form: str) -> Exit:
     """Decode and show all messages; failures are reported on standard error, and later messages are still shown."""
     screen = MessageOutput(env, settings)
     code = Exit.DONE
     try:
-        for given in gather_inputs(words, env, form):
-            code = _show_messages(given, screen, env, said) or code
+        for given in gather_input_bytes(words, env, form):
+            code = _show_messages(given, screen, env, hints) or code
             screen.flush()
     except Failure as failure:
         raise Failure(failure.text + _hint_at_text(" ".join(words)), failure.code) from None
@@ -39,20 +39,20 @@ def run_decode(words: Sequence[str], env: Environment, settings: Settings, said:
     return code
 
 
-def _show_messages(given: InputBytes, screen: MessageOutput, env: Environment, said: MessageHints) -> Exit:
+def _show_messages(input_bytes: InputBytes, output: MessageOutput, env: Environment, hints: MessageHints) -> Exit:
     """Show the messages of one run of bytes."""
     code = Exit.DONE
     try:
-        if given.problem:
-            raise Failure(f"{given.name}: {given.problem}")
-        for message in find_messages(given, said):
-            told = screen.show(message)
+        if input_bytes.problem:
+            raise Failure(f"{input_bytes.name}: {input_bytes.problem}")
+        for message in find_messages(input_bytes, hints):
+            told = output.show_message(message)
             if told.failure is not None:
                 code = Exit.FAILURE
-                env.report(f"kw: {_format_message_name(message)}: {failure_text(message, told)}")
+                env.report(f"kw: {_escape_message_name(message)}: {format_decode_failure(message, told)}")
     except Failure as failure:
         code = failure.code
-        env.report(f"kw: {failure.text}{_hint_at_text(given.text)}")
+        env.report(f"kw: {failure.text}{_hint_at_text(input_bytes.text)}")
     return code
 
 
@@ -63,7 +63,7 @@ def _hint_at_text(text: str) -> str:
     return f"; as a number: {found[0].text} (--explain says more)" if found else ""
 
 
-def _format_message_name(message: NamedMessage) -> str:
+def _escape_message_name(message: NamedMessage) -> str:
     alone = message.alone
     name = api(alone.key).name if alone.key in NAMES else f"UNKNOWN({alone.key})"
     lead = f"{message.name}: " if message.name else ""
@@ -76,16 +76,16 @@ def run_explain(words: Sequence[str], env: Environment, settings: Settings, form
     code = Exit.DONE
     known = 0
     try:
-        for given, found in _findings(words, env, form):
+        for given, found in _explain_inputs(words, env, form):
             known += len(found)
             if not found and not given.problem:  # of a log, most lines say nothing
                 code = Exit.FAILURE
                 env.report(f"kw: {given.name or 'these bytes'}: no protocol or file that kw knows begins so")
             for finding in found:
-                if screen.takes_records:
-                    screen.record({"kind": "explanation", **finding._asdict()})
+                if screen.are_rows_records:
+                    screen.write_record({"kind": "explanation", **finding._asdict()})
                 else:
-                    screen.text(_finding_lines(finding, settings))
+                    screen.write_text_lines(_format_finding_lines(finding, settings))
     finally:
         screen.close()
     if not known and not code:
@@ -93,7 +93,7 @@ def run_explain(words: Sequence[str], env: Environment, settings: Settings, form
     return code if known else Exit.FAILURE
 
 
-def _finding_lines(finding: Finding, settings: Settings) -> list[str]:
+def _format_finding_lines(finding: Finding, settings: Settings) -> list[str]:
     from kwcli.output.short_texts import palette
 
     colors = palette(settings.color)
@@ -101,9 +101,9 @@ def _finding_lines(finding: Finding, settings: Settings) -> list[str]:
     return [f"{colors.api}{finding.what}{colors.off}{detail}", *([f"  {finding.remedy}"] if finding.remedy else [])]
 
 
-def _findings(words: Sequence[str], env: Environment, form: str) -> Iterator[tuple[InputBytes, list[Finding]]]:
+def _explain_inputs(words: Sequence[str], env: Environment, form: str) -> Iterator[tuple[InputBytes, list[Finding]]]:
     """Each run of bytes, or text that stands for no bytes, with the findings about it."""
-    runs = gather_inputs(words, env, form, any_text=form == "auto")
+    runs = gather_input_bytes(words, env, form, any_text=form == "auto")
     first, second = next(runs, None), next(runs, None)
     for given in chain((run_decode for run_decode in (first, second) if run_decode is not None), runs):
         yield given, _explain_input(given, alone=second is None)
@@ -114,20 +114,20 @@ def _explain_input(given: InputBytes, *, alone: bool) -> list[Finding]:
     number = parse_number(given.text)
     found = explain_number(number) if number is not None else []
     if not found and given.problem:
-        found = explain_line(given.text, alone=alone) or _findings_of_text(given.text)
+        found = explain_line(given.text, alone=alone) or _explain_text(given.text)
     elif not found:
-        found = _findings_of_bytes(given.data)
+        found = _explain_bytes(given.data)
     return explain_size(number) if number is not None and not found else found
 
 
-def _findings_of_text(text: str) -> list[Finding]:
+def _explain_text(text: str) -> list[Finding]:
     """Findings about text that stands for no bytes, without the finding that it is text."""
     return [
         found for found in explain_bytes(text.encode("utf-8", "surrogateescape")) if not found.what.endswith("text")
     ]
 
 
-def _findings_of_bytes(data: bytes) -> list[Finding]:
+def _explain_bytes(data: bytes) -> list[Finding]:
     """Findings of the table about bytes, and the Kafka response that they may be."""
     found = explain_bytes(data)
     for sized in (True, False):
@@ -137,7 +137,7 @@ def _findings_of_bytes(data: bytes) -> list[Finding]:
         responses = [each for each in guess_response(frame) if each.score > 0]
         if responses and not guess_request(frame):
             detail = f"{responses[0].name}{'' if sized else ', without its size field'}"
-            doubt = explain_doubt(int.from_bytes(frame[4:8], "big", signed=True))
+            doubt = explain_doubtful_response(int.from_bytes(frame[4:8], "big", signed=True))
             response = Finding("Kafka response", detail + (f"; doubtful: {doubt}" if doubt else ""), "")
             return [*found, response] if doubt else [response, *found]
     return found

@@ -14,7 +14,7 @@ from decoders.mocking.handler_table import make_brokers
 from decoders.mocking.logins import UNPROVEN_MECHANISMS
 from decoders.mocking.refusal import Refusal
 from decoders.named_tuple import NamedTuple
-from decoders.protocols.scram import HASHES
+from decoders.protocols.make_scram_proofs import HASHES
 from kwcli.mock.mock_server import MockServer
 from kwcli.net.addresses import format_address
 from kwcli.net.listening import choose_advertised_host, is_loopback, open_listener

@@ -276,7 +276,7 @@ _WHERE = "check host and port"
 def make_foreign_protocol_stop(head: bytes, *, sasl: bool = False) -> ConnectionStop | None:
     """The stop for a peer that began, or went on, with `head`; None where that is no known protocol's."""
     from decoders.protocols import TLS
-    from decoders.protocols.signatures import find_signature
+    from decoders.protocols.recognise_protocols import find_signature
 
     mark = find_signature(head)
     if mark is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from decoders.embedded.otlp import CODEC, TEMPORALITY
+from decoders.embedded.otlp_metrics import CODEC, TEMPORALITY
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import escape_text
 from kwcli.output.short_texts import Palette, cell_width, count_of, cut

@@ -23,9 +23,9 @@ from decoders.protocol_facts.keys import (
     PRODUCE,
     SYNC_GROUP,
 )
+from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Batch, Record
-from decoders.records.read import decode_records
-from decoders.records.write import encode_batch
+from decoders.records.read_batches import decode_records
 from kwcli.net.addresses import parse_addresses
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import ClientConfig

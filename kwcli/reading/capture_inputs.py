@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from decoders.capture.files import CaptureReader
-from decoders.capture.merge import merge_segments, packet_number_before_file
+from decoders.capture.merge_captures import merge_segments, packet_number_before_file
+from decoders.capture.read_capture import CaptureReader
 from decoders.limits import MERGED_MAX
 from kwcli.reading.capture_sources import (
     CaptureSource,
@@ -31,7 +31,7 @@ from kwcli.reading.input_files import OpenFiles, has_capture_name, is_read_once,
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
-    from decoders.capture.excerpt_comments import CutReceiver
+    from decoders.capture.notes_of_cut_packets import CutReceiver
     from decoders.errors import DecodeError
     from decoders.exchanges.exchange import Ended, Settled
     from decoders.messages.read_ndjson import LineReader
@@ -50,7 +50,7 @@ class Captures:
     Inputs that hold records which kw wrote, and no packets, are recognised by their first bytes: `__iter__` gives the
     segments of the captures, then `read_records` the exchanges in the records. `size` is the bytes of all inputs, where
     each has a size; `taken` is how many of them have been read. `on_secrets` gets the TLS key logs in captures,
-    `cut_receiver` the notes in captures that were cut out of others (capture/files.py).
+    `cut_receiver` the notes in captures that were cut out of others (capture/read_capture.py).
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Captures:
         cut_receiver: CutReceiver | None = None,
         reader: type[CaptureReader] = CaptureReader,
     ) -> None:
-        """`numbered`: the numbers of packets name the file as well (capture/merge.py). `reader` makes segments."""
+        """`numbered`: the numbers of packets name the file as well (merge_captures.py). `reader` makes segments."""
         self.problems: list[str] = []
         self.taken = 0
         self._on_secrets = on_secrets
@@ -311,7 +311,7 @@ def capture_span(words: Iterable[str], env: Environment) -> tuple[int, int] | No
 
     Inputs that can be read only once are passed over. None where there is no packet.
     """
-    from decoders.capture.packet_index import CutPointFinder
+    from decoders.capture.find_cut_points import CutPointFinder
 
     captures = Captures((word for word in words if not is_read_once(word)), env)
     lows: list[int] = []

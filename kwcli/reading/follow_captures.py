@@ -27,9 +27,9 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from decoders.capture.files import CaptureReader
-from decoders.capture.merge import packet_number_before_file
-from decoders.capture.packet_index import CutPointFinder
+from decoders.capture.find_cut_points import CutPointFinder
+from decoders.capture.merge_captures import packet_number_before_file
+from decoders.capture.read_capture import CaptureReader
 from decoders.named_tuple import NamedTuple
 from kwcli.reading.capture_sources import CAPTURE_MAGICS, add_byte_offset, check_capture_pieces, describe_os_error
 from kwcli.reading.decompress_inputs import COMPRESSED, PIECE_SIZE, InputProblem
@@ -130,8 +130,8 @@ class _GrowingFile:
 class CaptureFollower:
     """Follows a file that grows and its ring; `stream` never ends by itself.
 
-    `names` are the files so far, in their order, where `numbered` (capture/merge.py). A problem with a file is reported
-    at once; `broken` says that there was one. `on_secrets` gets the TLS key logs in the files.
+    `names` are the files so far, in their order, where `numbered` (capture/merge_captures.py). A problem with a file is
+    reported at once; `broken` says that there was one. `on_secrets` gets the TLS key logs in the files.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from decoders.capture.files import CaptureReader
+from decoders.capture.read_capture import CaptureReader
 
 if TYPE_CHECKING:
     from decoders.errors import DecodeError
@@ -30,7 +30,7 @@ __all__ = ["FileSource", "FollowedSource", "LiveSource", "PacketSource", "PieceW
 
 
 class PacketSource:
-    """What all sources have. `names` are the names of the captures, by their numbers in packets (capture/merge.py).
+    """What all sources have. `names` are the names of the captures, by their numbers in packets (merge_captures.py).
 
     `problems` are messages about inputs that cannot be read, or not to their ends; `dropped` are the packets that the
     kernel has dropped, None where nobody counts them; `packets_unwritten`: packets that were to be kept were not.

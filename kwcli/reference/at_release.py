@@ -7,7 +7,7 @@ from functools import cache
 
 from decoders.apis import api
 from decoders.protocol_facts.releases import RELEASES, versions_of_api_by_release
-from decoders.protocol_facts.renames import RENAMED_APIS, RENAMED_FIELDS
+from decoders.protocol_facts.renamed_fields import RENAMED_APIS, RENAMED_FIELDS
 from decoders.schema.model import Api, Field, Message, Side, Versions
 
 Path = tuple[str, ...]

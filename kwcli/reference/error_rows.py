@@ -10,8 +10,8 @@ from typing import Any, Final
 from decoders.apis import KEYS, api, api_name
 from decoders.protocol_facts.errors.error_codes import ERRORS, find_error_code
 from decoders.protocol_facts.errors.error_names import LIBRDKAFKA_ERRORS, OTHER_NAMES
+from decoders.protocol_facts.errors.errors_by_api import GENERIC, errors_listed_by_definition, errors_observed_besides
 from decoders.protocol_facts.errors.remedies import REMEDIES
-from decoders.protocol_facts.errors.returned import GENERIC, errors_listed_by_definition, errors_observed_besides
 from kwcli.output.short_texts import Palette
 from kwcli.output.table import Column, draw_table, paint_text, put_rows_in_columns
 from kwcli.reference.walk_field_paths import walk_field_paths

@@ -9,8 +9,8 @@ from typing import Any, Final
 import click
 
 from decoders.apis import KEYS
+from decoders.protocol_facts.parse_versions import split_version_range
 from decoders.protocol_facts.releases import RELEASES, api_versions_of_release
-from decoders.protocol_facts.version_words import split_version_range
 from decoders.schema.model import Api
 from kwcli.output.settings import Settings
 from kwcli.output.short_texts import palette

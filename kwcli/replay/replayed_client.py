@@ -18,7 +18,7 @@ from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.whole_messages import encode_message
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import FETCH
-from decoders.protocol_facts.places import find_routing_places
+from decoders.protocol_facts.routing_places import find_routing_places
 from decoders.replaying.answer_comparison import (
     Answer,
     Difference,

@@ -13,9 +13,9 @@ from uuid import UUID
 from decoders.apis import api
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import API_VERSIONS, FIND_COORDINATOR, METADATA
-from decoders.protocol_facts.places import find_routing_places
 from decoders.protocol_facts.releases import drop_unserved_versions
 from decoders.protocol_facts.routing import route_of_api
+from decoders.protocol_facts.routing_places import find_routing_places
 from decoders.replaying.id_map import NotReplayable
 from decoders.replaying.version_conversion import nearest_version
 from decoders.schema.model import NONE, Versions

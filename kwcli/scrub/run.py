@@ -36,8 +36,8 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from decoders.scrubbing.names import NameReplacer
 from decoders.scrubbing.pseudonyms import Pseudonyms
+from decoders.scrubbing.replace_names import NameReplacer
 from decoders.wire.primitives import format_uuid
 from kwcli.check_overwriting import check_replaceable, is_names_table, is_scrubbed_capture
 from kwcli.output.short_texts import count_of
@@ -48,9 +48,9 @@ from kwcli.reading.input_files import key_log_names
 from kwcli.reading.key_logs import KeyLogFiles, add_secrets_of_captures
 from kwcli.reading.sinks.closing_lines import DROPPED_KEYS_LINE
 from kwcli.run_environment import Exit, Failure
-from kwcli.scrub.checking import Check
-from kwcli.scrub.reading import Reading
-from kwcli.scrub.writing import write_scrubbed
+from kwcli.scrub.check_scrubbed_capture import ScrubbedCaptureCheck
+from kwcli.scrub.first_reading import FirstReading
+from kwcli.scrub.write_scrubbed_capture import write_scrubbed_capture
 from kwcli.sniff.files_read_twice import OutFile, Spooled, check_output, environment_with_stdin, reopen_captures
 from kwcli.terminal.progress import ProgressLine
 
@@ -69,8 +69,8 @@ def run_scrub(settings: ScrubOptions, env: Environment) -> Exit:
     name = settings.out
     check_output(name, (settings.source,))
     key_logs = KeyLogFiles(key_log_names(settings.keylogs, env.variables))
-    names = NameReplacer(Pseudonyms(_read_salt(settings.salt_file)), frozenset(settings.keep))
-    reading = Reading(names, frozenset(settings.ports) or None, key_logs.keys)
+    names = NameReplacer(Pseudonyms(_read_or_make_salt(settings.salt_file)), frozenset(settings.keep))
+    reading = FirstReading(names, frozenset(settings.ports) or None, key_logs.keys)
     spooled = Spooled(env.stdin) if settings.source == "-" else None
     out = OutFile(name)
     progress = ProgressLine(env, None, wanted=not settings.quiet)
@@ -83,7 +83,7 @@ def run_scrub(settings: ScrubOptions, env: Environment) -> Exit:
             cut_receiver=reading.engine,
         )
         key_logs.keys.look_further = partial(add_secrets_of_captures, key_logs.keys, inputs.names)
-        _check_inputs(inputs, settings)
+        _check_inputs_can_be_scrubbed(inputs, settings)
         out.create_file()  # before anything is read: it may not be possible to make the file
         progress.set_total(inputs.size)
         for segments in inputs:
@@ -97,16 +97,16 @@ def run_scrub(settings: ScrubOptions, env: Environment) -> Exit:
         counts = inputs.counts()
         sources = ["-" if each == STANDARD_INPUT else each for each in inputs.names]
         packets = reopen_captures(sources, env, spooled)
-        written = write_scrubbed(packets, reading, out, cut_out=bool(counts["cut_out"]))
+        written = write_scrubbed_capture(packets, reading, out, cut_out=bool(counts["cut_out"]))
         if packets.problems:
             raise Failure(
                 f"{name}: the capture could not be read a second time: {packets.problems[0]}; it is not written"
             )
-        check = Check(out.flush(), reading, frozenset(settings.ports) or None, env)
+        check = ScrubbedCaptureCheck(out.flush(), reading, frozenset(settings.ports) or None, env)
         if check.problems:
             raise Failure(f"{name}: {'; '.join(check.problems)}; it is not written")
         if settings.names_file is not None:
-            _write_names(settings.names_file, names)
+            _write_table_of_names(settings.names_file, names)
         out.give_final_name()
     except OSError as error:
         raise Failure(
@@ -122,12 +122,12 @@ def run_scrub(settings: ScrubOptions, env: Environment) -> Exit:
     for problem in (*key_logs.problems, *dropped, *problems):
         env.report(f"kw: {problem}")
     if not settings.quiet:
-        for line in _report_lines(settings, reading, written, check):
+        for line in _format_report_lines(settings, reading, written, check):
             env.report(f"kw: {line}")
     return Exit.FAILURE if problems else Exit.DONE
 
 
-def _check_inputs(inputs: Captures, settings: ScrubOptions) -> None:
+def _check_inputs_can_be_scrubbed(inputs: Captures, settings: ScrubOptions) -> None:
     if inputs.records:
         raise Failure(f"{inputs.records[0]}: records have no packets: kw scrub reads captures", Exit.USAGE)
     if not inputs.count:
@@ -147,41 +147,43 @@ def _check_inputs(inputs: Captures, settings: ScrubOptions) -> None:
         check_replaceable(settings.names_file, is_names_table, "kw scrub", force=settings.force)
 
 
-def _read_salt(name: str | None) -> bytes:
+def _read_or_make_salt(file_name: str | None) -> bytes:
     """The salt of pseudonyms: from a file, which is made where it is missing; without a name, of this run alone."""
     made = secrets.token_bytes(_SALT_SIZE)
-    if name is None:
+    if file_name is None:
         return made
     try:
-        with suppress(FileExistsError), open(name, "xb", opener=open_private) as file:
+        with suppress(FileExistsError), open(file_name, "xb", opener=open_private) as file:
             file.write(made)
             return made
-        with open(name, "rb") as file:
+        with open(file_name, "rb") as file:
             found = file.read()
     except OSError as error:
-        raise Failure(f"{name}: {(error.strerror or str(error)).lower()}", Exit.USAGE) from None
+        raise Failure(f"{file_name}: {(error.strerror or str(error)).lower()}", Exit.USAGE) from None
     if len(found) < _SALT_MIN:
-        raise Failure(f"{name}: a salt has at least {_SALT_MIN} bytes, this has {len(found)}", Exit.USAGE)
+        raise Failure(f"{file_name}: a salt has at least {_SALT_MIN} bytes, this has {len(found)}", Exit.USAGE)
     return found
 
 
-def _write_names(name: str, names: NameReplacer) -> None:
+def _write_table_of_names(file_name: str, names: NameReplacer) -> None:
     """Write the table of names, one JSON object a line."""
     lines = []
     for (kind, text), made in sorted(names.replaced.items()):
         row = {"kind": kind, "name": text, "pseudonym": made}
-        lines.append(orjson.dumps({each: _clean_name(value) for each, value in row.items()}) + b"\n")
+        lines.append(orjson.dumps({each: _printable_name(value) for each, value in row.items()}) + b"\n")
     for before, after in sorted(names.uuids.items()):
         row = {"kind": "uuid", "name": format_uuid(before), "pseudonym": format_uuid(after)}
         lines.append(orjson.dumps(row) + b"\n")
-    write_private_file(name, b"".join(lines))
+    write_private_file(file_name, b"".join(lines))
 
 
-def _clean_name(text: str) -> str:
+def _printable_name(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def _report_lines(settings: ScrubOptions, reading: Reading, written: Counter[str], check: Check) -> Iterator[str]:
+def _format_report_lines(
+    settings: ScrubOptions, reading: FirstReading, written: Counter[str], check: ScrubbedCaptureCheck
+) -> Iterator[str]:
     """The lines that say what was done."""
     counts, seen = reading.scrubber.counts, reading.counts
     kept = f" (kept: {', '.join(sorted(set(settings.keep)))})" if settings.keep else ""
@@ -189,7 +191,7 @@ def _report_lines(settings: ScrubOptions, reading: Reading, written: Counter[str
         f"{settings.out}: {count_of(written['packets'], 'packet')}, {count_of(reading.tally.count, 'exchange')}"
         " with their versions, sizes, errors, times"
     )
-    yield from check.report_search()
+    yield from check.format_search_report()
     yield (
         f"replaced {count_of(len(reading.names.replaced), 'name')}{kept},"
         f" overwrote {count_of(counts['records'], 'record')} in {count_of(counts['batches'], 'batch')}"

@@ -10,7 +10,7 @@ from struct import Struct
 from tempfile import TemporaryFile
 from typing import IO, Final
 
-from decoders.capture.merge import file_index_of_packet
+from decoders.capture.merge_captures import file_index_of_packet
 
 __all__ = ["BY_FILE", "BY_PACKET", "PacketRecords", "SortedRecords"]
 

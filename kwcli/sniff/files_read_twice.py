@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, cast
 
+from decoders.capture.copy_packets import CopyReader, PacketCopy
 from decoders.capture.pcapng_writer import PcapngWriter
-from decoders.capture.raw_packets import CopyReader, PacketCopy
 from kwcli.private_files import StagedFile
 from kwcli.reading.capture_inputs import Captures
 from kwcli.run_environment import Exit, Failure

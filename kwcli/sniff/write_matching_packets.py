@@ -15,8 +15,8 @@ kept for as long as a row may come of it; the second time the packets of the row
 ```
 
 Of most connections OUT has the packets with bytes of a frame that is in a row, each with a note that says which bytes
-those are (decoders/capture/excerpt_comments.py): a reader of OUT takes what lies between neither for a row nor for a
-loss. Three kinds of connections are taken whole, and have no notes but the name of their broker on the first packet:
+those are (decoders/capture/notes_of_cut_packets.py): a reader of OUT takes what lies between neither for a row nor for
+a loss. Three kinds of connections are taken whole, and have no notes but the name of their broker on the first packet:
 those with rows, if whole connections are wanted (--whole-connections, or no filter at all); those with rows from TLS;
 and those with tokens of a raw SASL login. Connections of the last two kinds are taken up to their last row, as they
 cannot be read without what came before; their notes also say which exchanges are rows.
@@ -40,7 +40,9 @@ from typing import TYPE_CHECKING, Final, cast
 from uuid import UUID
 
 from decoders.apis import api_name
-from decoders.capture.excerpt_comments import (
+from decoders.capture.copy_packets import PacketCopy
+from decoders.capture.merge_captures import file_index_of_packet
+from decoders.capture.notes_of_cut_packets import (
     MARK,
     CutNote,
     PayloadPart,
@@ -48,9 +50,7 @@ from decoders.capture.excerpt_comments import (
     format_note_comment,
     format_topic_comments,
 )
-from decoders.capture.merge import file_index_of_packet
 from decoders.capture.pcapng_writer import PcapngWriter
-from decoders.capture.raw_packets import PacketCopy
 from decoders.errors import without_frames
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import ENVELOPE

@@ -11,7 +11,7 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from decoders.analysis.client_compatibility import Audit, AuditTarget
-from decoders.capture.files import CaptureReader
+from decoders.capture.read_capture import CaptureReader
 from decoders.errors import Malformed
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange

@@ -15,7 +15,7 @@ from decoders.analysis.doctor.body_observers import BODY_OBSERVERS
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER
 from decoders.apis import api
-from decoders.capture.files import CaptureReader
+from decoders.capture.read_capture import CaptureReader
 from decoders.errors import Malformed
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Row
@@ -33,8 +33,8 @@ from decoders.protocol_facts.keys import (
     PUSH_TELEMETRY,
     SASL_AUTHENTICATE,
 )
+from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Batch, Record
-from decoders.records.write import encode_batch
 from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit
 from tests.analysis.scenes import BEGUN, FIN, MS, RST, Scene

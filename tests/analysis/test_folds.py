@@ -24,7 +24,7 @@ from decoders.analysis.statistics import Statistics
 from decoders.analysis.tally import BatchSizes, ClientVersions, Tally, TopicBatches
 from decoders.analysis.time_buckets import add_amounts
 from decoders.apis import KEYS
-from decoders.capture.files import CaptureReader
+from decoders.capture.read_capture import CaptureReader
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.engine import Engine

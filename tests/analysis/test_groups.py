@@ -17,12 +17,12 @@ from decoders.analysis.groups.groups import Groups
 from decoders.analysis.groups.lag import Moments, merge_ranges
 from decoders.analysis.security import Security
 from decoders.analysis.topic_portraits import TopicPortraits
-from decoders.capture.files import CaptureReader
+from decoders.capture.read_capture import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
 from decoders.limits import MOMENTS_MAX
+from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Batch, Record
-from decoders.records.write import encode_batch
 from kwcli.output.renderers import WantedPaths
 from tests.analysis.scenes import BEGUN, FIN, NS, Scene
 from tests.captures.shipped import FOLDER, capture_bytes

@@ -22,7 +22,7 @@ from decoders.analysis.heavy_keys import DistinctCount
 from decoders.analysis.portraits import Clients, Portrait
 from decoders.analysis.statistics import Statistics
 from decoders.analysis.topic_portraits import TopicPortraits
-from decoders.capture.files import CaptureReader
+from decoders.capture.read_capture import CaptureReader
 from decoders.errors import DecodeError
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Summary

@@ -100,7 +100,7 @@ def test_words_of_its_request_are_completed(tree: Path) -> None:
 
 def test_its_line_its_class_and_what_is_expected_follow(tree: Path) -> None:
     code = f"""
-from decoders.protocol_facts.errors.returned import expected_error_codes
+from decoders.protocol_facts.errors.errors_by_api import expected_error_codes
 from decoders.replaying.replay_classes import classify_api
 from kwcli.output.facts.compile_line_facts import FactLimits
 from kwcli.output.facts.line_facts_of_apis import find_api_facts
@@ -122,8 +122,8 @@ def test_what_is_wrong_with_a_fact_is_told_with_its_place(tree: Path) -> None:
 import sys
 from decoders.apis import probe_things
 from decoders.schema.model import DeclarationError
-from decoders.protocol_facts.errors.returned import expected_errors
-from decoders.protocol_facts.examples import example_of_all_versions
+from decoders.protocol_facts.errors.errors_by_api import expected_errors
+from decoders.protocol_facts.example_requests import example_of_all_versions
 from decoders.protocol_facts.routing import route_of_api
 from decoders.replaying.replay_classes import classify_api
 from kwcli.output.facts.line_facts_of_apis import find_api_facts

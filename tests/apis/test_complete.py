@@ -12,7 +12,7 @@ import pytest
 from decoders.apis import KEYS, NAMES, api, section
 from decoders.protocol_facts.errors.error_places import ERROR_PLACES
 from decoders.protocol_facts.releases import HISTORY, RELEASES, versions_of_api_by_release
-from kwcli.declarations.notation import read_declarations
+from kwcli.declarations.notation import read_all_declarations
 from kwcli.output.facts.line_facts_of_apis import FUNCTIONS
 from kwcli.reference.abouts import read_api_abouts
 
@@ -38,7 +38,7 @@ TABLES: Final[Mapping[str, Collection[int]]] = {
 
 def lacks(tables: Mapping[str, Collection[int]]) -> Iterator[str]:
     """One line for each row that is missing from a table, and for each key that no file declares."""
-    files = read_declarations()
+    files = read_all_declarations()
     for key in sorted({*files, *KEYS}.union(*tables.values())):
         if key not in files:
             yield f"{key}: no file of decoders/apis declares it"

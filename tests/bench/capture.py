@@ -13,9 +13,9 @@ from itertools import cycle
 from pathlib import Path
 from time import process_time
 
-from decoders.capture.files import CaptureReader
-from decoders.capture.packet_index import CutPointFinder
+from decoders.capture.find_cut_points import CutPointFinder
 from decoders.capture.pcapng_writer import PcapngWriter
+from decoders.capture.read_capture import CaptureReader
 from decoders.tcp.reassembly import Reassembly
 from tests.capture.frames import ACK, PSH, ethernet, ipv4, ipv6, tcp
 from tests.capture.pcap_writer import PcapWriter

@@ -15,8 +15,8 @@ from typing import Any
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.pairer import Pairer
+from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Record
-from decoders.records.write import encode_batch
 from decoders.tcp.chunks import Segment
 from decoders.tcp.reassembly import Reassembly
 from tests.exchanges.talks import request, response, segments

@@ -17,10 +17,10 @@ from typing import Final
 from kio.records.readers import read_batch
 
 from decoders.records.codecs import NAMES
+from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Batch, Record
-from decoders.records.read import batches_json, decode_records
-from decoders.records.summary import summarize_records
-from decoders.records.write import encode_batch
+from decoders.records.read_batches import batches_json, decode_records
+from decoders.records.summarize_records import summarize_records
 from tests.records.others import MemoryRecords
 
 COUNT: Final = 500

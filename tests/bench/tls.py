@@ -17,7 +17,7 @@ from time import process_time
 
 from decoders.tcp.chunks import Chunk, Segment
 from decoders.tcp.reassembly import Reassembly
-from decoders.tls.decryption import Decryption
+from decoders.tls.decrypt_chunks import Decryption
 from tests.bench import traffic
 from tests.bench.process import best
 from tests.bench.sniff import FIELDS

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import decoders
+from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Batch, Record
-from decoders.records.write import encode_batch
 
 Exchange = tuple[bytes, bytes]  # a request frame and its response frame, without their size fields
 

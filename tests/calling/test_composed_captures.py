@@ -10,7 +10,7 @@ import decoders
 from decoders import Exchange, api
 from decoders.messages.body_json import Options
 from decoders.messages.whole_messages import encode_json
-from decoders.protocol_facts.examples import example_request
+from decoders.protocol_facts.example_requests import example_request
 from kwcli.calling.format_skeleton import format_skeleton
 from kwcli.calling.words.path_value_words import compose_body, encode_composed_body, parse_body_words
 from tests.captures.shipped import CLEAN, capture_bytes

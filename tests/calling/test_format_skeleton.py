@@ -10,7 +10,7 @@ import pytest
 
 from decoders.apis import KEYS, api
 from decoders.messages.whole_messages import encode_json
-from decoders.protocol_facts.examples import example_request
+from decoders.protocol_facts.example_requests import example_request
 from decoders.schema.json_form import body_to_json
 from decoders.schema.model import resolve
 from kwcli.calling.check_values import ValueChecker

@@ -10,7 +10,7 @@ import pytest
 
 from decoders import decode_message, decode_records, encode_message
 from decoders.apis import api
-from decoders.protocol_facts.examples import example_request
+from decoders.protocol_facts.example_requests import example_request
 from kwcli.calling.words.path_value_words import compose_body, encode_composed_body, parse_body_words
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import kw, world

@@ -146,8 +146,8 @@ def test_records_as_lines(tmp_path: Path) -> None:
 
 def test_what_sniff_shows_as_records_can_be_sent() -> None:
     """The records that `--records` shows are lines that produce takes, with the same bytes."""
-    from decoders.records.read import batches_json
-    from decoders.records.write import encode_batch
+    from decoders.records.encode_batches import encode_batch
+    from decoders.records.read_batches import batches_json
 
     made = [Record(5, 1000, b"\0", None, (("h", b"\xff"), ("n", None))), Record(6, 1001, None, b"text\n", ())]
     shown = batches_json(encode_batch(made), records=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from decoders.protocol_facts.likeness import find_most_alike_releases, stable_versions_of_release
+from decoders.protocol_facts.find_alike_releases import find_most_alike_releases, stable_versions_of_release
 from decoders.protocol_facts.releases import RELEASES
 from decoders.schema.model import Versions
 from kwcli.calling.version_table import BrokerOffer, VersionTable, format_version_table

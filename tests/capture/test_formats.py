@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoders.capture.files import CaptureReader
 from decoders.capture.pcapng_writer import PcapngWriter
+from decoders.capture.read_capture import CaptureReader
 from decoders.errors import DecodeError
 from decoders.limits import BLOCK_MAX, PACKET_MAX
 from decoders.tcp.chunks import Segment

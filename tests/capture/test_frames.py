@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from decoders.capture.files import CaptureReader
-from decoders.capture.fragments import Fragments
+from decoders.capture.join_ip_fragments import Fragments
 from decoders.capture.pcapng_writer import PcapngWriter
+from decoders.capture.read_capture import CaptureReader
 from decoders.limits import FRAGMENTED_MAX
 from decoders.tcp.chunks import Segment
 from tests.capture.frames import ACK, PSH, ethernet, ipv4, ipv6, tcp

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoders.capture.merge import merge_segments
+from decoders.capture.merge_captures import merge_segments
 from decoders.tcp.chunks import Segment
 
 

@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
-from decoders.capture.files import CaptureReader
 from decoders.capture.pcapng_writer import PcapngWriter
+from decoders.capture.read_capture import CaptureReader
 from tests.capture.frames import ACK, PSH, ethernet, ipv4, ipv6, tcp
 from tests.capture.pcap_writer import PcapWriter
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoders.capture.files import CaptureReader
-from decoders.capture.links import LINKS
-from decoders.capture.packets import Dissector
+from decoders.capture.dissect_packets import Dissector
+from decoders.capture.link_types import LINKS
 from decoders.capture.pcapng_writer import PcapngWriter
+from decoders.capture.read_capture import CaptureReader
 from decoders.limits import TUNNELS_MAX
 from decoders.tcp.chunks import Segment
 from tests.capture.frames import ACK, PSH, ethernet, ipv4, tcp

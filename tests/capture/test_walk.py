@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoders.capture.files import CaptureReader
-from decoders.capture.merge import file_index_of_packet, packet_number_before_file, packet_number_in_file
-from decoders.capture.packet_index import CutPoint, CutPointFinder
+from decoders.capture.find_cut_points import CutPoint, CutPointFinder
+from decoders.capture.merge_captures import file_index_of_packet, packet_number_before_file, packet_number_in_file
+from decoders.capture.read_capture import CaptureReader
 from decoders.tcp.chunks import Segment
 from tests.capture.made import capture, damaged
 from tests.captures.shipped import CLEAN, NEGATIVE, capture_bytes

@@ -87,7 +87,7 @@ def test_the_end_of_such_a_connection_says_so() -> None:
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", [name for name in CAPTURES if name.endswith(".pcap") and "cut" not in name])
 def test_splits_give_the_same(name: str) -> None:
-    from decoders.capture.files import CaptureReader
+    from decoders.capture.read_capture import CaptureReader
 
     reader = CaptureReader()
     every = reader.feed(CAPTURES[name]()) + reader.finish()
@@ -177,7 +177,7 @@ def test_answers_of_zookeeper_are_none(seed: int) -> None:
 
 def test_what_is_made_of_captures_reads_as_they_do() -> None:
     """A capture made of segments reads as the segments that it was made of."""
-    from decoders.capture.files import CaptureReader
+    from decoders.capture.read_capture import CaptureReader
 
     reader = CaptureReader()
     again = reader.feed(in_packets(segments("tour.pcapng"))) + reader.finish()

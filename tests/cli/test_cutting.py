@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from scapy.utils import PcapNgReader
 
-from decoders.capture.files import CaptureReader
+from decoders.capture.read_capture import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
 from decoders.messages.exchange_json import to_json_dict

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import pytest
 
-from decoders.capture.files import CaptureReader
+from decoders.capture.read_capture import CaptureReader
 from kwcli.reading import follow_captures as following
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.follow_captures import CaptureFollower

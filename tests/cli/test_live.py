@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import decoders
-from decoders.capture.files import CaptureReader
+from decoders.capture.read_capture import CaptureReader
 from kwcli.reading.live_capture import KernelFilter, LiveCapture
 from kwcli.run_environment import Environment, Exit
 from tests.cli.bpf_machine import libpcap

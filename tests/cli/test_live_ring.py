@@ -55,7 +55,7 @@ def packet(number: int, size: int = 100) -> bytes:
 
 def times(path: Path) -> list[int]:
     """The seconds of the packets in a file, which must be a complete capture."""
-    from decoders.capture.packet_index import CutPointFinder
+    from decoders.capture.find_cut_points import CutPointFinder
 
     walk = CutPointFinder()
     data = path.read_bytes()

@@ -16,8 +16,8 @@ from threading import Thread
 
 import pytest
 
-from decoders.capture.files import CaptureReader
-from decoders.capture.merge import merge_segments
+from decoders.capture.merge_captures import merge_segments
+from decoders.capture.read_capture import CaptureReader
 from decoders.limits import MERGED_MAX
 from decoders.tcp.chunks import Segment
 from kwcli.reading import capture_sources

@@ -22,9 +22,9 @@ from decoders.embedded import parse_structure_declaration
 from decoders.protocol_facts.keys import API_VERSIONS, ENVELOPE, FETCH, HEARTBEAT, METADATA, PRODUCE
 from decoders.records.codecs import NUMBERS, deflate
 from decoders.schema.model import resolve
-from decoders.scrubbing import messages
-from decoders.scrubbing.messages import Scrubber
-from decoders.scrubbing.names import NameReplacer
+from decoders.scrubbing import scrub_frames
+from decoders.scrubbing.replace_names import NameReplacer
+from decoders.scrubbing.scrub_frames import Scrubber
 from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
 from kwcli.run_environment import Exit
@@ -332,7 +332,7 @@ def test_many_frames_relabelled_cut_and_mispaired_keep_nothing(seed: int, tmp_pa
 def test_out_is_not_there_when_a_misread_frame_would_be_readable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(messages, "_UNREADABLE", bytes(10) + b"\1\0")
+    monkeypatch.setattr(scrub_frames, "_UNREADABLE", bytes(10) + b"\1\0")
     frames = [(CLIENT, request(FETCH, 13, 2, "app", FETCH_13)), (SERVER, framed(pack(">ibi", 2, 0, 0) + b"\xff" * 8))]
     source, out, outcome = scrubbed(connection(*HELLO, *frames), tmp_path)
     assert [row["status"] for row in exchanges(source)] == ["complete", "undecoded"]
@@ -590,7 +590,7 @@ def test_out_is_not_there_when_the_check_finds_something(
             NameReplacer, "_replace_name", lambda its, text: text if text == "payments" else plain(its, text)
         )
     else:
-        monkeypatch.setattr(Scrubber, "response", lambda _self, data, *_words, **_more: b"\xff" * len(data))
+        monkeypatch.setattr(Scrubber, "scrub_response", lambda _self, data, *_words, **_more: b"\xff" * len(data))
     out = tmp_path / "out.pcapng"
     out.write_bytes(b"before")
     outcome = kw("scrub", str(FOLDER / "tour.pcapng"), str(out), "--force", "--names", str(tmp_path / "names"))

@@ -18,10 +18,16 @@ from decoders.schema.model import Api, Versions, parse_api
 from kwcli.declarations import compare_with_release as others
 from kwcli.declarations import notation
 from kwcli.declarations.__main__ import main
-from kwcli.declarations.compare_with_release import compare, versions_by_release
+from kwcli.declarations.compare_with_release import compare_apis_with_release, versions_to_ask_each_release
 from kwcli.declarations.merge_releases import unite_apis
-from kwcli.declarations.notation import api_text
-from kwcli.declarations.read_release_jar import DefinitionError, Release, parse_json, read_release, snake_case
+from kwcli.declarations.notation import format_api_declaration
+from kwcli.declarations.read_release_jar import (
+    DefinitionError,
+    Release,
+    parse_json_with_comments,
+    read_release_definitions,
+    snake_case,
+)
 from tests.broker.jars import Missing, client_jars, coordinator_jars, explain_missing_tools
 from tests.reference.jars import PATCHES
 
@@ -84,25 +90,25 @@ def test_every_structure_of_the_jars_is_declared() -> None:
 @pytest.mark.oracle
 @pytest.mark.long
 def test_writing_from_the_newest_releases_changes_nothing() -> None:
-    releases = [read_release(jar(version)) for version in TRUTHS]
+    releases = [read_release_definitions(jar(version)) for version in TRUTHS]
     newest = releases[-1].version
-    for written in unite_apis(notation.read_declarations(), releases, newest):
-        path = notation.module_path(written.key, written.name)
+    for written in unite_apis(notation.read_all_declarations(), releases, newest):
+        path = notation.declaration_path(written.key, written.name)
         source = path.read_text("utf-8")
-        assert notation.replace_declaration(source, written.name, api_text(written)) == source
+        assert notation.replace_declaration(source, written.name, format_api_declaration(written)) == source
 
 
 @pytest.mark.long
 @pytest.mark.oracle
 def test_all_declarations_come_out_of_the_jars_alone() -> None:
     """The releases alone, without our declarations, give the same layouts, but for secrets and names older than 3.9."""
-    releases = [read_release(jar(version)) for version in TRUTHS]
+    releases = [read_release_definitions(jar(version)) for version in TRUTHS]
     newest = releases[-1].version
     written = {one.key: one for one in unite_apis({}, releases, newest)}
     assert sum(map(messages, written.values())) == MESSAGES
     as_release = Release(newest, written, {}, {})
     every = {key: range(one.versions.low, one.versions.high + 1) for key, one in written.items()}
-    assert compare(notation.read_declarations(), as_release, every, details=False) == []
+    assert compare_apis_with_release(notation.read_all_declarations(), as_release, every, details=False) == []
 
 
 def definition(name: str, versions: str, fields: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
@@ -123,7 +129,7 @@ def release(folder: Path, version: str, request: dict[str, Any], text_after: str
         text = json.dumps(message, indent=1).replace("[\n", "[ // fields\n/* of\n all */", 1) + text_after
         text = f"// a licence\n{text}"
         (place / f"{message['name']}.json").write_text(text)
-    return read_release(place)
+    return read_release_definitions(place)
 
 
 def probe(versions: str, *fields: dict[str, Any], flexible: str = "none", **more: Any) -> dict[str, Any]:
@@ -133,8 +139,8 @@ def probe(versions: str, *fields: dict[str, Any], flexible: str = "none", **more
 def written(*releases: Release, ours: Api | None = None) -> list[str]:
     known = {ours.key: ours} if ours else {}
     (one,) = unite_apis(known, releases, (4, 4))
-    text = api_text(one)
-    assert api_text(parse_api(text)) == text
+    text = format_api_declaration(one)
+    assert format_api_declaration(parse_api(text)) == text
     return text.splitlines()
 
 
@@ -285,24 +291,26 @@ DIFFERENCES = [
 def test_differences(tmp_path: Path, theirs: dict[str, Any], text: str) -> None:
     ours = parse_api("api 500 Probe\nversions 0\nflexible none\nrequest\n  a int32 0+\nresponse")
     made = release(tmp_path, "4.4.0", probe("0", theirs))
-    ((only, versions),) = versions_by_release([made])
-    found = [str(difference) for difference in compare({500: ours}, only, versions, details=True)]
+    ((only, versions),) = versions_to_ask_each_release([made])
+    found = [str(difference) for difference in compare_apis_with_release({500: ours}, only, versions, details=True)]
     assert text in found
-    lenient = [str(difference) for difference in compare({500: ours}, only, versions, details=False)]
+    lenient = [str(difference) for difference in compare_apis_with_release({500: ours}, only, versions, details=False)]
     assert (text in lenient) == ("default" not in text and "ignorable" not in text and "entity" not in text)
 
 
 def test_what_is_missing(tmp_path: Path) -> None:
     ours = parse_api("api 500 Probe\nversions 0\nflexible none\nrequest\n  a int32 0+\n  extra int8 0+\nresponse")
     made = release(tmp_path, "4.4.0", probe("0-2", field("A", "int32", "0+"), flexible="2+"))
-    ((only, versions),) = versions_by_release([made])
-    assert [str(one) for one in compare({}, only, versions, details=True)] == ["500 Probe v0,1,2: the API is missing"]
-    assert [str(one) for one in compare({500: ours}, only, versions, details=True)] == [
+    ((only, versions),) = versions_to_ask_each_release([made])
+    assert [str(one) for one in compare_apis_with_release({}, only, versions, details=True)] == [
+        "500 Probe v0,1,2: the API is missing"
+    ]
+    assert [str(one) for one in compare_apis_with_release({500: ours}, only, versions, details=True)] == [
         "Probe v1,2: versions are missing",
         "Probe request extra v0: is not in Kafka's definition",
     ]
     lacking = parse_api("api 500 Probe\nversions 0-2\nflexible none\nrequest\nresponse")
-    assert [str(one) for one in compare({500: lacking}, only, versions, details=True)] == [
+    assert [str(one) for one in compare_apis_with_release({500: lacking}, only, versions, details=True)] == [
         "Probe v2: flexible on one side only",
         "Probe request a v0,1,2: is missing",
     ]
@@ -313,7 +321,7 @@ def test_each_release_speaks_for_what_no_newer_one_has(tmp_path: Path) -> None:
         release(tmp_path, "3.9.2", probe("0-2", field("A", "int8", "0+"))),
         release(tmp_path, "4.4.0", probe("2-3", field("A", "int8", "0+"))),
     ]
-    assert [(str(one), versions) for one, versions in versions_by_release(releases)] == [
+    assert [(str(one), versions) for one, versions in versions_to_ask_each_release(releases)] == [
         ("4.4.0", {500: [2, 3]}),
         ("3.9.2", {500: [0, 1]}),
     ]
@@ -343,7 +351,7 @@ def test_the_command_writes_files_and_then_finds_nothing(tmp_path: Path, apis: P
     heartbeat = [(apis / name).read_text() for name in ("heartbeat.py", "abouts/heartbeat.txt")]
     source = release(tmp_path, "4.4.0", probe("0-1", field("A", "int8", "0+", about="It."), listeners=["broker"]))
     folder = str(tmp_path / "kafka-clients-4.4.0")
-    assert source.minor == "4.4"
+    assert source.minor_release == "4.4"
     assert run("check", folder) == (1, ["500 Probe v0,1: the API is missing"])
     assert run("write", folder) == (0, ["new: probe.py (500 Probe 0-1)", "new: abouts/probe.txt"])
     assert (apis / "probe.py").read_text().startswith('"""Probe."""\n\nDECLARATION = """\napi 500 Probe\n')
@@ -439,8 +447,8 @@ def test_a_structure_that_differs(tmp_path: Path) -> None:
         "fields": [field("CoordinatorEpoch", "int64", "0+")],
     }
     (tmp_path / "kafka-clients-4.4.0" / "EndTxnMarker.json").write_text(json.dumps(marker))
-    made = read_release(tmp_path / "kafka-clients-4.4.0")
-    assert [str(one) for one in others.compare_structures(made)] == [
+    made = read_release_definitions(tmp_path / "kafka-clients-4.4.0")
+    assert [str(one) for one in others.compare_structures_with_release(made)] == [
         "EndTxnMarker v1: versions are missing",
         "EndTxnMarker coordinator_epoch v0: type is int32, Kafka says int64",
     ]
@@ -449,13 +457,13 @@ def test_a_structure_that_differs(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "[]", "{", "// only a comment"])
 def test_what_is_no_definition(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  # json says it in its own words
-        parse_json(text)
+        parse_json_with_comments(text)
 
 
 def test_a_jar_without_definitions(tmp_path: Path) -> None:
     (tmp_path / "kafka-clients-2.1.1").mkdir()
     with pytest.raises(DefinitionError, match="no message definitions"):
-        read_release(tmp_path / "kafka-clients-2.1.1")
+        read_release_definitions(tmp_path / "kafka-clients-2.1.1")
     done = CliRunner().invoke(main, ["check", str(tmp_path)])
     assert done.exit_code == 1
     assert done.stderr.startswith("Error: ")
@@ -478,8 +486,10 @@ def test_snake_case_by_kafkas_rule(name: str, snaked: str) -> None:
 
 def test_every_declaration_is_as_the_tool_writes_it() -> None:
     """Columns are aligned and words are in order; `declared` sees every file, so that none is left out."""
-    assert notation.read_declarations().keys() >= {*KEYS}
-    assert [path.name for path in notation.find_unformatted()] == [], "`python -m kwcli.declarations format` mends them"
+    assert notation.read_all_declarations().keys() >= {*KEYS}
+    assert [path.name for path in notation.find_unformatted_files()] == [], (
+        "`python -m kwcli.declarations format` mends them"
+    )
 
 
 @pytest.mark.parametrize("folder", ["APIS", "STRUCTURES"])

@@ -10,7 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwcli.decoding.inputs import gather_inputs, inputs_of_bytes, inputs_of_text, parse_dump, payload
+from kwcli.decoding.read_inputs import (
+    find_packet_payload,
+    gather_input_bytes,
+    parse_hex_dump,
+    split_inputs_in_bytes,
+    split_inputs_in_text,
+)
 from kwcli.output.hex import HexStyle, format_frame_as_hex
 from kwcli.output.short_texts import COLORED, PLAIN
 from kwcli.run_environment import Failure
@@ -22,7 +28,7 @@ FRAME = request(3, 12, 7, "app", {"topics": [{"name": "orders"}, {"name": "payme
 
 
 def bytes_of(text: str) -> list[bytes]:
-    return [each.data for each in inputs_of_text(text, "", "auto")]
+    return [each.data for each in split_inputs_in_text(text, "", "auto")]
 
 
 def pairs(data: bytes, between: str = " ", before: str = "") -> str:
@@ -104,9 +110,9 @@ def test_dumps(text: str, size: int) -> None:
 def test_a_dump_with_a_hole_is_refused() -> None:
     lines = NOTATIONS["kw's hex view"].splitlines()
     with pytest.raises(Failure, match="begins at byte 0x"):
-        parse_dump("\n".join(lines[:3] + lines[5:]))
+        parse_hex_dump("\n".join(lines[:3] + lines[5:]))
     with pytest.raises(Failure, match="reveal-secrets"):
-        parse_dump("0000  00 00 ** **  secret")
+        parse_hex_dump("0000  00 00 ** **  secret")
 
 
 def test_messages_a_line() -> None:
@@ -133,7 +139,7 @@ def test_lines_are_taken_as_they_come(size: int) -> None:
     env = world()
     lines = [FRAME.hex(), "", "no message", b64encode(FRAME).decode(), FRAME.hex()]
     env.stdin = trickle = Trickle("\n".join(lines).encode(), size)
-    found = gather_inputs(["-"], env, "auto")
+    found = gather_input_bytes(["-"], env, "auto")
     assert next(found) == ("standard input, line 1", FRAME, FRAME.hex(), "")
     assert trickle.taken <= len(FRAME) * 2 + 1 + size
     assert [(each.name[-1], each.data) for each in found] == [("3", b""), ("4", FRAME), ("5", FRAME)]
@@ -155,7 +161,7 @@ def test_of_packets_the_payload_is_taken() -> None:
     ack = bytes.fromhex(f"4500 {20 + len(tcp):04x} 0001 4000 4006 0000 7f000001 7f000001") + tcp
     packet = ip + tcp + FRAME
     ethernet = bytes(12) + b"\x08\0" + packet
-    assert payload(packet) == payload(ethernet) == payload(FRAME) == FRAME
+    assert find_packet_payload(packet) == find_packet_payload(ethernet) == find_packet_payload(FRAME) == FRAME
     text = "\n".join(map(tcpdump_lines, (packet, ack, ethernet)))
     assert bytes_of(text) == [FRAME, FRAME]
 
@@ -165,7 +171,7 @@ def test_a_capture_is_for_sniff(tmp_path: Path) -> None:
         file = tmp_path / "x.pcap"
         file.write_bytes(head + bytes(40))
         with pytest.raises(Failure, match=r"kw sniff .*x\.pcap"):
-            list(gather_inputs([str(file)], world(), "auto"))
+            list(gather_input_bytes([str(file)], world(), "auto"))
     assert len(segments("tour.pcapng")) > 100
 
 
@@ -180,25 +186,25 @@ WRONG = [
 @pytest.mark.parametrize(("text", "said"), WRONG)
 def test_what_is_none_says_why(text: str, said: str) -> None:
     with pytest.raises(Failure, match=said):
-        inputs_of_text(text, "", "auto")
+        split_inputs_in_text(text, "", "auto")
 
 
 def test_files_and_standard_input(tmp_path: Path) -> None:
     raw, text = tmp_path / "raw.bin", tmp_path / "text.hex"
     raw.write_bytes(FRAME)
     text.write_text(FRAME.hex())
-    found = list(gather_inputs([str(raw), f"@{text}", "-", "00 01", "02"], world(FRAME), "auto"))
+    found = list(gather_input_bytes([str(raw), f"@{text}", "-", "00 01", "02"], world(FRAME), "auto"))
     assert [each.data for each in found] == [FRAME, FRAME, FRAME, b"\0\1\2"]
     with pytest.raises(Failure, match="no such file"):
-        list(gather_inputs(["@/nowhere/at/all"], world(), "auto"))
+        list(gather_input_bytes(["@/nowhere/at/all"], world(), "auto"))
     with pytest.raises(Failure, match="empty"):
-        list(gather_inputs([], world(b" \n"), "auto"))
+        list(gather_input_bytes([], world(b" \n"), "auto"))
 
 
 @given(st.binary(min_size=1, max_size=200), st.sampled_from(["auto", "hex", "base64", "raw"]))
 def test_whatever_comes_in_a_file(data: bytes, form: str) -> None:
     try:
-        found = [each.data for each in inputs_of_bytes(data, "x", form)]
+        found = [each.data for each in split_inputs_in_bytes(data, "x", form)]
     except Failure:
         found = None
     if form == "raw":
@@ -210,7 +216,7 @@ def test_whatever_comes_in_a_file(data: bytes, form: str) -> None:
 @given(st.text(max_size=200), st.sampled_from(["auto", "hex", "base64"]))
 def test_whatever_is_pasted(text: str, form: str) -> None:
     try:
-        found = inputs_of_text(text, "", form)
+        found = split_inputs_in_text(text, "", form)
     except Failure:
         found = None
     assert found is None or found

@@ -20,8 +20,8 @@ from decoders.embedded import (
     parse_structure_declaration,
     split_declarations,
 )
-from decoders.embedded.holders import HOLDERS
-from decoders.records.json_form import TYPES
+from decoders.embedded.structure_holders import HOLDERS
+from decoders.records.records_as_json import TYPES
 from decoders.schema.json_form import sibling_of_hook
 from decoders.schema.model import Field, Message, Side
 from tests.embedded.test_embedded import ROWS
@@ -85,8 +85,8 @@ def _unheld(tables: Tables) -> Iterator[str]:
     for name, row in tables.structures.items():
         if row.number is None and name not in held and f"{name.removesuffix('Value')}Key" not in tables.structures:
             yield (
-                f"{name}: nothing holds it: no row of HOLDERS (decoders/embedded/holders.py), INSIDE ({TABLES}) "
-                "or TYPES (decoders/records/json_form.py)"
+                f"{name}: no holder: no row of HOLDERS (decoders/embedded/structure_holders.py), INSIDE ({TABLES}) "
+                "or TYPES (decoders/records/records_as_json.py)"
             )
 
 
@@ -139,7 +139,7 @@ def _wrong_holders(tables: Tables) -> Iterator[str]:
     for (key, side), paths in tables.holders.items():
         message = api(key).message(side)
         for path, name in paths.items():
-            where = f"{message.name} {path}, in HOLDERS of decoders/embedded/holders.py"
+            where = f"{message.name} {path}, in HOLDERS of decoders/embedded/structure_holders.py"
             beside = _fields(message, path.replace("[]", "").rpartition(".")[0])
             known = name in tables.structures or sibling_of_hook(name) in [field.name for field in beside]
             yield from _wrong_holder(where, message, path.replace("[]", ""), name if known else None)
@@ -219,7 +219,7 @@ def holder(path: str, name: str) -> Tables:
         (holder("protocols[].metadata", "EndTxnMark"), "no row of STRUCTURES has the name of the structure"),
         (
             NOW._replace(holders={(36, "request"): {"auth_bytes": "EndTxnMarker"}}),
-            "SaslAuthenticateRequest auth_bytes, in HOLDERS of decoders/embedded/holders.py: a secret is shown",
+            "SaslAuthenticateRequest auth_bytes, in HOLDERS of decoders/embedded/structure_holders.py: a secret",
         ),
         (NOW._replace(inside={"EndTxnMarker": {"x": "EndTxnMarker"}}), "EndTxnMarker x, in INSIDE of"),
         (NOW._replace(inside={"EndTxnMark": {"x": "EndTxnMarker"}}), "EndTxnMark, in INSIDE of"),
@@ -237,7 +237,7 @@ def holder(path: str, name: str) -> Tables:
         ),
         (
             NOW._replace(inside=without(INSIDE, "ConsumerProtocolAssignment")),
-            "AssignmentInfo: nothing holds it",
+            "AssignmentInfo: no holder",
         ),
         (NOW._replace(rows=without(NOW.rows, "TransactionLogKey")), "transaction_state: no structure of this file has"),
         (

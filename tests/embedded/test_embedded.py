@@ -16,7 +16,7 @@ from decoders.embedded import (
     parse_structure_declaration,
     structures_of_record,
 )
-from decoders.embedded.holders import HOOKS
+from decoders.embedded.structure_holders import HOOKS
 from decoders.schema.model import resolve
 from tests.schema.values import random_value
 

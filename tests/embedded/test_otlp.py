@@ -13,8 +13,8 @@ import orjson
 import pytest
 
 from decoders import decode_message, encode_message
-from decoders.embedded import encode_embedded_from_json, otlp
-from decoders.embedded.otlp import METRICS, ORIGINAL, encode_metrics_from_json, metrics_json
+from decoders.embedded import encode_embedded_from_json, otlp_metrics
+from decoders.embedded.otlp_metrics import METRICS, ORIGINAL, encode_metrics_from_json, metrics_json
 from decoders.errors import EncodeError
 from decoders.limits import METRICS_MESSAGES_MAX, METRICS_SIZE_MAX
 from decoders.records.codecs import NAMES, deflate
@@ -145,7 +145,7 @@ def test_no_metrics_at_all() -> None:
 
 def test_without_the_package_they_stay_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     data = bytes.fromhex("0a00")
-    monkeypatch.setattr(otlp, "_load_otlp", lambda: None)
+    monkeypatch.setattr(otlp_metrics, "_load_otlp", lambda: None)
     assert metrics_json(data, NONE) == {
         "base64": "CgA=",
         "error": {"reason": "package", "text": "opentelemetry-proto is not installed"},

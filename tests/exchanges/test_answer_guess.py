@@ -15,7 +15,7 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 import decoders
-from decoders.capture.files import CaptureReader
+from decoders.capture.read_capture import CaptureReader
 from decoders.exchanges.answer_guess import SIZE_MIN, guess_request
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled

@@ -14,7 +14,7 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 import decoders
-from decoders.capture.files import CaptureReader
+from decoders.capture.read_capture import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled, Skipped
 from decoders.exchanges.exchange_attributes import SCALARS

@@ -14,7 +14,7 @@ from decoders.exchanges.pairer import Pairer
 from decoders.exchanges.pairer_state import export_context, resume_context
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
-from decoders.protocols.sasl_messages import SaslStep, guess_mechanism, read_sasl_step
+from decoders.protocols.read_sasl_messages import SaslStep, guess_mechanism, read_sasl_step
 from decoders.schema.model import Side
 from tests.exchanges.chunked import Line, Row, exchanges, play
 from tests.exchanges.talks import framed, request, response

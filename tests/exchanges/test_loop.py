@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from decoders.capture.files import CaptureReader
+from decoders.capture.read_capture import CaptureReader
 from decoders.exchanges import pairer
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.pairer import Context, UnusualHandler

@@ -12,7 +12,7 @@ from decoders.exchanges.exchange import Skipped
 from decoders.frames.detect import UndecidedConnection
 from decoders.frames.header_checks import FITS, HEAD, NO, YES, judge_request, judge_response
 from decoders.limits import UNDECIDED_MAX
-from decoders.protocols.signatures import describe_likely_protocol, find_likely_protocol, find_proven_protocol
+from decoders.protocols.recognise_protocols import describe_likely_protocol, find_likely_protocol, find_proven_protocol
 from decoders.tcp.chunks import Close, Gap
 from tests.exchanges.chunked import Line, Row, play, told
 from tests.exchanges.talks import framed, request, response

@@ -10,12 +10,12 @@ import zstandard
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from decoders.capture.files import CaptureReader
+from decoders.capture.read_capture import CaptureReader
 from decoders.frames.explain_strange_bytes import explain_bytes
 from decoders.frames.explain_strange_numbers import STARTS, explain_line, explain_number, parse_number
-from decoders.protocols.signatures import MARKS
+from decoders.protocols.recognise_protocols import MARKS
+from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Record
-from decoders.records.write import encode_batch
 from decoders.tcp.chunks import Gap
 from decoders.tcp.reassembly import Reassembly
 from tests.broker.options import PASSWORDS

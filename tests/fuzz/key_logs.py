@@ -17,7 +17,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from decoders.capture.files import CaptureReader
+from decoders.capture.read_capture import CaptureReader
 from kwcli.run_environment import Exit
 from tests.cli.worlds import Outcome, kw
 from tests.fuzz.damage import wrong

@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from decoders.apis import KEYS, api
+from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Record
-from decoders.records.write import encode_batch
 from decoders.schema.model import Side
 from kwcli.commands.clients_groups_topics_brokers import FORMATS as ANSWER_FORMATS
 from kwcli.options import FORMATS, WITHOUT_BODIES

@@ -13,7 +13,7 @@ from decoders.messages.error_answers import FetchSessions, encode_error_frame, e
 from decoders.messages.whole_messages import decode_response
 from decoders.protocol_facts.errors.error_codes import find_error_code
 from decoders.protocol_facts.errors.error_places import ERROR_PLACES, IN_PARTITIONS, EachElement, Row, UntilVersion
-from decoders.protocol_facts.errors.returned import is_plausible_error
+from decoders.protocol_facts.errors.errors_by_api import is_plausible_error
 from decoders.schema.model import Field
 
 TOPIC = UUID(int=7)

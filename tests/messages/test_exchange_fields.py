@@ -26,7 +26,7 @@ from decoders.filters.fields import FIELDS
 from decoders.frames.framing import Frame
 from decoders.messages.exchange_json import exchange_json
 from decoders.splits.clean_run import ORPHAN_ATTRIBUTES
-from kwcli.declarations.record_schema import PUBLISHED, record_schema, schema_text
+from kwcli.declarations.make_record_schema import PUBLISHED, format_schema, make_record_schema
 from kwcli.output.columns import COLUMNS, WORDS
 from kwcli.pipeline.tables.exchange_columns import BODY_COLUMNS
 from kwcli.pipeline.tables.stored_exchanges import EXCHANGE_COLUMNS
@@ -138,7 +138,7 @@ def test_records_have_the_keys_of_the_table(name: str) -> None:
 
 
 def test_the_published_schema_is_made_of_the_table() -> None:
-    assert PUBLISHED.read_text() == schema_text(record_schema()), "run python -m kwcli.declarations schema"
+    assert PUBLISHED.read_text() == format_schema(make_record_schema()), "run python -m kwcli.declarations schema"
     assert SCHEMA["required"] == list(ALWAYS)
     assert set(SCALARS) < set(ALWAYS)
 

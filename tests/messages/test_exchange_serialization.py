@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from decoders.capture.files import CaptureReader
+from decoders.capture.read_capture import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
 from decoders.messages.body_json import Options

@@ -16,7 +16,7 @@ from decoders.exchanges.exchange import Exchange
 from decoders.messages.body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.whole_messages import encode_json
-from decoders.records.write import encode_batch
+from decoders.records.encode_batches import encode_batch
 from decoders.schema.model import resolve
 from kwcli.run_environment import Exit
 from tests.captures.shipped import FOLDER

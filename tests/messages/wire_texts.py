@@ -13,7 +13,7 @@ from uuid import UUID
 from decoders import encode_embedded
 from decoders.apis import KEYS, api
 from decoders.embedded import parse_structure_declaration
-from decoders.embedded.holders import HOLDERS
+from decoders.embedded.structure_holders import HOLDERS
 from decoders.schema.model import Plan, PlanField, Side, resolve
 from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER

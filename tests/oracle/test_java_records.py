@@ -13,7 +13,7 @@ import pytest
 from decoders import Batch, Record, decode_records, encode_records
 from decoders.records import codecs
 from decoders.records.codecs import NAMES
-from decoders.records.write import encode_batch
+from decoders.records.encode_batches import encode_batch
 from tests.oracle.asking import ask
 from tests.records.making import batch
 

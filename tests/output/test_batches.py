@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from decoders import Record
+from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Batch
-from decoders.records.read import batches_json
-from decoders.records.write import encode_batch
+from decoders.records.read_batches import batches_json
 from kwcli.output.body_printer import BodyPrinter, format_timestamp_field
 from kwcli.output.short_texts import PLAIN, cell_width
 

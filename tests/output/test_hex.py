@@ -16,9 +16,9 @@ from decoders.exchanges.exchange import Exchange
 from decoders.messages.body_json import Options
 from decoders.messages.byte_layout import split_frame
 from decoders.messages.exchange_json import to_json_dict
-from decoders.records.byte_parts import NAMED_HEADERS_MAX
+from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Record
-from decoders.records.write import encode_batch
+from decoders.records.split_into_byte_parts import NAMED_HEADERS_MAX
 from decoders.schema.model import Side
 from kwcli.output.hex import HexStyle, format_frame_as_hex, format_sasl_token_as_hex, lay_out_hex_columns
 from kwcli.output.short_texts import COLORED, PLAIN, cell_width

@@ -48,7 +48,7 @@ def follow_value() -> None:
     from decoders.messages.exchange_from_json import FromRecords
     from decoders.messages.exchange_json import to_json_dict
     from decoders.schema.compile_json_schema import compile_json_schema
-    from kwcli.declarations.record_schema import record_schema
+    from kwcli.declarations.make_record_schema import make_record_schema
     from kwcli.pipeline.tables.arrow_schemas import SCHEMAS
     from kwcli.pipeline.tables.stored_exchanges import StoredRowReader
     from kwcli.pipeline.tables.table_columns import TABLES_VERSION
@@ -61,7 +61,7 @@ def follow_value() -> None:
     assert record["colour"] == RED
     assert "colour" not in to_json_dict(plain)
 
-    schema = record_schema()
+    schema = make_record_schema()
     check = compile_json_schema(schema["$defs"]["exchange"], schema)
     assert check(record) is None
     assert check({**record, "colour": {"name": "red"}}) is not None

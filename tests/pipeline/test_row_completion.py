@@ -7,7 +7,7 @@ import pytest
 
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
-from decoders.splits.parts import SharedFacts
+from decoders.splits.split_parts import SharedFacts
 from decoders.wire.state_serialization import pack
 from kwcli.pipeline.spark.row_completion import RowCompletion
 from kwcli.pipeline.spark.stage_schemas import IDENTITY, STITCHED

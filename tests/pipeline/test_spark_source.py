@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from decoders.capture.files import CaptureReader
+from decoders.capture.read_capture import CaptureReader
 from kwcli.pipeline.spark.explain_failures import make_failure_of_exception
 from kwcli.pipeline.spark.find_java import find_java
 from tests.captures.shipped import segments

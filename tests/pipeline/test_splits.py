@@ -17,9 +17,9 @@ import zstandard
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from decoders.capture.files import CaptureReader
-from decoders.capture.merge import merge_segments, packet_number_before_file
-from decoders.capture.packet_index import CutPointFinder
+from decoders.capture.find_cut_points import CutPointFinder
+from decoders.capture.merge_captures import merge_segments, packet_number_before_file
+from decoders.capture.read_capture import CaptureReader
 from decoders.tcp.chunks import Segment
 from kwcli.pipeline.plan_splits import SplitPlan, iterate_splits_of_single_file, plan_splits
 from kwcli.pipeline.read.find_captures import find_captures

@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from decoders.splits.parts import END, ROWS, RUN, SEGMENTS
-from decoders.splits.splitting import Splitter
-from decoders.splits.stitching import Stitcher
+from decoders.splits.split_parts import END, ROWS, RUN, SEGMENTS
+from decoders.splits.split_segments import Splitter
+from decoders.splits.stitch_rows import Stitcher
 from kwcli.pipeline.spark import read_stage
 from kwcli.pipeline.spark.driver_task_files import Coordination
 from kwcli.pipeline.spark.read_stage import read_split

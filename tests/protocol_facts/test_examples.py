@@ -12,8 +12,8 @@ import pytest
 
 from decoders.apis import KEYS, api
 from decoders.messages.whole_messages import decode_message, encode_json
-from decoders.protocol_facts.elements import ELEMENTS, new_array_element
-from decoders.protocol_facts.examples import NAME, example_of_all_versions, example_request
+from decoders.protocol_facts.example_requests import NAME, example_of_all_versions, example_request
+from decoders.protocol_facts.new_array_elements import ELEMENTS, new_array_element
 from decoders.protocol_facts.routing import route_of_api
 from decoders.schema.model import Field, Versions
 
@@ -219,7 +219,8 @@ def test_new_elements() -> None:
 def test_an_example_loads_no_reader_of_json() -> None:
     """Every call begins with one, and most have no other use for such a reader."""
     code = (
-        "import sys; from decoders.apis import api; from decoders.protocol_facts.examples import example_request;"
+        "import sys; from decoders.apis import api; "
+        "from decoders.protocol_facts.example_requests import example_request;"
         "assert example_request(api(3), 1); print(*{'json', 'orjson'} & set(sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"

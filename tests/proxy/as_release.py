@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from decoders.protocol_facts.likeness import stable_versions_of_release
+from decoders.protocol_facts.find_alike_releases import stable_versions_of_release
 from decoders.schema.model import Versions
 from tests.broker.clients.session import LongSession, Step
 from tests.proxy.hidden import ROOT, ProxyProcess, port_base

@@ -9,8 +9,8 @@ from typing import Final
 import pytest
 
 from decoders.apis import api
+from decoders.protocol_facts.find_alike_releases import OPTIONAL, stable_versions_of_release
 from decoders.protocol_facts.keys import PRODUCE
-from decoders.protocol_facts.likeness import OPTIONAL, stable_versions_of_release
 from decoders.protocol_facts.releases import RELEASES
 from decoders.schema.model import NONE, Versions
 from tests.broker.clients.session import LongSession

@@ -9,7 +9,7 @@ import pytest
 from decoders.analysis.client_compatibility import Audit, AuditedClient, AuditTarget
 from decoders.apis import NAMES
 from decoders.messages.whole_messages import decode_response, encode_message
-from decoders.protocol_facts.likeness import stable_versions_of_release
+from decoders.protocol_facts.find_alike_releases import stable_versions_of_release
 from decoders.protocol_facts.releases import RELEASES, api_versions_of_release, feature_levels_of_release
 from decoders.schema.model import Versions
 from kwcli.proxy.deciding.ask_deciders import Deciders

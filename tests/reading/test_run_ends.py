@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from decoders.capture.files import CaptureReader
+from decoders.capture.read_capture import CaptureReader
 from decoders.tcp.chunks import Segment
 from kwcli.options import CaptureOptions, FilterOptions
 from kwcli.output.settings import Settings

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from decoders.records.json_form import records_json
 from decoders.records.model import ALWAYS, Batch, set_batch_error
+from decoders.records.records_as_json import records_json
 
 
 def batch_json(batch: Batch) -> dict[str, Any]:

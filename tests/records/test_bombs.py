@@ -15,7 +15,7 @@ import pytest
 from decoders.frames.header_checks import FITS, NO, judge_request
 from decoders.limits import CELL_MAX
 from decoders.messages.guess_api import guess_request
-from decoders.records.read import read_batches, read_first_batch_header
+from decoders.records.read_batches import read_batches, read_first_batch_header
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw
 from tests.fuzz.bombs import COMMANDS, Bomb

@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 
 from decoders import Record, decode_records, encode_embedded
-from decoders.records.json_form import TYPES, metadata_record_holds_secret, records_json
-from decoders.records.read import batches_json
+from decoders.records.read_batches import batches_json
+from decoders.records.records_as_json import TYPES, metadata_record_holds_secret, records_json
 from tests.records.making import batch, record
 
 CONTROL = 0x20

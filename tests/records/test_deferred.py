@@ -13,9 +13,9 @@ from decoders import limits
 from decoders.errors import DecodeError
 from decoders.messages.body_json import Options, hooks_of_side, make_hook_table
 from decoders.records.codecs import NAMES, deflate
+from decoders.records.encode_batches import encode_batch, encode_message_set
 from decoders.records.model import Batch, Budget, Record
-from decoders.records.read import DeferredBatches, batches_json, batches_json_or_deferred
-from decoders.records.write import encode_batch, encode_message_set
+from decoders.records.read_batches import DeferredBatches, batches_json, batches_json_or_deferred
 from decoders.schema import large_body
 from decoders.schema.codec import decode_partial
 from decoders.schema.json_form import json_bytes
@@ -47,8 +47,8 @@ def both(data: bytes, **limits: int) -> tuple[Any, Any]:
 @pytest.mark.parametrize("size", [64 * 1024, 20], ids=["whole batches", "single records"])
 @pytest.mark.parametrize("codec", NAMES)
 def test_records(monkeypatch: pytest.MonkeyPatch, codec: str, size: int) -> None:
-    monkeypatch.setattr("decoders.records.json_form.PIECE", size)
-    monkeypatch.setattr("decoders.records.read._AT_ONCE", size)
+    monkeypatch.setattr("decoders.records.records_as_json.PIECE", size)
+    monkeypatch.setattr("decoders.records.read_batches._AT_ONCE", size)
     rows = [Record(5 + index, index, b"k%d" % index, value, (("h", value),)) for index, value in enumerate(TEXTS * 40)]
     values, written = both(encode_batch(rows, Batch(codec=codec)) * 3 + MIXED)
     assert written == values
@@ -56,7 +56,7 @@ def test_records(monkeypatch: pytest.MonkeyPatch, codec: str, size: int) -> None
 
 @pytest.mark.plain
 def test_what_is_over_the_limit_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("decoders.records.read._AT_ONCE", 0)
+    monkeypatch.setattr("decoders.records.read_batches._AT_ONCE", 0)
     data = encode_batch([Record(index, 0, None, b"x") for index in range(10)], Batch(codec="zstd")) * 3
     values, written = both(data, records=14)
     assert written == values
@@ -68,7 +68,7 @@ def test_what_is_over_the_limit_is_said(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_what_is_wrong_is_said_behind_the_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("decoders.records.read._AT_ONCE", 0)
+    monkeypatch.setattr("decoders.records.read_batches._AT_ONCE", 0)
     least = bytes.fromhex("0c 00 00 00 01 01 00")
     broken = packed("gzip", least * 300 + b"\x0e" + least[1:], 301)
     headers = batch(record(headers=((b"h", b"v"),) * 9)) * 2
@@ -80,7 +80,7 @@ def test_what_is_wrong_is_said_behind_the_records(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_wrappers(monkeypatch: pytest.MonkeyPatch, magic: int) -> None:
-    monkeypatch.setattr("decoders.records.read._AT_ONCE", 0)
+    monkeypatch.setattr("decoders.records.read_batches._AT_ONCE", 0)
     inside = b"".join(message(magic, offset, b"v%d" % offset) for offset in range(300))
     bad = inside[:-1] + b"\xff"
     for held in (inside, bad, inside[:-1]):

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from decoders import Batch, EncodeError, Record, decode_records
 from decoders.records.codecs import NAMES, deflate
+from decoders.records.encode_batches import encode_batch, records_from_json
 from decoders.records.model import Budget
-from decoders.records.read import batches_json, batches_json_or_deferred, read_batches
-from decoders.records.summary import summarize_batches_json, summarize_records, summarize_sole_batch
-from decoders.records.write import encode_batch, records_from_json
+from decoders.records.read_batches import batches_json, batches_json_or_deferred, read_batches
+from decoders.records.summarize_records import summarize_batches_json, summarize_records, summarize_sole_batch
 from tests.records.making import batch, record, varint
 from tests.records.others import AioBuilder, DefaultRecordBatchBuilder
 

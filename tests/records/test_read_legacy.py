@@ -15,7 +15,7 @@ from decoders.limits import RECORD_NESTING_MAX
 from decoders.records.codecs import NAMES, deflate
 from decoders.records.codecs.lz4 import compute_descriptor_checksum
 from decoders.records.model import Budget
-from decoders.records.read import batches_json, read_batches
+from decoders.records.read_batches import batches_json, read_batches
 from tests.records.batch_json import batch_json
 from tests.records.making import batch, message, record
 from tests.records.others import AioLegacyBuilder, LegacyRecordBatchBuilder

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoders.records.json_form import records_json
+from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Batch, Budget, Record
-from decoders.records.read import batches_json, read_batches_as_fields, single_record_batch_json
-from decoders.records.write import encode_batch
+from decoders.records.read_batches import batches_json, read_batches_as_fields, single_record_batch_json
+from decoders.records.records_as_json import records_json
 
 CONTENTS = st.none() | st.binary(max_size=5) | st.integers(0, 20_000).map(bytes)
 RECORDS = st.builds(

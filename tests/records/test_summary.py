@@ -7,8 +7,8 @@ import random
 import pytest
 
 from decoders.records.codecs import deflate
-from decoders.records.read import batches_json
-from decoders.records.summary import RecordsSummary, summarize_batches_json, summarize_records
+from decoders.records.read_batches import batches_json
+from decoders.records.summarize_records import RecordsSummary, summarize_batches_json, summarize_records
 from tests.records.making import batch, message, record
 from tests.records.test_read_batch_v2 import HEX
 

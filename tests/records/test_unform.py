@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders import Batch, EncodeError, Record, decode_records, encode_records
-from decoders.records.read import batches_json
-from decoders.records.write import encode_batch, records_from_json
+from decoders.records.encode_batches import encode_batch, records_from_json
+from decoders.records.read_batches import batches_json
 
 INT16 = st.integers(-(1 << 15), (1 << 15) - 1)
 INT32 = st.integers(-(1 << 31), (1 << 31) - 1)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from decoders import Batch, EncodeError, Record, decode_records, encode_records
 from decoders.records.codecs import NAMES, deflate
 from decoders.records.codecs.lz4 import compute_descriptor_checksum
-from decoders.records.write import encode_batch
+from decoders.records.encode_batches import encode_batch
 from tests.records.making import message
 from tests.records.others import AioMemoryRecords, MemoryRecords
 

@@ -17,13 +17,13 @@ from decoders.apis import KEYS as API_KEYS
 from decoders.apis import api
 from decoders.protocol_facts.errors.error_codes import ERRORS, find_error_code
 from decoders.protocol_facts.errors.error_names import LIBRDKAFKA_ERRORS, OTHER_NAMES
-from decoders.protocol_facts.errors.remedies import REMEDIES
-from decoders.protocol_facts.errors.returned import (
+from decoders.protocol_facts.errors.errors_by_api import (
     GENERIC,
     errors_listed_by_definition,
     errors_observed_besides,
     expected_errors,
 )
+from decoders.protocol_facts.errors.remedies import REMEDIES
 from kwcli.run_environment import Exit
 from tests.broker.jars import client_jars
 from tests.captures.shipped import CLEAN, capture_bytes

@@ -22,9 +22,9 @@ from decoders.protocol_facts.keys import (
     PRODUCE,
     SYNC_GROUP,
 )
+from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Batch, Record
-from decoders.records.read import decode_records
-from decoders.records.write import encode_batch
+from decoders.records.read_batches import decode_records
 from decoders.replaying.id_map import AnsweringNodes, IdMap, NameMap, NotReplayable, match_nodes
 from decoders.replaying.version_conversion import convert_request, nearest_version
 from decoders.schema.model import Versions

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from decoders import decode_records
 from decoders.records.codecs import NUMBERS, deflate
+from decoders.records.encode_batches import encode_message_set
 from decoders.records.model import Record
-from decoders.records.write import encode_message_set
-from decoders.scrubbing import exact_size
-from decoders.scrubbing.batches import inflate_batches_anywhere
-from decoders.scrubbing.messages import Scrubber
-from decoders.scrubbing.names import NameReplacer
+from decoders.scrubbing import compress_to_exact_size
 from decoders.scrubbing.pseudonyms import Pseudonyms
+from decoders.scrubbing.replace_names import NameReplacer
+from decoders.scrubbing.scrub_frames import Scrubber
+from decoders.scrubbing.scrub_records import inflate_batches_anywhere
 from tests.records.making import batch, record
 
 SECRET = b"Zq9x-the-secret-of-a-record"
@@ -163,7 +163,7 @@ def test_a_batch_compressed_as_well_as_can_be_keeps_its_records(codec: str, coun
 
 def test_where_nothing_fits_a_batch_is_emptied(monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch that no form of its codec fits into keeps its size, codec and last offset, and has no records."""
-    monkeypatch.setattr(exact_size, "_ZSTD_FORMS", exact_size._ZSTD_FORMS[:1])
+    monkeypatch.setattr(compress_to_exact_size, "_ZSTD_FORMS", compress_to_exact_size._ZSTD_FORMS[:1])
     data = batch(attributes=NUMBERS["zstd"], payload=BEST["zstd"](dense_rows(3000)), count=3000)
     by = scrubber()
     made = by.scrub_records_field(data, "orders")

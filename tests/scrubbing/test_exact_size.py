@@ -11,9 +11,9 @@ import pytest
 import zstandard
 
 from decoders.records.codecs import NUMBERS, deflate, inflate
-from decoders.scrubbing.batches import _OverwrittenBytes
-from decoders.scrubbing.exact_size import compress_to_exact_size
+from decoders.scrubbing.compress_to_exact_size import compress_to_exact_size
 from decoders.scrubbing.pseudonyms import Pseudonyms
+from decoders.scrubbing.scrub_records import _OverwrittenBytes
 
 NOISE = Pseudonyms(b"key").letters_without_pattern(1 << 16)
 

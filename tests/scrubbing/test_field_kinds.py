@@ -8,10 +8,10 @@ from typing import Final
 
 from decoders.apis import KEYS, api
 from decoders.embedded import INSIDE, STRUCTURES, parse_structure_declaration
-from decoders.embedded.holders import HOLDERS
+from decoders.embedded.structure_holders import HOLDERS
 from decoders.schema.model import Field, Message
 from decoders.scrubbing.field_kinds import BY_FIELD, BY_SIBLING, KINDS, kind_of_field
-from decoders.scrubbing.names import KEPT
+from decoders.scrubbing.replace_names import KEPT
 
 FILE: Final = "decoders/scrubbing/field_kinds.py"
 

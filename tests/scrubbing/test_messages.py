@@ -20,10 +20,10 @@ from decoders.frames.header_checks import find_response_body, read_request_head
 from decoders.protocol_facts.keys import ENVELOPE, FETCH, FIND_COORDINATOR, JOIN_GROUP
 from decoders.schema.codec import decode
 from decoders.schema.model import Side, resolve
-from decoders.scrubbing import messages
-from decoders.scrubbing.messages import Scrubber
-from decoders.scrubbing.names import NameReplacer
+from decoders.scrubbing import scrub_frames
 from decoders.scrubbing.pseudonyms import Pseudonyms
+from decoders.scrubbing.replace_names import NameReplacer
+from decoders.scrubbing.scrub_frames import Scrubber
 from tests.exchanges.talks import framed, plan, request, response
 from tests.records.making import batch, record
 from tests.scrubbing.planting import MARK, Planter
@@ -170,7 +170,7 @@ def test_a_message_whose_sizes_and_tags_spell_text_is_overwritten(monkeypatch: p
     frame = framed(request(18, 3, 1, "app", SOFTWARE)[4:-1] + b"\1ab" + b"\0" * 98)
     by, api_reader = scrubber(), ApiReader(18, 3, Needs())
     assert api_reader.project_side("request", by.scrub_request(frame, 18, 3, nameless)) is not None
-    monkeypatch.setattr(messages, "SPELLED", re.compile(b"[a-z]{2}"))
+    monkeypatch.setattr(scrub_frames, "SPELLED", re.compile(b"[a-z]{2}"))
     made = by.scrub_request(frame, 18, 3, nameless)
     assert api_reader.project_side("request", made) is None
     assert set(made[18:]) == {0x80, 0xFF}

@@ -6,7 +6,7 @@ from base64 import b64encode, urlsafe_b64encode
 
 import pytest
 
-from decoders.scrubbing.name_search import NameSearch, select_searchable_names
+from decoders.scrubbing.search_names_in_bytes import NameSearch, select_searchable_names
 
 NAME = b"orders-of-\xc3\xa9t\xc3\xa9-7"
 

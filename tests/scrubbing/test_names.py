@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from decoders.scrubbing.names import NameReplacer
 from decoders.scrubbing.pseudonyms import Pseudonyms
+from decoders.scrubbing.replace_names import NameReplacer
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from ipaddress import ip_address
 
 import pytest
 
-from decoders.capture.files import CaptureReader
+from decoders.capture.copy_packets import CopyReader, PacketCopy
 from decoders.capture.pcapng_writer import PcapngWriter
-from decoders.capture.raw_packets import CopyReader, PacketCopy
-from decoders.scrubbing.packets import RAW, PacketScrubber, RewrittenPacket, _internet_checksum
+from decoders.capture.read_capture import CaptureReader
 from decoders.scrubbing.pseudonyms import Pseudonyms
+from decoders.scrubbing.scrub_packets import RAW, PacketScrubber, RewrittenPacket, _internet_checksum
 from decoders.tcp.chunks import Segment
 from tests.capture.frames import ACK, PSH, ethernet, ipv4, ipv6, tcp
 from tests.capture.test_tunnels import FRAMES, LINK_TYPES, PACKETS

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended
-from decoders.splits.parts import SEGMENTS
+from decoders.splits.split_parts import SEGMENTS
 from tests.captures.shipped import CLEAN, NEGATIVE, segments
 from tests.exchanges.mistreated import capture
 from tests.exchanges.talks import MS, Talker, framed, interleaved, request, response

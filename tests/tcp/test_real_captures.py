@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from decoders.capture.files import CaptureReader
+from decoders.capture.read_capture import CaptureReader
 from decoders.tcp.chunks import Gap, Segment
 from decoders.tcp.reassembly import Reassembly
 

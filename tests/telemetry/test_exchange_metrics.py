@@ -32,7 +32,7 @@ def told(traffic: TrafficMetrics) -> Sample:
 
 
 def counted(name: str) -> TrafficMetrics:
-    from decoders.capture.files import CaptureReader
+    from decoders.capture.read_capture import CaptureReader
     from decoders.exchanges.engine import Engine
 
     traffic = TrafficMetrics()
@@ -88,7 +88,7 @@ def test_lags_are_those_of_the_groups() -> None:
 
 def test_offsets_are_learnt_of_all_exchanges_and_counted_of_those_that_a_filter_wants() -> None:
     traffic = TrafficMetrics()
-    from decoders.capture.files import CaptureReader
+    from decoders.capture.read_capture import CaptureReader
     from decoders.exchanges.engine import Engine
 
     engine, reader = Engine(needs=WantedPaths(traffic.needs)), CaptureReader()

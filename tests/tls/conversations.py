@@ -23,7 +23,7 @@ from typing import Any, Final, Literal
 
 from decoders.tcp.chunks import Chunk, Close, Gap
 from decoders.tcp.connections import Connection
-from decoders.tls.decryption import Decryption
+from decoders.tls.decrypt_chunks import Decryption
 from decoders.tls.key_log import KeyLog
 from tests.net.certificates import make_self_signed
 

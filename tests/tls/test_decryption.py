@@ -17,10 +17,10 @@ from decoders.errors import DecodeError
 from decoders.limits import TLS_WAIT_NS
 from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission
 from decoders.tcp.connections import Connection, tls_facts_of
-from decoders.tls.decryption import Decryption
-from decoders.tls.facts import TlsFacts
+from decoders.tls.decrypt_chunks import Decryption
 from decoders.tls.key_log import KeyLog
 from decoders.tls.record_ciphers import _tls12_prf
+from decoders.tls.tls_facts import TlsFacts
 from tests.tls.conversations import (
     CLIENT,
     SECOND,
@@ -426,7 +426,7 @@ def test_many_records_lost() -> None:
 
 def test_full_records_beyond_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """So many lost bytes are at least so many full records: the search for the record number begins behind them."""
-    monkeypatch.setattr("decoders.tls.connection.TLS_SEARCH_MAX", 4)
+    monkeypatch.setattr("decoders.tls.decrypt_connection.TLS_SEARCH_MAX", 4)
     talk = converse([(True, b"first"), (True, bytes(1 << 20)), (True, b"end")])
     index = next(number for number, (_, data) in enumerate(talk.wire) if len(data) > 1 << 19)
     stream, begin = talk.wire[index][1], 16_406 * 2
@@ -577,7 +577,7 @@ def test_it_does_not_wait_for_ever() -> None:
 
 @pytest.mark.plain
 def test_it_holds_no_more_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("decoders.tls.decryption.TLS_WAIT_MAX", 1000)
+    monkeypatch.setattr("decoders.tls.decrypt_chunks.TLS_WAIT_MAX", 1000)
     talk = made("TLS_AES_128_GCM_SHA256")
     stage = Decryption(KeyLog(grows=True))
     for chunk in chunks_of(talk.wire, size=500):

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoders.tls.facts import TlsFacts
-from decoders.tls.handshake import (
+from decoders.tls.cipher_suites import find_suite
+from decoders.tls.read_handshake import (
     CLIENT_HELLO,
     TLS_1_2,
     TLS_1_3,
@@ -23,7 +23,7 @@ from decoders.tls.handshake import (
     read_encrypted_extensions,
     read_server_hello,
 )
-from decoders.tls.suites import find_suite
+from decoders.tls.tls_facts import TlsFacts
 from tests.net.certificates import make_self_signed
 
 

@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from decoders.tcp.chunks import Close, Gap
 from decoders.tcp.connections import tls_facts_of
+from decoders.tls.cipher_suites import find_suite
 from decoders.tls.record_ciphers import hkdf_expand_label, secret_after_key_update
-from decoders.tls.suites import find_suite
 from tests.tls.conversations import chunks_of, content, decrypted, keys_of
 
 RANDOM: Final = "cb34ecb1e78163ba1c38c6dacb196a6dffa21a8d9912ec18a2ef6283024dece7"

@@ -11,8 +11,8 @@ from pathlib import Path
 from struct import Struct
 from typing import Any, Final, NamedTuple
 
-from decoders.capture.files import CaptureReader
 from decoders.capture.pcapng_writer import PcapngWriter
+from decoders.capture.read_capture import CaptureReader
 from decoders.tcp.chunks import Close, Gap, Segment
 from decoders.tcp.connections import Half, reverse_key
 from decoders.tcp.reassembly import Reassembly

@@ -29,7 +29,7 @@ from decoders.protocol_facts.keys import (
     SASL_HANDSHAKE,
     SYNC_GROUP,
 )
-from decoders.records.summary import read_batch_heads
+from decoders.records.summarize_records import read_batch_heads
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.observations import Observations

@@ -32,7 +32,7 @@ from decoders.wire.state_serialization import state_fields
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from decoders.records.summary import BatchHead
+    from decoders.records.summarize_records import BatchHead
 
 __all__ = ["Evidence", "SentAgain", "SentBatches", "make_evidence_of_exchange"]
 

@@ -39,7 +39,7 @@ from decoders.protocol_facts.keys import (
     SHARE_ACKNOWLEDGE,
     SHARE_FETCH,
 )
-from decoders.records.summary import read_batch_heads
+from decoders.records.summarize_records import read_batch_heads
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import PRODUCE
 from decoders.protocol_facts.names import drop_unknown_fields
 from decoders.records.codecs import NAMES, NUMBERS
-from decoders.records.json_form import records_json
 from decoders.records.model import Row
+from decoders.records.records_as_json import records_json
 from decoders.schema.model import FOREVER, Versions
 from kwcli.calling.read_bodies import STDIN
 from kwcli.calling.records.parse_record_lines import LineOptions, parse_record_lines

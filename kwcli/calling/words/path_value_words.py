@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from decoders.errors import EncodeError
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.elements import new_array_element
 from decoders.protocol_facts.keys import FETCH, PRODUCE
 from decoders.protocol_facts.names import find_field_by_any_name, rename_to_current_names
+from decoders.protocol_facts.new_array_elements import new_array_element
 from decoders.schema.json_form import bytes_from_json, json_bytes
 from decoders.schema.model import Api, Field, Side
 from kwcli.calling.check_values import PlainWord, ValueChecker

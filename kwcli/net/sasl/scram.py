@@ -12,7 +12,7 @@ from base64 import b64decode, b64encode
 from hmac import compare_digest
 from typing import Final
 
-from decoders.protocols.scram import LEAST_ITERATIONS, make_scram_proofs, xor_bytes
+from decoders.protocols.make_scram_proofs import LEAST_ITERATIONS, make_scram_proofs, xor_bytes
 from kwcli.net.sasl.mechanism import SaslRefused
 
 # Keeps a hostile server from using up our processor time.

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api, section
-from decoders.records.summary import summarize_records_of_view, summarize_sole_batch
+from decoders.records.summarize_records import summarize_records_of_view, summarize_sole_batch
 from decoders.wire.readable_text import escape_text, format_size
 from kwcli.output.facts.compile_line_facts import (
     WORDS,

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from decoders.capture.merge import packet_number_before_file
+from decoders.capture.merge_captures import packet_number_before_file
 from decoders.errors import DecodeError
 from decoders.messages.request_log import RequestLogLines
 from kwcli.pipeline.job_spec import EngineResult

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
-from decoders.capture.merge import file_index_of_packet
+from decoders.capture.merge_captures import file_index_of_packet
 from decoders.messages.body_json import Options
 from kwcli.filter_options import build_filter
 from kwcli.pipeline.tables.connection_columns import ConnectionColumns

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
-from decoders.capture.files import CaptureReader
+from decoders.capture.read_capture import CaptureReader
 from decoders.tls.key_log import KeyLog
 from kwcli.pipeline.read.find_captures import make_capture_source, open_range_file
 from kwcli.reading.decompress_inputs import InputProblem

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from decoders.capture.files import CaptureReader
-from decoders.capture.merge import merge_segments, packet_number_before_file
+from decoders.capture.merge_captures import merge_segments, packet_number_before_file
+from decoders.capture.read_capture import CaptureReader
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.read.find_captures import make_capture_source, open_range_file
@@ -17,7 +17,7 @@ from kwcli.reading.decompress_inputs import PIECE_SIZE, InputProblem
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from decoders.capture.excerpt_comments import CutReceiver
+    from decoders.capture.notes_of_cut_packets import CutReceiver
     from decoders.tcp.chunks import Segment
     from kwcli.pipeline.read.find_captures import RangeFile
     from kwcli.pipeline.read.splits import FileRange, Split

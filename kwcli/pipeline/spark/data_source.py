@@ -17,7 +17,7 @@ from click import UsageError
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, StringType, StructType, TimestampType
 
-from decoders.capture.merge import file_index_of_packet, packet_number_in_file
+from decoders.capture.merge_captures import file_index_of_packet, packet_number_in_file
 from decoders.named_tuple import NamedTuple
 from decoders.tcp.connections import format_endpoints
 from decoders.wire.units import parse_time

@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from decoders.splits.parts import SharedFacts
+from decoders.splits.split_parts import SharedFacts
 from kwcli.pipeline.store.output_folder import PARTIAL
 from kwcli.run_environment import Failure
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from decoders.splits.parts import FACT, ROWS, Part
-from decoders.splits.splitting import Splitter
+from decoders.splits.split_parts import FACT, ROWS, Part
+from decoders.splits.split_segments import Splitter
 from kwcli.pipeline.read.filter_and_batch_rows import BATCH_WEIGHT, RowFilter, make_exchange_columns
 from kwcli.pipeline.read.read_tls_keys import read_keys
 from kwcli.pipeline.read.split_reader import SplitReader

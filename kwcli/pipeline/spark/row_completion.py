@@ -18,7 +18,7 @@ from kwcli.pipeline.spark.stage_schemas import IDENTITY
 from kwcli.pipeline.tables.arrow_schemas import PARTITION
 
 if TYPE_CHECKING:
-    from decoders.splits.parts import SharedFacts
+    from decoders.splits.split_parts import SharedFacts
 
 __all__ = ["RowCompletion"]
 

@@ -69,8 +69,8 @@ class WriteReport(NamedTuple):
 
 # Batches that travel between the stages
 
-# From the first stage to the second: parts (decoders/splits/parts.py) of split `ord` of their point. `run` is set once
-# for each run that has rows in the split's pool, where the rows have the same number.
+# From the first stage to the second: parts (decoders/splits/split_parts.py) of split `ord` of their point. `run` is set
+# once for each run that has rows in the split's pool, where the rows have the same number.
 PARTS: Final = pa.schema(
     [
         pa.field("point", pa.string()),

@@ -18,8 +18,8 @@ import pyarrow as pa
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import cell_text
-from decoders.splits.parts import Part, canonical_connection_key
-from decoders.splits.stitching import Stitcher
+from decoders.splits.split_parts import Part, canonical_connection_key
+from decoders.splits.stitch_rows import Stitcher
 from decoders.tcp.connections import format_endpoints
 from kwcli.pipeline.read.filter_and_batch_rows import RowBatcher, RowFilter
 from kwcli.pipeline.read.read_tls_keys import read_keys
@@ -33,7 +33,7 @@ from kwcli.pipeline.tables.exchange_columns import split_address
 from kwcli.reading.capture_sources import escape_non_utf8
 
 if TYPE_CHECKING:
-    from decoders.splits.parts import RowCorrection
+    from decoders.splits.split_parts import RowCorrection
     from decoders.tcp.chunks import Segment
     from kwcli.pipeline.read.splits import Split
     from kwcli.pipeline.spark.stage_schemas import StageInput

@@ -14,7 +14,7 @@ from decoders.exchanges.exchange import SESSION_PATHS
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, TOPIC_ID, TopicArray, has_topic_id_field, topic_name_field
 from decoders.filters.fields import entity_paths
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.records.summary import summarize_records_of_view, summarize_sole_batch
+from decoders.records.summarize_records import summarize_records_of_view, summarize_sole_batch
 from decoders.schema.model import Side
 from decoders.wire.primitives import format_uuid
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.analysis.doctor.diagnosis import ABOUT
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.finding_kinds import SEVERITIES
-from decoders.capture.merge import packet_number_in_file
+from decoders.capture.merge_captures import packet_number_in_file
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
 from decoders.wire.state_serialization import pack, state_fields, unpack

@@ -45,7 +45,7 @@ class ServedVersions:
     """The versions that a release served, cut down to `limits`; without a release all versions within `limits`."""
 
     def __init__(self, release: str | None, limits: Mapping[int, Versions]) -> None:
-        from decoders.protocol_facts.likeness import stable_versions_of_release
+        from decoders.protocol_facts.find_alike_releases import stable_versions_of_release
         from decoders.protocol_facts.releases import RELEASES, feature_levels_of_release
 
         self.release = release
@@ -100,7 +100,7 @@ class ServedVersions:
     def list_lacking_versions(self, offered: Mapping[int, Versions]) -> list[str]:
         """The versions that the release served, and brokers that offer `offered` do not, as a text for each API."""
         from decoders.apis import api
-        from decoders.protocol_facts.likeness import OPTIONAL
+        from decoders.protocol_facts.find_alike_releases import OPTIONAL
         from decoders.protocol_facts.releases import drop_unserved_versions
         from decoders.schema.model import NONE
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Final
 
-from decoders.capture.links import IP4, IP6
-from decoders.capture.packets import EXTENSION_HEADERS
-from decoders.capture.tunnels import IP_TUNNELS, LAYERS, UDP_TUNNELS
+from decoders.capture.dissect_packets import EXTENSION_HEADERS
+from decoders.capture.find_tunneled_packets import IP_TUNNELS, LAYERS, UDP_TUNNELS
+from decoders.capture.link_types import IP4, IP6
 from kwcli.reading.kernel_filter.bpf_program import Condition, Load, all_of, any_of, negate
 from kwcli.reading.kernel_filter.packet_layout import (
     TCP,

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from ipaddress import IPv4Network, IPv6Network
 from typing import Final
 
-from decoders.capture.links import ARP, IP4, IP6
+from decoders.capture.link_types import ARP, IP4, IP6
 from decoders.named_tuple import NamedTuple
 from kwcli.reading.kernel_filter.bpf_program import (
     JUMP_ABOVE,

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Network, NetmaskValueError
 from typing import Final
 
-from decoders.capture.links import ARP, IP4, IP6
+from decoders.capture.link_types import ARP, IP4, IP6
 from decoders.named_tuple import NamedTuple
 from kwcli.reading.kernel_filter.bpf_program import JUMP_EQUAL, NEVER, Condition, Load, Test, all_of, any_of, negate
 from kwcli.reading.kernel_filter.packet_layout import (

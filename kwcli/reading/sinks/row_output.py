@@ -10,7 +10,7 @@ from io import BufferedWriter
 from operator import length_hint
 from typing import TYPE_CHECKING, Final, Protocol
 
-from decoders.capture.merge import file_index_of_packet, packet_number_in_file
+from decoders.capture.merge_captures import file_index_of_packet, packet_number_in_file
 from kwcli.output.renderers import OncePiece, has_columns
 from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.run_environment import OUTPUT_BUFFER
@@ -157,7 +157,7 @@ class TableSink(Protocol):
     """Takes what only tables have of captures: names of files, ends of connections."""
 
     def name_files(self, names: Sequence[str]) -> None:
-        """Take the files, in the order of their numbers in packets (capture/merge.py); further ones may join them."""
+        """Take the files, in the order of their numbers in packets (merge_captures.py); further ones may join them."""
 
     def end_connection(self, ended: Ended) -> None:
         """Take the end of a connection."""

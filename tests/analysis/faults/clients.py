@@ -10,8 +10,8 @@ from typing import Final
 from confluent_kafka import KafkaException
 
 from decoders.protocol_facts.keys import FETCH, FIND_COORDINATOR, HEARTBEAT, JOIN_GROUP, METADATA, PRODUCE, SYNC_GROUP
+from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Record
-from decoders.records.write import encode_batch
 from tests.analysis.faults.actors import VALUE, Actor, Fault, RawClient
 from tests.analysis.faults.refused import ALTER_CLIENT_QUOTAS, REFUSED
 

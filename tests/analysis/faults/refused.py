@@ -9,8 +9,8 @@ from typing import Any, Final
 from confluent_kafka import KafkaException, TopicPartition
 
 from decoders.protocol_facts.keys import PRODUCE
+from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Batch, Record
-from decoders.records.write import encode_batch
 from tests.analysis.faults.actors import Actor, Fault, RawClient, rd
 from tests.waiting import until
 

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from decoders.capture.files import CaptureReader
+from decoders.capture.read_capture import CaptureReader
 from decoders.tcp.chunks import Chunk, Close
 from decoders.tcp.reassembly import Reassembly
 from kwcli.output.settings import Settings

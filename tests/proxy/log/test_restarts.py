@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from decoders.capture.files import CaptureReader
+from decoders.capture.read_capture import CaptureReader
 from decoders.tcp.chunks import Chunk
 from decoders.tcp.reassembly import Reassembly
 from kwcli.proxy.log.log_process import _receive_pieces

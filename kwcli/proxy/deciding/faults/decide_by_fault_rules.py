@@ -20,7 +20,7 @@ from decoders.frames.live_framing import add_size_field
 from decoders.messages.error_answers import FetchSessions, encode_error_frame, explain_missing_error, make_error_answer
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.protocol_facts.errors.returned import is_plausible_error
+from decoders.protocol_facts.errors.errors_by_api import is_plausible_error
 from decoders.protocol_facts.keys import FETCH, METADATA, PRODUCE
 from kwcli.proxy.deciding.ask_deciders import combine_decisions
 from kwcli.proxy.deciding.faults.change_frames import (

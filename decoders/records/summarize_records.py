@@ -150,7 +150,7 @@ def _add_legacy_messages(summary: RecordsSummary, buf: bytes, at: int, end: int)
         if number:
             if budget is None:
                 from decoders.records.model import Budget
-                from decoders.records.read_legacy import count_records_in_wrapper
+                from decoders.records.read_legacy_messages import count_records_in_wrapper
 
                 budget = Budget()
             records += count_records_in_wrapper(buf, at, stop, budget)
@@ -166,7 +166,7 @@ def _add_legacy_messages(summary: RecordsSummary, buf: bytes, at: int, end: int)
 
 def _add_unusual_batches(summary: RecordsSummary, data: bytes, *, verify_checksums: bool) -> RecordsSummary:
     """`summary` plus the batches in `data`, which begins where no whole batch of magic 2 does."""
-    from decoders.records.read import batches_json
+    from decoders.records.read_batches import batches_json
 
     return _add_batches_json(summary, batches_json(data) or [], verify_checksums=verify_checksums)
 
@@ -248,7 +248,7 @@ def _each_batch_head(records: Any, raw: bytes | None) -> Iterator[BatchHead]:
             at += head.size
         if at < end:
             from decoders.records.model import Budget
-            from decoders.records.read import batches_json
+            from decoders.records.read_batches import batches_json
 
             yield from _batch_heads_from_json(batches_json(raw[at:end], budget=Budget()) or [])
     elif isinstance(records, list):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.messages.body_json import Options
 from decoders.messages.single_message import Told, make_conceal_of_message, message_json
 from decoders.wire.readable_text import format_bytes
-from kwcli.decoding.messages import NamedMessage, explain_doubt
+from kwcli.decoding.find_messages import NamedMessage, explain_doubtful_response
 from kwcli.output.value_writers import VALUE_WRITERS, open_value_writer
 
 if TYPE_CHECKING:
@@ -32,35 +32,40 @@ class MessageOutput:
         self._explained: set[int] = set()
 
     @property
-    def takes_records(self) -> bool:
+    def are_rows_records(self) -> bool:
         """Whether the rows of the format are records; else they are lines."""
         return self._records is not None
 
-    def show(self, message: NamedMessage) -> Told:
+    def show_message(self, message: NamedMessage) -> Told:
         """Write one message; returns its record and failure, as `message_json` makes them."""
         told = message_json(message.alone, self._options)
         if message.alone.side == "response" and told.record["correlation_id"] is not None:
-            doubt = explain_doubt(told.record["correlation_id"])
+            doubt = explain_doubtful_response(told.record["correlation_id"])
             if doubt:
                 told.record["doubtful"] = doubt
         form = self._settings.format
         if self._records is not None:
             record = dict(told.record)
             if message.candidates:
-                record["candidates"] = _candidates(message)
+                record["candidates"] = _candidates_json(message)
             self._records.add(record)
         else:
             self._write_lines(
-                chain(self._hex_lines(message, told) if form == "hex" else self._text_lines(message, told), ("",))
+                chain(
+                    self._format_message_as_hex(message, told)
+                    if form == "hex"
+                    else self._format_message_as_text(message, told),
+                    ("",),
+                )
             )
         return told
 
-    def record(self, record: dict[str, Any]) -> None:
+    def write_record(self, record: dict[str, Any]) -> None:
         """Write one record, in the formats whose rows are records."""
         assert self._records is not None
         self._records.add(record)
 
-    def text(self, lines: list[str]) -> None:
+    def write_text_lines(self, lines: list[str]) -> None:
         """Write lines as they are."""
         self._write_lines(lines)
 
@@ -83,14 +88,14 @@ class MessageOutput:
     def _write(self, data: bytes) -> None:
         self._env.stdout.write(data)
 
-    def _text_lines(self, message: NamedMessage, told: Told) -> Iterator[str]:
+    def _format_message_as_text(self, message: NamedMessage, told: Told) -> Iterator[str]:
         from decoders.wire.readable_text import escape_text
         from kwcli.output.body_printer import BodyPrinter, format_scalar
         from kwcli.output.short_texts import palette
 
         settings = self._settings
         colors = palette(settings.color)
-        yield from self._head_lines(message, told)
+        yield from self._format_message_head(message, told)
         if settings.verbose and told.record["header"]:
             fields = " · ".join(f"{name} {format_scalar(value)}" for name, value in told.record["header"].items())
             yield f"  {colors.dim}{_cut_text(fields, settings.width, 2)}{colors.off}"
@@ -100,18 +105,18 @@ class MessageOutput:
             behind = f"bytes behind it: {format_scalar(told.record['trailing'])}"
             yield f"  {colors.bad}{_cut_text(behind, settings.width, 2)}{colors.off}"
         if told.failure is not None:
-            failure = escape_text(failure_text(message, told))
+            failure = escape_text(format_decode_failure(message, told))
             yield f"  {colors.bad}{_cut_text('! ' + failure, settings.width, 2)}{colors.off}"
         yield from body.error_meaning_lines(self._explained)
 
-    def _hex_lines(self, message: NamedMessage, told: Told) -> Iterator[str]:
+    def _format_message_as_hex(self, message: NamedMessage, told: Told) -> Iterator[str]:
         from kwcli.output.hex import HexStyle, format_frame_as_hex
         from kwcli.output.short_texts import palette
 
         settings, alone = self._settings, message.alone
         colors, reveal = palette(settings.color), settings.reveal_secrets
         style = HexStyle(settings.width, colors, reveal, settings.verbose > 0, make_conceal_of_message(alone))
-        yield from self._head_lines(message, told)
+        yield from self._format_message_head(message, told)
         yield from format_frame_as_hex(
             alone.frame,
             alone.side,
@@ -122,7 +127,7 @@ class MessageOutput:
             made_up=alone.shift,
         )
 
-    def _head_lines(self, message: NamedMessage, told: Told) -> Iterator[str]:
+    def _format_message_head(self, message: NamedMessage, told: Told) -> Iterator[str]:
         """`→ Metadata 12 request · 62 B · correlation id 7 · client app`, and lines of what else the message may be."""
         from kwcli.output.body_printer import format_scalar
         from kwcli.output.short_texts import palette
@@ -156,7 +161,7 @@ def _cut_text(text: str, width: int | None, used: int) -> str:
     return text if width is None else cut(text, max(width - used, 1))
 
 
-def _candidates(message: NamedMessage) -> list[dict[str, Any]]:
+def _candidates_json(message: NamedMessage) -> list[dict[str, Any]]:
     """What a message may be, best first; APIs of the same layout, which nothing tells apart, have the same rank."""
     out = []
     for rank, candidate in enumerate(message.candidates[:CANDIDATES], 1):
@@ -168,7 +173,7 @@ def _candidates(message: NamedMessage) -> list[dict[str, Any]]:
     return out
 
 
-def failure_text(message: NamedMessage, told: Told) -> str:
+def format_decode_failure(message: NamedMessage, told: Told) -> str:
     """`truncated at byte 36 in topics[0].name: string of 6 bytes, 4 are left`; bytes count from the first one given."""
     failure, alone = told.failure, message.alone
     assert failure is not None

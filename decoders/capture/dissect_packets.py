@@ -5,10 +5,10 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final
 
-from decoders.capture.fragments import Fragments
-from decoders.capture.links import ARP, IP4, IP6, NO_LINK, SHORT, Link
-from decoders.capture.tcp_headers import PROTOCOL, read_tcp_segment
-from decoders.capture.tunnels import find_tunneled_packet, skip_layers_below_ip
+from decoders.capture.find_tunneled_packets import find_tunneled_packet, skip_layers_below_ip
+from decoders.capture.join_ip_fragments import Fragments
+from decoders.capture.link_types import ARP, IP4, IP6, NO_LINK, SHORT, Link
+from decoders.capture.read_tcp_segment import PROTOCOL, read_tcp_segment
 from decoders.limits import TUNNELS_MAX
 from decoders.tcp.chunks import Segment
 

@@ -18,7 +18,7 @@ from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import Candidate, guess_request, guess_response
 from decoders.messages.single_message import SingleMessage, frame_body, header_size, is_readable_message
 from decoders.wire.readable_text import format_bytes
-from kwcli.decoding.inputs import InputBytes
+from kwcli.decoding.read_inputs import InputBytes
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
@@ -50,41 +50,43 @@ class NamedMessage:
     candidates: list[Candidate] = field(default_factory=list)
 
 
-def explain_doubt(correlation_id: int) -> str:
+def explain_doubtful_response(correlation_id: int) -> str:
     """Why bytes that read as a response may be none; empty where nothing speaks against it."""
     if correlation_id >= 0:
         return ""
     return f"its correlation id {correlation_id} is negative, and clients count from 0"
 
 
-def find_messages(given: InputBytes, said: MessageHints) -> Iterator[NamedMessage]:
+def find_messages(input_bytes: InputBytes, hints: MessageHints) -> Iterator[NamedMessage]:
     """The messages in a run of bytes. Raises Failure at bytes that are no message, after the messages before them."""
-    data = given.data
-    frames, rest_at = _split_frames(data)
+    data = input_bytes.data
+    frames, rest_at = _split_frames_by_size(data)
     whole = rest_at == len(data)
     # The first bytes of a message without its size field may look like one: Produce 12 begins with 0000 000c.
-    alone = None if whole and _is_decodable(frames[0], said) else _whole_message(given, data, said)
+    alone = (
+        None if whole and _is_decodable_frame(frames[0], hints) else _read_as_whole_message(input_bytes, data, hints)
+    )
     if alone is not None:
         yield alone
         return
     count = len(frames) + (not whole)
     for number, frame in enumerate(frames):
-        yield _frame_message(_message_name(given, number, count), frame, 0, None, said)
+        yield _read_frame_as_message(_escape_message_name(input_bytes, number, count), frame, 0, None, hints)
     if not whole:
-        yield _last_message(_message_name(given, len(frames), count), data[rest_at:], said)
+        yield _read_last_bytes_as_message(_escape_message_name(input_bytes, len(frames), count), data[rest_at:], hints)
 
 
-def _is_decodable(frame: bytes, said: MessageHints) -> bool:
+def _is_decodable_frame(frame: bytes, hints: MessageHints) -> bool:
     """Whether a frame with its size field decodes."""
-    if said.key is not None and said.version is not None:
+    if hints.key is not None and hints.version is not None:
         return any(
-            is_readable_message(SingleMessage(frame, side, said.key, said.version))
-            for side in (SIDES if said.side is None else (said.side,))
+            is_readable_message(SingleMessage(frame, side, hints.key, hints.version))
+            for side in (SIDES if hints.side is None else (hints.side,))
         )
     return judge_request(frame, 0) == YES or bool(guess_response(frame))
 
 
-def _split_frames(data: bytes) -> tuple[list[bytes], int]:
+def _split_frames_by_size(data: bytes) -> tuple[list[bytes], int]:
     """Frames by their size fields from the first byte on, and where they end."""
     frames: list[bytes] = []
     at = 0
@@ -97,21 +99,21 @@ def _split_frames(data: bytes) -> tuple[list[bytes], int]:
     return frames, at
 
 
-def _whole_message(given: InputBytes, data: bytes, said: MessageHints) -> NamedMessage | None:
+def _read_as_whole_message(input_bytes: InputBytes, data: bytes, hints: MessageHints) -> NamedMessage | None:
     """All bytes as one message without its size field, or as a body; None where they do not decode so."""
     frame = len(data).to_bytes(_SIZE, "big") + data if len(data) <= FRAME_MAX else data
-    name = _message_name(given, 0, 1)
-    if said.key is not None and said.version is not None:
-        for alone in _possible_forms(data, frame, said.key, said.version, said.side):
+    name = _escape_message_name(input_bytes, 0, 1)
+    if hints.key is not None and hints.version is not None:
+        for alone in _possible_forms(data, frame, hints.key, hints.version, hints.side):
             if is_readable_message(alone):
                 return NamedMessage(name, alone)
         return None
-    if said.side != "response" and judge_request(frame, 0) == YES:
-        return _frame_message(name, frame, _SIZE, None, said)
-    if said.side != "request":
-        found = guess_response(frame, None if said.key is None else [said.key])
-        if found and (found[0].score > 0 or said.key is not None):
-            return _guess_message(name, frame, _SIZE, found)
+    if hints.side != "response" and judge_request(frame, 0) == YES:
+        return _read_frame_as_message(name, frame, _SIZE, None, hints)
+    if hints.side != "request":
+        found = guess_response(frame, None if hints.key is None else [hints.key])
+        if found and (found[0].score > 0 or hints.key is not None):
+            return _decode_by_best_candidate(name, frame, _SIZE, found)
     return None
 
 
@@ -129,48 +131,50 @@ def _has_request_header(frame: bytes, key: int, version: int) -> bool:
     return len(frame) >= _REQUEST_HEAD and REQUEST.unpack_from(frame)[1:3] == (key, version)
 
 
-def _frame_message(name: str, frame: bytes, shift: int, missing: str | None, said: MessageHints) -> NamedMessage:
+def _read_frame_as_message(
+    name: str, frame: bytes, shift: int, missing: str | None, hints: MessageHints
+) -> NamedMessage:
     """A frame with its size field as a message, by the hints and its own bytes. Raises Failure where it is none."""
-    if said.key is not None and said.version is not None:
-        for side in SIDES if said.side is None else (said.side,):
-            alone = SingleMessage(frame, side, said.key, said.version, shift, missing)
-            if (side == "response" or _has_request_header(frame, said.key, said.version)) and is_readable_message(
+    if hints.key is not None and hints.version is not None:
+        for side in SIDES if hints.side is None else (hints.side,):
+            alone = SingleMessage(frame, side, hints.key, hints.version, shift, missing)
+            if (side == "response" or _has_request_header(frame, hints.key, hints.version)) and is_readable_message(
                 alone
             ):
                 return NamedMessage(name, alone)
-        likely = said.side or ("request" if _has_request_header(frame, said.key, said.version) else "response")
-        return NamedMessage(name, SingleMessage(frame, likely, said.key, said.version, shift, missing))
+        likely = hints.side or ("request" if _has_request_header(frame, hints.key, hints.version) else "response")
+        return NamedMessage(name, SingleMessage(frame, likely, hints.key, hints.version, shift, missing))
     found: list[Candidate] = []
     if missing is None:
-        if said.side != "response":
-            found += [each for each in guess_request(frame) if said.key in (None, each.key)]
+        if hints.side != "response":
+            found += [each for each in guess_request(frame) if hints.key in (None, each.key)]
         # A long frame that reads as a request to its last byte is one; with a short frame that may be chance.
-        if said.side != "request" and not (found and len(frame) > CHANCE_MAX):
-            found += guess_response(frame, None if said.key is None else [said.key])
+        if hints.side != "request" and not (found and len(frame) > CHANCE_MAX):
+            found += guess_response(frame, None if hints.key is None else [hints.key])
         found.sort(key=lambda candidate: -candidate.score)
-    if found and (found[0].score > 0 or said.key is not None or judge_request(frame, 0) == NO):
-        return _guess_message(name, frame, shift, found)
-    if said.side != "response" and (
-        judge_request(frame, 0) >= HEAD or _has_known_header(frame) or said.side == "request"
+    if found and (found[0].score > 0 or hints.key is not None or judge_request(frame, 0) == NO):
+        return _decode_by_best_candidate(name, frame, shift, found)
+    if hints.side != "response" and (
+        judge_request(frame, 0) >= HEAD or _has_known_header(frame) or hints.side == "request"
     ):
         if len(frame) < _SIZE + _SIZE:
             raise Failure(
-                f"{_message_prefix(name)}{format_bytes(len(frame) - shift)} are too few for the header of a request"
+                f"{_format_name_prefix(name)}{format_bytes(len(frame) - shift)} are too few for the header of a request"
             )
-        _, key, version = int.from_bytes(frame[:4], "big"), *_key_and_version(frame)
+        _, key, version = int.from_bytes(frame[:4], "big"), *_read_api_key_and_version(frame)
         return NamedMessage(name, SingleMessage(frame, "request", key, version, shift, missing))
     if found:
-        return _guess_message(name, frame, shift, found)
-    raise Failure(f"{_message_prefix(name)}{explain_unknown(frame[shift:])}")
+        return _decode_by_best_candidate(name, frame, shift, found)
+    raise Failure(f"{_format_name_prefix(name)}{explain_unknown_bytes(frame[shift:])}")
 
 
-def _key_and_version(frame: bytes) -> tuple[int, int]:
+def _read_api_key_and_version(frame: bytes) -> tuple[int, int]:
     return int.from_bytes(frame[4:6], "big", signed=True), int.from_bytes(frame[6:8], "big", signed=True)
 
 
 def _has_known_header(frame: bytes) -> bool:
     """Whether a frame begins as a request of an API that exists, at a version that it has, with a client id."""
-    key, version = _key_and_version(frame)
+    key, version = _read_api_key_and_version(frame)
     if len(frame) < _REQUEST_HEAD or key not in NAMES or version not in api(key).versions:
         return False
     try:
@@ -180,25 +184,25 @@ def _has_known_header(frame: bytes) -> bool:
     return client_id is None or (client_id != b"" and client_id.decode("utf-8", "replace").isprintable())
 
 
-def _guess_message(name: str, frame: bytes, shift: int, found: list[Candidate]) -> NamedMessage:
+def _decode_by_best_candidate(name: str, frame: bytes, shift: int, found: list[Candidate]) -> NamedMessage:
     first = found[0]
     candidates = [] if first.side == "request" else found
     return NamedMessage(name, SingleMessage(frame, first.side, first.key, first.version, shift), candidates)
 
 
-def _last_message(name: str, rest: bytes, said: MessageHints) -> NamedMessage:
+def _read_last_bytes_as_message(name: str, rest: bytes, hints: MessageHints) -> NamedMessage:
     """The last bytes as a message, cut off or without its size field. Raises Failure where they are none."""
     size = int.from_bytes(rest[:_SIZE], "big", signed=True)
     more = len(rest) >= _SIZE + _LEAST and len(rest) - _SIZE < size <= FRAME_MAX
-    if more and (judge_request(rest, 0) >= HEAD or _has_known_header(rest) or said.key is not None):
-        return _frame_message(name, rest, 0, "truncated", said)
+    if more and (judge_request(rest, 0) >= HEAD or _has_known_header(rest) or hints.key is not None):
+        return _read_frame_as_message(name, rest, 0, "truncated", hints)
     frame = len(rest).to_bytes(_SIZE, "big") + rest if len(rest) <= FRAME_MAX else rest
-    if len(rest) >= _LEAST and (_has_known_header(frame) or said.side is not None or said.key is not None):
-        return _frame_message(name, frame, _SIZE, None, said)
-    raise Failure(f"{_message_prefix(name)}{explain_unknown(rest)}")
+    if len(rest) >= _LEAST and (_has_known_header(frame) or hints.side is not None or hints.key is not None):
+        return _read_frame_as_message(name, frame, _SIZE, None, hints)
+    raise Failure(f"{_format_name_prefix(name)}{explain_unknown_bytes(rest)}")
 
 
-def explain_unknown(data: bytes) -> str:
+def explain_unknown_bytes(data: bytes) -> str:
     """Why bytes are no message, as far as that can be told."""
     found = explain_bytes(data)
     if found and not found[0].what.startswith("Kafka request"):
@@ -213,11 +217,11 @@ def explain_unknown(data: bytes) -> str:
     return f"{what}; give --api and --version to decode them as far as possible"
 
 
-def _message_name(given: InputBytes, number: int, count: int) -> str:
+def _escape_message_name(input_bytes: InputBytes, number: int, count: int) -> str:
     if count == 1:
-        return given.name
-    return f"{given.name}, message {number + 1}" if given.name else f"message {number + 1}"
+        return input_bytes.name
+    return f"{input_bytes.name}, message {number + 1}" if input_bytes.name else f"message {number + 1}"
 
 
-def _message_prefix(name: str) -> str:
+def _format_name_prefix(name: str) -> str:
     return f"{name}: " if name else ""

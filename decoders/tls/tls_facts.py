@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final, TypedDict
 
 from decoders.errors import Malformed
-from decoders.tls.handshake import VERSIONS, CertificateFacts, ClientHello, ServerHello
-from decoders.tls.suites import find_suite
+from decoders.tls.cipher_suites import find_suite
+from decoders.tls.read_handshake import VERSIONS, CertificateFacts, ClientHello, ServerHello
 from decoders.wire.readable_text import escape_text
 
 __all__ = ["TlsFacts", "TlsInfo"]

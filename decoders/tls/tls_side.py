@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from decoders.errors import Malformed
 from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission, Why
 from decoders.tcp.connections import Half
-from decoders.tls.handshake import HandshakeMessages
+from decoders.tls.read_handshake import HandshakeMessages
 from decoders.wire.state_serialization import state_fields
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class TlsSide:
 
     `parts` are the buffered bytes, `have` of them; nothing is done before there are `need`. `marks` has the offset in
     the buffer, time and packet number of each of its segments. `place` is the place of the first buffered byte in the
-    direction's stream, `plain` the bytes of content given so far. `epoch` counts keys (connection.py). While
+    direction's stream, `plain` the bytes of content given so far. `epoch` counts keys (decrypt_connection.py). While
     `searching`, bytes are missing since place `lost_at` (-1: their number is not known), at most `spread` records;
     `synced` says whether it is known where the next record begins: `skip` bytes on.
     """

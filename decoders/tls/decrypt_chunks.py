@@ -12,7 +12,8 @@ chunk ─► Connection.tls?
            NOT_TLS          as it is
            None, TlsLook    first bytes: a hello? no ─► NOT_TLS (the beginning was not in the capture: look on)
                                          yes ─► TlsConnection
-           TlsConnection    records (sides.py), keys (record_ciphers.py), epochs and holes (connection.py)
+           TlsConnection    records (tls_side.py), keys (record_ciphers.py), epochs and holes
+           (decrypt_connection.py)
                             no key yet, and the key log grows ─► its chunks wait, in their order
 ```
 
@@ -39,7 +40,7 @@ from decoders.tls.key_log import KeyLog, TlsSessions
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:  # loaded with the first connection of TLS: most captures have none
-    from decoders.tls.connection import TlsConnection
+    from decoders.tls.decrypt_connection import TlsConnection
 
 __all__ = ["Decryption", "export_tls_connection", "missing_secrets_of"]
 
@@ -200,8 +201,8 @@ class Decryption:
             look.chunks.append(chunk)
             return
         if _HELLO.match(head):
-            from decoders.tls.connection import TlsConnection
-            from decoders.tls.handshake import CLIENT_HELLO
+            from decoders.tls.decrypt_connection import TlsConnection
+            from decoders.tls.read_handshake import CLIENT_HELLO
 
             client = half if head[_HELLO_SIZE - 1] == CLIENT_HELLO else half.peer
             begun_ns = look.chunks[0][1] if look.chunks else time_ns
@@ -223,7 +224,7 @@ class Decryption:
         if half.state is not None:
             self._settle_whether_tls(look, NOT_TLS)  # it was recognised as something else
         elif _begins_with_tls_record(data):
-            from decoders.tls.connection import NO_START, TlsConnection
+            from decoders.tls.decrypt_connection import NO_START, TlsConnection
 
             state = TlsConnection(look.connection, half, self._keys, time_ns)
             state.facts.problem = f"{NO_START}: neither ClientHello nor ServerHello is in the capture"
@@ -291,7 +292,7 @@ class Decryption:
 
     def resume_connection(self, connection: Connection, state: object) -> None:
         """Take over what `export_tls_connection` gave of a connection. Raises DecodeError when it is something else."""
-        from decoders.tls.connection import TlsConnection
+        from decoders.tls.decrypt_connection import TlsConnection
 
         kind, saved = state_fields(state, str, list)
         try:
@@ -321,7 +322,7 @@ def missing_secrets_of(connection: Connection) -> list[Any] | None:
 def export_tls_connection(tls_state: object) -> list[Any] | None:
     """The state of a connection (`Connection.tls`) as built-in values; None where it is plain, or has no state."""
     if isinstance(tls_state, PossibleTlsConnection):
-        from decoders.tls.sides import pack_chunk_data
+        from decoders.tls.tls_side import pack_chunk_data
 
         first = tls_state.connection.first
         chunks = [
@@ -332,7 +333,7 @@ def export_tls_connection(tls_state: object) -> list[Any] | None:
 
 
 def _resume_undecided(state: object, connection: Connection) -> PossibleTlsConnection:
-    from decoders.tls.sides import unpack_chunk_data
+    from decoders.tls.tls_side import unpack_chunk_data
 
     begun, first_head, second_head, rows = state_fields(state, bool, bytes, bytes, list)
     look = PossibleTlsConnection(connection)

@@ -23,8 +23,9 @@ from decoders.errors import Malformed
 from decoders.limits import TLS_ALERTS_MAX, TLS_SEARCH_MAX, TLS_TRIES_MAX, TLS_UPDATED_SEARCH_MAX, TLS_UPDATES_MAX
 from decoders.tcp.chunks import Chunk, Gap, Retransmission, Why
 from decoders.tcp.connections import Connection, Half
-from decoders.tls.facts import TlsFacts
-from decoders.tls.handshake import (
+from decoders.tls.cipher_suites import find_suite
+from decoders.tls.key_log import APPLICATION, EARLY, HANDSHAKE, PLAIN, KeyLog, SecretOrigin, TlsSessions, secret_labels
+from decoders.tls.read_handshake import (
     ALERTS,
     CERTIFICATE,
     CLIENT_HELLO,
@@ -44,9 +45,8 @@ from decoders.tls.handshake import (
     read_server_hello,
     read_session_ticket,
 )
-from decoders.tls.key_log import APPLICATION, EARLY, HANDSHAKE, PLAIN, KeyLog, SecretOrigin, TlsSessions, secret_labels
-from decoders.tls.sides import HEADER_SIZE, RECORD_HEADER, RECORD_MAX, TlsSide, pack_chunk_data, unpack_chunk_data
-from decoders.tls.suites import find_suite
+from decoders.tls.tls_facts import TlsFacts
+from decoders.tls.tls_side import HEADER_SIZE, RECORD_HEADER, RECORD_MAX, TlsSide, pack_chunk_data, unpack_chunk_data
 from decoders.wire.state_serialization import state_fields
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from functools import cache
 from struct import Struct
 from typing import Any, Final
 
-from decoders.capture.links import Link
+from decoders.capture.link_types import Link
 from decoders.named_tuple import NamedTuple
 from decoders.tcp.chunks import ZERO_WINDOW, Segment
 

@@ -14,25 +14,25 @@ import decoders.messages
 from decoders.exchanges.exchange_attributes import ALWAYS
 from decoders.exchanges.exchange_fields import SHAPES
 
-__all__ = ["PUBLISHED", "record_schema", "schema_text"]
+__all__ = ["PUBLISHED", "format_schema", "make_record_schema"]
 
 PUBLISHED: Final = Path(decoders.messages.__file__).with_name("record.schema.json")
 _WIDTH: Final = 120
 
 
-def record_schema() -> dict[str, Any]:
+def make_record_schema() -> dict[str, Any]:
     """The published schema, with the keys of an exchange as the table has them."""
     schema: dict[str, Any] = json.loads(PUBLISHED.read_bytes())
     schema["$defs"]["exchange"] |= {"required": [*ALWAYS], "properties": SHAPES}
     return schema
 
 
-def schema_text(schema: Any) -> str:
+def format_schema(schema: Any) -> str:
     """The text of a schema: an object or an array that fits into a line is in one."""
-    return "\n".join(_lines(schema, "")) + "\n"
+    return "\n".join(_format_schema_lines(schema, "")) + "\n"
 
 
-def _lines(value: Any, indent: str, head: str = "", tail: str = "") -> Iterator[str]:
+def _format_schema_lines(value: Any, indent: str, head: str = "", tail: str = "") -> Iterator[str]:
     line = f"{indent}{head}{json.dumps(value, ensure_ascii=False)}{tail}"
     if len(line) <= _WIDTH or not isinstance(value, dict | list):
         yield line
@@ -42,5 +42,5 @@ def _lines(value: Any, indent: str, head: str = "", tail: str = "") -> Iterator[
     heads = [f"{json.dumps(name)}: " for name in value] if isinstance(value, dict) else [""] * len(value)
     items = [*value.values()] if isinstance(value, dict) else value
     for number, (name, item) in enumerate(zip(heads, items, strict=True), 1):
-        yield from _lines(item, f"{indent} ", name, "," if number < len(items) else "")
+        yield from _format_schema_lines(item, f"{indent} ", name, "," if number < len(items) else "")
     yield f"{indent}{closing}{tail}"

@@ -6,23 +6,23 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from decoders.capture.excerpt_comments import MARK, CutNote, format_note_comment
+from decoders.capture.notes_of_cut_packets import MARK, CutNote, format_note_comment
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import format_rfc3339
 from decoders.limits import BATCH_INFLATED_MAX
-from decoders.scrubbing.batches import inflate_batches_anywhere
-from decoders.scrubbing.name_search import NameSearch, select_searchable_names
+from decoders.scrubbing.scrub_records import inflate_batches_anywhere
+from decoders.scrubbing.search_names_in_bytes import NameSearch, select_searchable_names
 from kwcli.output.short_texts import count_of
 from kwcli.reading.capture_inputs import Captures
-from kwcli.scrub.reading import KeptFacts, Reading
-from kwcli.scrub.writing import PROGRAM
+from kwcli.scrub.first_reading import FirstReading, KeptFacts
+from kwcli.scrub.write_scrubbed_capture import PROGRAM
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from kwcli.run_environment import Environment
 
-__all__ = ["Check"]
+__all__ = ["ScrubbedCaptureCheck"]
 
 # Words that kw itself writes into the result: its own name, and those of a capture that was cut out of another one.
 _WRITTEN: Final = (
@@ -37,10 +37,10 @@ _OVERLAP: Final = 256
 _SHOWN_MAX: Final = 3
 
 
-class Check:
+class ScrubbedCaptureCheck:
     """A check: `problems` in words; how many `names` and `secrets` were searched for, and how many names `left` out."""
 
-    def __init__(self, path: str, reading: Reading, ports: frozenset[int] | None, env: Environment) -> None:
+    def __init__(self, path: str, reading: FirstReading, ports: frozenset[int] | None, env: Environment) -> None:
         self.problems: list[str] = []
         names = reading.names
         replaced = {
@@ -57,36 +57,38 @@ class Check:
         self._search = NameSearch({**secrets, **wanted})
         self._tally = KeptFacts()
         try:
-            self._search_bytes(path)
-            self._search_exchanges(path, ports, env)
-            self._compare_facts(reading.tally)
+            self._search_names_in_bytes(path)
+            self._search_names_in_exchanges(path, ports, env)
+            self._compare_kept_facts(reading.tally)
         finally:
             self._tally.close()
         found = Counter(replaced.get(name, "secret") for name in self._search.found)
-        self.problems += [f"the result still has {count_of(count, _name_kind(kind))}" for kind, count in found.items()]
+        self.problems += [
+            f"the result still has {count_of(count, _describe_name_kind(kind))}" for kind, count in found.items()
+        ]
 
-    def _search_bytes(self, path: str) -> None:
+    def _search_names_in_bytes(self, path: str) -> None:
         before = b""
         with open(path, "rb") as file:
             while piece := file.read(_PIECE):
                 self._search.feed(before + piece)
                 before = piece[-_OVERLAP:]
 
-    def _search_exchanges(self, path: str, ports: frozenset[int] | None, env: Environment) -> None:
+    def _search_names_in_exchanges(self, path: str, ports: frozenset[int] | None, env: Environment) -> None:
         """Note facts of exchanges; search in their frames, of which packets have parts, and in compressed batches."""
         engine = Engine(ports=ports, needs=Needs())
         captures = Captures((path,), env, cut_receiver=engine)
         for segments in captures:
-            self._check_rows(engine.feed(segments))
-        self._check_rows(engine.finish())
+            self._check_exchanges(engine.feed(segments))
+        self._check_exchanges(engine.finish())
         self.problems += [f"the result cannot be read: {problem}" for problem in captures.problems]
         self.problems += [f"the result cannot be read: {problem.text}" for _, problem in captures.cut()]
 
-    def _check_rows(self, rows: list[Settled]) -> None:
+    def _check_exchanges(self, rows: list[Settled]) -> None:
         for row in rows:
             if row.kind != "exchange":
                 continue
-            self._tally.add(row)
+            self._tally.add_exchange(row)
             for side in ("request", "response"):
                 data = row.raw(side)
                 if data is not None and not row.envelope:
@@ -94,24 +96,24 @@ class Check:
                     for plain in inflate_batches_anywhere(data, BATCH_INFLATED_MAX):
                         self._search.feed(plain)
 
-    def _compare_facts(self, before: KeptFacts) -> None:
+    def _compare_kept_facts(self, before: KeptFacts) -> None:
         missing = more = 0
         shown: list[str] = []
-        for mine, its in before.differences(self._tally):
+        for mine, its in before.records_that_differ(self._tally):
             missing += mine is not None
             more += its is not None
             if mine is not None and len(shown) < _SHOWN_MAX:
-                time_ns, what = KeptFacts.describe(mine)
+                time_ns, what = KeptFacts.time_and_outcome_of(mine)
                 shown.append(f"{what} at {format_rfc3339(time_ns)}")
         if missing or more:
             what = f": {', '.join(shown)}" if shown else ""
             self.problems.append(f"{missing:,} exchanges have changed, {more:,} others are in their place{what}")
 
-    def report_search(self) -> Iterator[str]:
+    def format_search_report(self) -> Iterator[str]:
         """The line about the names and secrets that were searched for."""
         left = f"; {self.left:,} too short to search for, or a part of kept text" if self.left else ""
         yield f"none of {count_of(self.names, 'name')} and {count_of(self.secrets, 'secret')} is in the file{left}"
 
 
-def _name_kind(kind: str) -> str:
-    return kind if kind == "secret" else f"{kind} name"
+def _describe_name_kind(name_kind: str) -> str:
+    return name_kind if name_kind == "secret" else f"{name_kind} name"

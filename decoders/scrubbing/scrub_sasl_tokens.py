@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from decoders.scrubbing.names import FILLER, NameReplacer
-from decoders.scrubbing.spelled_text import SPELLED
+from decoders.scrubbing.find_spelled_text import SPELLED
+from decoders.scrubbing.replace_names import FILLER, NameReplacer
 
 __all__ = ["scrub_token"]
 

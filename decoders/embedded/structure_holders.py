@@ -44,7 +44,7 @@ def _make_structure_hook(structure_name: str) -> Callable[[bytes | None], Any]:
 
 
 def _metrics_json(data: bytes | None, codec: int | None) -> Any:
-    from decoders.embedded.otlp import metrics_json  # loads codecs
+    from decoders.embedded.otlp_metrics import metrics_json  # loads codecs
 
     return metrics_json(data, codec)
 

@@ -1,4 +1,4 @@
-"""One split of a capture's segments in, parts (`parts.py`) out, from which stitchers make the whole capture's rows.
+"""One split of a capture's segments in, parts (`split_parts.py`) out, from which the whole capture's rows are stitched.
 
 The problem. Several processes read a large capture, each from somewhere in the middle. The meaning of a segment depends
 on all segments before it on its connection: which bytes are missing, which requests are in flight, which side is the
@@ -11,7 +11,7 @@ split 1          split 2                     split 3
 ────────┬────────────────────────────┬──────────────────
  SYN …  │ … in step, nothing held …  │ … hole …            one connection
  rows   │ run of rows (a clean run)  │ segments            parts, by key and split
-        └────────────┬───────────────┴──────► stitcher (stitching.py): one key, its parts in order
+        └────────────┬───────────────┴──────► stitcher (stitch_rows.py): one key, its parts in order
                      agrees with the exact state there? its rows count : read the segments again
 ```
 
@@ -42,7 +42,7 @@ from decoders.exchanges.pairer import Pairer, doubtful_until_ns
 from decoders.exchanges.pairer_state import export_pairing, export_undecided
 from decoders.limits import SEGMENT_COST
 from decoders.splits.clean_run import CleanRun, state_needed_by_clean_run
-from decoders.splits.parts import (
+from decoders.splits.split_parts import (
     END,
     FACT,
     ROWS,
@@ -56,7 +56,7 @@ from decoders.splits.parts import (
 from decoders.tcp.chunks import Chunk, How, Segment
 from decoders.tcp.connections import MASK, NOT_TLS, Connection, Half, reverse_key
 from decoders.tcp.reassembly import RST, SYN, Reassembly, does_syn_replace_connection
-from decoders.tls.decryption import Decryption, export_tls_connection, missing_secrets_of
+from decoders.tls.decrypt_chunks import Decryption, export_tls_connection, missing_secrets_of
 from decoders.tls.key_log import KeyLog
 from decoders.wire.state_serialization import pack
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from decoders.capture.excerpt_comments import CutNote, CutSegments
-from decoders.capture.files import CaptureReader, Pcap, Pcapng
-from decoders.capture.links import Link
-from decoders.capture.packets import Dissector
+from decoders.capture.dissect_packets import Dissector
+from decoders.capture.link_types import Link
+from decoders.capture.notes_of_cut_packets import CutNote, CutSegments
+from decoders.capture.read_capture import CaptureReader, Pcap, Pcapng
 from decoders.limits import FRAGMENTED_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.tcp.chunks import Segment

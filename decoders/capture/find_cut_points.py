@@ -9,10 +9,19 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final
 
-from decoders.capture.files import BLOCK_HEAD, ENHANCED, PACKET_AT, TICK_MAX, TIME_MAX, CaptureReader, Pcap, Pcapng
-from decoders.capture.links import Link
-from decoders.capture.packets import Dissector
-from decoders.capture.tcp_headers import UsualHeaders
+from decoders.capture.dissect_packets import Dissector
+from decoders.capture.link_types import Link
+from decoders.capture.read_capture import (
+    BLOCK_HEAD,
+    ENHANCED,
+    PACKET_AT,
+    TICK_MAX,
+    TIME_MAX,
+    CaptureReader,
+    Pcap,
+    Pcapng,
+)
+from decoders.capture.read_tcp_segment import UsualHeaders
 from decoders.limits import BLOCK_MAX, PACKET_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.tcp.chunks import Segment

@@ -8,25 +8,35 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.capture.merge import file_index_of_packet
+from decoders.capture.merge_captures import file_index_of_packet
 from decoders.exchanges.body_reader import SIDES, Needs
 from decoders.exchanges.engine import Engine
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import ENVELOPE, FIND_COORDINATOR
-from decoders.scrubbing.messages import Scrubber, harmless_size_field
-from decoders.scrubbing.names import NameReplacer
+from decoders.scrubbing.replace_names import NameReplacer
+from decoders.scrubbing.scrub_frames import Scrubber, harmless_size_field
 from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission, Segment
 from decoders.tcp.connections import NOT_TLS, tls_facts_of
 from kwcli.sniff.external_sort import BY_FILE, BY_PACKET, SortedRecords
 from kwcli.sniff.packets_of_rows import LoggedConnection, LoggedEngine, SegmentLog
 
 if TYPE_CHECKING:
-    from decoders.capture.excerpt_comments import TopicName
+    from decoders.capture.notes_of_cut_packets import TopicName
     from decoders.exchanges.exchange import Exchange, Settled
     from decoders.tcp.connections import Half
     from decoders.tls.key_log import KeyLog
 
-__all__ = ["FIN", "PAYLOAD", "PLAINTEXT", "PLAIN_SAYS", "RST", "SEQ", "KeptFacts", "Reading", "TlsEnds"]
+__all__ = [
+    "FIN",
+    "PAYLOAD",
+    "PLAINTEXT",
+    "PLAIN_SAYS",
+    "RST",
+    "SEQ",
+    "DecryptedConnection",
+    "FirstReading",
+    "KeptFacts",
+]
 
 # Kinds of records by packet, and the layout of their contents.
 PAYLOAD, PLAINTEXT = range(2)
@@ -60,7 +70,7 @@ class KeptFacts:
         self._facts = SortedRecords(8)
         self.count = 0
 
-    def add(self, row: Exchange, frames: Frames | None = None) -> None:
+    def add_exchange(self, row: Exchange, frames: Frames | None = None) -> None:
         """Count an exchange; `frames`: those that take the place of its own, where these lose more than their texts."""
         info = row.connection_info
         client, broker, correlation_id = info.client, info.broker, row.correlation_id
@@ -73,26 +83,26 @@ class KeptFacts:
                 correlation_id = int.from_bytes(packed, "big", signed=True)
         status, codes = row.status, [(path, code) for path, code, _ in row.errors]
         if frames is not None and row.api_key is not None:
-            unread, codes = _read_errors(row, frames)
+            unread, codes = _read_error_codes_of_frames(row, frames)
             status = "undecoded" if status == "complete" and unread else status
         facts = _FACTS.pack(
             row.time_ns,
             row.request_end_ns or 0,
             row.response_ns or 0,
             row.response_end_ns or 0,
-            _port_of(client),
-            _port_of(broker),
+            _port_of_address(client),
+            _port_of_address(broker),
             _NONE if row.api_key is None else row.api_key,
             _NONE if row.api_version is None else row.api_version,
             _NONE if correlation_id is None else correlation_id,
-            *map(_size_in_facts, (row.request_size, row.response_size)),
+            *map(_pack_size, (row.request_size, row.response_size)),
         )
         errors = " ".join(f"{path}={error_name(code)}" for path, code in codes)
         words = f"{client} {broker} {row.api or row.outcome} {status} {errors}"
         self._facts.add(facts + words.encode("utf-8", "surrogateescape"))
         self.count += 1
 
-    def differences(self, other: KeptFacts) -> Iterator[tuple[bytes | None, bytes | None]]:
+    def records_that_differ(self, other: KeptFacts) -> Iterator[tuple[bytes | None, bytes | None]]:
         """The records of exchanges that only one of both has, each beside None: mine first, the other's second."""
         mine, theirs = iter(self._facts), iter(other._facts)
         first, second = next(mine, None), next(theirs, None)
@@ -107,16 +117,16 @@ class KeptFacts:
                 second = next(theirs, None)
 
     @staticmethod
-    def describe(record: bytes) -> tuple[int, str]:
+    def time_and_outcome_of(facts_record: bytes) -> tuple[int, str]:
         """The time in nanoseconds of a record's exchange, and its API, or else its outcome."""
-        return _FACTS.unpack_from(record)[0], record[_FACTS.size :].decode("utf-8", "replace").split(" ")[2]
+        return _FACTS.unpack_from(facts_record)[0], facts_record[_FACTS.size :].decode("utf-8", "replace").split(" ")[2]
 
     def close(self) -> None:
         """Delete the facts, with their temporary files."""
         self._facts.close()
 
 
-def _read_errors(row: Exchange, frames: Frames) -> tuple[bool, list[tuple[str, int]]]:
+def _read_error_codes_of_frames(row: Exchange, frames: Frames) -> tuple[bool, list[tuple[str, int]]]:
     """Whether one of the frames of an exchange cannot be decoded, and the error codes in them."""
     unread, codes = False, []
     for side, data in zip(SIDES, frames, strict=True):
@@ -127,28 +137,28 @@ def _read_errors(row: Exchange, frames: Frames) -> tuple[bool, list[tuple[str, i
     return unread, codes
 
 
-def _size_in_facts(size: int | None) -> int:
+def _pack_size(size: int | None) -> int:
     """The size of a frame in its facts."""
     return _NONE if size is None else int.from_bytes(harmless_size_field((size & _MASK).to_bytes(4, "big")), "big")
 
 
-def _port_of(address: str) -> int:
+def _port_of_address(address: str) -> int:
     port = address.rpartition(":")[2]
     return int(port) & 0xFFFF if port.isdecimal() else 0
 
 
-class TlsEnds:
+class DecryptedConnection:
     """A connection whose TLS was decrypted: `met` tells its packets, `client` and `broker` are its two ends."""
 
     __slots__ = ("broker", "client", "met")
 
-    def __init__(self, met: LoggedConnection) -> None:
-        self.met = met
+    def __init__(self, logged: LoggedConnection) -> None:
+        self.met = logged
         self.client = ""
         self.broker = ""
 
 
-class _TlsRecords:
+class _TlsRecordFinder:
     """Where the records of one direction of TLS begin."""
 
     __slots__ = ("next", "tail")
@@ -157,7 +167,7 @@ class _TlsRecords:
         self.next: int | None = None  # place of the next header, None while it is not known
         self.tail = b""  # the bytes of that header that have come
 
-    def find_headers(self, place: int, data: bytes) -> Iterator[tuple[int, bytes]]:
+    def find_record_headers(self, place: int, data: bytes) -> Iterator[tuple[int, bytes]]:
         """The headers that are whole with these bytes, and their places; the bytes follow those before, or a gap."""
         if self.next is None or place - len(self.tail) > self.next:
             self.next, self.tail = place, b""
@@ -173,7 +183,7 @@ class _TlsRecords:
         self.tail = data[self.next - begin :] if self.next is not None and self.next - begin < len(data) else b""
 
 
-class Reading:
+class FirstReading:
     """The first reading. `placed` has the new bytes of payloads, by packet; all other bytes are overwritten.
 
     `tls`: connections that were decrypted, by addresses and ports, both ways. `counts`: `tls` connections that cannot
@@ -185,13 +195,13 @@ class Reading:
         self.scrubber = Scrubber(names)
         self.placed = SortedRecords(BY_FILE.size)
         self.tally = KeptFacts(names)
-        self.tls: dict[bytes, list[TlsEnds]] = {}
+        self.tls: dict[bytes, list[DecryptedConnection]] = {}
         self.topics: list[TopicName] = []
         self.counts: Counter[str] = Counter()
-        self._decrypted: dict[int, TlsEnds] = {}
+        self._decrypted: dict[int, DecryptedConnection] = {}
         self._plain: dict[tuple[int, int], list[tuple[int, int, int]]] = {}  # place, size, packet of decrypted bytes
         self._plain_sizes: Counter[tuple[int, int]] = Counter()
-        self._records: dict[Half, _TlsRecords] = {}
+        self._records: dict[Half, _TlsRecordFinder] = {}
         self._opens = False  # whether the last Envelope can still be opened
         self._over: list[int] = []  # connections that have ended, of which the last rows may still come
         self.log = SegmentLog(lambda _: None)
@@ -207,43 +217,43 @@ class Reading:
         self._over.clear()
         self.log.log_segments(segments)
         for row in self.engine.feed(segments):
-            self._scrub_row(row)
+            self._scrub_exchange(row)
 
     def finish(self) -> None:
         """Settle what is open: no segment follows."""
         for row in self.engine.finish():
-            self._scrub_row(row)
+            self._scrub_exchange(row)
 
     def close(self) -> None:
         """Delete the temporary files of this reading."""
         self.placed.close()
         self.tally.close()
 
-    def _scrub_row(self, row: Settled) -> None:
+    def _scrub_exchange(self, row: Settled) -> None:
         if row.kind != "exchange":
             self.counts[row.reason] += 1
             return
         if row.envelope:
-            self._take_enclosed(row)
+            self._count_enclosed_exchange(row)
             return
         met = self.log.find_connection(row.connection_info.number)
         assert met is not None  # it is forgotten when more segments are logged
         self.log.set_stream_bases(met, row.connection_info)
         client = met.side_index(row.connection_info.client)
         lost = self.scrubber.count_lossy_frames
-        request, response = self._scrub_frames(row)
-        self.tally.add(row, (request, response) if self.scrubber.count_lossy_frames > lost else None)
-        self._opens = row.api_key == ENVELOPE and request is not None and _encloses(row, request)
+        request, response = self._scrub_frames_of_exchange(row)
+        self.tally.add_exchange(row, (request, response) if self.scrubber.count_lossy_frames > lost else None)
+        self._opens = row.api_key == ENVELOPE and request is not None and _holds_enclosed_message(row, request)
         decrypted = self._decrypted.get(met.number)
         self.counts["decrypted"] += decrypted is not None
         if decrypted is not None:
             decrypted.client, decrypted.broker = row.connection_info.client, row.connection_info.broker
         if request is not None:
-            self._place_frame(met, client, row.place, request, decrypted=decrypted is not None)
+            self._place_bytes_of_frame(met, client, row.place, request, decrypted=decrypted is not None)
         if response is not None:
-            self._place_frame(met, 1 - client, row.response_place, response, decrypted=decrypted is not None)
+            self._place_bytes_of_frame(met, 1 - client, row.response_place, response, decrypted=decrypted is not None)
 
-    def _scrub_frames(self, row: Exchange, depth: int = 0) -> Frames:
+    def _scrub_frames_of_exchange(self, row: Exchange, depth: int = 0) -> Frames:
         """The frames that take the place of those of an exchange; `depth`: how many Envelopes are around it."""
         extra: dict[str, Any] = row.extra or {}
         request, response = row.request_raw, row.response_raw
@@ -271,18 +281,20 @@ class Reading:
             )
         return request, response
 
-    def _take_enclosed(self, row: Exchange) -> None:
+    def _count_enclosed_exchange(self, row: Exchange) -> None:
         """Count an exchange that came inside an Envelope: its frames are a part of the Envelope's."""
         if not self._opens:
             return  # the Envelope was overwritten
         counts = self.scrubber.counts.copy()
         lost = self.scrubber.count_lossy_frames
-        frames = self._scrub_frames(row, 1)
-        self.tally.add(row, frames if self.scrubber.count_lossy_frames > lost else None)
+        frames = self._scrub_frames_of_exchange(row, 1)
+        self.tally.add_exchange(row, frames if self.scrubber.count_lossy_frames > lost else None)
         self.scrubber.counts.clear()  # they were counted with the Envelope
         self.scrubber.counts.update(counts)
 
-    def _place_frame(self, met: LoggedConnection, side: int, place: int, data: bytes, *, decrypted: bool) -> None:
+    def _place_bytes_of_frame(
+        self, met: LoggedConnection, side: int, place: int, data: bytes, *, decrypted: bool
+    ) -> None:
         """Note the new bytes of a frame for each packet that has a part of it."""
         if decrypted:
             for begin, size, packet in self._plain.get((met.number, side), ()):
@@ -292,25 +304,25 @@ class Reading:
                     self.placed.add(head + PLAIN_SAYS.pack(met.number, side, place + at) + data[at:end])
             return
         for run in self.log.find_frame_bytes(met, side, place + met.sides[side].base, len(data)):
-            self._log_bytes(run.packet, run.seq, data[run.at : run.at + run.size])
+            self._log_bytes_of_packet(run.packet, run.seq, data[run.at : run.at + run.size])
 
-    def _log_bytes(self, packet: int, seq: int, data: bytes) -> None:
+    def _log_bytes_of_packet(self, packet: int, seq: int, data: bytes) -> None:
         self.placed.add(BY_PACKET.pack(file_index_of_packet(packet), packet, PAYLOAD) + SEQ.pack(seq) + data)
 
     # Chunks on their way to the pairing.
 
-    def note_tls_headers(self, chunks: list[Chunk]) -> None:
+    def note_tls_record_headers(self, chunks: list[Chunk]) -> None:
         """See chunks as they were captured, and note the headers of TLS records, which stay as they are."""
         if all(half.connection.tls is NOT_TLS for half, *_ in chunks):
             return
         places: Counter[Half] = Counter()
         for half, _, _, data in chunks:
-            places[half] -= _stream_size(data)
+            places[half] -= _stream_size_of_chunk(data)
         for half in places:
             places[half] += half.size
         for half, _, _, data in chunks:
             place, connection = places[half], half.connection
-            places[half] += _stream_size(data)
+            places[half] += _stream_size_of_chunk(data)
             if isinstance(data, Close):
                 self._over.append(connection.number)
                 for each in (connection.first, connection.second):
@@ -319,13 +331,13 @@ class Reading:
                 continue
             met = self.log.find_connection(connection.number)
             assert met is not None  # the log has just met it
-            records = self._records.setdefault(half, _TlsRecords())
+            records = self._records.setdefault(half, _TlsRecordFinder())
             side = int(half is not connection.first)
-            for at, head in records.find_headers(place, data):
+            for at, head in records.find_record_headers(place, data):
                 for run in self.log.find_frame_bytes(met, side, at, len(head)):
-                    self._log_bytes(run.packet, run.seq, head[run.at : run.at + run.size])
+                    self._log_bytes_of_packet(run.packet, run.seq, head[run.at : run.at + run.size])
 
-    def note_decrypted(self, chunks: list[Chunk]) -> None:
+    def note_places_of_decrypted_bytes(self, chunks: list[Chunk]) -> None:
         """See chunks as they are decoded, and note which packets had decrypted bytes, and where."""
         for half, _, packet, data in chunks:
             connection = half.connection
@@ -337,52 +349,52 @@ class Reading:
             met = self.log.find_connection(connection.number)
             assert met is not None  # as above
             if connection.number not in self._decrypted:
-                info = self._decrypted[connection.number] = TlsEnds(met)
+                info = self._decrypted[connection.number] = DecryptedConnection(met)
                 for side in met.sides:
                     self.tls.setdefault(side.half.key, []).append(info)
             key = connection.number, int(half is not connection.first)
             place = self._plain_sizes[key]
-            self._plain_sizes[key] += _stream_size(data)
+            self._plain_sizes[key] += _stream_size_of_chunk(data)
             if isinstance(data, bytes):
                 logged = self._plain.setdefault(key, [])
                 logged.append((place, len(data), packet))
                 if len(logged) % _PLAIN_LOGGED == 0:
-                    self._drop_places(met, key)
+                    self._drop_decrypted_places(met, key)
 
-    def _drop_places(self, met: LoggedConnection, key: tuple[int, int]) -> None:
+    def _drop_decrypted_places(self, met: LoggedConnection, key: tuple[int, int]) -> None:
         """Drop the places of decrypted bytes of which no row can come any more."""
         place = self.log.oldest_needed_place(met, key[1])
         self._plain[key] = [each for each in self._plain[key] if each[0] + each[1] > place]
 
 
-def _encloses(row: Exchange, request: bytes) -> bool:
+def _holds_enclosed_message(row: Exchange, request_frame: bytes) -> bool:
     """Whether the request of an Envelope holds a message."""
     missing = row.extra.get("request") if row.extra is not None else None
     return isinstance(
-        row.api_reader.decode_fields_before_failure("request", request, missing)[0].get("request_data"), bytes
+        row.api_reader.decode_fields_before_failure("request", request_frame, missing)[0].get("request_data"), bytes
     )
 
 
-def _stream_size(data: object) -> int:
+def _stream_size_of_chunk(chunk_data: object) -> int:
     """The number of bytes of the stream that a chunk takes up."""
-    if isinstance(data, bytes):
-        return len(data)
-    return data.size if isinstance(data, Gap) and not isinstance(data, Retransmission) else 0
+    if isinstance(chunk_data, bytes):
+        return len(chunk_data)
+    return chunk_data.size if isinstance(chunk_data, Gap) and not isinstance(chunk_data, Retransmission) else 0
 
 
 class _ScrubEngine(LoggedEngine):
     """An engine that shows its chunks to a Reading."""
 
-    def __init__(self, reading: Reading, **options: Any) -> None:
+    def __init__(self, reading: FirstReading, **options: Any) -> None:
         super().__init__(reading.log, **options)
         self._reading = reading
 
     def _decrypt_chunks(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
         plain = super()._decrypt_chunks(chunks, now_ns)
         if chunks:
-            self._reading.note_tls_headers(chunks)
+            self._reading.note_tls_record_headers(chunks)
         if plain:
-            self._reading.note_decrypted(plain)
+            self._reading.note_places_of_decrypted_bytes(plain)
         return plain
 
     def name_topic(self, topic: TopicName) -> None:

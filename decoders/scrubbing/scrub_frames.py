@@ -5,8 +5,8 @@ kind in the table (field_kinds.py), and its uuids. Numbers stay: sizes, errors, 
 
 A message that cannot be read to its end is overwritten whole with bytes that cannot be read either: before the reading
 fails, text may have been taken for numbers. Only a message of which the capture lacks the end keeps what is there. For
-the same reason a number whose bytes spell text (spelled_text.py) becomes -1, and a message is overwritten if its sizes
-and tags spell text. A correlation id that does so becomes another one, the same for request and response.
+the same reason a number whose bytes spell text (find_spelled_text.py) becomes -1, and a message is overwritten if its
+sizes and tags spell text. A correlation id that does so becomes another one, the same for request and response.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from decoders.embedded import INSIDE, TYPE, locate_structure, structure_or_stand_in_json
-from decoders.embedded.holders import HOLDERS
+from decoders.embedded.structure_holders import HOLDERS
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import ApiReader, Layout, Needs
 from decoders.exchanges.connection_pairing import has_acks_zero
@@ -36,11 +36,11 @@ from decoders.protocol_facts.headers import (
 from decoders.protocol_facts.keys import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.schema.model import Plan, Side
 from decoders.schema.plan_walker import Span, Walker
-from decoders.scrubbing.batches import GARBAGE, BatchScrubber
 from decoders.scrubbing.field_kinds import BY_SIBLING, Kind, kind_of_field
-from decoders.scrubbing.names import FILLER, KEPT, NameReplacer
-from decoders.scrubbing.spelled_text import SPELLED
-from decoders.scrubbing.tokens import scrub_token
+from decoders.scrubbing.find_spelled_text import SPELLED
+from decoders.scrubbing.replace_names import FILLER, KEPT, NameReplacer
+from decoders.scrubbing.scrub_records import GARBAGE, BatchScrubber
+from decoders.scrubbing.scrub_sasl_tokens import scrub_token
 
 __all__ = ["Scrubber", "harmless_size_field"]
 
@@ -135,8 +135,8 @@ def harmless_size_field(packed: bytes) -> bytes:
 class Scrubber:
     """Scrubs the frames of one capture.
 
-    `counts`: batches and records (see batches.py), frames that were overwritten as `unread`, and `numbers` that spelled
-    text.
+    `counts`: batches and records (see scrub_records.py), frames that were overwritten as `unread`, and `numbers` that
+    spelled text.
     """
 
     def __init__(self, names: NameReplacer) -> None:

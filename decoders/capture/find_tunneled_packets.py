@@ -9,7 +9,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final
 
-from decoders.capture.links import IP4, IP6, MPLS, PPPOE, SHORT, Follow, follow_ethernet, follow_ppp
+from decoders.capture.link_types import IP4, IP6, MPLS, PPPOE, SHORT, Follow, follow_ethernet, follow_ppp
 
 __all__ = ["IP_TUNNELS", "LAYERS", "UDP_TUNNELS", "find_tunneled_packet", "skip_layers_below_ip"]
 

@@ -1,7 +1,7 @@
 """The parts of one key, split by split, in; the rows that reading the whole capture gives for it out.
 
-The problem. A splitter (splitting.py) has decoded runs of a connection without knowing what came before. Only with the
-exact state at the beginning of a run can one say whether its rows are those of the whole capture.
+The problem. A splitter (split_segments.py) has decoded runs of a connection without knowing what came before. Only with
+the exact state at the beginning of a run can one say whether its rows are those of the whole capture.
 
 The idea. A stitcher has one engine with the exact state of one key, and takes the parts in order:
 
@@ -33,7 +33,7 @@ from decoders.exchanges.pairer_state import resume_attributes, resume_pairing, r
 from decoders.frames.framing import Frame
 from decoders.limits import IN_FLIGHT_MAX
 from decoders.splits.clean_run import FRAME_STATE, ID_RANGE, ORPHAN_ATTRIBUTES, state_needed_by_clean_run
-from decoders.splits.parts import END, ROWS, RUN, SEGMENTS, Part, RowCorrection, SharedFacts, unpack_segments
+from decoders.splits.split_parts import END, ROWS, RUN, SEGMENTS, Part, RowCorrection, SharedFacts, unpack_segments
 from decoders.tcp.chunks import Segment
 from decoders.tcp.connections import Connection, Half
 from decoders.tls.key_log import KeyLog

@@ -7,31 +7,31 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, cast
 from uuid import UUID
 
-from decoders.capture.excerpt_comments import MARK, CutNote, format_note_comment, format_topic_comments
+from decoders.capture.copy_packets import PacketCopy
+from decoders.capture.notes_of_cut_packets import MARK, CutNote, format_note_comment, format_topic_comments
 from decoders.capture.pcapng_writer import PcapngWriter
-from decoders.capture.raw_packets import PacketCopy
-from decoders.scrubbing.batches import GARBAGE
-from decoders.scrubbing.packets import RAW, PacketScrubber
+from decoders.scrubbing.scrub_packets import RAW, PacketScrubber
+from decoders.scrubbing.scrub_records import GARBAGE
 from decoders.tcp.connections import sequence_difference
 from kwcli.proxy.log.capture_file import SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
-from kwcli.scrub.reading import FIN, PAYLOAD, PLAIN_SAYS, RST, SEQ, Reading, TlsEnds
+from kwcli.scrub.first_reading import FIN, PAYLOAD, PLAIN_SAYS, RST, SEQ, DecryptedConnection, FirstReading
 from kwcli.sniff.external_sort import BY_PACKET, PacketRecords
 
 if TYPE_CHECKING:
     from kwcli.reading.capture_inputs import Captures
     from kwcli.sniff.files_read_twice import OutFile
 
-__all__ = ["PROGRAM", "write_scrubbed"]
+__all__ = ["PROGRAM", "write_scrubbed_capture"]
 
 # The program that the section of the result names; by it `kw scrub` knows its own files.
 PROGRAM: Final = "kw scrub"
 
 
-class _Plaintext:
+class _PlaintextConnection:
     """The plaintext of a TLS connection, as a TCP connection of its own."""
 
-    def __init__(self, ends: TlsEnds, reading: Reading, packets: PacketScrubber, time_ns: int) -> None:
+    def __init__(self, ends: DecryptedConnection, reading: FirstReading, packets: PacketScrubber, time_ns: int) -> None:
         names = reading.names
         self._tcp = SyntheticTcp(
             names.replace_text("hosts", ends.client), names.replace_text("hosts", ends.broker), time_ns
@@ -41,7 +41,7 @@ class _Plaintext:
         self._packets = packets
         self._opened = False
 
-    def packets_with(self, side: int, place: int, data: bytes) -> Iterator[bytes]:
+    def make_packets_with(self, side: int, place: int, data: bytes) -> Iterator[bytes]:
         """Packets with these bytes, behind the handshake or a gap where there is one; for FIN or RST closing ones."""
         tcp = self._tcp
         if side in (FIN, RST):
@@ -56,15 +56,15 @@ class _Plaintext:
         return map(self._packets.with_tcp_checksum, made)
 
 
-class _Writer:
-    def __init__(self, reading: Reading, out: OutFile, counts: Counter[str]) -> None:
+class _ScrubbedCaptureWriter:
+    def __init__(self, reading: FirstReading, out: OutFile, counts: Counter[str]) -> None:
         names = reading.names
         self._reading = reading
         self._out = out
         self._counts = counts
         self._packets = PacketScrubber(names.pseudonyms, keeps_hosts="hosts" in names.keep)
         self._interfaces: dict[int, int] = {}
-        self._plaintexts: dict[int, _Plaintext] = {}
+        self._plaintexts: dict[int, _PlaintextConnection] = {}
 
     def write_packet(self, packet: PacketCopy, said: list[bytes]) -> None:
         """Write a packet with TCP, or the plaintext of its TLS; other packets are only counted."""
@@ -72,9 +72,9 @@ class _Writer:
             self._counts["other"] += 1
             return
         self._counts["other"] -= len(packet.earlier)
-        ends = self._find_tls_ends(packet)
+        ends = self._find_decrypted_connection(packet)
         if ends is not None:
-            self._write_plaintext(packet, ends, said)
+            self._write_decrypted_packets(packet, ends, said)
             return
         payload = bytearray(GARBAGE * packet.held)
         for record in said:
@@ -82,16 +82,16 @@ class _Writer:
                 (seq,) = SEQ.unpack_from(record, BY_PACKET.size)
                 _overwrite_payload(payload, packet, seq, record[BY_PACKET.size + SEQ.size :])
         made = self._packets.rewrite_packet(packet, bytes(payload))
-        comments = [format_note_comment(note)] if (note := self._cut_note_of(packet)) is not None else []
+        comments = [format_note_comment(note)] if (note := self._scrubbed_cut_note(packet)) is not None else []
         self._write_frame(packet.time_ns, made.link_type, made.frame, made.wire, comments)
 
-    def _find_tls_ends(self, packet: PacketCopy) -> TlsEnds | None:
+    def _find_decrypted_connection(self, packet: PacketCopy) -> DecryptedConnection | None:
         for ends in self._reading.tls.get(packet.key, ()):
             if ends.met.began_ns <= packet.time_ns < ends.met.ended_ns:
                 return ends
         return None
 
-    def _write_plaintext(self, packet: PacketCopy, ends: TlsEnds, said: Iterable[bytes]) -> None:
+    def _write_decrypted_packets(self, packet: PacketCopy, ends: DecryptedConnection, said: Iterable[bytes]) -> None:
         for record in said:
             if record[BY_PACKET.size - 1] == PAYLOAD:
                 continue
@@ -100,11 +100,13 @@ class _Writer:
             if plain is None and side in (FIN, RST):
                 continue  # nothing of the connection was read
             if plain is None:
-                plain = self._plaintexts[number] = _Plaintext(ends, self._reading, self._packets, packet.time_ns)
-            for made in plain.packets_with(side, place, record[BY_PACKET.size + PLAIN_SAYS.size :]):
+                plain = self._plaintexts[number] = _PlaintextConnection(
+                    ends, self._reading, self._packets, packet.time_ns
+                )
+            for made in plain.make_packets_with(side, place, record[BY_PACKET.size + PLAIN_SAYS.size :]):
                 self._write_frame(packet.time_ns, RAW, made, len(made), ())
 
-    def _cut_note_of(self, packet: PacketCopy) -> CutNote | None:
+    def _scrubbed_cut_note(self, packet: PacketCopy) -> CutNote | None:
         """The note that a packet was cut out with, in which the broker's address is replaced."""
         note = packet.note
         return None if note is None else note._replace(broker=self._reading.names.replace_text("hosts", note.broker))
@@ -132,13 +134,13 @@ def _overwrite_payload(payload: bytearray, packet: PacketCopy, seq: int, data: b
             return
 
 
-def write_scrubbed(captures: Captures, reading: Reading, out: OutFile, *, cut_out: bool) -> Counter[str]:
+def write_scrubbed_capture(captures: Captures, reading: FirstReading, out: OutFile, *, cut_out: bool) -> Counter[str]:
     """Write the scrubbed capture; counts of `packets` written and of packets of `other` traffic left out.
 
     `cut_out`: the capture itself was cut out of another one.
     """
     counts: Counter[str] = Counter()
-    writer = _Writer(reading, out, counts)
+    writer = _ScrubbedCaptureWriter(reading, out, counts)
     names = reading.names
     topics = (
         each._replace(

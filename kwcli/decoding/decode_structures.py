@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from decoders.embedded import FRAME, STRUCTURES, TYPE, VERSION, structure_plan_and_json
 from decoders.errors import DecodeError
 from decoders.messages.exchange_json import SCHEMA, add_number_words
-from kwcli.decoding.inputs import gather_inputs
-from kwcli.decoding.output import MessageOutput
+from kwcli.decoding.read_inputs import gather_input_bytes
+from kwcli.decoding.write_messages import MessageOutput
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kwcli.output.settings import Settings
     from kwcli.run_environment import Environment
 
-__all__ = ["list_structures", "run_as"]
+__all__ = ["list_structures", "run_decode_as_structure"]
 
 _AROUND = frozenset({TYPE, VERSION, FRAME})
 
@@ -29,36 +29,38 @@ def list_structures(env: Environment, settings: Settings) -> Exit:
 
     screen = MessageOutput(env, settings)
     rows = [(name, row.module.replace("_", " ")) for name, row in STRUCTURES.items()]
-    if screen.takes_records:
+    if screen.are_rows_records:
         for name, where in rows:
-            screen.record({"kind": "structure_name", "schema": SCHEMA, "name": name, "of": where})
+            screen.write_record({"kind": "structure_name", "schema": SCHEMA, "name": name, "of": where})
     else:
         columns = [Column("structure", [name for name, _ in rows]), Column("of", [where for _, where in rows], drop=0)]
-        screen.text([*draw_table(columns, settings.width, palette(settings.color))])
+        screen.write_text_lines([*draw_table(columns, settings.width, palette(settings.color))])
     screen.close()
     return Exit.DONE
 
 
-def run_as(words: Sequence[str], env: Environment, settings: Settings, name: str, form: str) -> Exit:
-    """Decode and show bytes as the structure `name`; unreadable ones are reported on standard error and skipped."""
+def run_decode_as_structure(
+    words: Sequence[str], env: Environment, settings: Settings, structure_name: str, form: str
+) -> Exit:
+    """Decode and show bytes as this structure; unreadable ones are reported on standard error and skipped."""
     screen = MessageOutput(env, settings)
     code = Exit.DONE
     try:
-        for given in gather_inputs(words, env, form):
+        for given in gather_input_bytes(words, env, form):
             lead = f"{given.name}: " if given.name else ""
             try:
                 if given.problem:
                     raise Failure(f"{lead}{given.problem}")
-                plan, value = _decode_structure(name, given.data, lead, reveal=settings.reveal_secrets)
+                plan, value = _decode_structure(structure_name, given.data, lead, reveal=settings.reveal_secrets)
             except Failure as failure:
                 code = failure.code
                 env.report(f"kw: {failure.text}")
                 continue
-            if screen.takes_records:
+            if screen.are_rows_records:
                 record = {"kind": "structure", "schema": SCHEMA, "size": len(given.data), "value": value}
-                screen.record(add_number_words(record) if settings.names else record)
+                screen.write_record(add_number_words(record) if settings.names else record)
             else:
-                screen.text([*_structure_lines(plan, value, len(given.data), settings), ""])
+                screen.write_text_lines([*_format_structure_lines(plan, value, len(given.data), settings), ""])
             screen.flush()
     finally:
         screen.close()
@@ -74,7 +76,7 @@ def _decode_structure(name: str, data: bytes, lead: str, *, reveal: bool) -> tup
         raise Failure(f"{lead}{name}: {problem.reason}{at}{place}: {problem.text}") from None
 
 
-def _structure_lines(plan: Plan, value: dict[str, Any], size: int, settings: Settings) -> Iterator[str]:
+def _format_structure_lines(plan: Plan, value: dict[str, Any], size: int, settings: Settings) -> Iterator[str]:
     from kwcli.output.body_printer import BodyPrinter
     from kwcli.output.short_texts import palette
 

@@ -9,10 +9,10 @@ from math import gcd
 from struct import Struct
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from decoders.capture.dissect_packets import Dissector
 from decoders.capture.find_key_log_lines import SECRETS, SECTION, TLS_KEY_LOG
-from decoders.capture.links import LINKS, UNSUPPORTED
-from decoders.capture.packets import Dissector
-from decoders.capture.tcp_headers import FUSED_SIZE, UNSAID, UsualHeaders, usual_headers_after
+from decoders.capture.link_types import LINKS, UNSUPPORTED
+from decoders.capture.read_tcp_segment import FUSED_SIZE, UNSAID, UsualHeaders, usual_headers_after
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated, without_frames
 from decoders.limits import BLOCK_MAX, INTERFACES_MAX, PACKET_MAX
 from decoders.mypyc_modules import mypyc_attr
@@ -21,7 +21,7 @@ from decoders.wire.readable_text import format_bytes
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:  # loaded with the first capture that was cut out of another one
-    from decoders.capture.excerpt_comments import CutNote, CutReceiver, CutSegments
+    from decoders.capture.notes_of_cut_packets import CutNote, CutReceiver, CutSegments
 
 __all__ = ["HEADER_SIZE", "MAGIC", "MAGICS", "CaptureReader", "Interface", "Pcap", "Pcapng"]
 
@@ -48,7 +48,7 @@ class Pcap:
         order, self._tick, self._head = MAGICS[header[:4]]
         self.link_type = Struct(order + "I").unpack_from(header, 20)[0] & 0xFFFF  # above: size of a checksum
         self._record: Callable[[bytes, int], tuple[int, int, int, int]] = Struct(order + "IIII").unpack_from
-        self._dissector: Any = dissector  # it may give more than a segment (raw_packets.py)
+        self._dissector: Any = dissector  # it may give more than a segment (copy_packets.py)
         if self.link_type not in LINKS:
             raise Malformed(f"link type {self.link_type} is not supported", offset=20)
         self._link = LINKS[self.link_type]
@@ -347,8 +347,8 @@ class Pcapng:
             self._begin_reading_cut_notes().hand_topics_to_receiver(comments, self.cut_receiver)
 
     def _begin_reading_cut_notes(self) -> CutSegments:
-        """Read notes of packets from here on (excerpt_comments.py)."""
-        from decoders.capture.excerpt_comments import CutSegments
+        """Read notes of packets from here on (notes_of_cut_packets.py)."""
+        from decoders.capture.notes_of_cut_packets import CutSegments
 
         if self.cuts is None:
             self.cuts = CutSegments()
@@ -502,7 +502,7 @@ class CaptureReader:
     fed after it are ignored. `kind` is "pcap", "pcapng", or None where the bytes are (so far) no capture. The first
     packet gets the number `before` + 1. `on_secrets` is called with the lines of TLS key logs in a pcapng, before the
     packets after them are given; the lines are not kept. `cut_receiver` gets the facts in the notes of a capture that
-    was cut out of another one (excerpt_comments.py).
+    was cut out of another one (notes_of_cut_packets.py).
     """
 
     dissector: ClassVar[type[Dissector]] = Dissector

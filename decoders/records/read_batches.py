@@ -10,11 +10,11 @@ from typing import Any, Final
 import google_crc32c
 
 from decoders.limits import BATCH_COST, PIECE, RECORD_BYTE_COST
-from decoders.records import read_batch_v2, read_legacy
+from decoders.records import read_batch_v2, read_legacy_messages
 from decoders.records.batch_layout import CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
-from decoders.records.json_form import records_json
 from decoders.records.model import Batch, Budget, Form, Record, Row, TooLarge, blank_batch_json, set_batch_error
 from decoders.records.read_batch_v2 import FAR, read_batch_header
+from decoders.records.records_as_json import records_json
 from decoders.schema.json_form import json_bytes
 from decoders.wire.deferred_json import DeferredList
 from decoders.wire.readable_text import format_bytes
@@ -82,16 +82,16 @@ def _read_sized_text_json(data: bytes, at: int, size: int) -> tuple[Any, int]:
 
 
 _INT32: Final = Struct(">i")
-_LENGTH_MIN: Final = (read_legacy.SIZE_MIN[0], read_legacy.SIZE_MIN[1], SIZE - LOG_OVERHEAD)
+_LENGTH_MIN: Final = (read_legacy_messages.SIZE_MIN[0], read_legacy_messages.SIZE_MIN[1], SIZE - LOG_OVERHEAD)
 _Reader = Callable[[bytes, int, int, Budget, Form | None], dict[str, Any]]
 _READERS: Final[tuple[_Reader, ...]] = (
-    read_legacy.read_outer_message,
-    read_legacy.read_outer_message,
+    read_legacy_messages.read_outer_message,
+    read_legacy_messages.read_outer_message,
     read_batch_v2.read_batch,
 )
 _CUT: Final = (
-    read_legacy.read_truncated_message,
-    read_legacy.read_truncated_message,
+    read_legacy_messages.read_truncated_message,
+    read_legacy_messages.read_truncated_message,
     read_batch_v2.read_truncated_batch,
 )
 # The memory for the batches that are made together where batches are read while they are written.

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from decoders.capture.links import LINKS
-from decoders.capture.packets import Dissector
+from decoders.capture.dissect_packets import Dissector
+from decoders.capture.link_types import LINKS
 from decoders.frames.header_checks import NO, judge_request
 from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
@@ -27,7 +27,7 @@ _RAW: Final = 101
 _PAYLOAD: Final = 6  # the payload's place in a segment
 
 
-def payload(data: bytes) -> bytes:
+def find_packet_payload(data: bytes) -> bytes:
     """The payload where the bytes are a packet (tcpdump -X: from the IP header on, -XX: with Ethernet), else all."""
     if judge_request(data, 0) != NO:
         return data
@@ -56,7 +56,7 @@ _SQUEEZED: Final = "*"
 REPEATED_MAX: Final = 1 << 24
 
 
-def parse_dump(text: str) -> list[bytes] | None:
+def parse_hex_dump(dump_text: str) -> list[bytes] | None:
     """The runs of bytes of a dump; None where the text is no dump. Raises Failure where bytes of it are missing.
 
     Dumps are those of xxd, hexdump -C, od, tcpdump -X, and kw's own hex view. A line has an offset, bytes, and beside
@@ -66,12 +66,12 @@ def parse_dump(text: str) -> list[bytes] | None:
     runs: list[bytearray] = []
     squeezed = False
     last = b""
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(dump_text.splitlines(), 1):
         found = _parse_dump_line(line)
         if found is None:
             if line.strip() == _SQUEEZED and runs and last:
                 squeezed = True
-            elif not runs and line.strip() and _END.fullmatch(line) is None and _is_without_offset(line):
+            elif not runs and line.strip() and _END.fullmatch(line) is None and _is_bytes_without_offset(line):
                 return None
             continue
         at, data = found
@@ -81,7 +81,7 @@ def parse_dump(text: str) -> list[bytes] | None:
             return None
         run = runs[-1]
         if squeezed and at > len(run):
-            _repeat_line(run, last, at)
+            _repeat_dump_line(run, last, at)
         if at != len(run):
             raise Failure(
                 f"line {number} of the dump begins at byte {at:#x}, and the bytes before it end at {len(run):#x}"
@@ -89,12 +89,12 @@ def parse_dump(text: str) -> list[bytes] | None:
         squeezed = False
         run += data
         last = data
-    if squeezed and runs and (end := _last_offset(text)) is not None and end > len(runs[-1]):
-        _repeat_line(runs[-1], last, end)
+    if squeezed and runs and (end := _parse_last_dump_offset(dump_text)) is not None and end > len(runs[-1]):
+        _repeat_dump_line(runs[-1], last, end)
     return [bytes(run) for run in runs if run] or None
 
 
-def _is_without_offset(line: str) -> bool:
+def _is_bytes_without_offset(line: str) -> bool:
     """Whether a line is bytes without an offset: then the text is no dump."""
     return re.fullmatch(r"[\s0-9a-fx,:\\]+", line, re.IGNORECASE) is not None
 
@@ -122,14 +122,14 @@ def _parse_dump_line(line: str) -> tuple[int, bytes] | None:
     return (int(match[1], 16), bytes.fromhex("".join(pairs))) if pairs else None
 
 
-def _repeat_line(run: bytearray, last: bytes, end: int) -> None:
-    if end - len(run) > REPEATED_MAX:
-        raise Failure(f"a line of the dump is repeated for too many bytes: {format_bytes(end - len(run))}")
-    while len(run) < end:
-        run += last[: end - len(run)]
+def _repeat_dump_line(dumped: bytearray, last: bytes, end: int) -> None:
+    if end - len(dumped) > REPEATED_MAX:
+        raise Failure(f"a line of the dump is repeated for too many bytes: {format_bytes(end - len(dumped))}")
+    while len(dumped) < end:
+        dumped += last[: end - len(dumped)]
 
 
-def _last_offset(text: str) -> int | None:
+def _parse_last_dump_offset(text: str) -> int | None:
     line = text.rstrip().rpartition("\n")[2].strip().rstrip(":")
     return int(line, 16) if _END.fullmatch(line) else None
 
@@ -162,7 +162,9 @@ class InputBytes(NamedTuple):
     problem: str = ""
 
 
-def gather_inputs(words: Sequence[str], env: Environment, form: str, *, any_text: bool = False) -> Iterator[InputBytes]:
+def gather_input_bytes(
+    words: Sequence[str], env: Environment, form: str, *, any_text: bool = False
+) -> Iterator[InputBytes]:
     """The bytes of all words: `-`, `@FILE` and names of files are read, all others are bytes as text.
 
     Raises Failure where one cannot be read; with `any_text`, text that stands for no bytes is no failure.
@@ -170,26 +172,26 @@ def gather_inputs(words: Sequence[str], env: Environment, form: str, *, any_text
     texts: list[str] = []
     for word in words or ("-",):
         if word == "-":
-            yield from _standard_input(env, form, any_text)
+            yield from _read_standard_input(env, form, any_text)
         elif word.startswith("@") or os.path.isfile(word):
             name = word.removeprefix("@")
-            yield from inputs_of_bytes(_read_file(name), name, form, any_text=any_text)
+            yield from split_inputs_in_bytes(_read_file(name), name, form, any_text=any_text)
         else:
             texts.append(word)
     if texts:
-        yield from inputs_of_text(" ".join(texts), "", "hex" if form == "raw" else form, any_text=any_text)
+        yield from split_inputs_in_text(" ".join(texts), "", "hex" if form == "raw" else form, any_text=any_text)
 
 
-def _standard_input(env: Environment, form: str, any_text: bool) -> Iterator[InputBytes]:
+def _read_standard_input(env: Environment, form: str, any_text: bool) -> Iterator[InputBytes]:
     """The bytes on standard input; where the first line is a whole message, each line as it comes."""
     if env.stdin_terminal:
         raise Failure("no bytes: give them as hex or base64, a file, or on standard input (-)", Exit.USAGE)
-    pieces = _read_pieces(env)
+    pieces = _read_standard_input_pieces(env)
     head = b""
     while b"\n" not in head and (piece := next(pieces, b"")):
         head += piece
-    if form == "raw" or not _is_message(head.partition(b"\n")[0], form):
-        yield from inputs_of_bytes(b"".join([head, *pieces]), STANDARD_INPUT, form, any_text=any_text)
+    if form == "raw" or not _is_one_whole_frame(head.partition(b"\n")[0], form):
+        yield from split_inputs_in_bytes(b"".join([head, *pieces]), STANDARD_INPUT, form, any_text=any_text)
         return
     number = 0
     for more in chain((b"",), pieces, (b"\n",)):  # the last line may lack its end
@@ -198,63 +200,71 @@ def _standard_input(env: Environment, form: str, any_text: bool) -> Iterator[Inp
             number += 1
             text = line.decode("utf-8", "replace").strip()
             if text:
-                yield _input_of_line(text, f"{STANDARD_INPUT}, line {number}", form)
+                yield _decode_input_line(text, f"{STANDARD_INPUT}, line {number}", form)
 
 
-def _is_message(line: bytes, form: str) -> bool:
+def _is_one_whole_frame(line: bytes, form: str) -> bool:
     """Whether a line is bytes that are exactly one frame with its size field."""
-    text = _as_text(line)
-    data = None if text is None or parse_dump(text) is not None else _decode_text(text, form)
+    text = _text_or_none(line)
+    data = None if text is None or parse_hex_dump(text) is not None else _decode_hex_or_base64(text, form)
     return data is not None and len(data) > _SIZE and int.from_bytes(data[:_SIZE], "big") == len(data) - _SIZE
 
 
-def _input_of_line(text: str, name: str, form: str) -> InputBytes:
-    data = _decode_text(text, form)
-    return InputBytes(name, b"", text, _why_not(text, form)) if data is None else InputBytes(name, data, text)
+def _decode_input_line(text: str, name: str, form: str) -> InputBytes:
+    data = _decode_hex_or_base64(text, form)
+    return (
+        InputBytes(name, b"", text, _explain_undecodable_line(text, form))
+        if data is None
+        else InputBytes(name, data, text)
+    )
 
 
-def inputs_of_bytes(data: bytes, name: str, form: str, *, any_text: bool = False) -> list[InputBytes]:
+def split_inputs_in_bytes(data: bytes, name: str, form: str, *, any_text: bool = False) -> list[InputBytes]:
     """The runs of bytes in a file or standard input: what its text stands for, or the bytes themselves."""
     if data[:4] in CAPTURE_MAGICS and form in ("auto", "raw"):
         where = "-" if name == STANDARD_INPUT else name
         raise Failure(f"{name}: a capture, not a message: give it to kw sniff: kw sniff {where}")
     if not data.strip():
         raise Failure(f"{name}: empty: there is no message in it")
-    text = _as_text(data) if form != "raw" else None
+    text = _text_or_none(data) if form != "raw" else None
     if text is None:
         if form in ("hex", "base64"):
             raise Failure(f"{name}: not {form}: there are bytes in it that are no text")
         return [InputBytes(name, data)]
-    return inputs_of_text(text, name, form, any_text=any_text)
+    return split_inputs_in_text(text, name, form, any_text=any_text)
 
 
-def inputs_of_text(text: str, name: str, form: str, *, any_text: bool = False) -> list[InputBytes]:
+def split_inputs_in_text(text: str, name: str, form: str, *, any_text: bool = False) -> list[InputBytes]:
     """The runs of bytes that a text stands for: a dump, or hex or base64 with a message a line. Raises Failure."""
     text = _COLORS.sub("", text)
     if form in ("auto", "hex"):
-        runs = parse_dump(text)
+        runs = parse_hex_dump(text)
         if runs is not None:
-            found = [payload(run) for run in runs]
-            return [InputBytes(_number_name(name, number, len(runs)), run) for number, run in enumerate(found) if run]
+            found = [find_packet_payload(run) for run in runs]
+            return [
+                InputBytes(_append_number_to_name(name, number, len(runs)), run)
+                for number, run in enumerate(found)
+                if run
+            ]
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         raise Failure("no bytes: there is nothing but blanks", Exit.FAILURE if name else Exit.USAGE)
-    whole = _decode_text("\n".join(lines), form)
-    parts = [_decode_text(line, form) for line in lines]
-    if len(lines) > 1 and whole is not None and _is_wrapped(whole, parts):
+    whole = _decode_hex_or_base64("\n".join(lines), form)
+    parts = [_decode_hex_or_base64(line, form) for line in lines]
+    if len(lines) > 1 and whole is not None and _is_one_wrapped_message(whole, parts):
         return [InputBytes(name, whole, text)]
     if len(lines) == 1 and parts[0] is None and any_text:
-        return [InputBytes(name, b"", lines[0], _why_not(lines[0], form))]
+        return [InputBytes(name, b"", lines[0], _explain_undecodable_line(lines[0], form))]
     if len(lines) == 1 and parts[0] is None:
         lead = f"{name}: " if name else ""
-        raise Failure(lead + _why_not(lines[0], form), Exit.FAILURE if name else Exit.USAGE)
+        raise Failure(lead + _explain_undecodable_line(lines[0], form), Exit.FAILURE if name else Exit.USAGE)
     if len(lines) == 1:
         return [InputBytes(name, parts[0] or b"", lines[0])]
     lead = f"{name}, " if name else ""
-    return [_input_of_line(line, f"{lead}line {number}", form) for number, line in enumerate(lines, 1)]
+    return [_decode_input_line(line, f"{lead}line {number}", form) for number, line in enumerate(lines, 1)]
 
 
-def _is_wrapped(whole: bytes, parts: list[bytes | None]) -> bool:
+def _is_one_wrapped_message(whole: bytes, parts: list[bytes | None]) -> bool:
     """Whether lines are one message that was wrapped: the size field in the first line is larger than the line."""
     first = parts[0]
     if first is None or None in parts:
@@ -263,7 +273,7 @@ def _is_wrapped(whole: bytes, parts: list[bytes | None]) -> bool:
     return len(first) >= 4 and size > len(first) - 4 and size <= len(whole) - 4
 
 
-def _decode_text(text: str, form: str) -> bytes | None:
+def _decode_hex_or_base64(text: str, form: str) -> bytes | None:
     """The bytes that a piece of text stands for; None where it is neither hex nor base64."""
     if form in ("auto", "hex"):
         if _DECIMALS.fullmatch(text.strip()) and re.search(r"-|(?<!\d)\d(?!\d)|\d{3}", text):
@@ -294,7 +304,7 @@ def _is_mistyped_hex(text: str) -> bool:
 _URL_SAFE: Final = str.maketrans("-_", "+/")
 
 
-def _why_not(line: str, form: str) -> str:
+def _explain_undecodable_line(line: str, form: str) -> str:
     digits = _HEX_NOISE.sub("", line)
     if form != "base64" and _HEX.fullmatch(digits):
         return f"an odd number of hex digits ({len(digits)})"
@@ -306,13 +316,13 @@ def _why_not(line: str, form: str) -> str:
     return f"{shown!r} is {'not' if form in ('hex', 'base64') else 'neither'} {wanted}"
 
 
-def _number_name(name: str, number: int, count: int) -> str:
+def _append_number_to_name(name: str, number: int, count: int) -> str:
     if count == 1:
         return name
     return f"{name}, message {number + 1}" if name else f"message {number + 1}"
 
 
-def _as_text(data: bytes) -> str | None:
+def _text_or_none(data: bytes) -> str | None:
     """The bytes as text; None where they are no text, as frames, which begin with zeros."""
     if b"\0" in data[:1024]:
         return None
@@ -323,7 +333,7 @@ def _as_text(data: bytes) -> str | None:
     return text if all(each.isprintable() or each in "\t\r\n\x1b" for each in text[:4096]) else None
 
 
-def _read_pieces(env: Environment) -> Iterator[bytes]:
+def _read_standard_input_pieces(env: Environment) -> Iterator[bytes]:
     """The pieces of standard input as they come. Raises Failure behind INPUT_MAX bytes."""
     size = 0
     while piece := env.stdin.read1(_PIECE):
