@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.errors import without_frames
 from decoders.exchanges.learned_names import METADATA_TOPIC
-from decoders.messages.whole_messages import encode_message
 from decoders.protocol_facts.find_alike_releases import find_most_alike_releases
 from decoders.protocol_facts.keys import DESCRIBE_QUORUM, METADATA
 from decoders.schema.model import NONE
@@ -114,8 +113,7 @@ class ClusterProbe:
         """Compare clocks: the active controller says when it last caught up with itself, its own now (KIP-836)."""
         version = cluster.choose_version(connection, DESCRIBE_QUORUM, _TIMES_SINCE)
         asked = {"topics": [{"topic_name": METADATA_TOPIC, "partitions": [{"partition_index": 0}]}]}
-        body = encode_message(DESCRIBE_QUORUM, version, "request", asked)
-        reply = connection.send_request(DESCRIBE_QUORUM, version, body)
+        reply = cluster.send_look_up(connection, DESCRIBE_QUORUM, version, asked)
         answer = decode_reply(connection, reply, DESCRIBE_QUORUM, version)
         for topic in answer["topics"]:
             for part in topic["partitions"]:

@@ -22,6 +22,7 @@ from kwcli.calling.destinations import Destination, NodeTarget, RequestRouter, f
 from kwcli.calling.version_choice import VersionChoice, find_common_versions
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.deadline import Deadline
+from kwcli.net.session.blocking import InterruptedRequest, UnansweredRequest
 from kwcli.output.short_texts import count_of
 from kwcli.run_environment import Exit, Failure
 
@@ -77,8 +78,6 @@ class CallRun:
         self._settings = settings
         self._verbose = settings.verbose
         self._builder = ExchangeBuilder(output.body_needs)
-        self._latest: Exchange | None = None
-        self._is_own_request = False
         self._timed: set[int] = set()  # connections whose timing was printed
         self._code = Exit.DONE
         self.ping: Ping | None = None
@@ -93,7 +92,7 @@ class CallRun:
             host, port = self._config.servers[0]
             more = f" and {len(self._config.servers) - 1} more" if self._config.servers[1:] else ""
             self._env.report(f"kw: server {host}:{port}{more} (from {self._config.origin})")
-        with ClusterClient(self._config, self._deadline(), witness=self._record_exchange, tell=self._report) as cluster:
+        with ClusterClient(self._config, self._deadline(), witness=self._observe_look_up, tell=self._report) as cluster:
             try:
                 self._send_in_rounds(cluster)
             except KeyboardInterrupt:
@@ -192,27 +191,27 @@ class CallRun:
         self._builder.add_topic_names(
             cluster.topic_names
         )  # an answer that cannot be read to its end may have named them
-        self._is_own_request, self._latest = True, None
-        exchange: Exchange | None = None
         try:
-            destination.connection.send_request(key, request.version, body, respond=respond)
-        finally:
-            self._is_own_request = False
-            exchange = self._latest
-            if exchange is not None:
-                if key in NODE_LISTS and exchange.response_raw is not None and not exchange.failures:
-                    from decoders.messages.exchange_json import read_fields
-
-                    cluster.recognise_first_node(read_fields(exchange, "response", _BROKERS))
-                self._output.show_exchange(
-                    exchange, format_node_name(destination.connection), *self._describe_connection(destination)
-                )
-        assert exchange is not None
+            reply = destination.connection.send_request(key, request.version, body, respond=respond)
+        except (UnansweredRequest, InterruptedRequest) as end:
+            self._show_reply(cluster, destination, end.reply)
+            raise
+        exchange = self._show_reply(cluster, destination, reply)
         if exchange.errors:
             from kwcli.calling.print_exchanges import explain_error_codes
 
             for line in explain_error_codes(exchange):
                 self._env.report(f"kw: {line}")
+        return exchange
+
+    def _show_reply(self, cluster: ClusterClient, destination: Destination, reply: Reply) -> Exchange:
+        connection = destination.connection
+        exchange = self._builder.build_exchange(connection.local, connection.peer, reply)
+        if exchange.api_key in NODE_LISTS and exchange.response_raw is not None and not exchange.failures:
+            from decoders.messages.exchange_json import read_fields
+
+            cluster.recognise_first_node(read_fields(exchange, "response", _BROKERS))
+        self._output.show_exchange(exchange, format_node_name(connection), *self._describe_connection(destination))
         return exchange
 
     def _resend_to_right_node(
@@ -256,14 +255,10 @@ class CallRun:
         if self._verbose or (important and not self._settings.quiet):
             self._env.report(f"kw: {text}")
 
-    def _record_exchange(self, connection: BrokerConnection, reply: Reply) -> None:
-        """Record every exchange on every connection; with -v, print those that are not the user's."""
+    def _observe_look_up(self, connection: BrokerConnection, reply: Reply) -> None:
+        """Read a look-up or a login, which may name topics; with -v, print it."""
         exchange = self._builder.build_exchange(connection.local, connection.peer, reply)
-        if (
-            self._is_own_request and exchange.api_key == self._plan.api.key
-        ):  # and not a login that had to be renewed first
-            self._latest = exchange
-        elif self._verbose:
+        if self._verbose:
             from kwcli.calling.print_exchanges import format_lookup_lines
 
             for line in format_lookup_lines(exchange, format_node_name(connection), self._settings):

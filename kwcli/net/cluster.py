@@ -1,7 +1,7 @@
 """A cluster's addresses in, connections to its nodes out: any node, by id, controller, coordinator, leader.
 
 Its own requests (Metadata, FindCoordinator, DescribeCluster) are repeated while the answer says that a later one may be
-better, until the deadline. `witness` is called with every exchange on every connection. Connections are kept.
+better, until the deadline. `witness` is called with every look-up and login on every connection. Connections are kept.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kwcli.net.metadata_requests import (
     find_coordinator_or_fail,
     parse_topics_or_fail,
 )
-from kwcli.net.session.blocking import BrokerConnection
+from kwcli.net.session.blocking import BrokerConnection, InterruptedRequest, UnansweredRequest
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean
 
@@ -258,9 +258,19 @@ class ClusterClient:
     def send_request(
         self, connection: BrokerConnection, key: int, version: int, value: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Send a request with this body, and give the decoded body of its answer."""
-        reply = connection.send_request(key, version, encode_message(key, version, "request", value))
-        return decode_reply(connection, reply, key, version)
+        """Send a look-up with this body, and give the decoded body of its answer."""
+        return decode_reply(connection, self.send_look_up(connection, key, version, value), key, version)
+
+    def send_look_up(self, connection: BrokerConnection, key: int, version: int, value: Mapping[str, Any]) -> Reply:
+        """Send a look-up with this body; the witness gets its reply too, answered or not. Raises Failure."""
+        tell = partial(self.witness, connection) if self.witness is not None else _ignore_reply
+        try:
+            reply = connection.send_request(key, version, encode_message(key, version, "request", value))
+        except (UnansweredRequest, InterruptedRequest) as end:
+            tell(end.reply)
+            raise
+        tell(reply)
+        return reply
 
     def choose_version(self, connection: BrokerConnection, key: int, least: int = 0, most: int = 99) -> int:
         """The highest version of an API that both sides know, in these bounds. Raises Failure when there is none."""
@@ -297,7 +307,7 @@ class ClusterClient:
             deadline,
             node_id=number,
             cluster_id=self._cluster_id_to_name,
-            record=lambda reply: tell[0](reply),
+            observe_own=lambda reply: tell[0](reply),
             credentials=self.credentials,
         )
         for line in made.remarks:

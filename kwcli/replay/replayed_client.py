@@ -31,7 +31,7 @@ from decoders.replaying.id_map import AnsweringNodes, IdMap, NotReplayable
 from decoders.replaying.replay_classes import classify_api
 from decoders.replaying.version_conversion import convert_request
 from kwcli.net.deadline import Deadline
-from kwcli.net.session.blocking import BrokerConnection, Reply
+from kwcli.net.session.blocking import BrokerConnection, UnansweredRequest
 from kwcli.replay.recording import WHOLE, RecordedRequest, is_answered_by_brokers
 from kwcli.run_environment import Failure
 
@@ -107,7 +107,6 @@ class ReplayedClient:
         self._shared = shared
         self._client_id = shared.client_id or client_id
         self._open: dict[Address, BrokerConnection] = {}
-        self._reply: Reply | None = None
 
     def close_connections(self) -> None:
         """Close the connections of the client."""
@@ -231,17 +230,16 @@ class ReplayedClient:
         connection.deadline = Deadline(shared.target.config.timeout_s + max(waits, 0.0), shared.env.monotonic)
         with shared.lock:
             body = encode_message(key, version, "request", node_request.body)
-        self._reply, problem = None, ""
+        problem = ""
         try:
-            connection.send_request(key, version, body, respond=is_answered_by_brokers(key, node_request.body))
+            reply = connection.send_request(key, version, body, respond=is_answered_by_brokers(key, node_request.body))
         except Failure as failure:
-            problem = without_frames(failure).text
             self._close_connection(node_request.address)
-            if self._reply is None:
+            if not isinstance(failure, UnansweredRequest):
                 raise
-        assert self._reply is not None
+            reply, problem = failure.reply, without_frames(failure).text
         with shared.lock:
-            exchange = shared.exchange_builder.build_exchange(connection.local, connection.peer, self._reply)
+            exchange = shared.exchange_builder.build_exchange(connection.local, connection.peer, reply)
             if problem:
                 shared.exchange_builder.end_connection(connection.local, connection.peer)
         return exchange, problem
@@ -259,14 +257,10 @@ class ReplayedClient:
                     config,
                     Deadline(config.timeout_s, self._shared.env.monotonic),
                     node_id=None if node_request.node < 0 else node_request.node,
-                    record=self._note_reply,
                     credentials=target.credentials,
                 )
                 self._shared.opened += 1
         return found
-
-    def _note_reply(self, reply: Reply) -> None:
-        self._reply = reply
 
 
 def _check_encodable(api_key: int, version: int, recorded: int, body: Mapping[str, Any]) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from decoders.messages.whole_messages import Request, decode_request, encode_response
 from tests.net.responder import Responder, each_request, framed
 
-API_VERSIONS = 18
+SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE = 17, 18, 36
 Answer = Callable[[Request], Mapping[str, Any] | None]
 
 
@@ -47,6 +47,34 @@ class Node(Responder):
             return b""
         response = encode_response(request.api_key, request.api_version, value, correlation_id=request.correlation_id)
         return framed(response)
+
+
+PLAIN_LOGIN = tuple(
+    word
+    for name, text in (
+        ("security.protocol", "SASL_PLAINTEXT"),
+        ("sasl.mechanism", "PLAIN"),
+        ("sasl.username", "alice"),
+        ("sasl.password", "alice-secret"),
+    )
+    for word in ("-X", f"{name}={text}")
+)
+
+
+def logins(lifetimes_ms: Iterable[int]) -> dict[int, Answer]:
+    """Answers to logins with PLAIN, each with its session lifetime; behind the last one the password is refused."""
+    left = iter(lifetimes_ms)
+
+    def answer_token(_request: Request) -> Mapping[str, Any]:
+        lifetime_ms = next(left, None)
+        if lifetime_ms is None:
+            return {"error_code": 58, "error_message": "the password has changed"}
+        return {"auth_bytes": b"", "session_lifetime_ms": lifetime_ms}
+
+    return {SASL_HANDSHAKE: lambda _: {"error_code": 0, "mechanisms": ["PLAIN"]}, SASL_AUTHENTICATE: answer_token}
+
+
+LOGIN_VERSIONS = {SASL_HANDSHAKE: (0, 1), SASL_AUTHENTICATE: (0, 2)}
 
 
 def metadata(*nodes: Node, leader: Callable[[], int] = lambda: 0, controller: int = 0) -> Answer:

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from decoders.messages.whole_messages import Request
+from kwcli.net.session import session
 from kwcli.net.session.blocking import BrokerConnection
-from tests.calling.scripted import Node, metadata
+from tests.calling.scripted import LOGIN_VERSIONS, PLAIN_LOGIN, SASL_HANDSHAKE, Node, logins, metadata
 from tests.cli.worlds import kw
 
 LIST_OFFSETS, METADATA, FIND_COORDINATOR, DESCRIBE_GROUPS, CREATE_TOPICS = 2, 3, 10, 15, 19
@@ -213,6 +214,30 @@ def test_ctrl_c_shows_what_was_sent(monkeypatch: pytest.MonkeyPatch) -> None:
         outcome = kw("call", "Metadata", "-b", node.server)
     assert (outcome.code, outcome.err) == (130, "")
     assert json.loads(outcome.out)["status"] == "unanswered"
+
+
+@pytest.fixture
+def renewed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Logins that end are renewed before the next request."""
+    monkeypatch.setattr(session, "RENEW_AFTER", 0)
+
+
+@pytest.mark.usefixtures("renewed_at_once")
+def test_a_login_that_cannot_be_renewed_is_not_taken_for_the_request() -> None:
+    with Node(LOGIN_VERSIONS, logins([1])) as node:
+        outcome = kw("call", "SaslHandshake", "mechanism=PLAIN", *PLAIN_LOGIN, "-b", node.server)
+    assert (outcome.code, outcome.out) == (6, "")
+    assert "the password has changed" in outcome.err
+    assert [key for key, _ in node.asked].count(SASL_HANDSHAKE) == 2, "the login and its renewal, not the request"
+
+
+@pytest.mark.usefixtures("renewed_at_once")
+def test_with_v_a_login_that_is_renewed_is_told_and_the_request_shown() -> None:
+    with Node({**LOGIN_VERSIONS, DESCRIBE_GROUPS: (5, 5)}, {**logins([1, 0]), DESCRIBE_GROUPS: group}) as node:
+        outcome = kw("call", "DescribeGroups", "groups[]=g", "--node", "any", *PLAIN_LOGIN, "-b", node.server, "-v")
+    assert outcome.code == 0
+    assert json.loads(outcome.out)["api"] == "DescribeGroups"
+    assert outcome.err.count(": SaslAuthenticate 2 · ") == 2
 
 
 @pytest.mark.parametrize("words", [(), ("-v",), ("-o", "json")])

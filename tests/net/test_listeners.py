@@ -60,8 +60,8 @@ def ask(cluster: Cluster, listener: str, how: ClientConfig) -> list[Reply]:
     """Open a connection and ask for Metadata; gives every exchange on the way."""
     replies: list[Reply] = []
     deadline = Deadline(10.0, time.monotonic)
-    with BrokerConnection.open(address(cluster, listener), how, deadline, record=replies.append) as connection:
-        connection.send_request(3, 12, METADATA)
+    with BrokerConnection.open(address(cluster, listener), how, deadline, observe_own=replies.append) as connection:
+        replies.append(connection.send_request(3, 12, METADATA))
     return replies
 
 
@@ -128,10 +128,11 @@ def test_a_login_is_renewed_before_it_ends_and_after(cluster: Cluster) -> None:
     replies: list[Reply] = []
     deadline = Deadline(20.0, time.monotonic)
     how = config(cluster, "SASL_PLAINTEXT")
-    with BrokerConnection.open(address(cluster, "SASL_PLAINTEXT"), how, deadline, record=replies.append) as connection:
+    broker = address(cluster, "SASL_PLAINTEXT")
+    with BrokerConnection.open(broker, how, deadline, observe_own=replies.append) as connection:
         for pause_s in (0.0, LIFETIME_S * 0.9, LIFETIME_S * 1.2, 0.0):
             time.sleep(pause_s)
-            connection.send_request(3, 12, METADATA)
+            replies.append(connection.send_request(3, 12, METADATA))
     login = [17, 36]
     assert [each.api_key for each in replies] == [18, *login, 3, *login, 3, *login, 3, 3]
 

@@ -14,8 +14,9 @@ from typing import Any, Final
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
-from decoders.protocol_facts.keys import PRODUCE
+from decoders.protocol_facts.keys import METADATA, PRODUCE
 from decoders.replaying.id_map import NameMap
+from kwcli.net.session import session
 from kwcli.options import CaptureOptions, FilterOptions
 from kwcli.output.settings import Settings
 from kwcli.playground.run import LibrdkafkaMock
@@ -26,6 +27,7 @@ from kwcli.replay.dispatcher import ReplaySettings
 from kwcli.replay.recording import AllowedChanges, RecordedRequest, ReplayRecording
 from kwcli.replay.replayed_client import ReplayOutcome
 from kwcli.run_environment import Exit
+from tests.calling.scripted import LOGIN_VERSIONS, PLAIN_LOGIN, Node, logins, metadata
 from tests.cli.worlds import kw, world
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -329,3 +331,18 @@ def test_nothing_that_changes_something_overtakes_what_its_client_knew(
     for what, request in stage.events:
         order[request.client_identity] += 1 if what == "asked" else -1
         assert order[request.client_identity] <= 1, "two requests of a client at a time"
+
+
+def test_a_login_that_cannot_be_renewed_is_not_taken_for_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "RENEW_AFTER", 0)  # before the next request
+    file = tmp_path / "one.ndjson"
+    file.write_text(kw("sniff", TOUR, "--api", "Metadata", "-n", "1", "-o", "ndjson").out)
+    # The first login is that of the look-ups; the second one, of the replayed client, ends at once.
+    with Node({**LOGIN_VERSIONS, METADATA: (0, 12)}, logins([0, 1])) as node:
+        node.answers = {**node.answers, METADATA: metadata(node)}
+        outcome = kw("replay", str(file), *PLAIN_LOGIN, "-b", node.server)
+    (row, _) = rows(outcome.out)
+    assert (row["api"], row["status"], row["comparison"]["verdict"]) == ("Metadata", "not_sent", "refused")
+    assert "the password has changed" in row["comparison"]["text"]

@@ -26,7 +26,15 @@ if TYPE_CHECKING:
     from kwcli.net.session.mechanism_factory import SaslLogin
     from kwcli.net.session.oauth_tokens import Credentials
 
-__all__ = ["BrokerConnection", "Record", "Reply", "Timing", "now_ns"]
+__all__ = [
+    "BrokerConnection",
+    "InterruptedRequest",
+    "Reply",
+    "ReplyObserver",
+    "Timing",
+    "UnansweredRequest",
+    "now_ns",
+]
 
 RECEIVE: Final = 256 * 1024
 # Bytes that every socket takes without waiting for the peer.
@@ -71,7 +79,23 @@ class Reply:
         self.last_ns = answer.frame.last_ns if answer else 0
 
 
-Record = Callable[[Reply], None]
+class UnansweredRequest(Failure):
+    """The end of a request that was sent and got no answer; `reply` has its frame and times."""
+
+    def __init__(self, failure: Failure, reply: Reply) -> None:
+        super().__init__(failure.text, failure.code)
+        self.reply = reply
+
+
+class InterruptedRequest(KeyboardInterrupt):
+    """Ctrl-C between a request and its answer; `reply` has the request's frame and times."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__()
+        self.reply = reply
+
+
+ReplyObserver = Callable[[Reply], None]
 
 
 class BrokerConnection:
@@ -91,7 +115,7 @@ class BrokerConnection:
         timing: Timing,
         login: SaslLogin | None = None,
         node_id: int | None = None,
-        record: Record | None = None,
+        observe_own: ReplyObserver | None = None,
     ) -> None:
         """Take over a connected socket; callers use `open`. Raises ConnectionStop."""
         self.address = connector.address
@@ -107,7 +131,7 @@ class BrokerConnection:
         self._answered = 0
         self._link = link
         self._login = login
-        self._record = record
+        self._observe_own = observe_own
         self._session = session
         self._connector = connector
 
@@ -120,10 +144,12 @@ class BrokerConnection:
         *,
         node_id: int | None = None,
         cluster_id: str | None = None,
-        record: Record | None = None,
+        observe_own: ReplyObserver | None = None,
         credentials: Credentials | None = None,
     ) -> BrokerConnection:
-        """Resolve, connect, negotiate, authenticate. `record` is called with every request made on it. Raises Failure.
+        """Resolve, connect, negotiate, authenticate. Raises Failure.
+
+        `observe_own` gets the connection's own exchanges: the negotiation and logins, also those that are renewed.
 
         Give `cluster_id` only where brokers are known to speak ApiVersions 5, which names the cluster that we believe
         to reach (KIP-1242); elsewhere it costs one more round. `credentials` are shared by the connections of a
@@ -146,7 +172,14 @@ class BrokerConnection:
             link = connector.connect(deadline, timing)
             try:
                 made = cls(
-                    connector, link, session, deadline, timing=timing, login=login, node_id=node_id, record=record
+                    connector,
+                    link,
+                    session,
+                    deadline,
+                    timing=timing,
+                    login=login,
+                    node_id=node_id,
+                    observe_own=observe_own,
                 )
                 made._open_session()
                 odd = find_impossible_versions(made.offer.answer)
@@ -207,23 +240,17 @@ class BrokerConnection:
     ) -> Reply:
         """Send one request and wait for its answer, if one is expected. Raises Failure.
 
-        A login that is about to end is renewed first.
+        A login that is about to end is renewed first. The Failure is an UnansweredRequest where the request was sent.
         """
-        try:
-            self._renew_login()
-            return self._send_and_await_reply(
-                self._session.queue_request(api_key, version, body, respond=respond, header_tags=header_tags)
-            )
-        except ConnectionStop as stop:
-            raise self._make_failure(stop, api_key, version) from None
+        self._renew_login()
+        return self._send_and_await_reply(
+            self._session.queue_request(api_key, version, body, respond=respond, header_tags=header_tags)
+        )
 
     def send_raw(self, frame: bytes, *, respond: bool = True) -> Reply:
         """Send these bytes as they are, size field and all; the next frame is their answer. Raises Failure."""
-        try:
-            self._renew_login()
-            return self._send_and_await_reply(self._session.queue_raw(frame, respond=respond))
-        except ConnectionStop as stop:
-            raise self._make_failure(stop) from None
+        self._renew_login()
+        return self._send_and_await_reply(self._session.queue_raw(frame, respond=respond))
 
     # The session's own conversation
 
@@ -235,12 +262,15 @@ class BrokerConnection:
     def _renew_login(self) -> None:
         if self._session.is_login_to_be_renewed(now_ns()) and self._login is not None:
             self._login.deadline = self.deadline
-            self._converse_until_open(self._session.authenticate_again())
+            try:
+                self._converse_until_open(self._session.authenticate_again())
+            except ConnectionStop as stop:
+                raise self._make_failure(stop) from None
 
     def _converse_until_open(self, events: list[Event]) -> None:
         """Send and receive until the session is open (again)."""
         since = 0
-        while not self._record_answers(events):
+        while not self._observe_answers(events):
             if not since and self._session.phase is SessionPhase.AUTHENTICATING:
                 since = time.perf_counter_ns()
             self._send_outgoing()
@@ -248,13 +278,12 @@ class BrokerConnection:
         if since:
             self.timing.auth_ns = time.perf_counter_ns() - since
 
-    def _record_answers(self, events: list[Event]) -> bool:
-        opened = False
+    def _observe_answers(self, events: list[Event]) -> bool:
+        """Pass the answers on to the observer; whether the session is open (again)."""
         for event in events:
-            if isinstance(event, ReceivedAnswer):
-                self._record_reply(Reply(event.request, event))
-            opened = opened or isinstance(event, Opened)
-        return opened
+            if isinstance(event, ReceivedAnswer) and self._observe_own is not None:
+                self._observe_own(Reply(event.request, event))
+        return any(isinstance(event, Opened) for event in events)
 
     # Reading and writing
 
@@ -265,18 +294,18 @@ class BrokerConnection:
                 for event in self._receive_events():
                     if isinstance(event, ReceivedAnswer) and event.request is out:
                         self._answered += 1
-                        return self._record_reply(Reply(out, event))
-        except (ConnectionStop, Failure, KeyboardInterrupt):
-            if out.begun_ns:  # a request that was sent and not answered is recorded as well
-                out.sent_ns = out.sent_ns or out.begun_ns
-                self._record_reply(Reply(out, None))
-            raise
-        return self._record_reply(Reply(out, None))
-
-    def _record_reply(self, reply: Reply) -> Reply:
-        if self._record:
-            self._record(reply)
-        return reply
+                        return Reply(out, event)
+        except (ConnectionStop, Failure, KeyboardInterrupt) as end:
+            if isinstance(end, ConnectionStop):
+                end = self._make_failure(end, out.api_key, out.version)
+            if not out.begun_ns:
+                raise end from None
+            out.sent_ns = out.sent_ns or out.begun_ns
+            reply = Reply(out, None)
+            if isinstance(end, Failure):
+                raise UnansweredRequest(end, reply) from None
+            raise InterruptedRequest(reply) from None
+        return Reply(out, None)
 
     def _send_outgoing(self) -> None:
         """Send everything that is queued. A peer that closes meanwhile may have said why: the next read will tell."""
