@@ -108,7 +108,11 @@ class TopicList(click.ParamType[tuple[tuple[str, int | None], ...]]):
 )
 @click.option("--topics", type=TopicList(), default=(), metavar="NAME[:PARTITIONS],...", help="Make these topics.")
 @click.option("--traffic", is_flag=True, help="Keep a producer and a group of consumers going.")
-@click.option("--run", metavar="CMD", help="Start, run CMD with KW_BOOTSTRAP_SERVER set, stop; exit with CMD's code.")
+@click.option(
+    "--run",
+    metavar="CMD",
+    help="Start, run CMD with the servers' addresses in its environment, stop; exit with CMD's code.",
+)
 @click.option(
     "--jars",
     type=click.Path(exists=True, file_okay=False, path_type=Path),

@@ -7,7 +7,7 @@ import click
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, connection_options_of_others, read_config
 from kwcli.option_types import MetricsAddress
-from kwcli.options import pass_options_as_value, refuse_clashes, refuse_given_options
+from kwcli.options import Clash, pass_options_as_value, refuse_clashes, refuse_given_options
 from kwcli.proxy.deciding.faults.fault_options import FaultOptions, fault_options
 from kwcli.proxy.deciding.script_and_control import ScriptAndControlOptions, script_and_control_options
 from kwcli.proxy.log.log_options import CLASHES, LogOptions, log_options
@@ -24,6 +24,7 @@ Examples:
   kw proxy -b kafka1:9092 --fault 'error NOT_LEADER_OR_FOLLOWER, rate 5%, when api == Produce'
   kw proxy -b kafka1:9092 -f 'error or latency > 1s' -w orders.pcapng
   kw proxy -b kafka1:9092 --as-kafka 2.8
+  kw proxy -b kafka1:9092 --port-base 0 --no-log -w test.pcapng --run 'make test'
   kw proxy -b localhost:19092 --dial-map kafka-1:9092=localhost:19092"""
 
 
@@ -45,13 +46,16 @@ class ProxyCommand(ConnectingCommand, click.Group):
 @connection_options_of_others
 @click.option(
     "--port-base",
-    type=click.IntRange(1, 65535),
+    type=click.IntRange(0, 65535),
     default=19092,
     metavar="N",
-    help="Bootstrap listener on N, node k on N+1+k (default: 19092).",
+    help="Bootstrap listener on N, node k on N+1+k (default: 19092); 0: a free range.",
 )
 @click.option("--bind", metavar="ADDRESS", default="127.0.0.1", help="Listen on ADDRESS (default: 127.0.0.1).")
 @click.option("--advertise", metavar="HOST", help="Host name given to clients, instead of the --bind address.")
+@click.option(
+    "--run", metavar="CMD", help="Run CMD (KW_BOOTSTRAP_SERVER, KAFKA_BOOTSTRAP_SERVERS), end with its exit code."
+)
 @security_options
 @click.option(
     "--metrics",
@@ -86,7 +90,7 @@ def command(
         return None
     from kwcli.proxy.run_proxy import run_proxy
 
-    refuse_clashes(*CLASHES)
+    refuse_clashes(*CLASHES, Clash("only_check", ("run",), "no proxy is started"))
     config = read_config(env, connection, verbose=log.shown.verbose)
     return run_proxy(
         env, config, listening.make_listening(), security, log, faults, script_and_control, only_check=only_check

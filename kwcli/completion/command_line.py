@@ -32,6 +32,8 @@ _BY_NAME: Final = {
     "pairs": "property",
     "expression": "filter",
     "fault": "fault",
+    "rule": "fault",
+    "when": "filter",
     "faults": "faults",
     "node": "node",
     "columns": "columns",

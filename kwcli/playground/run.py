@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -24,6 +23,7 @@ from kwcli.playground.properties import PASSWORDS, ClusterOptions, Listener, for
 from kwcli.playground.temp_dirs import PlaygroundFolder, find_playgrounds_folder, remove_abandoned_folders
 from kwcli.playground.traffic import MEMBERS, TrafficMaker, create_topics
 from kwcli.run_environment import Exit, Failure
+from kwcli.user_command import exit_code_of, start_user_command
 
 if TYPE_CHECKING:
     from kwcli.run_environment import Environment
@@ -263,10 +263,8 @@ def _print_commands_to_try(env: Environment, wish: PlaygroundOptions, stage: _Ru
 
 def _run_user_command(env: Environment, wish: PlaygroundOptions, command: str, stage: _RunningPlayground) -> int:
     """Run a command line in the shell; returns its exit code, 128 + N where signal N ended it."""
-    variables = {**env.variables, "KW_BOOTSTRAP_SERVER": stage.bootstrap}
-    if stage.cluster is not None:
-        variables[VARIABLE] = stage.cluster.folder.parent.name
-    child = subprocess.Popen(command, shell=True, env=variables)
+    more = {} if stage.cluster is None else {VARIABLE: stage.cluster.folder.parent.name}
+    child = start_user_command(command, stage.bootstrap, env.variables, more)
     try:
         while (ended := child.poll()) is None:
             for dead in stage.poll_nodes(RUN_LOOK_S):
@@ -276,7 +274,7 @@ def _run_user_command(env: Environment, wish: PlaygroundOptions, command: str, s
         # The terminal has interrupted the command too, which decides how to end.
         child.send_signal(signal.SIGINT)
         code = child.wait()
-    return code if code >= 0 else 128 - code
+    return exit_code_of(code)
 
 
 def _report_on_stderr(env: Environment, wish: PlaygroundOptions, text: str) -> None:

@@ -127,6 +127,9 @@ def find_check_lines(variables: Mapping[str, str], options: CheckOptions) -> Ite
                     yield from _check_node(cluster, node, first.address)
     except Failure as failure:
         yield CheckLine("upstream", failure.text, failure.code)
+    if not options.port_base:
+        yield CheckLine("ports", "a free range is taken at the start")
+        return
     ports = ProxyPorts(options.port_base, cluster_id, ports_file(variables), nodes=found, keep=False)
     yield from _check_ports(options, ports, found, deadline)
 

@@ -7,7 +7,7 @@ import os
 import socket
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 from kwcli.net.addresses import PORT_MAX, format_address
 from kwcli.net.config.client_config import Address
@@ -33,7 +33,7 @@ class ProxyPorts:
         keep: bool = True,
     ) -> None:
         """`nodes` get their ports at once, in this order. Without `keep` the file is never written."""
-        self._base = base
+        self.base = base  # 0: not chosen yet
         self._cluster_id = cluster_id
         self._file = file if cluster_id else None
         self._keep = keep
@@ -49,17 +49,17 @@ class ProxyPorts:
     @property
     def bootstrap(self) -> int:
         """The port of the listener that leads to any broker."""
-        return self._base
+        return self.base
 
     def port(self, node_id: int) -> int | None:
         """The port of this node; None where there are no ports left. Call `write_ports_file` afterwards."""
         if node_id < 0:
             return None
         if node_id < SMALL:
-            port = self._base + 1 + node_id
+            port = self.base + 1 + node_id
         else:
             place = self._places.get(node_id, len(self._places))
-            port = self._base + 1 + SMALL + place
+            port = self.base + 1 + SMALL + place
             if port <= PORT_MAX and node_id not in self._places:
                 self._places[node_id] = place
                 self._fresh = True
@@ -74,6 +74,17 @@ class ProxyPorts:
         with suppress(OSError):  # the ports hold for this run
             make_private_folder(os.path.dirname(self._file))
             write_private_file(self._file, json.dumps(every).encode())
+
+
+# Where the search for a free range begins, and ends: below the ports that systems give to outgoing connections.
+FIRST_BASE: Final = 19092
+LAST_BASE: Final = 32000
+_STEP: Final = 100
+
+
+def list_bases(base: int) -> Iterable[int]:
+    """The bases to try one after the other: the one that is asked for, or where it is 0 those of many ranges."""
+    return (base,) if base else range(FIRST_BASE, LAST_BASE, _STEP)
 
 
 def ports_file(variables: Mapping[str, str]) -> str:
@@ -128,6 +139,19 @@ class Listener:
     def title(self) -> str:
         """The name within a sentence: `bootstrap` or `node ID`."""
         return "bootstrap" if self.node_id is None else f"node {self.node_id}"
+
+
+def list_listener_rows(listeners: Iterable[Listener]) -> list[dict[str, Any]]:
+    """Listeners as rows for programs."""
+    return [
+        {
+            "node": each.name,
+            "real": [format_address(target) for target in each.targets],
+            "local": format_address(each.address),
+            "rack": each.rack,
+        }
+        for each in listeners
+    ]
 
 
 class ProxyListeners:

@@ -39,7 +39,7 @@ def run_proxy(
     """Run a proxy to its end, or only check whether one could run; the exit code. Raises Failure."""
     if config.controllers:
         raise Failure("the proxy relays to brokers: give -b, not --bootstrap-controller", Exit.USAGE)
-    port_base, bind, advertise, metrics, served = listening
+    port_base, bind, advertise, metrics, served, run = listening
     host = choose_advertised_host(bind, advertise)
     check_exposure(security, config, bind)
     make = partial(_make_inbound_tls, env, security, [host, bind]) if security.uses_tls else None
@@ -53,7 +53,15 @@ def run_proxy(
     tls = make() if make is not None else None
     found = discover_nodes(config)
     settings = ProxySettings(
-        config, port_base, bind, host, verbose=log.shown.verbose, quiet=log.shown.quiet, metrics=metrics, tls=tls
+        config,
+        port_base,
+        bind,
+        host,
+        verbose=log.shown.verbose,
+        quiet=log.shown.quiet,
+        metrics=metrics,
+        tls=tls,
+        run=run,
     )
     version_decider = None if served is None else VersionDecider(served)
     settings = settings._replace(version_decider=version_decider)

@@ -7,6 +7,7 @@ import contextlib
 import resource
 import signal
 import socket
+import subprocess
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -18,7 +19,15 @@ from kwcli.net.config.client_config import Address
 from kwcli.net.listening import BACKLOG
 from kwcli.net.session.asyncio_connections import Dialler, Logins, TlsServer
 from kwcli.proxy.accept_or_refuse import Acceptor, LoginBackoff, Reached, dial_first
-from kwcli.proxy.listeners import Listener, ProxyListeners, ProxyPorts, ports_file
+from kwcli.proxy.listeners import (
+    FIRST_BASE,
+    Listener,
+    ProxyListeners,
+    ProxyPorts,
+    list_bases,
+    list_listener_rows,
+    ports_file,
+)
 from kwcli.proxy.log.log_queue import now_ns
 from kwcli.proxy.metrics import Metrics
 from kwcli.proxy.relay.connection import Relay
@@ -28,8 +37,9 @@ from kwcli.proxy.relay.socket_half import SocketHalf, Turns
 from kwcli.proxy.relay.upstream_login import BrokerLogin
 from kwcli.proxy.repeated_messages import RepeatFilter, SeenTexts
 from kwcli.proxy.settings import DiscoveredNodes, ProxySettings
-from kwcli.run_environment import Environment, Exit
+from kwcli.run_environment import Environment, Exit, Failure
 from kwcli.telemetry.http_server import MetricsConnection, listen_for_metrics
+from kwcli.user_command import exit_code_of, start_user_command
 
 if TYPE_CHECKING:
     from kwcli.proxy.log.log_queue import LogQueue
@@ -83,8 +93,10 @@ class Proxy:
         self.dialler = Dialler(settings.config)
         self._logins = Logins(settings.config) if "SASL" in settings.config.protocol else None
         self.relays: dict[int, Relay] = {}
-        ports = ProxyPorts(settings.port_base, found.cluster_id, ports_file(env.variables), nodes=found.nodes)
-        self.listeners = ProxyListeners(ports, settings.bind, settings.advertise, self._serve_soon, self._say_and_log)
+        self._ports = ProxyPorts(settings.port_base, found.cluster_id, ports_file(env.variables), nodes=found.nodes)
+        self.listeners = ProxyListeners(
+            self._ports, settings.bind, settings.advertise, self._serve_soon, self._say_and_log
+        )
         self._found = found
         self._sockets: list[tuple[Listener, socket.socket]] = []
         self._accepting: dict[Listener, Acceptor] = {}
@@ -95,6 +107,7 @@ class Proxy:
         self._notes = SeenTexts()
         self._repeats = RepeatFilter(time.monotonic, self._say_and_log)
         self._signals = 0
+        self._command: subprocess.Popen[bytes] | None = None  # of --run
         self._ended = asyncio.Event()
         self._trimmer = Trimmer()
 
@@ -137,16 +150,25 @@ class Proxy:
         """Open the listeners of bootstrap and of all known nodes. Raises Failure."""
         if self.settings.metrics is not None:
             self._told = listen_for_metrics(self.settings.metrics)
-        try:
-            self.listeners.open_bootstrap(self.settings.config.servers)
-            for node in self._found.nodes.values():
-                self.listeners.open_node(node.id, node.address, node.rack)
-        except BaseException:
-            for _, sock in self._sockets:
-                sock.close()
-            if self._told is not None:
-                self._told.close()
-            raise
+        for base in list_bases(self.settings.port_base):
+            self._ports.base = base
+            try:
+                self._open_listeners()
+                return
+            except BaseException as error:
+                for _, sock in self._sockets:
+                    sock.close()
+                self._sockets.clear()
+                if not isinstance(error, Failure) or self.settings.port_base:
+                    if self._told is not None:
+                        self._told.close()
+                    raise
+        raise Failure(f"no range of ports is free from {FIRST_BASE} on: give --port-base N")
+
+    def _open_listeners(self) -> None:
+        self.listeners.open_bootstrap(self.settings.config.servers)
+        for node in self._found.nodes.values():
+            self.listeners.open_node(node.id, node.address, node.rack)
 
     async def serve_until_signal(self) -> int:
         """Serve until a signal, then drain; the exit code. `bind` comes before."""
@@ -155,7 +177,7 @@ class Proxy:
         if self.log_queue is not None:
             self.log_queue.attach(loop)
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self._handle_signal)
+            loop.add_signal_handler(number, self._handle_signal, number)
         sockets, self._sockets = self._sockets, []
         for listener, sock in sockets:
             await self._serve_listener(listener, sock)
@@ -167,9 +189,24 @@ class Proxy:
         self._report_start()
         self._work_now_and_then()
         self._reload_changed_rules()
-        await self._ended.wait()
+        code = await self._wait_for_end()
         await self._drain_connections()
-        return Exit.INTERRUPTED if self._signals > 1 else Exit.DONE
+        return Exit.INTERRUPTED if self._signals > 1 else code
+
+    async def _wait_for_end(self) -> int:
+        """Wait for a signal, or run the command of --run to its end; the exit code."""
+        if self.settings.run is None:
+            await self._ended.wait()
+            return Exit.DONE
+        assert self.listeners.boot is not None
+        bootstrap = format_address(self.listeners.boot.address)
+        self._command = command = start_user_command(self.settings.run, bootstrap, self.env.variables)
+        while (code := command.poll()) is None:
+            await asyncio.sleep(_LOOK_S)
+        self._command = None
+        self._signals = 0
+        self._ended.set()
+        return exit_code_of(code)
 
     def _work_now_and_then(self) -> None:
         self._trimmer.trim_if_grown()
@@ -218,6 +255,8 @@ class Proxy:
             self.env.report(line)
         if self._told is not None:
             self.env.report(f"metrics      http://{format_address(self._told.getsockname()[:2])}/metrics")
+        if self.log_queue is not None:
+            self.log_queue.log_listeners(boot, list_listener_rows(self.listeners.all), now_ns())
         self.env.report(f"bootstrap.servers={boot}      (Ctrl-C drains and ends; again: at once)")
         self.env.report(f"ready {boot}")
 
@@ -303,10 +342,15 @@ class Proxy:
             return None
         return BrokerLogin(relay, address, self.settings.config, self._logins, self.backoff)
 
-    def _handle_signal(self) -> None:
+    def _handle_signal(self, number: int = signal.SIGTERM) -> None:
         self._signals += 1
+        if self._command is not None and self._signals == 1:
+            self._command.send_signal(number)  # the command decides how to end
+            return
         self._ended.set()
         if self._signals > 1:
+            if self._command is not None:
+                self._command.kill()
             self._abort_connections()
 
     async def _drain_connections(self) -> None:

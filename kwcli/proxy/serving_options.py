@@ -56,12 +56,15 @@ class ListeningOptions(NamedTuple):
     advertise: str | None
     metrics: Address | None
     served: ServedOptions
+    run: str | None
 
     def make_listening(self) -> Listening:
         """The settings that these options mean. Raises Failure (usage)."""
         from kwcli.proxy.settings import Listening
 
-        return Listening(self.port_base, self.bind, self.advertise, self.metrics, self.served.read_served_versions())
+        return Listening(
+            self.port_base, self.bind, self.advertise, self.metrics, self.served.read_served_versions(), self.run
+        )
 
 
 def _split_words(given: tuple[str, ...]) -> Iterator[str]:

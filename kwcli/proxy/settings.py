@@ -31,7 +31,7 @@ DRAIN_S: Final = 10.0
 class Listening(NamedTuple):
     """Where clients find the proxy, and Prometheus its metrics; without `advertise` clients are told `bind`.
 
-    `served` limits what clients are offered.
+    `served` limits what clients are offered. `run` is a command line that is run with the proxy, and ends it.
     """
 
     port_base: int = PORT_BASE
@@ -39,6 +39,7 @@ class Listening(NamedTuple):
     advertise: str | None = None
     metrics: Address | None = None
     served: ServedVersions | None = None
+    run: str | None = None
 
 
 class ProxySettings(NamedTuple):
@@ -58,6 +59,7 @@ class ProxySettings(NamedTuple):
     deciders: Deciders | None = None  # who decides about single frames
     rules: RuleFiles | None = None  # the fault rules
     script_and_control: ScriptAndControl | None = None  # a script, the control interface
+    run: str | None = None  # a command line that is run with the proxy, and ends it
 
 
 # Nodes of the cluster

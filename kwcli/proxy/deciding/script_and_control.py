@@ -171,11 +171,12 @@ class ScriptAndControl:
             await self.script.attach()
         if self.server is not None and self.holds is not None and self.rules is not None:
             from kwcli.proxy.deciding.control.operations import ControlState
+            from kwcli.proxy.listeners import list_listener_rows
 
             await self.server.begin_answering(
                 ControlState(
                     lambda: _list_connection_rows(relays()),
-                    lambda: _list_listener_rows(listeners()),
+                    lambda: list_listener_rows(listeners()),
                     self.ring,
                     self.held,
                     self.holds,
@@ -212,18 +213,4 @@ def _list_connection_rows(relays: Iterable[Relay]) -> list[dict[str, Any]]:
             "in_flight": relay.core.in_flight,
         }
         for relay in relays
-    ]
-
-
-def _list_listener_rows(listeners: Iterable[Listener]) -> list[dict[str, Any]]:
-    from kwcli.net.addresses import format_address
-
-    return [
-        {
-            "node": each.name,
-            "real": [format_address(target) for target in each.targets],
-            "local": format_address(each.address),
-            "rack": each.rack,
-        }
-        for each in listeners
     ]

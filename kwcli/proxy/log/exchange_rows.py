@@ -109,6 +109,10 @@ class LogRows:
         said = {"kind": "event", "schema": SCHEMA, "time": format_rfc3339(time_ns), "connection": number, "text": text}
         self._write_event(said)
 
+    def print_listeners(self, said: dict[str, Any], time_ns: int) -> None:
+        """Print a row of kind `listeners`: `bootstrap`, and where clients find which node."""
+        self._write_event({"kind": "listeners", "schema": SCHEMA, "time": rfc3339(time_ns), **said})
+
     def _write_event(self, row: dict[str, Any]) -> None:
         if self.events:
             self._guard_output(self._output.write, orjson.dumps(row_json(row), option=orjson.OPT_APPEND_NEWLINE))

@@ -96,6 +96,7 @@ class MessageKind:
     DIALLED: Final = 13  # JSON: [local, upstream]
     DECISION: Final = 14  # JSON: {id, fault | refused}: what was decided about the exchange with this correlation id
     TLS: Final = 15  # JSON: [version, cipher] between client and proxy
+    LISTENERS: Final = 17  # JSON: {bootstrap, listeners}
     EVENT: Final = 16  # a message for people, about this connection or (0) about none
 
 
@@ -131,7 +132,7 @@ class Parser:
         self._need = head
         while end - at >= head:
             kind, connection, time_ns, size = unpack(data, at)
-            if size > LIMITS or kind > MessageKind.EVENT:
+            if size > LIMITS or kind > MessageKind.LISTENERS:
                 raise ValueError("not a message of the data path")
             after = at + head + size
             if after > end:

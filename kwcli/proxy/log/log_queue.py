@@ -354,6 +354,12 @@ class LogQueue:
         if self.events and connection not in self._unseen and self._has_room():
             self._queue_message(MessageKind.EVENT, connection, time_ns, escape_text(text).encode())
 
+    def log_listeners(self, bootstrap: str, listeners: list[dict[str, object]], time_ns: int) -> None:
+        """Log where clients find which node, for programs."""
+        if self.events and self._has_room():
+            said = {"bootstrap": bootstrap, "listeners": listeners}
+            self._queue_message(MessageKind.LISTENERS, 0, time_ns, json.dumps(said).encode())
+
     def log_closed(self, connection: int, how: str, time_ns: int, reason: str = "") -> None:
         """Log that a connection is over: `how` is `fin` or `rst`, `reason` why."""
         if connection in self._unseen:

@@ -128,9 +128,12 @@ class Recorder:
             self._open_connection(number, time_ns, content)
         elif kind == MessageKind.DROPPED:
             self._dropped = COUNTS.unpack(content)
-        elif kind == MessageKind.EVENT:
+        elif kind in (MessageKind.EVENT, MessageKind.LISTENERS):
             self._settle_chunks()
-            self._rows.print_event(content.decode(), time_ns, None)
+            if kind == MessageKind.EVENT:
+                self._rows.print_event(content.decode(), time_ns, None)
+            else:
+                self._rows.print_listeners(json.loads(content), time_ns)
 
     def _record_connection_message(
         self, kept: RecordedConnection, kind: int, number: int, time_ns: int, content: bytes

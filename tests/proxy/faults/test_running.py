@@ -133,7 +133,7 @@ def test_events_are_rows_when_they_are_asked_for(mock: str, tmp_path: Path) -> N
         proxy.talk(3)
         proxy.end()
     rows = [json.loads(line) for line in proxy.out.read_text().splitlines()]
-    assert {row["kind"] for row in rows} == {"exchange", "connection", "event"}
+    assert {row["kind"] for row in rows} == {"exchange", "connection", "event", "listeners"}
     valid = jsonschema.Draft202012Validator(SCHEMA)
     assert [error.message for row in rows for error in valid.iter_errors(row)] == []
     opened = [row["connection"] for row in rows if row.get("what") == "opened"]

@@ -145,6 +145,7 @@ class RuleNumber(click.ParamType[int]):
     """The number of a rule, from 1; 0 for `all`."""
 
     name = "rule"
+    known = ("all",)
 
     def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if value == "all":
