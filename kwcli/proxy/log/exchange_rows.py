@@ -111,7 +111,7 @@ class LogRows:
 
     def print_listeners(self, said: dict[str, Any], time_ns: int) -> None:
         """Print a row of kind `listeners`: `bootstrap`, and where clients find which node."""
-        self._write_event({"kind": "listeners", "schema": SCHEMA, "time": rfc3339(time_ns), **said})
+        self._write_event({"kind": "listeners", "schema": SCHEMA, "time": format_rfc3339(time_ns), **said})
 
     def _write_event(self, row: dict[str, Any]) -> None:
         if self.events:
