@@ -36,6 +36,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
         "kwcli.terminal.pager",
         "kwcli.terminal_escaping",
         "kwcli.private_files",
+        "kwcli.user_command",
         "kwcli.user_folders",
     ),
     ("kwcli.run_environment",),
