@@ -53,5 +53,6 @@ def test_a_pipe_gets_what_a_terminal_shows(words: tuple[str, ...], columns: int)
 def test_without_a_width_nothing_is_left_out_in_a_pipe(words: tuple[str, ...]) -> None:
     narrow = kw(*words, env=world(columns=100, variables={"KW_OUTPUT": ""})).out
     piped = kw(*words, env=world(variables={"KW_OUTPUT": ""})).out
-    assert len(piped.splitlines()) == len(narrow.splitlines())
+    below = [line for line in narrow.splitlines() if line.startswith(" ")]  # what had no room in the line above
+    assert len(piped.splitlines()) == len(narrow.splitlines()) - len(below)
     assert "…" not in piped

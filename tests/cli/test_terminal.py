@@ -17,7 +17,7 @@ import pytest
 from decoders.schema.json_form import cell_text
 from decoders.wire.readable_text import escape_text
 from kwcli.commands import decode
-from kwcli.commands.clients_groups_topics_brokers import FORMATS as ANSWER_FORMATS
+from kwcli.commands.answers.clients_groups_topics_brokers import FORMATS as ANSWER_FORMATS
 from kwcli.main import COMMANDS
 from kwcli.options import FORMATS, WITHOUT_BODIES
 from kwcli.output.csv import format_csv_lines

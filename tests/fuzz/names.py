@@ -19,7 +19,7 @@ from decoders.apis import KEYS, api
 from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Record
 from decoders.schema.model import Side
-from kwcli.commands.clients_groups_topics_brokers import FORMATS as ANSWER_FORMATS
+from kwcli.commands.answers.clients_groups_topics_brokers import FORMATS as ANSWER_FORMATS
 from kwcli.options import FORMATS, WITHOUT_BODIES
 from kwcli.stats.view import FORMATS as STATS_FORMATS
 from kwcli.terminal_escaping import ERASE
