@@ -28,6 +28,7 @@ from kwcli.reading.capture_sources import (
 )
 from kwcli.reading.decompress_inputs import PIECE_SIZE, InputProblem
 from kwcli.reading.input_files import OpenFiles, has_capture_name, is_read_once, is_table_folder, list_paths
+from kwcli.reading.packet_sources import PacketSource
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
@@ -44,14 +45,15 @@ _LOOKS: Final = (4096, PIECE_SIZE)
 _PIECE_MIN: Final = 4096
 
 
-class Captures:
-    """The inputs of one run. `problems` are messages: inputs that cannot be opened, then inputs not read to the end.
+class Captures(PacketSource):
+    """The inputs of one run, which end. `problems` has inputs that cannot be opened, then those not read to their ends.
 
     Inputs that hold records which kw wrote, and no packets, are recognised by their first bytes: `__iter__` gives the
-    segments of the captures, then `read_records` the exchanges in the records. `size` is the bytes of all inputs, where
-    each has a size; `taken` is how many of them have been read. `on_secrets` gets the TLS key logs in captures,
-    `cut_receiver` the notes in captures that were cut out of others (capture/read_capture.py).
+    segments of the captures, then `read_records` the exchanges in the records. `on_secrets` gets the TLS key logs in
+    captures, `cut_receiver` the notes in captures that were cut out of others (read_capture.py).
     """
+
+    is_endless = False
 
     def __init__(
         self,
@@ -64,8 +66,7 @@ class Captures:
         reader: type[CaptureReader] = CaptureReader,
     ) -> None:
         """`numbered`: the numbers of packets name the file as well (merge_captures.py). `reader` makes segments."""
-        self.problems: list[str] = []
-        self.taken = 0
+        super().__init__()
         self._on_secrets = on_secrets
         self._cut_receiver = cut_receiver
         self._reader = reader
@@ -79,7 +80,7 @@ class Captures:
         self._tables: list[StoredRows] = []
         self.lines = 0  # lines of records read so far
         self.rows = 0  # rows of tables read so far
-        self.request_logs: list[str] = []  # names of inputs that are a broker's request log
+        self.request_logs: list[str] = []
         # Real paths of the files that were named one by one, and of the files from folders and patterns.
         self._named: set[str] = set()
         self._listed: set[str] = set()
@@ -88,6 +89,12 @@ class Captures:
                 self._open(name, env)
             except InputProblem as problem:
                 self.problems.append(problem.text)
+        read = [*self._sources, *self._recorded]
+        self.names = [source.name for source in self._sources]
+        self.records = [*(source.name for source in self._recorded), *(tables.place for tables in self._tables)]
+        self.input_count = len(read) + len(self._tables)
+        sizes = [*(source.size for source in read), *(tables.size for tables in self._tables)]
+        self.size = None if None in sizes else sum(size or 0 for size in sizes)
 
     def _open(self, word: str, env: Environment) -> None:
         """Open the inputs that a word stands for; of a folder or pattern only captures and records, each file once."""
@@ -143,22 +150,10 @@ class Captures:
         (self._recorded if begins_as_json(head) or begins_as_request_log(head) else self._sources).append(source)
 
     @property
-    def count(self) -> int:
-        """The number of inputs that could be opened."""
-        return len(self._sources) + len(self._recorded) + len(self._tables)
-
-    @property
-    def records(self) -> list[str]:
-        """The names of the inputs that hold records, folders of tables among them."""
-        return [*(source.name for source in self._recorded), *(tables.place for tables in self._tables)]
-
-    @property
     def faults(self) -> list[str]:
-        """The faults of the captures that the tables were made from."""
         return list(dict.fromkeys(fault for tables in self._tables for fault in tables.faults))
 
-    @property
-    def lacking(self) -> list[str]:
+    def last_remarks(self) -> list[str]:
         """What is missing in the tables, one sentence for each folder that lacks something."""
         return [tables.lacking for tables in self._tables if tables.lacking is not None]
 
@@ -170,17 +165,12 @@ class Captures:
         """The times of the first and the last exchange, for each folder of tables."""
         return (tables.span for tables in self._tables if tables.span is not None)
 
-    @property
-    def names(self) -> list[str]:
-        """The names of the captures, in the order of their numbers."""
-        return [source.name for source in self._sources]
+    def counts_besides_packets(self) -> list[tuple[int, str]]:
+        return [(self.lines, "line"), (self.rows, "row")]
 
-    @property
-    def size(self) -> int | None:
-        """The bytes of all inputs together, None where one of them has no size."""
-        sizes = [source.size for source in (*self._sources, *self._recorded)]
-        sizes += [tables.size for tables in self._tables]
-        return None if None in sizes else sum(size or 0 for size in sizes)
+    def read_batches(self) -> Iterator[tuple[list[Segment], int]]:
+        for segments in self:
+            yield segments, 0
 
     def __iter__(self) -> Iterator[list[Segment]]:
         """The segments of all captures by time; a problem of an input is noted, not raised."""
@@ -212,10 +202,7 @@ class Captures:
             self._end_reader(number)
 
     def read_records(self) -> Iterator[tuple[str, list[Settled]]]:
-        """Names of inputs that hold records, each with some of its exchanges and skipped byte runs, input by input.
-
-        Lines that are no records are noted and passed over.
-        """
+        """The exchanges in the records; lines that are no records are noted and passed over."""
         for source in self._recorded:
             for rows in self._read_lines(source):
                 yield source.name, rows
@@ -223,7 +210,6 @@ class Captures:
             yield from self._read_tables(tables)
 
     def ends(self) -> Iterator[Ended]:
-        """How the connections in tables ended."""
         for tables in self._tables:
             try:
                 yield from tables.ends()
@@ -277,20 +263,17 @@ class Captures:
         if reader.problem is not None:
             self._cut[number] = reader.problem
 
-    def cut(self) -> Iterator[tuple[str, DecodeError]]:
-        """The names of captures that end inside a packet or hold something else than packets, with the error."""
+    def cut_captures(self) -> Iterator[tuple[str, DecodeError]]:
         for number in sorted(self._cut):
             yield self._sources[number].name, self._cut[number]
 
-    def counts(self) -> Counter[str]:
-        """The counts of all readers together."""
+    def packet_counts(self) -> Counter[str]:
         counts = Counter(self._ended)
         for reader in self._reading.values():
             counts.update(reader.counts)
         return counts
 
     def close(self) -> None:
-        """Close all files."""
         for source in (*self._sources, *self._recorded):
             source.close()
 

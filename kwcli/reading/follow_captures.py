@@ -34,6 +34,7 @@ from decoders.named_tuple import NamedTuple
 from kwcli.reading.capture_sources import CAPTURE_MAGICS, add_byte_offset, check_capture_pieces, describe_os_error
 from kwcli.reading.decompress_inputs import COMPRESSED, PIECE_SIZE, InputProblem
 from kwcli.reading.input_files import has_capture_name
+from kwcli.reading.packet_sources import PacketSource
 from kwcli.reading.ring_file_names import RingNames, find_ring
 
 if TYPE_CHECKING:
@@ -127,11 +128,11 @@ class _GrowingFile:
         os.close(self._descriptor)
 
 
-class CaptureFollower:
-    """Follows a file that grows and its ring; `stream` never ends by itself.
+class CaptureFollower(PacketSource):
+    """Follows a file that grows and its ring.
 
-    `names` are the files so far, in their order, where `numbered` (capture/merge_captures.py). A problem with a file is
-    reported at once; `broken` says that there was one. `on_secrets` gets the TLS key logs in the files.
+    `names` are the files so far, in their order, where `numbered` (merge_captures.py). A problem with a file is reported
+    at once. `on_secrets` gets the TLS key logs in the files.
     """
 
     def __init__(
@@ -143,8 +144,7 @@ class CaptureFollower:
         on_secrets: Callable[[bytes], None] | None = None,
     ) -> None:
         """Find the ring and the file to begin with. Raises InputProblem where `word` cannot be followed."""
-        self.names: list[str] = []
-        self.broken = False
+        super().__init__()
         self._word = word
         self._env = env
         self._numbered = numbered
@@ -154,41 +154,33 @@ class CaptureFollower:
         self._left: dict[Key, int] = {}  # files that were read, or are not to be read → how far
         self._late: set[Key] = set()
         self._ended: Counter[str] = Counter()  # the counts of the readers of files that were left
-        self._ended_size = 0  # bytes read of files that were left
         self._file: _GrowingFile | None = None
         self._scan_at = 0.0
         folder = self._ring.folder
         if folder and not os.path.isdir(folder):
             raise InputProblem(f"{word}: no such folder: {folder}")
         self._following = self._find_first()
-
-    @property
-    def greeting(self) -> str:
-        """The message before the first bytes are read."""
         verb = "waiting for" if self._following is None else "following"
-        return f"{verb} {self._word}; Ctrl-C ends"
+        self.greeting = f"{verb} {word}; Ctrl-C ends"
 
-    def counts(self) -> Counter[str]:
-        """The counts of all readers so far."""
+    def packet_counts(self) -> Counter[str]:
         counts = Counter(self._ended)
         if self._file is not None:
             counts.update(self._file.reader.counts)
         return counts
 
     @property
-    def taken(self) -> int:
-        """The bytes read so far of all files."""
-        return self._ended_size + (self._file.at if self._file is not None else 0)
+    def is_read_whole(self) -> bool:
+        return self.packet_counts()["packets"] > 0
 
-    @property
-    def unfinished(self) -> str | None:
-        """The message that the last packet of the current file is not whole yet; None at the end of a packet."""
+    def last_remarks(self) -> list[str]:
+        """The message that the last packet of the current file is not whole yet; none at the end of a packet."""
         file = self._file
         if file is None or file.reader.problem is not None or file.at == file.reader.at:
-            return None
-        return f"{file.path}: its last packet is not whole yet: {file.at - file.reader.at:,} bytes of it are written"
+            return []
+        return [f"{file.path}: its last packet is not whole yet: {file.at - file.reader.at:,} bytes of it are written"]
 
-    def stream(self) -> Iterator[tuple[list[Segment], int]]:
+    def read_batches(self) -> Iterator[tuple[list[Segment], int]]:
         """Segments as they come, and the time by the packets' clock; an empty list at every look that finds none.
 
         Raises InputProblem where the current file cannot be read on.
@@ -212,7 +204,6 @@ class CaptureFollower:
                 time.sleep(clock.pause_s())
 
     def close(self) -> None:
-        """Close the open file."""
         if self._file is not None:
             self._file.close()
 
@@ -234,6 +225,7 @@ class CaptureFollower:
         """Segments of the bytes that are there now in the current file."""
         file = self._file
         while file is not None and file.reader.problem is None and (data := self._read_piece(file)):
+            self.taken += len(data)
             segments = file.reader.feed(data)
             clock.note_segments(segments)
             yield segments, clock.now_ns()
@@ -258,7 +250,6 @@ class CaptureFollower:
         if not said and file.reader.problem is not None:
             self._report_problem(file, "; the writer has begun another file without finishing this one")
         self._ended.update(file.reader.counts)
-        self._ended_size += file.at
         if file.begun_ns is not None:
             self._left[(*file.place, file.begun_ns)] = file.at
         file.close()
@@ -269,7 +260,7 @@ class CaptureFollower:
         self._report(f"{file.path}: {add_byte_offset(problem.text, problem.offset)}{then}")
 
     def _report(self, text: str) -> None:
-        self.broken = True
+        self.is_broken = True
         self._env.report(f"kw: {text}")
 
     # -- the ring ------------------------------------------------------------------------------------------------------

@@ -14,16 +14,20 @@ import os
 import select
 import socket
 import struct
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from decoders.capture.read_capture import CaptureReader
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.named_tuple import NamedTuple
+from kwcli.reading.packet_sources import PacketSource
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network
 
+    from decoders.tcp.chunks import Segment
     from kwcli.reading.kernel_filter.bpf_program import Instruction
     from kwcli.reading.kernel_filter.parse_tcpdump_filter import NotUnderstood
     from kwcli.run_environment import Environment
@@ -70,12 +74,31 @@ class KernelFilter(NamedTuple):
     bpf: str | None = None
 
 
-class LiveCapture:
-    """An open capture on one interface. `stream` gives the pcapng bytes, b"" on every tick without packets."""
+class PieceWriter(Protocol):
+    """Keeps the pieces of a live capture; `failed`: it could not."""
+
+    failed: bool
+
+    def write(self, data: bytes) -> None:
+        """Keep a piece, of whole blocks; b"" as time passes."""
+
+    def close(self) -> None:
+        """Close the file."""
+
+
+class LiveCapture(PacketSource):
+    """An open capture on one interface; `kept`, if there is one, gets the pcapng bytes as they come."""
+
+    has_files = False
 
     def __init__(self, interface: str, kernel_filter: KernelFilter, env: Environment) -> None:
+        super().__init__()
+        self.names = [interface]
+        self.greeting = f"listening on {interface}; Ctrl-C ends"
         self.interface = interface
+        self.kept: PieceWriter | None = None
         self._env = env
+        self._reader = CaptureReader()
         self._sockets, link_types = _open_sockets(interface, kernel_filter)
         # The whole stream has one link type: where interfaces differ, bare IP packets get an Ethernet header.
         common = set(link_types)
@@ -83,10 +106,19 @@ class LiveCapture:
         self._writer = PcapngWriter(common.pop() if len(common) == 1 else ETHERNET, interface=interface)
         self._dropped = 0
         self.received = 0
-        self.taken = 0  # bytes of the stream so far
+
+    def read_batches(self) -> Iterator[tuple[list[Segment], int]]:
+        for piece in self.stream_pcapng():
+            self.taken += len(piece)
+            if self.kept is not None:
+                self.kept.write(piece)
+            yield self._reader.feed(piece), self._env.now_ns()
+
+    def packet_counts(self) -> Counter[str]:
+        return Counter(self._reader.counts)
 
     def stream_pcapng(self) -> Iterator[bytes]:
-        """Blocks of pcapng as packets come; ends only when the consumer stops."""
+        """Blocks of pcapng as packets come, b"" on every tick without packets; ends only when the consumer stops."""
         yield self._writer.make_file_header()
         readers = {sock.ins: (sock, bare) for sock, bare in zip(self._sockets, self._bare, strict=True)}
         while True:
@@ -98,9 +130,7 @@ class LiveCapture:
                     blocks.append(self._receive_packet(sock, bare=bare))
                     if not select.select([one], [], [], 0)[0]:
                         break
-            data = b"".join(blocks)
-            self.taken += len(data)
-            yield data
+            yield b"".join(blocks)
 
     def _receive_packet(self, sock: Any, *, bare: bool) -> bytes:
         try:
@@ -128,9 +158,14 @@ class LiveCapture:
         return self._dropped, block
 
     def close(self) -> None:
-        """End the capture."""
+        """End the capture; the last block that is kept has the counts of the kernel."""
+        self.dropped, block = self.read_drop_statistics()
         for sock in self._sockets:
             sock.close()
+        if self.kept is not None:
+            self.kept.write(block)
+            self.kept.close()
+            self.packets_unwritten = self.kept.failed
 
 
 def _open_sockets(interface: str, kernel_filter: KernelFilter) -> tuple[list[Any], list[int]]:

@@ -20,7 +20,6 @@ from kwcli.reading.capture_sources import add_byte_offset, escape_non_utf8
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.input_files import is_read_once, key_log_names
 from kwcli.reading.key_logs import KeyLogFiles, add_secrets_of_captures
-from kwcli.reading.packet_sources import FileSource, FollowedSource, LiveSource, PacketSource
 from kwcli.reading.run_coverage import RunCoverage
 from kwcli.reading.run_ends import Event, RunEnds, RunPhase
 from kwcli.reading.sinks.closing_lines import (
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from decoders.errors import DecodeError
     from kwcli.options import CaptureOptions, FilterOptions
     from kwcli.output.settings import Settings
+    from kwcli.reading.packet_sources import PacketSource
     from kwcli.reading.sinks.views import PacketTap
     from kwcli.run_environment import Environment
 
@@ -141,13 +141,13 @@ class ReadingRun:
             self._sink.share_rendering(self._capture, captures.size, self._engine.pairer.context)
         if not self._settings.quiet:
             self._sink.output.start_progress(captures.size)
-        return self.read_source(FileSource(captures))
+        return self.read_source(captures)
 
     def _open_growing_file(self, word: str) -> PacketSource:
         from kwcli.reading.follow_captures import CaptureFollower
 
         numbered = self._sink.needs_numbers
-        return FollowedSource(CaptureFollower(word, self._env, numbered=numbered, on_secrets=self._keys.add_lines))
+        return CaptureFollower(word, self._env, numbered=numbered, on_secrets=self._keys.add_lines)
 
     def _open_interface(self, interface: str) -> PacketSource:
         from kwcli.reading.live_capture import KernelFilter, LiveCapture
@@ -156,11 +156,11 @@ class ReadingRun:
         asked = self._capture
         capture = LiveCapture(interface, KernelFilter(asked.ports, asked.bpf), self._env)
         try:  # an older file stays where there is nothing to capture
-            kept = open_packet_file(asked.write, asked.rotation, self._env) if asked.write else None
+            capture.kept = open_packet_file(asked.write, asked.rotation, self._env) if asked.write else None
         except Failure:
             capture.close()
             raise
-        return LiveSource(capture, kept, self._env)
+        return capture
 
     # -- the phases of a run -------------------------------------------------------------------------------------------
 
@@ -171,7 +171,7 @@ class ReadingRun:
         try:
             with ends.end_at_errors():
                 self._pull_segments(source)
-                if ends.reached_end and source.recorded is None:
+                if ends.reached_end and not source.records:
                     sink.take_rows(self._engine.finish())
                 sink.settle()
                 if sink.reached_limit and not ends.reached_limit:
@@ -200,9 +200,7 @@ class ReadingRun:
                     return
                 sink.output.show_progress(source.taken, engine.summary.exchanges)
                 sink.poll_workers()
-            if source.recorded is not None and not (
-                sink.take_rows(engine.finish()) and self._read_records(source.recorded)
-            ):
+            if source.records and not (sink.take_rows(engine.finish()) and self._read_records(source)):
                 ends.note(Event.LIMIT_REACHED)
                 return
             if source.problems:
@@ -223,20 +221,20 @@ class ReadingRun:
         if self._key_logs is not None:
             self._key_logs.read_appended_keys(self._env.now_ns())
 
-    def _read_records(self, captures: Captures) -> bool:
+    def _read_records(self, source: PacketSource) -> bool:
         """Show the exchanges of records that kw wrote; False when as many as wanted have been shown."""
         from decoders.filters.contents import lacks_records
 
         sink, ports = self._sink, self._ports
         if self._settings.format in ("hex", "raw"):
-            names, form = ", ".join(captures.records), self._settings.format
+            names, form = ", ".join(source.records), self._settings.format
             raise Failure(f"{names}: -o {form} shows bytes, which NDJSON of kw lacks: give the capture", Exit.USAGE)
         lacking = 0
         if sink.end_of_connection is not None and sink.tables is None:
-            for ended in captures.ends():
+            for ended in source.ends():
                 if ports is None or _port_of(ended.connection_info.broker) in ports:
                     sink.end_of_connection(ended)
-        for name, rows in captures.read_records():
+        for name, rows in source.read_records():
             for row in rows:
                 if (sink.needs_file_names or sink.tables is not None) and row.kind == "exchange":
                     row.extra = {"file": escape_non_utf8(name), **(row.extra or {})}
@@ -248,10 +246,10 @@ class ReadingRun:
                 self._engine.summary.count_settled(row)
             if not sink.take_rows(rows):
                 return False
-            sink.output.show_progress(captures.taken, self._engine.summary.exchanges)
-        if captures.request_logs and not self._settings.quiet:
+            sink.output.show_progress(source.taken, self._engine.summary.exchanges)
+        if source.request_logs and not self._settings.quiet:
             self._env.report(
-                f"kw: {', '.join(captures.request_logs)}: a broker's request log has no sizes, packets, records and"
+                f"kw: {', '.join(source.request_logs)}: a broker's request log has no sizes, packets, records and"
                 " logins; its times are the broker's, taken as UTC (kw help request-log)"
             )
         if lacking:
@@ -267,14 +265,14 @@ class ReadingRun:
         ends = outcome.ends
         outcome.problems += source.problems
         for name, problem in source.cut_captures():
-            outcome.problems.append(self._format_cut_short(name, problem, alone=source.count == 1))
+            outcome.problems.append(self._format_cut_short(name, problem, alone=source.input_count == 1))
         if not quiet:
             for line in source.last_remarks():
                 self._env.report(f"kw: {line}")
         counts = Counter(self._engine.reassembly.counts)
         counts.update(source.packet_counts())
         note_dropped_keys(counts, self._keys)
-        told = not self._has_only_problems(source.count)
+        told = not self._has_only_problems(source.input_count)
         if self._key_logs is not None:
             outcome.problems += self._key_logs.failures
         if outcome.problems or source.is_broken:
@@ -289,7 +287,7 @@ class ReadingRun:
             ends.note(Event.TRAFFIC_LOST)
         if source.dropped:
             counts["dropped"] += source.dropped
-        faults = [*source.past_faults(), *(self._fault_sentences(source, counts) if told else [])]
+        faults = [*source.faults, *(self._fault_sentences(source, counts) if told else [])]
         shown = sink.shown_counts()
         partial_run = ends.partial_run(source.taken, source.size, is_endless=source.is_endless)
         outcome.coverage = RunCoverage(
@@ -346,7 +344,7 @@ class ReadingRun:
 
     def _fault_sentences(self, source: PacketSource, counts: Mapping[str, int]) -> list[str]:
         """What is wrong with the captures themselves, in sentences; records say nothing of packets."""
-        if source.recorded is not None:
+        if source.records:
             return []
         ends = self.outcome.ends
         whole = source.is_read_whole and (ends.reached_end or source.is_endless)

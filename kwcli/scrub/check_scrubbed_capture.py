@@ -82,7 +82,7 @@ class ScrubbedCaptureCheck:
             self._check_exchanges(engine.feed(segments))
         self._check_exchanges(engine.finish())
         self.problems += [f"the result cannot be read: {problem}" for problem in captures.problems]
-        self.problems += [f"the result cannot be read: {problem.text}" for _, problem in captures.cut()]
+        self.problems += [f"the result cannot be read: {problem.text}" for _, problem in captures.cut_captures()]
 
     def _check_exchanges(self, rows: list[Settled]) -> None:
         for row in rows:

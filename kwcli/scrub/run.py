@@ -93,8 +93,8 @@ def run_scrub(settings: ScrubOptions, env: Environment) -> Exit:
         progress.hide_line()
         if key_logs.failures:
             raise Failure(f"{key_logs.failures[0]}; {name} is not written")
-        problems = [*inputs.problems, *(f"{each}: {problem.text}" for each, problem in inputs.cut())]
-        counts = inputs.counts()
+        problems = [*inputs.problems, *(f"{each}: {problem.text}" for each, problem in inputs.cut_captures())]
+        counts = inputs.packet_counts()
         sources = ["-" if each == STANDARD_INPUT else each for each in inputs.names]
         packets = reopen_captures(sources, env, spooled)
         written = write_scrubbed_capture(packets, reading, out, cut_out=bool(counts["cut_out"]))
@@ -130,7 +130,7 @@ def run_scrub(settings: ScrubOptions, env: Environment) -> Exit:
 def _check_inputs_can_be_scrubbed(inputs: Captures, settings: ScrubOptions) -> None:
     if inputs.records:
         raise Failure(f"{inputs.records[0]}: records have no packets: kw scrub reads captures", Exit.USAGE)
-    if not inputs.count:
+    if not inputs.input_count:
         raise Failure(inputs.problems[0])
     if os.path.exists(settings.out) and (not os.path.isfile(settings.out) or is_descriptor(settings.out)):
         raise Failure(f"{settings.out}: kw reads its result again to check it: name a regular file", Exit.USAGE)

@@ -82,7 +82,7 @@ class Steps:
     def __init__(self, word: Path | str) -> None:
         self.env = world()
         self.follower = CaptureFollower(str(word), self.env)
-        self._stream = self.follower.stream()
+        self._stream = self.follower.read_batches()
         self.taken: list[tuple[Any, ...]] = []
 
     def look(self) -> Steps:
@@ -117,8 +117,8 @@ def test_a_file_that_grows_cut_anywhere(tmp_path: Path, count: int, step: int) -
         append(path, data[at : at + step])
         steps.look()
         assert steps.taken == segments_of(data[: at + step])
-        partial = steps.follower.unfinished
-        assert (partial is None) == (min(at + step, len(data)) in whole or at + step < min(whole))
+        partial = steps.follower.last_remarks()
+        assert (partial == []) == (min(at + step, len(data)) in whole or at + step < min(whole))
     assert len(steps.taken) == len(segments_of(data))
     assert steps.said == ""
 
@@ -155,9 +155,9 @@ def test_a_ring_gives_what_one_capture_gives(tmp_path: Path, word: str, names: l
         append(tmp_path / name, part[half:])
         steps.look()
     assert steps.taken == WHOLE
-    assert steps.follower.counts()["packets"] == len(RECORDS)
+    assert steps.follower.packet_counts()["packets"] == len(RECORDS)
     assert steps.said == ""
-    assert not steps.follower.broken
+    assert not steps.follower.is_broken
 
 
 # Rings of three files that exist at the same time.
@@ -210,7 +210,7 @@ def test_a_writer_that_was_killed_is_told_when_another_goes_on(tmp_path: Path) -
     append(tmp_path / "x.pcap", PARTS[0][:-5])
     steps = Steps(tmp_path / "x.pcap").look()
     unfinished = f"x.pcap: its last packet is not whole yet: {len(RECORDS[THIRD - 1]) - 5} bytes of it are written"
-    assert str(steps.follower.unfinished).endswith(unfinished)
+    assert steps.follower.last_remarks()[0].endswith(unfinished)
     (tmp_path / "x.pcap").write_bytes(PARTS[1])  # begun anew
     steps.look()
     assert steps.taken == WHOLE[: THIRD - 1] + segments_of(PARTS[1])
@@ -218,7 +218,7 @@ def test_a_writer_that_was_killed_is_told_when_another_goes_on(tmp_path: Path) -
         f"x.pcap: cut off at byte {len(PARTS[0]) - 5:,} inside a packet; the writer has begun another file"
         in steps.said
     )
-    assert steps.follower.broken
+    assert steps.follower.is_broken
 
 
 def test_what_is_corrupt_is_told_at_once_and_the_next_file_is_read(tmp_path: Path) -> None:

@@ -55,29 +55,17 @@ class PlayedSource(PacketSource):
     is_endless = False
 
     def __init__(self, played: Played) -> None:
-        super().__init__(["tour"])
+        super().__init__()
+        self.names, self.size, self.input_count = ["tour"], len(TOUR), 1
         self._played = played
         self._reader = CaptureReader()
-        self._taken = 0
-
-    @property
-    def taken(self) -> int:
-        return self._taken
-
-    @property
-    def size(self) -> int | None:
-        return len(TOUR)
-
-    @property
-    def count(self) -> int | None:
-        return 1
 
     def read_batches(self) -> Iterator[tuple[list[Segment], int]]:
         for at in range(0, len(TOUR), 1 << 14):
             if at and self._played.phase == "pulling" and self._played.raised is not None:
                 raise self._played.raised
             piece = TOUR[at : at + (1 << 14)]
-            self._taken += len(piece)
+            self.taken += len(piece)
             yield self._reader.feed(piece), 0
         self.problems += self._played.problems
 
