@@ -59,14 +59,17 @@ from decoders.tcp.connections import reverse_key, sequence_difference
 from decoders.wire.primitives import uuid_to_bytes
 from kwcli.output.short_texts import count_of
 from kwcli.reading.capture_inputs import Captures
+from kwcli.reading.sinks.row_output import renumber_packets_in_file
 from kwcli.run_environment import Exit, Failure
 from kwcli.sniff.external_sort import BY_FILE, BY_PACKET, PacketRecords, SortedRecords
 from kwcli.sniff.files_read_twice import OutFile
-from kwcli.sniff.packets_of_rows import NEVER_NS, LoggedConnection, SegmentLog
+from kwcli.sniff.packets_of_rows import NEVER_NS, LoggedConnection, LoggedEngine, SegmentLog
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
+    from decoders.filters import Filter
     from decoders.tls.key_log import KeyLog, SecretOrigin
+    from kwcli.output.renderers import WantedPaths
     from kwcli.run_environment import Environment
 
 __all__ = ["MatchingPacketsWriter"]
@@ -124,15 +127,22 @@ class ExchangePackets(NamedTuple):
 
 
 class MatchingPacketsWriter:
-    """The -w of one run. `whole`: all packets of connections that have a row. Raises Failure if OUT cannot be made."""
+    """The -w of one run, and the tap (sinks/views.py) that sees its rows. Raises Failure if OUT cannot be made.
 
-    def __init__(self, name: str, env: Environment, keys: KeyLog, *, whole: bool, with_keys: bool) -> None:
+    `whole`: all packets of connections that have a row, as also without a filter or limit; `limited`: there is a limit.
+    """
+
+    segments: SegmentLog
+    _keys: KeyLog
+    _selection: Filter | None
+
+    def __init__(self, name: str, env: Environment, *, whole: bool, limited: bool, with_keys: bool) -> None:
         self.name = name
         self._env = env
-        self._keys = keys
         self._whole = whole
+        self._limited = limited
         self._with_keys = with_keys
-        self.segments = SegmentLog(self._end_earlier_connection, places=not whole)
+        self._pieces: dict[int, ExchangePackets | None] = {}  # of rows that wait to be shown, by their identity
         self._placed = SortedRecords(_PLACED.size)
         self._noted = SortedRecords(BY_FILE.size)
         self._taken: dict[int, _WholeConnection] = {}
@@ -152,6 +162,32 @@ class MatchingPacketsWriter:
         self._writer.create_file()
 
     # The first reading.
+
+    def make_engine(
+        self, ports: frozenset[int] | None, wanted: WantedPaths, keys: KeyLog, selection: Filter | None
+    ) -> LoggedEngine:
+        """The engine of the run, which logs where its bytes come from."""
+        self._keys, self._selection = keys, selection
+        self._whole = self._whole or (selection is None and not self._limited)
+        self.segments = SegmentLog(self._end_earlier_connection, places=not self._whole)
+        return LoggedEngine(self.segments, ports=ports, needs=wanted, keys=keys)
+
+    def note_rows(self, rows: list[Settled], *, numbered: bool) -> None:
+        """Find the packets of rows, before these are numbered within their files; the others are numbered here."""
+        for row in rows:
+            if self._selection is None or (row.kind == "exchange" and self._selection.matches(row)):
+                self._pieces[id(row)] = self.find_packets_of_row(row)
+            if row.kind == "exchange" and not numbered:
+                renumber_packets_in_file(row)
+
+    def keep_rows(self, rows: list[Settled]) -> None:
+        """Keep the packets of rows that are shown."""
+        for row in rows:
+            self.keep_packets_of_row(self._pieces.pop(id(row), None))
+
+    def end_batch(self) -> None:
+        """Forget the rows of this batch that are not shown."""
+        self._pieces.clear()
 
     def log_segments(self, segments: list[Segment]) -> None:
         """Log segments that the engine gets next."""
