@@ -131,8 +131,8 @@ class _GrowingFile:
 class CaptureFollower(PacketSource):
     """Follows a file that grows and its ring.
 
-    `names` are the files so far, in their order, where `numbered` (merge_captures.py). A problem with a file is reported
-    at once. `on_secrets` gets the TLS key logs in the files.
+    `names` are the files so far, in their order, where `numbered` (merge_captures.py). A problem with a file is
+    reported at once. `on_secrets` gets the TLS key logs in the files.
     """
 
     def __init__(

@@ -18,8 +18,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from decoders.capture.read_capture import CaptureReader
 from decoders.capture.pcapng_writer import PcapngWriter
+from decoders.capture.read_capture import CaptureReader
 from decoders.named_tuple import NamedTuple
 from kwcli.reading.packet_sources import PacketSource
 from kwcli.run_environment import Exit, Failure
