@@ -18,7 +18,7 @@ from decoders.exchanges.libraries import format_library
 from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import cell_text
 from decoders.wire.readable_text import escape_text
-from kwcli.output.csv import format_counts, format_csv_lines
+from kwcli.output.csv import Cell, format_counts, format_csv_lines, join_values
 from kwcli.output.short_texts import format_number_ranges, palette
 from kwcli.output.table import Column, draw_table
 
@@ -28,21 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["FLAT_COLUMNS", "FlatColumn", "flatten_row", "format_csv", "format_table"]
 
-# The content of a cell. None: the row has no value.
-Cell = str | int | float | None
 # A value of a row, other than None, as the content of a cell.
 Form = Callable[[Any], Cell]
 # The least width that a column of text is cut to.
 _CUT: Final = 20
-
-
-def join_names(value: Any) -> Cell:
-    """A list of names with commas between them; a scalar as it is, true and false in JSON's words."""
-    if isinstance(value, list):
-        return ", ".join(str(join_names(each)) for each in value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return cell_text(value) if isinstance(value, str) else value
 
 
 def _format_software(software: Row) -> str:
@@ -100,7 +89,7 @@ class FlatColumn(NamedTuple):
 
     name: str
     key: str
-    form: Form = join_names
+    form: Form = join_values
     drop: int | None = None
     rare: bool = False
     optional: bool = False
@@ -116,11 +105,11 @@ _FORMS: Final[dict[str, Form]] = {
     "error_codes": format_counts,
     "lag": format_counts,
     "shared": format_counts,
-    "members": lambda members: join_names([each["member_id"] for each in members if each["present"]]),
+    "members": lambda members: join_values([each["member_id"] for each in members if each["present"]]),
     "timeline": _format_generations,
     "refused": _format_refusals,
     "group.partitions": _format_partitions,
-    "topic.partitions": lambda partitions: join_names([each["partition"] for each in partitions]),
+    "topic.partitions": lambda partitions: join_values([each["partition"] for each in partitions]),
     "evidence": _format_evidence,
 }
 # Column → the key of the row and the part of its object that it has.
@@ -137,7 +126,7 @@ _OPTIONAL: Final = ("cut", "others", "partial")
 
 
 def _read_part(name: str) -> Form:
-    return lambda value: format_counts(value[name]) if isinstance(value[name], dict) else join_names(value[name])
+    return lambda value: format_counts(value[name]) if isinstance(value[name], dict) else join_values(value[name])
 
 
 def _declare_columns(kind: str, names: str, first: str, rare: str = "") -> tuple[FlatColumn, ...]:
@@ -146,7 +135,7 @@ def _declare_columns(kind: str, names: str, first: str, rare: str = "") -> tuple
     columns = []
     for name in (*names.split(), *_OPTIONAL):
         key, part = _PARTS.get(name, (name, ""))
-        form = _read_part(part) if part else _FORMS.get(f"{kind}.{name}") or _FORMS.get(name) or join_names
+        form = _read_part(part) if part else _FORMS.get(f"{kind}.{name}") or _FORMS.get(name) or join_values
         drop = order.index(name) if name in order else len(order)
         optional = name in _OPTIONAL
         columns.append(FlatColumn(name, key, form, drop or None, optional or name in rare.split(), optional))

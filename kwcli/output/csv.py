@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.schema.json_form import cell_text
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from kwcli.output.renderers import Write
     from kwcli.output.settings import Settings
 
+# The content of a cell. None: the row has no value.
+Cell = str | int | float | None
 # What a formula begins with, in the widths that East Asian keyboards have too; and what spreadsheets skip before it.
 FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
@@ -37,6 +39,39 @@ def _escape_formulas(row: Iterable[Any]) -> list[Any]:
 def format_counts(counts: Mapping[str, int]) -> str:
     """Names with their counts: `NOT_COORDINATOR:2 NONE:1`."""
     return " ".join(f"{cell_text(name)}:{count}" for name, count in counts.items())
+
+
+def join_values(value: Any, format_text: Callable[[str], str] = cell_text) -> Cell:
+    """A JSON value as the content of one cell, without a list or an object in it.
+
+    A list is its values with commas between them, an object its names with their values: `[[1, 2], [3]]` → `1 2, 3`,
+    `[{"api": "Fetch", "at": {"p50": 4}}]` → `api:Fetch at.p50:4`. `true`, `false` and, in a list, `null` are JSON's.
+    """
+    if isinstance(value, list):
+        return ", ".join(_join_element(each, format_text) for each in value)
+    if isinstance(value, dict | bool):
+        return _join_element(value, format_text)
+    return format_text(value) if isinstance(value, str) else value
+
+
+def _join_element(value: Any, format_text: Callable[[str], str]) -> str:
+    if isinstance(value, list):
+        return " ".join(_join_element(each, format_text) for each in value)
+    if isinstance(value, dict):
+        return " ".join(_list_entries(value, format_text, ""))
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    return format_text(value) if isinstance(value, str) else str(value)
+
+
+def _list_entries(value: Mapping[str, Any], format_text: Callable[[str], str], path: str) -> Iterator[str]:
+    for name, each in value.items():
+        its_path = f"{path}{format_text(name)}"
+        if isinstance(each, dict):
+            yield from _list_entries(each, format_text, f"{its_path}.")
+        else:
+            elements = each if isinstance(each, list) else [each]
+            yield f"{its_path}:{','.join(_join_element(element, format_text) for element in elements)}"
 
 
 class Csv:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import escape_text
-from kwcli.output.csv import format_csv_lines
+from kwcli.output.csv import format_csv_lines, join_values
 from kwcli.output.partial_runs import (
     format_partial_as_cell,
     format_partial_note,
@@ -249,9 +249,7 @@ def _format_cell(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.3f}".rstrip("0").rstrip(".") if 0.001 <= abs(value) < 1e15 else repr(value)
-    if isinstance(value, list) and all(isinstance(item, str | int) for item in value):
-        return escape_text(",".join(map(str, value)))
-    return escape_text(value if isinstance(value, str) else _dump_json(value))
+    return escape_text(str(join_values(value, str)))
 
 
 def _dump_json(value: Any) -> str:
@@ -271,9 +269,7 @@ def _format_json_array_lines(result: QueryResult) -> Iterator[str]:
 
 
 def _format_csv_lines(result: QueryResult, *, safe: bool) -> Iterator[str]:
-    rows = (
-        [_dump_json(value) if isinstance(value, list | dict | bool) else value for value in row] for row in result.rows
-    )
+    rows: Iterator[list[Any]] = ([join_values(value, str) for value in row] for row in result.rows)
     return (format_csv_lines([row], safe=safe) for row in chain([result.names], rows))
 
 

@@ -37,7 +37,16 @@ RUNS: Final[dict[str, list[tuple[str, ...]]]] = {
         *(("audit", OLD, "--clients", "4.0"), ("audit", TOUR, "--security"), ("audit", OLD, "--security")),
     ],
     "sql": [
-        ("sql", TOUR, "select api, count(*) as exchanges, max(latency_ms) as latency_ms from exchanges group by 1")
+        ("sql", TOUR, "select api, count(*) as exchanges, max(latency_ms) as latency_ms from exchanges group by 1"),
+        ("sql", TOUR, "select * from exchanges"),
+        ("sql", TOUR, "select * from topic_partitions"),
+        (
+            "sql",
+            TOUR,
+            "select api, list(distinct api_version) as used, map([api], [1]) as one from exchanges group by 1",
+        ),
+        ("sql", TOUR, "select {'a': [1, 2], 'b': {'c': [true, null]}} as s, [[1, 2], [3]] as n, '[1]'::json as j"),
+        ("sql", "--views"),
     ],
     "apis": [
         *(("apis",), ("apis", "Fetch"), ("apis", "Fetch", "12"), ("apis", "--grep", "leader")),
@@ -46,7 +55,7 @@ RUNS: Final[dict[str, list[tuple[str, ...]]]] = {
     "errors": [("errors",), ("errors", "3")],
 }
 # Commands that serve, or ask one that does: their rows come from the renderer of `kw sniff`.
-SERVING: Final = {"mock", "proxy", "proxy ctl exchanges"}
+SERVING: Final = {"mock", "proxy", "proxy ctl exchanges", "proxy ctl wait"}
 # Command → the one whose rows it shows, of tables.
 SAME: Final = {"pipeline sql": "sql"}
 # Kind of row → columns of CSV that scripts have read since there is CSV.
@@ -195,6 +204,16 @@ def test_a_table_of_80_cells_keeps_the_columns_that_matter(words: tuple[str, ...
     assert lines
     assert max(map(len, [heading, *lines])) <= 80
     assert set(columns) <= {*heading.split()}
+
+
+def test_cells_of_queries_have_the_values_of_lists_and_objects() -> None:
+    (row,) = read_csv("sql", TOUR, "select {'a': [1, 2], 'b': {'c': [true, null]}} s, [[1, 2], [3]] n, [{'x': 1.5}] o")
+    assert row == {"s": "a:1,2 b.c:true,null", "n": "1 2, 3", "o": "x:1.5"}
+    query = "select ['a', null, 'b'] as names, [] as empty, null as missing, true as yes"
+    assert read_csv("sql", TOUR, query) == [{"names": "a, null, b", "empty": "", "missing": "", "yes": "true"}]
+    assert kw("sql", TOUR, "select [1, 2] a, map(['k'], ['v']) m", "-o", "table").out.splitlines()[1].split("  ") == [
+        *("1, 2", "k:v")
+    ]
 
 
 def test_an_answer_without_rows_has_a_header() -> None:
