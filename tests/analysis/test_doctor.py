@@ -37,7 +37,7 @@ from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Batch, Record
 from kwcli.output.renderers import WantedPaths
 from kwcli.run_environment import Exit
-from tests.analysis.scenes import BEGUN, FIN, MS, RST, Scene
+from tests.analysis.scenes import BEGUN, FIN, MS, NS, RST, Scene
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import kw, world
 
@@ -190,6 +190,15 @@ def joined(generations: int, members: int = 1) -> Scene:
     scene = Scene()
     for number in range(generations):
         scene.ask(number * 2, (JOIN_GROUP, 5), *join(number + 1), client=f"member-{number % members}")
+    return scene
+
+
+def epochs_of_one_member(times: int, *, anew: bool = False) -> Scene:
+    """A client in a group of the new protocol (KIP-848) that gets another epoch each time; `anew`: it joins for it."""
+    scene = Scene()
+    for number in range(times):
+        request = {"group_id": "billing", "member_id": f"m-{number}", "member_epoch": 0 if anew else number + 1}
+        scene.ask(number * 2, (68, 1), request, {"member_id": "m", "member_epoch": number + 2}, client="app")
     return scene
 
 
@@ -440,6 +449,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         "the connection ended (reset); asked again, it was answered",
     ),
     ("rebalance-storm", joined(8), "warning", "1 members; most often member-0 joins again (8 times)"),
+    ("rebalance-storm", epochs_of_one_member(8), "warning", "group billing rebalances again and again: 8 generations"),
     (
         "isr-flapping",
         in_sync(*[2, 1] * 5),
@@ -541,6 +551,7 @@ NEAR: list[tuple[str, Scene]] = [
     ("lag-growing", lagging(19_000, 20_000)),
     ("lag-growing", lagging(100, 20_000, every=5)),
     ("rebalance-storm", joined(5)),
+    ("rebalance-storm", epochs_of_one_member(8, anew=True)),
     ("rebalance-storm", joined(8, members=4)),
     ("slow-broker", latencies(0.025, 0.01)),
     ("slow-broker", latencies(0.1, 0.01, times=40)),
@@ -664,3 +675,12 @@ def test_notes_of_one_error_are_one_line() -> None:
     assert whole.count("·  topic") > brief.count("·  topic")
     rows = [json.loads(row) for row in kw("doctor", three, "-o", "ndjson").out.splitlines()]
     assert sum(row.get("error") == "FENCED_LEADER_EPOCH" and row["severity"] == "note" for row in rows) == 5
+
+
+def test_successes_are_remembered_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("decoders.analysis.doctor.doctor.GROUPS_MAX", 2)
+    scene = Scene()
+    for second, name in enumerate(("a", "b", "c", "a")):
+        scene.ask(second, META, {"topics": [{"name": name}]}, metadata(topic(name)))
+    fold = folded(scene.rows(Doctor()))
+    assert {subject: time_ns // NS - BEGUN // NS for (_, _, subject), time_ns in fold._done.items()} == {"a": 3, "b": 1}

@@ -6,6 +6,7 @@ import json
 from itertools import pairwise
 from random import Random
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -357,6 +358,41 @@ def test_who_only_asks_is_no_reader_of_the_group() -> None:
     row = rows(scene)["billing"]
     assert (row["partitions"][0]["committed"], row["partitions"][0]["position"]) == (25, None)
     assert (row["clients"], row["asked_by"]) == (["a", "b"], ["admin"])
+
+
+@pytest.mark.parametrize(
+    ("what", "request_body"),
+    [
+        ((15, 5), {"groups": ["billing"]}),
+        ((42, 2), {"groups_names": ["billing"]}),
+        ((47, 0), {"group_id": "billing", "topics": []}),
+        ((69, 0), {"group_ids": ["billing"]}),
+        ((77, 1), {"group_ids": ["billing"]}),
+        ((89, 0), {"group_ids": ["billing"]}),
+        ((90, 0), {"groups": [{"group_id": "billing", "topics": []}]}),
+        ((91, 0), {"group_id": "billing", "topics": []}),
+        ((92, 0), {"group_id": "billing", "topics": []}),
+    ],
+    ids=lambda each: "" if isinstance(each, dict) else str(each[0]),
+)
+def test_who_describes_or_changes_a_group_from_outside_takes_no_part(
+    what: tuple[int, int], request_body: dict[str, Any]
+) -> None:
+    row = rows(two_members().ask(2, what, request_body, {}, client="admin"))["billing"]
+    assert (row["clients"], row["asked_by"]) == (["a", "b"], ["admin"])
+
+
+def test_records_that_a_share_group_was_given_again() -> None:
+    def acquired(first: int, last: int, times: int) -> dict[str, Any]:
+        return {"first_offset": first, "last_offset": last, "delivery_count": times}
+
+    topic_id = UUID(int=7)
+    asked = {"topic_id": topic_id, "partitions": [{"partition_index": 0}]}
+    part = {"partition_index": 0, "acquired_records": [acquired(0, 5, 1), acquired(6, 8, 2), acquired(9, 9, 3)]}
+    answer = {"responses": [{"topic_id": topic_id, "partitions": [part]}], "node_endpoints": []}
+    scene = Scene().ask(0, (78, 1), {"group_id": "shared", "member_id": "m", "topics": [asked]}, answer)
+    row = rows(scene)["shared"]
+    assert (row["shared"]["acquired"], row["shared"]["again"], row["refetched"]) == (10, 4, 0.4)
 
 
 def test_what_a_filter_leaves_out_is_learnt_from_but_not_what_is_out_of_time() -> None:

@@ -11,7 +11,7 @@ from random import Random
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
-from decoders.analysis import portraits
+from decoders.analysis import portraits, topic_portraits
 from decoders.analysis.groups.groups import Groups
 from decoders.analysis.portraits import Brokers, Clients, Portraits
 from decoders.analysis.topic_portraits import TopicPortraits
@@ -182,3 +182,11 @@ def test_names_beyond_the_limit_are_said_to_be_cut(monkeypatch: pytest.MonkeyPat
 def test_what_is_no_state() -> None:
     with pytest.raises(Malformed):
         Clients().resume(b"\x93\x01\x02\x03")
+
+
+def test_partitions_beyond_the_limit_are_not_kept_and_kept_ones_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topic_portraits, "PARTITIONS_KEPT_MAX", 2)
+    written = topic_portraits.Written()
+    for number in (3, 5, 7, 3):
+        written.count_batches(number, 1, 10, 100)
+    assert written.partitions == {3: [2, 20, 200], 5: [1, 10, 100]}

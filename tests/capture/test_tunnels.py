@@ -53,6 +53,7 @@ FRAMES: dict[str, Wrap] = {
     "VXLAN with a group policy": lambda frame: udp(4789) / VXLAN(vni=42, gpid=7, flags=0x88) / Ether(frame),
     "VXLAN on IPv6": lambda frame: Ether() / IPv6() / UDP(dport=4789) / VXLAN(vni=42, flags="Instance") / Ether(frame),
     "VXLAN-GPE": lambda frame: udp(4790) / Raw(b"\x0c\0\0\3\0\0\x2a\0" + frame),
+    "VXLAN-GPE with the bit of management packets": lambda frame: udp(4790) / Raw(b"\x0d\0\0\3\0\0\x2a\0" + frame),
     "Geneve": lambda frame: udp(6081) / GENEVE(vni=42, proto=0x6558) / Ether(frame),
     "Geneve with options": lambda frame: (
         udp(6081)

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoders.capture.find_cut_points import CutPoint, CutPointFinder
+from decoders.capture.find_cut_points import CutPoint, CutPointFinder, _PacketTimes
 from decoders.capture.merge_captures import file_index_of_packet, packet_number_before_file, packet_number_in_file
+from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.capture.read_capture import CaptureReader
 from decoders.tcp.chunks import Segment
 from tests.capture.made import capture, damaged
@@ -124,3 +125,21 @@ def test_a_mark_is_small() -> None:
         one = CutPointFinder()
         one.feed(capture_bytes(name)[:-1])
         assert len(one.mark_cut_point().state) < 1000
+
+
+@pytest.mark.parametrize("comments", [(), ("noted",)])
+def test_usual_packets_are_walked_by_their_headers_alone(
+    comments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fast loop takes enhanced packet blocks with options as well; only the last of a piece goes the plain way."""
+    writer = PcapngWriter(1)
+    data = writer.make_file_header()
+    for number in range(50):
+        data += writer.make_commented_packet_block(10**9 + number, bytes(60 + number % 4), comments)
+    plain = []
+    monkeypatch.setattr(_PacketTimes, "dissect_packet", lambda *words: plain.append(words[-1]))
+    finder = CutPointFinder()
+    finder.feed(data)
+    finder.finish()
+    assert (finder.packet_count, finder.problem) == (50, None)
+    assert len(plain) <= 1

@@ -7,6 +7,7 @@ import re
 import shutil
 import stat
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterable
 from ipaddress import ip_address
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 
 from decoders import encode_embedded
 from decoders.apis import KEYS, api
+from decoders.capture.read_capture import CaptureReader
 from decoders.embedded import parse_structure_declaration
 from decoders.protocol_facts.keys import API_VERSIONS, ENVELOPE, FETCH, HEARTBEAT, METADATA, PRODUCE
 from decoders.records.codecs import NUMBERS, deflate
@@ -25,6 +27,8 @@ from decoders.schema.model import resolve
 from decoders.scrubbing import scrub_frames
 from decoders.scrubbing.replace_names import NameReplacer
 from decoders.scrubbing.scrub_frames import Scrubber
+from decoders.splits.split_parts import canonical_connection_key
+from decoders.tcp.reassembly import FIN, RST
 from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
 from kwcli.run_environment import Exit
@@ -466,6 +470,11 @@ def test_tls_with_keys_is_plaintext_afterwards(tmp_path: Path) -> None:
     before, after = exchanges(source, "--keylog", str(KEYS_LOG)), exchanges(out)
     assert promised(after) == promised(before)
     assert all("tls" not in row for row in after)
+    flags = defaultdict[bytes, int](int)
+    for key, _, _, _, _, its, *_ in CaptureReader().feed(out.read_bytes()):
+        flags[canonical_connection_key(key)] |= its
+    assert len(flags) == 14
+    assert all(each & (FIN | RST) for each in flags.values())  # a connection that was closed is closed
     assert not re.search(rb"localhost|kw-ca|billing|orders", out.read_bytes())
 
 

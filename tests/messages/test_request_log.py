@@ -113,6 +113,7 @@ def test_a_line_that_cannot_be_read_is_told_and_the_others_are_read(line: str, t
     assert len(outcome.out.splitlines()) == 2
     assert outcome.code == Exit.FAILURE
     assert f"{path}: line 2: {text}" in outcome.err
+    assert [number for number in range(1, 6) if f"line {number}:" in outcome.err] == [2]
     path.write_text(f"{line}\n")
     outcome = kw("stats", str(path))
     assert outcome.code == Exit.FAILURE

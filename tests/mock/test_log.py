@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from decoders import decode_records
+from decoders import Batch, Record, decode_records
+from decoders.records.encode_batches import encode_batch
 from tests.mock.stage import TOPIC, Stage, batch, only_partition, values, wanted, written
 
 ALL_IDS = {"max_wait_ms": 0, "min_bytes": 1, "session_epoch": -1}
@@ -175,3 +176,10 @@ def test_offsets_of_times() -> None:
     rows = [{"partition_index": 0, "timestamp": -1}]
     old = client.ask("ListOffsets", {"topics": [{"name": TOPIC, "partitions": rows}]}, 0)
     assert only_partition(old)["old_style_offsets"] == [3]
+
+
+def test_a_batch_takes_as_many_offsets_as_it_has_records_wherever_its_own_begin() -> None:
+    client = Stage().client()
+    data = encode_batch([Record(7 + number, 5000, None, b"a") for number in range(2)], Batch(base_offset=7))
+    for base in (0, 2, 4):
+        assert only_partition(client.ask("Produce", written(data), 9))["base_offset"] == base

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import decoders
-from kwcli.net.config.client_config import ClientConfig
+from kwcli.net.config.client_config import ClientConfig, SaslSettings, TlsSettings
 from kwcli.playground.tls_certificates import write_tls_certificates
-from kwcli.proxy.check_before_start import CheckOptions, find_check_lines, run_check
+from kwcli.proxy.check_before_start import CheckOptions, _describe_protocol, find_check_lines, run_check
 from kwcli.proxy.tls.inbound import Inbound, TlsIn
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw, world
@@ -147,3 +147,22 @@ def test_given_certificates(
         first, *_ = list(find_check_lines(state, settings._replace(advertise=advertise)))
     assert (first.what, first.code) == ("certificate", code)
     assert text in first.text
+
+
+@pytest.mark.parametrize(
+    ("config", "text"),
+    [
+        ({}, " in plaintext"),
+        ({"protocol": "SSL"}, " over TLS"),
+        ({"protocol": "SSL", "tls": TlsSettings()}, " over TLS"),
+        ({"protocol": "SSL", "tls": TlsSettings(verify=False)}, " over TLS, its certificate not verified"),
+        (
+            {"protocol": "SASL_SSL", "tls": TlsSettings(verify=False), "sasl": SaslSettings("PLAIN")},
+            " over TLS, its certificate not verified and takes the login by PLAIN",
+        ),
+        ({"protocol": "SASL_PLAINTEXT", "sasl": SaslSettings("PLAIN")}, " takes the login by PLAIN"),
+    ],
+)
+def test_the_way_to_the_cluster_in_words(config: dict[str, Any], text: str) -> None:
+    """Whether somebody between could read along is not left unsaid."""
+    assert _describe_protocol(ClientConfig((("127.0.0.1", 1),), **config)) == text

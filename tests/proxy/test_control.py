@@ -8,6 +8,7 @@ import stat
 from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from kwcli.proxy.deciding.control.http_control import BODY_MAX, ControlServer, t
 from kwcli.proxy.deciding.control.operations import OPERATIONS, ControlState, Ring, run_operation
 from kwcli.proxy.deciding.held_exchanges import HeldExchanges
 from kwcli.proxy.deciding.hold_rules import HoldRules
+from kwcli.proxy.relay.frame_decisions import Decision
 from kwcli.run_environment import Failure
 
 
@@ -248,3 +250,26 @@ def test_the_proxy_that_runs_is_found_among_those_that_were_killed(tmp_path: Pat
     finally:
         for server in servers:
             server.close()
+
+
+def test_a_held_exchange_says_how_long_it_is_held_and_when_it_goes_on() -> None:
+    async def hold_one() -> list[dict[str, Any]]:
+        held = HeldExchanges(lambda: clock[0], lambda _: None, timeout_s=25.0)
+        relay: Any = SimpleNamespace(number=7, peer="10.0.0.1:5", listener=SimpleNamespace(name="node 1"))
+        exchange: Any = SimpleNamespace(request=b"12345", response=None, api_key=0, version=9, correlation_id=3)
+        assert held.hold_exchange(exchange, relay, Decision())
+        clock[0] += 4_500_000_000
+        (row,) = held.list_rows()
+        clock[0] += 30_000_000_000
+        (late,) = held.list_rows()
+        held.forget_connection(relay)
+        return [row, late]
+
+    clock = [1_700_000_000_000_000_000]
+    row, late = asyncio.run(hold_one())
+    assert (row["id"], row["side"], row["api"], row["size"], row["since"]) == (
+        *(1, "request", "Produce", 5),
+        "2023-11-14T22:13:20.000000Z",
+    )
+    assert (row["held_ms"], row["released_in_ms"]) == (4500.0, 20_500.0)
+    assert (late["held_ms"], late["released_in_ms"]) == (34_500.0, 0.0)

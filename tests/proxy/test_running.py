@@ -12,6 +12,7 @@ import pytest
 from kwcli.net.listening import open_listener
 from kwcli.proxy.listeners import ProxyPorts
 from kwcli.proxy.log.log_queue import now_ns
+from kwcli.proxy.relay.connection import Relay
 from kwcli.proxy.relay.rewrite_addresses import Endpoint
 from kwcli.run_environment import Exit, Failure
 from tests.proxy.running import (
@@ -363,3 +364,25 @@ async def test_waiting_ends_after_a_while() -> None:
 def test_the_clock_never_goes_back() -> None:
     times = [now_ns() for _ in range(1000)]
     assert times == sorted(times)
+
+
+@in_loop
+async def test_an_answer_comes_where_the_client_ended_its_side_while_the_broker_was_dialled() -> None:
+    """What TLS has read ahead, the end included, comes while the proxy does not read on yet."""
+    plain_dial = Relay._dial_broker
+
+    async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await frame(reader)
+        assert await reader.read() == b""  # the broker sees the end too
+        writer.write(ANSWERS[1])
+
+    async def dial_after_end(relay: Relay) -> None:
+        relay._handle_client_bytes(ASKED[1])
+        assert relay.eof_received(relay.client)
+        await plain_dial(relay)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Relay, "_dial_broker", dial_after_end)
+        async with running(slow) as proxy:
+            client = await proxy.connect()
+            assert await rest(client[0]) == ANSWERS[1]

@@ -6,9 +6,16 @@ import random
 
 import pytest
 
+from decoders.records import read_batches
+from decoders.records import summarize_records as summarize_records_module
 from decoders.records.codecs import deflate
 from decoders.records.read_batches import batches_json
-from decoders.records.summarize_records import RecordsSummary, summarize_batches_json, summarize_records
+from decoders.records.summarize_records import (
+    RecordsSummary,
+    read_batch_heads,
+    summarize_batches_json,
+    summarize_records,
+)
 from tests.records.making import batch, message, record
 from tests.records.test_read_batch_v2 import HEX
 
@@ -61,3 +68,30 @@ def test_it_says_what_the_batches_say_when_they_are_read(seed: int) -> None:
             # The records of a batch of magic 2 with a wrong checksum are not counted.
             assert found._replace(records=0) == read._replace(records=0)
             assert 2 in found.magics
+
+
+# Fast paths: whole batches of magic 2 are read by their headers, and nothing else of them.
+
+
+def _refuse(*_words: object, **_more: object) -> None:
+    raise AssertionError("the plain path was taken")
+
+
+def test_whole_batches_are_summed_up_by_their_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(summarize_records_module, "_add_unusual_batches", _refuse)
+    monkeypatch.setattr(summarize_records_module, "_add_legacy_messages", _refuse)
+    assert summarize_records(HEX + THREE + EMPTY).batches == 3
+    assert summarize_records(HEX + THREE + EMPTY, verify_checksums=True).records == 5
+
+
+def test_heads_of_whole_batches_are_read_from_their_headers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read_batches, "batches_json", _refuse)
+    data = HEX + THREE + EMPTY
+    heads = list(read_batch_heads((6, len(data)), b"before" + data))
+    assert [(head.records, head.base_offset, head.last_offset) for head in heads] == [
+        (2, 42, 43),
+        (3, 44, 46),
+        (0, 47, 49),
+    ]
+    monkeypatch.setattr(summarize_records_module, "_each_batch_head", _refuse)
+    assert [head.records for head in read_batch_heads((6, len(THREE)), b"before" + THREE)] == [3]

@@ -318,6 +318,7 @@ def test_nothing_that_changes_something_overtakes_what_its_client_knew(
     assert run.replay_all() is False
     assert run.counts.asked == len(shown) == 191
     assert run.counts.overtaken == 0
+    assert [worker.clients for worker in run._workers] == [0] * len(run._workers)  # each client is given back
     answered: set[int] = set()
     known = [request for request in recording.requests if request.problem is None and request.ended_ns is not None]
     for what, request in stage.events:

@@ -17,7 +17,9 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 import pytest
 
+from decoders.capture.pcapng_writer import PcapngWriter
 from kwcli.pipeline.read.read_tls_keys import read_keys
+from kwcli.reading.decompress_inputs import PIECE_SIZE
 from kwcli.reading.sinks.closing_lines import DROPPED_KEYS_LINE
 from kwcli.run_environment import Exit
 from tests.cli.worlds import Outcome, kw, world
@@ -459,3 +461,25 @@ def test_a_connection_cut_out_takes_the_key_of_the_session_it_resumes(tmp_path: 
     sent = [row["request"] for row in again if row["kind"] == "exchange" and row["api"] == "Produce"]
     assert sent == [row["request"] for row in rows] != []
     assert {row["client_id"] for row in again if row["kind"] == "exchange"} == {"ledger"}
+
+
+def test_secrets_behind_the_first_piece_of_a_capture_are_read(tmp_path: Path) -> None:
+    """A capture may begin with more secrets than one piece holds: they are read up to its first packet."""
+    path, keys = tmp_path / "large.pcapng", Path(KEYS).read_bytes()
+    writer = PcapngWriter(1)
+    blocks = [writer.make_secrets_block(b"# %060d\n" % number * 500) for number in range(5)]
+    path.write_bytes(writer.make_file_header() + b"".join(blocks) + writer.make_secrets_block(keys))
+    assert path.stat().st_size > 2 * PIECE_SIZE
+    read_keys.cache_clear()
+    found = read_keys((), (str(path),))
+    read_keys.cache_clear()
+    client_randoms = {bytes.fromhex(line.split()[1].decode()) for line in keys.splitlines() if b"TRAFFIC" in line}
+    assert client_randoms
+    assert all(found.count_secrets(each) for each in client_randoms)
+
+
+@pytest.mark.parametrize("path", ["request.acks", "response.topics[].name", "request"])
+def test_rows_without_a_body_have_no_value_at_its_paths(path: str) -> None:
+    outcome = kw("sniff", CAPTURE, "-v", "-o", "fields", "-e", "reason", "-e", path)
+    assert outcome.code == Exit.DONE
+    assert {line.strip() for line in outcome.out.splitlines()[:14]} == {"tls"}
