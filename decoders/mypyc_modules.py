@@ -46,6 +46,7 @@ MODULES: Final = (
     "decoders/records/codecs/snappy.py",
     "decoders/records/codecs/zstd.py",
     "decoders/capture/read_capture.py",
+    "decoders/capture/read_pcap.py",
     "decoders/tcp/connections.py",
     "decoders/tcp/connection_table.py",
     "decoders/tcp/reassembly.py",

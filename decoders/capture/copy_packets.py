@@ -7,7 +7,8 @@ from typing import Any, Final
 from decoders.capture.dissect_packets import Dissector
 from decoders.capture.link_types import Link
 from decoders.capture.notes_of_cut_packets import CutNote, CutSegments
-from decoders.capture.read_capture import CaptureReader, Pcap, Pcapng
+from decoders.capture.read_capture import CaptureReader, Pcapng
+from decoders.capture.read_pcap import Pcap
 from decoders.limits import FRAGMENTED_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.tcp.chunks import Segment

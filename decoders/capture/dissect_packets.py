@@ -7,7 +7,7 @@ from typing import Final
 
 from decoders.capture.find_tunneled_packets import find_tunneled_packet, skip_layers_below_ip
 from decoders.capture.join_ip_fragments import Fragments
-from decoders.capture.link_types import ARP, IP4, IP6, NO_LINK, SHORT, Link
+from decoders.capture.link_types import ARP, IP4, IP6, LLC, NO_LINK, SHORT, Link
 from decoders.capture.read_tcp_segment import PROTOCOL, read_tcp_segment
 from decoders.limits import TUNNELS_MAX
 from decoders.tcp.chunks import Segment
@@ -22,9 +22,9 @@ _unpack_ipv6: Final = Struct(">B3xHB").unpack_from
 # IPv6 extension headers that state their own length in units of 8 bytes beyond the first (RFC 8200, 6275, 5533, 7401).
 _EXTENSIONS: Final = frozenset({0, 43, 60, 135, 139, 140})
 _FRAGMENT: Final = 44
-_AUTHENTICATION: Final = 51
+AUTHENTICATION: Final = 51
 # All that may stand between an IPv6 header and TCP.
-EXTENSION_HEADERS: Final = _EXTENSIONS | {_FRAGMENT, _AUTHENTICATION}
+EXTENSION_HEADERS: Final = _EXTENSIONS | {_FRAGMENT, AUTHENTICATION}
 _EXTENSIONS_MAX: Final = 16
 
 # IP protocol number → the name it is counted under.
@@ -33,6 +33,8 @@ _NAMES: Final = {1: "icmp", 17: "udp", 58: "icmp"}
 _LINK_COUNTS: Final = {ARP: "arp", SHORT: "unreadable", NO_LINK: "unknown_link"}
 # Sizes at which packets are cut that are counted apart: a snap length is one, several interfaces make a few.
 CUT_SIZES_MAX: Final = 8
+# Unknown protocols that are named.
+UNKNOWN_MAX: Final = 8
 _COUNTED: Final = ("udp", "icmp", "arp", "other", "fragments", "unreadable", "unknown_link")
 
 
@@ -45,12 +47,14 @@ class Dissector:
     """Frames in, TCP segments out. `counts` counts each packet without a segment once, by kind.
 
     `unreadable` counts packets with a header that is cut off or cannot be one. `cut`: captured size → number of packets
-    of which only that many bytes were captured, though their TCP segment has more.
+    of which only that many bytes were captured, though their TCP segment has more. `unknown`: EtherType or IP protocol
+    that nothing here reads → packets.
     """
 
     def __init__(self) -> None:
         self.counts = dict.fromkeys(_COUNTED, 0)
         self.cut: dict[int, int] = {}
+        self.unknown: dict[str, int] = {}
         self.fragments = Fragments()
 
     def dissect_packet(
@@ -69,6 +73,7 @@ class Dissector:
         kind, at = link.follow(buf, at, end)
         stop, count = end + missing, "other"
         for _ in range(TUNNELS_MAX):
+            ethertype = kind
             if kind not in _IP:
                 kind, at = skip_layers_below_ip(kind, buf, at, end)
             if kind == IP4:
@@ -77,10 +82,14 @@ class Dissector:
                 found = self._read_ipv6_packet(buf, at, end, stop)
             else:
                 found = _LINK_COUNTS.get(kind, "other")
+                if found == "other" and ethertype:
+                    self._count_unknown("LLC" if ethertype == LLC else f"EtherType 0x{kind or ethertype:04x}")
             if isinstance(found, str):
                 count = found
                 break
             protocol, buf, at, end, stop, addresses = found
+            if protocol == AUTHENTICATION:  # in IPv4; IPv6 has it among its extension headers
+                protocol, at = _skip_ipv6_extensions(buf, at, min(end, stop), protocol)
             if protocol == PROTOCOL:
                 segment = self._read_tcp_segment(buf, at, end, stop, addresses, time_ns, packet)
                 if segment is not None:
@@ -91,6 +100,8 @@ class Dissector:
             end = min(end, stop)
             inner = find_tunneled_packet(protocol, buf, at, end)
             if inner is None:
+                if count == "other":
+                    self._count_unknown(f"IP protocol {protocol}")
                 break
             kind, at = inner
         self.counts[count] += 1
@@ -151,6 +162,10 @@ class Dissector:
         protocol, data = whole
         return protocol, data, 0, len(data), len(data), addresses
 
+    def _count_unknown(self, protocol: str) -> None:
+        if protocol in self.unknown or len(self.unknown) < UNKNOWN_MAX:
+            self.unknown[protocol] = self.unknown.get(protocol, 0) + 1
+
     def count_packets_cut_at(self, captured_size: int, count: int = 1) -> None:
         """Count packets that are cut at this size; beyond CUT_SIZES_MAX sizes the smallest counts as a greater one."""
         if captured_size not in self.cut and len(self.cut) >= CUT_SIZES_MAX:
@@ -171,7 +186,7 @@ def _skip_ipv6_extensions(buf: bytes, at: int, end: int, protocol: int) -> tuple
             return -1, at
         if protocol == _FRAGMENT:
             return protocol, at
-        size = 8 + buf[at + 1] * (4 if protocol == _AUTHENTICATION else 8)
+        size = 8 + buf[at + 1] * (4 if protocol == AUTHENTICATION else 8)
         if at + size > end:
             return -1, at
         protocol = buf[at]

@@ -18,9 +18,9 @@ from decoders.capture.read_capture import (
     TICK_MAX,
     TIME_MAX,
     CaptureReader,
-    Pcap,
     Pcapng,
 )
+from decoders.capture.read_pcap import Pcap
 from decoders.capture.read_tcp_segment import UsualHeaders
 from decoders.limits import BLOCK_MAX, PACKET_MAX
 from decoders.named_tuple import NamedTuple

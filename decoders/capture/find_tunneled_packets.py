@@ -9,18 +9,32 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final
 
-from decoders.capture.link_types import IP4, IP6, MPLS, PPPOE, SHORT, Follow, follow_ethernet, follow_ppp
+from decoders.capture.link_types import (
+    BRIDGED,
+    IP4,
+    IP6,
+    LLC,
+    MPLS,
+    PPPOE,
+    SHORT,
+    Follow,
+    follow_80211,
+    follow_ethernet,
+    follow_ethertype_header,
+    follow_llc,
+    follow_ppp,
+)
 
 __all__ = ["IP_TUNNELS", "LAYERS", "UDP_TUNNELS", "find_tunneled_packet", "skip_layers_below_ip"]
 
 _LAYERS_MAX: Final = 4
-# Transparent Ethernet bridging: a whole Ethernet frame follows (RFC 1701).
-_BRIDGED: Final = 0x6558
 _MPLS_MULTICAST: Final = 0x8848
 _PPP: Final = 0x880B
 # Cisco's ERSPAN: types I and II, and III.
 _ERSPAN: Final = 0x88BE
 _ERSPAN_3: Final = 0x22EB
+# Cisco's redirection to web caches, in GRE.
+_WCCP: Final = 0x883E
 _UDP: Final = 17
 
 _U16: Final = Struct(">H").unpack_from
@@ -62,7 +76,7 @@ def _follow_mpls(buf: bytes, at: int, end: int) -> tuple[int, int]:
             first = buf[at] >> 4
             if first in (4, 6):
                 return (IP4 if first == 4 else IP6), at
-            return _BRIDGED, at if first else at + 4
+            return BRIDGED, at if first else at + 4
     return SHORT, end
 
 
@@ -91,14 +105,16 @@ def _follow_gre(buf: bytes, at: int, end: int) -> tuple[int, int]:
             return _NONE
         at += 20 if buf[at + 11] & 1 else 12
     if kind in (_ERSPAN, _ERSPAN_3):
-        kind = _BRIDGED
+        kind = BRIDGED
+    if kind == _WCCP:  # version 2 has a header of its own, version 1 has none
+        return _follow_bare_ip(buf, at if at < end and buf[at] >> 4 == 4 else at + 4, end)
     return kind, at
 
 
 def _follow_vxlan(buf: bytes, at: int, end: int) -> tuple[int, int]:
     """VXLAN (RFC 7348), with the bits of the group-policy extension: a flag says that the network id is there."""
     del end
-    return (_BRIDGED, at + 8) if buf[at] & 0x77 == 0 and buf[at] & 8 and buf[at + 7] == 0 else _NONE
+    return (BRIDGED, at + 8) if buf[at] & 0x77 == 0 and buf[at] & 8 and buf[at + 7] == 0 else _NONE
 
 
 def _follow_vxlan_gpe(buf: bytes, at: int, end: int) -> tuple[int, int]:
@@ -140,6 +156,73 @@ def _follow_bare_ip(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return (_VERSIONS.get(buf[at] >> 4, 0), at) if at < end else _NONE
 
 
+def _follow_vn_tag(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """A VN-tag, which fabric extenders put before VLAN tags (IEEE 802.1Qbh): four bytes, an EtherType."""
+    return follow_ethertype_header(buf, at, end, 4, 6)
+
+
+def _follow_mac_in_mac(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """The service tag of a provider's backbone bridge (IEEE 802.1ah): flags and a number, then an Ethernet frame."""
+    return follow_ethernet(buf, at + 4, end)
+
+
+def _follow_macsec(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """MACsec (IEEE 802.1AE) that does not encrypt; its check value at the end is beyond the length of IP."""
+    if at + 6 > end:
+        return SHORT, end
+    flags = buf[at]
+    if flags & 0x8C:  # another version; encrypted; changed
+        return 0, at
+    size = 14 if flags & 0x20 else 6  # with the sender's identifier
+    return follow_ethertype_header(buf, at, end, size, size + 2)
+
+
+def _follow_trill(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """TRILL (RFC 6325): a header of six bytes with options in words of four bytes, then an Ethernet frame."""
+    if at + 6 > end:
+        return SHORT, end
+    words = _U16(buf, at)[0] >> 6 & 31
+    return (0, at) if buf[at] >> 6 else follow_ethernet(buf, at + 6 + 4 * words, end)
+
+
+def _follow_ethernet_in_ip(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """EtherIP (RFC 3378): version 3 and zeros, then an Ethernet frame."""
+    return (BRIDGED, at + 2) if buf[at : at + 2] == b"\x30\0" and at + 2 < end else _NONE
+
+
+def _follow_l2tp(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """A data message of L2TP 2 (RFC 2661): flags say which fields there are; a PPP frame follows."""
+    flags = _U16(buf, at)[0]
+    if flags & 0x800F != 2:
+        return _NONE
+    at += 6 + (2 if flags & 0x4000 else 0) + (4 if flags & 0x0800 else 0)
+    if flags & 0x0200:
+        if at + 2 > end:
+            return _NONE
+        at += 2 + _U16(buf, at)[0]
+    return follow_ppp(buf, at, end)
+
+
+def _follow_lisp(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """A data packet of LISP (RFC 9300): flags and eight bytes in all, then an IP packet."""
+    return _follow_bare_ip(buf, at + 8, end) if not buf[at] & 7 else _NONE
+
+
+def _follow_tzsp(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """TaZmen Sniffer Protocol: the kind of the frame, then tagged fields up to an end tag, then the frame."""
+    if buf[at] != 1 or buf[at + 1] > 1:
+        return _NONE
+    frame = _TZSP.get(_U16(buf, at + 2)[0])
+    at += 4
+    while at < end and buf[at] != 1:
+        if buf[at]:  # 0 is padding, of one byte
+            if at + 2 > end:
+                return _NONE
+            at += 1 + buf[at + 1]
+        at += 1
+    return frame(buf, at + 1, end) if frame is not None and at + 1 < end else _NONE
+
+
 def _follow_ip_in_ip(buf: bytes, at: int, end: int) -> tuple[int, int]:
     del buf, end
     return IP4, at
@@ -152,28 +235,40 @@ def _follow_ipv6_in_ip(buf: bytes, at: int, end: int) -> tuple[int, int]:
 
 _VERSIONS: Final = {4: IP4, 6: IP6}
 # VXLAN-GPE's next protocols.
-_GPE: Final = {1: IP4, 2: IP6, 3: _BRIDGED, 5: MPLS}
+_GPE: Final = {1: IP4, 2: IP6, 3: BRIDGED, 5: MPLS}
+
+# Frames in TZSP, by its numbers.
+_TZSP: Final[dict[int, Follow]] = {1: follow_ethernet, 18: follow_80211}
 
 LAYERS: Final[dict[int, Follow]] = {
+    LLC: follow_llc,
     MPLS: _follow_mpls,
     _MPLS_MULTICAST: _follow_mpls,
     PPPOE: _follow_pppoe_session,
-    _BRIDGED: follow_ethernet,
+    BRIDGED: follow_ethernet,
+    0x22F3: _follow_trill,
+    0x8926: _follow_vn_tag,
+    0x88E5: _follow_macsec,
+    0x88E7: _follow_mac_in_mac,
 }
 
 IP_TUNNELS: Final[dict[int, Follow]] = {
     4: _follow_ip_in_ip,  # IP in IP (RFC 2003)
     41: _follow_ipv6_in_ip,  # RFC 4213
     47: _follow_gre,
+    97: _follow_ethernet_in_ip,
     137: _follow_mpls,  # RFC 4023
 }
 
 # By destination port.
 UDP_TUNNELS: Final[dict[int, Follow]] = {
+    1701: _follow_l2tp,
     2152: _follow_gtp_u,
+    4341: _follow_lisp,
     4789: _follow_vxlan,
     4790: _follow_vxlan_gpe,
     6081: _follow_geneve,
     6635: _follow_mpls,  # RFC 7510
     8472: _follow_vxlan,  # Linux before VXLAN had a number; flannel and Cilium still
+    37008: _follow_tzsp,
 }

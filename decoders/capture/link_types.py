@@ -9,9 +9,12 @@ from typing import Final, Literal
 
 __all__ = [
     "ARP",
+    "BRIDGED",
     "IP4",
     "IP6",
     "LINKS",
+    "LLC",
+    "LLC_SIZES",
     "MPLS",
     "NO_LINK",
     "PPPOE",
@@ -19,7 +22,10 @@ __all__ = [
     "UNSUPPORTED",
     "Follow",
     "Link",
+    "follow_80211",
     "follow_ethernet",
+    "follow_ethertype_header",
+    "follow_llc",
     "follow_ppp",
 ]
 
@@ -28,6 +34,11 @@ IP6: Final = 0x86DD
 ARP: Final = 0x0806
 MPLS: Final = 0x8847
 PPPOE: Final = 0x8864
+# Transparent Ethernet bridging: a whole Ethernet frame follows (RFC 1701).
+BRIDGED: Final = 0x6558
+# Stands for a frame with a length where others have their EtherType: an LLC header follows (IEEE 802.3, 802.2).
+LLC: Final = 0x1_0000
+LLC_SIZES: Final = range(1501)
 # The protocol that `follow` gives for a frame too short for its own header.
 SHORT: Final = -1
 # The protocol that `follow` gives where the link type is not supported.
@@ -43,6 +54,11 @@ _FAMILIES: Final = {2: IP4, 10: IP6, 24: IP6, 28: IP6, 30: IP6}
 _PPP: Final = {0x21: IP4, 0x57: IP6, 0x281: MPLS, 0x283: MPLS}
 # The attribute of a netfilter log message that is the packet: NFULA_PAYLOAD.
 _NFLOG_PAYLOAD: Final = 9
+
+# LLC headers: SNAP, the organisations whose numbers in SNAP are EtherTypes, and IP's own (RFC 1042, IEEE 802.1H).
+_SNAP: Final = b"\xaa\xaa\x03"
+_SNAP_OF_ETHERTYPES: Final = frozenset({b"\0\0\0", b"\0\0\xf8"})
+_LLC_OF_IP: Final = b"\x06\x06\x03"
 
 _U16: Final = Struct(">H").unpack_from
 
@@ -61,7 +77,7 @@ class Link:
     follow: Follow
 
 
-def _follow_ethertype_header(buf: bytes, at: int, end: int, ethertype_at: int, header_size: int) -> tuple[int, int]:
+def follow_ethertype_header(buf: bytes, at: int, end: int, ethertype_at: int, header_size: int) -> tuple[int, int]:
     """A header of `header_size` bytes whose EtherType is at `ethertype_at`; VLAN tags may follow."""
     kind = SHORT
     ethertype_at += at
@@ -78,7 +94,56 @@ def _follow_ethertype_header(buf: bytes, at: int, end: int, ethertype_at: int, h
 
 
 def follow_ethernet(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    return _follow_ethertype_header(buf, at, end, 12, 14)
+    kind, at = follow_ethertype_header(buf, at, end, 12, 14)
+    return (LLC if kind in LLC_SIZES else kind), at
+
+
+def follow_llc(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """An LLC header: SNAP with an EtherType (RFC 1042), or the service access point of IP."""
+    if at + 8 <= end and buf[at : at + 3] == _SNAP and buf[at + 3 : at + 6] in _SNAP_OF_ETHERTYPES:
+        return follow_ethertype_header(buf, at, end, 6, 8)
+    return (IP4, at + 3) if buf[at : at + 3] == _LLC_OF_IP else (0, at)
+
+
+def _follow_fddi(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """FDDI: frame control, two addresses, LLC (RFC 1188)."""
+    return follow_llc(buf, at + 13, end)
+
+
+def follow_80211(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """A data frame of IEEE 802.11 that is not encrypted; other frames carry no packet."""
+    if at + 24 > end:
+        return SHORT, end
+    kind, flags = buf[at], buf[at + 1]
+    if kind & 0x0C != 0x08 or kind & 0x40 or flags & 0x40:  # no data frame, without data, protected
+        return 0, at
+    size = 24 + (6 if flags & 3 == 3 else 0)  # a fourth address between two access points
+    if kind & 0x80:  # quality of service, and control fields of 802.11n
+        size += 6 if flags & 0x80 else 2
+    return follow_llc(buf, at + size, end)
+
+
+def _follow_radiotap(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """A radiotap header, which states its length, and an 802.11 frame (radiotap.org)."""
+    if at + 4 > end or buf[at]:
+        return SHORT, end
+    return follow_80211(buf, at + int.from_bytes(buf[at + 2 : at + 4], "little"), end)
+
+
+def _follow_per_packet_information(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """CACE's PPI: a header that states its length and the link type of its frame."""
+    if at + 8 > end or buf[at]:
+        return SHORT, end
+    size, link = int.from_bytes(buf[at + 2 : at + 4], "little"), int.from_bytes(buf[at + 4 : at + 8], "little")
+    behind = LINKS.get(link, UNSUPPORTED)
+    if size < 8 or at + size > end or behind.follow is _follow_per_packet_information:
+        return SHORT, end
+    return behind.follow(buf, at + size, end)
+
+
+def _follow_ip_over_infiniband(buf: bytes, at: int, end: int) -> tuple[int, int]:
+    """A global routing header of 40 bytes, then an EtherType and a reserved field (RFC 4391)."""
+    return follow_ethertype_header(buf, at, end, 40, 44)
 
 
 def follow_ppp(buf: bytes, at: int, end: int) -> tuple[int, int]:
@@ -98,15 +163,15 @@ def _follow_pppoe(buf: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def _follow_cisco_hdlc(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    return _follow_ethertype_header(buf, at, end, 2, 4)
+    return follow_ethertype_header(buf, at, end, 2, 4)
 
 
 def _follow_linux_cooked(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    return _follow_ethertype_header(buf, at, end, 14, 16)
+    return follow_ethertype_header(buf, at, end, 14, 16)
 
 
 def _follow_linux_cooked_v2(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    return _follow_ethertype_header(buf, at, end, 0, 20)
+    return follow_ethertype_header(buf, at, end, 0, 20)
 
 
 def _follow_bsd_loopback(buf: bytes, at: int, end: int) -> tuple[int, int]:
@@ -176,20 +241,26 @@ LINKS: Final[dict[int, Link]] = {
     0: Link("loopback", 4, "I", 0x02000000, 0x1E000000, _follow_bsd_loopback),
     1: Link("Ethernet", 14, "12xH", IP4, IP6, follow_ethernet),
     9: Link("PPP", 0, "0s", 0, 0, follow_ppp),
+    10: Link("FDDI", 0, "0s", 0, 0, _follow_fddi),
     12: Link("raw IP", 0, "0s", b"", b"", _follow_raw_ip),
     14: Link("raw IP", 0, "0s", b"", b"", _follow_raw_ip),
     50: Link("PPP in HDLC", 0, "0s", 0, 0, follow_ppp),
     51: Link("PPPoE", 0, "0s", 0, 0, _follow_pppoe),
+    100: Link("ATM", 0, "0s", 0, 0, follow_llc),
     101: Link("raw IP", 0, "0s", b"", b"", _follow_raw_ip),
     104: Link("Cisco HDLC", 4, "2xH", IP4, IP6, _follow_cisco_hdlc),
+    105: Link("802.11", 0, "0s", 0, 0, follow_80211),
     108: Link("OpenBSD loopback", 4, "I", 2, 24, _follow_bsd_loopback),
     109: Link("OpenBSD IPsec", 0, "0s", 0, 0, _follow_openbsd_ipsec),
     113: Link("Linux cooked", 16, "14xH", IP4, IP6, _follow_linux_cooked),
     117: Link("OpenBSD pflog", 0, "0s", 0, 0, _follow_openbsd_pflog),
+    127: Link("radiotap", 0, "0s", 0, 0, _follow_radiotap),
     149: Link("Darwin pktap", 0, "0s", 0, 0, _follow_darwin_pktap),
+    192: Link("PPI", 0, "0s", 0, 0, _follow_per_packet_information),
     228: Link("IPv4", 0, "0s", b"", b"", _follow_raw_ip),
     229: Link("IPv6", 0, "0s", b"", b"", _follow_raw_ip),
     239: Link("netfilter log", 0, "0s", 0, 0, _follow_netfilter_log),
+    242: Link("IP over InfiniBand", 0, "0s", 0, 0, _follow_ip_over_infiniband),
     258: Link("Darwin pktap", 0, "0s", 0, 0, _follow_darwin_pktap),
     276: Link("Linux cooked v2", 20, "H18x", IP4, IP6, _follow_linux_cooked_v2),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass
 from functools import cache
+from itertools import pairwise
 from math import gcd
 from struct import Struct
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from decoders.capture.dissect_packets import Dissector
 from decoders.capture.find_key_log_lines import SECRETS, SECTION, TLS_KEY_LOG
 from decoders.capture.link_types import LINKS, UNSUPPORTED
+from decoders.capture.read_pcap import HEADER_SIZE, MAGICS, Pcap
 from decoders.capture.read_tcp_segment import FUSED_SIZE, UNSAID, UsualHeaders, usual_headers_after
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated, without_frames
 from decoders.limits import BLOCK_MAX, INTERFACES_MAX, PACKET_MAX
@@ -23,129 +25,7 @@ from decoders.wire.state_serialization import pack, state_fields, unpack
 if TYPE_CHECKING:  # loaded with the first capture that was cut out of another one
     from decoders.capture.notes_of_cut_packets import CutNote, CutReceiver, CutSegments
 
-__all__ = ["HEADER_SIZE", "MAGIC", "MAGICS", "CaptureReader", "Interface", "Pcap", "Pcapng"]
-
-HEADER_SIZE: Final = 24
-# First four bytes → byte order, nanoseconds per tick, size of a record header (24: Kuznetzov's modified format).
-MAGICS: Final[dict[bytes, tuple[str, int, int]]] = {
-    b"\xd4\xc3\xb2\xa1": ("<", 1000, 16),
-    b"\xa1\xb2\xc3\xd4": (">", 1000, 16),
-    b"\x4d\x3c\xb2\xa1": ("<", 1, 16),
-    b"\xa1\xb2\x3c\x4d": (">", 1, 16),
-    b"\x34\xcd\xb2\xa1": ("<", 1000, 24),
-    b"\xa1\xb2\xcd\x34": (">", 1000, 24),
-}
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
-class Pcap:
-    """One pcap file, whose first 24 bytes are `header`. `read_segments` takes whole records; `packets` counts them.
-
-    Raises Malformed for a link type that is not in `links.LINKS`.
-    """
-
-    def __init__(self, header: bytes, dissector: Dissector, *, fused: bool = True) -> None:
-        order, self._tick, self._head = MAGICS[header[:4]]
-        self.link_type = Struct(order + "I").unpack_from(header, 20)[0] & 0xFFFF  # above: size of a checksum
-        self._record: Callable[[bytes, int], tuple[int, int, int, int]] = Struct(order + "IIII").unpack_from
-        self._dissector: Any = dissector  # it may give more than a segment (copy_packets.py)
-        if self.link_type not in LINKS:
-            raise Malformed(f"link type {self.link_type} is not supported", offset=20)
-        self._link = LINKS[self.link_type]
-        self._shapes: tuple[UsualHeaders, ...] = usual_headers_after(self._link)
-        self._ticks = 1_000_000_000 // self._tick
-        self._fused = fused
-        self.packets = 0
-
-    def read_segments(self, buf: bytes, out: list[Segment]) -> tuple[int, int]:
-        """Append the segments of the whole records in `buf`, which begins at a record.
-
-        Gives (bytes used, bytes that the next record needs, as far as known). Raises Malformed at a record header that
-        cannot be one; the records before it are in `out` and in `packets`.
-        """
-        at, size = 0, len(buf)
-        while True:
-            if self._fused:
-                for shape in self._shapes:
-                    at = self._read_usual_records(buf, at, out, shape)
-            if at + self._head > size:
-                return at, self._head
-            seconds, fraction, captured, wire = self._record(buf, at)
-            begin = at + self._head
-            end = begin + captured
-            if fraction >= self._ticks or not captured <= wire <= PACKET_MAX or not (wire or seconds):
-                raise explain_bad_record_header(fraction, self._ticks, captured, wire, at)
-            if end > size:
-                return at, self._head + captured
-            self.packets += 1
-            time_ns = seconds * 1_000_000_000 + fraction * self._tick
-            missing = wire - captured
-            segment = self._dissector.dissect_packet(self._link, buf, begin, end, missing, time_ns, self.packets)
-            if segment is not None:
-                out.append(segment)
-            at = end
-
-    def _read_usual_records(self, buf: bytes, at: int, out: list[Segment], shape: UsualHeaders) -> int:
-        """Take the records from `at` on that hold usual packets; the offset of the first record that does not."""
-        unpack, network, version, mask, wanted, base, sizes = shape
-        record, head, tick, ticks, packet = self._record, self._head, self._tick, self._ticks, self.packets
-        append = out.append
-        size = len(buf)
-        safe = size - head - self._link.size - FUSED_SIZE
-        since, since_ns, cut_at, cut = -1, -1, 0, 0
-        while at <= safe:
-            seconds, fraction, captured, wire = record(buf, at)
-            begin = at + head
-            end = begin + captured
-            protocol, ip, length, word, key, seq, ack, offset, flags, window = unpack(buf, begin)
-            stop = begin + base + length
-            start = begin + sizes[offset]
-            if ip != version or protocol != network or word & mask != wanted or not start <= end <= size:
-                break
-            if start > stop or fraction >= ticks or not captured <= wire <= PACKET_MAX:
-                break
-            packet += 1
-            if not window and not flags & UNSAID:
-                flags |= ZERO_WINDOW
-            if seconds != since:
-                since, since_ns = seconds, seconds * 1_000_000_000
-            if stop <= end:
-                append((key, since_ns + fraction * tick, packet, seq, ack, flags, buf[start:stop], 0))
-            else:
-                append((key, since_ns + fraction * tick, packet, seq, ack, flags, buf[start:end], stop - end))
-                if captured == cut_at:
-                    cut += 1
-                else:
-                    if cut:
-                        self._dissector.count_packets_cut_at(cut_at, cut)
-                    cut_at, cut = captured, 1
-            at = end
-        if cut:
-            self._dissector.count_packets_cut_at(cut_at, cut)
-        self.packets = packet
-        return at
-
-    def export(self) -> object:
-        """The state as built-in values, for `resume`."""
-        return [self.packets]
-
-    def resume(self, state: object) -> None:
-        """Take over what `export` gave. Raises DecodeError when it is something else."""
-        (self.packets,) = state_fields(state, int)
-
-
-def explain_bad_record_header(fraction: int, ticks: int, captured: int, wire: int, at: int) -> Malformed:
-    """The error that says what is wrong with a record header."""
-    if captured > PACKET_MAX or wire > PACKET_MAX:
-        text = f"a packet of {format_bytes(max(captured, wire))}"
-    elif captured > wire:
-        text = f"a packet of {format_bytes(wire)} of which {captured:,} were captured"
-    elif not wire:
-        text = "nothing but zeros"
-    else:
-        text = f"a time of {fraction:,} ticks, but a second has {ticks:,}"
-    return Malformed(f"no packet record: {text}", offset=at)
-
+__all__ = ["MAGIC", "CaptureReader", "Interface", "Pcapng"]
 
 # Blocks of pcapng
 MAGIC: Final = b"\x0a\x0d\x0d\x0a"  # the same in both byte orders
@@ -491,6 +371,12 @@ _BLOCKS: Final[dict[int, _Handler]] = {
 _MAGIC_SIZE = 4
 # The start of the name of a count of packets that are cut at a size.
 CUT_AT: Final = "cut at "
+# The start of the name of a count of packets of a protocol that kw does not read.
+UNKNOWN: Final = "of "
+# The length of a state that an earlier version saved, without the last three elements.
+_STATE_BEFORE_UNKNOWN: Final = 12
+# A packet that is earlier than the one before by less comes from another queue of the interface.
+SET_BACK_NS: Final = 1_000_000_000
 _PROBLEMS = {kind.__name__: kind for kind in (Malformed, Truncated, LimitExceeded)}
 
 
@@ -517,6 +403,8 @@ class CaptureReader:
         self._before = before
         self._dissector = self.dissector()
         self._header = b""
+        self._latest_ns = 0  # of the segments
+        self._set_back = 0
         self._file: Pcap | Pcapng | None = None
         self._parts: list[bytes] = []  # bytes from `_at` on that are not used yet
         self._held = 0
@@ -529,7 +417,8 @@ class CaptureReader:
         """`packets`, of these `tcp` (segments given) and the others by kind; `dropped` as the capture states it.
 
         `fragmented` counts IP packets of which some fragment is missing. `cut at N` counts packets of which only N
-        bytes were captured: the snap length.
+        bytes were captured: the snap length. `of EtherType 0x88cc`, `of IP protocol 132` say what some of `other` are.
+        `set_back` counts packets that are earlier by a second or more than the one before.
         """
         packets = self._file.packets - self._before if self._file else 0
         dropped = self._file.count_dropped_packets if isinstance(self._file, Pcapng) else 0
@@ -539,8 +428,10 @@ class CaptureReader:
             **self._dissector.counts,
             "fragmented": self._dissector.fragments.given_up,
             "dropped": dropped,
+            **({"set_back": self._set_back} if self._set_back else {}),
             **self._count_of_cut_out_packets(),
             **{f"{CUT_AT}{size}": count for size, count in self._dissector.cut.items()},
+            **{f"{UNKNOWN}{protocol}": count for protocol, count in self._dissector.unknown.items()},
         }
 
     def _count_of_cut_out_packets(self) -> dict[str, int]:
@@ -563,6 +454,8 @@ class CaptureReader:
                 buf = self._recognise_format(buf)
             if self._file is not None:
                 used, self._needed = self._file.read_segments(buf, out)
+                if out:
+                    self._count_times_set_back(out)
                 self._at += used
                 buf = buf[used:]
         except DecodeError as problem:
@@ -573,6 +466,13 @@ class CaptureReader:
         self._held = len(buf)
         self._segments += len(out)
         return out
+
+    def _count_times_set_back(self, segments: list[Segment]) -> None:
+        """Count the segments whose time is earlier than that of the one before by SET_BACK_NS: a clock was set."""
+        times = [self._latest_ns, *(segment[1] for segment in segments)]
+        self._latest_ns = times[-1]
+        if times != sorted(times):
+            self._set_back += sum(before - after >= SET_BACK_NS for before, after in pairwise(times))
 
     def _recognise_format(self, buf: bytes) -> bytes:
         """Recognise the format; the bytes after the file header, where that is whole."""
@@ -650,13 +550,23 @@ class CaptureReader:
                 dict(self._dissector.cut),
                 self._dissector.fragments.export(),
                 [type(problem).__name__, problem.text, problem.offset] if problem else None,
+                dict(self._dissector.unknown),
+                self._latest_ns,
+                self._set_back,
             ]
         )
 
     def resume(self, state: bytes) -> None:
         """Go on where `export` was called, maybe in another process. Raises DecodeError when the state is not valid."""
-        self._before, kind, header, file, held, at, needed, segments, counts, cut, fragments, problem = state_fields(
-            unpack(state),
+        row = unpack(state)
+        if isinstance(row, list) and len(row) == _STATE_BEFORE_UNKNOWN:
+            row += [{}, 0, 0]
+        (
+            *(self._before, kind, header, file, held, at, needed, segments, counts, cut, fragments, problem, unknown),
+            self._latest_ns,
+            self._set_back,
+        ) = state_fields(
+            row,
             int,
             str | None,
             bytes,
@@ -669,13 +579,16 @@ class CaptureReader:
             dict,
             list,
             list | None,
+            dict,
+            int,
+            int,
         )
         if counts.keys() != self._dissector.counts.keys() or not all(isinstance(n, int) for n in counts.values()):
             raise Malformed("a saved state with other counts")
-        if not all(isinstance(n, int) for item in cut.items() for n in item):
+        if not all(isinstance(n, int) for item in (*cut.items(), unknown.values()) for n in item):
             raise Malformed("a saved state with other counts")
         self._dissector.counts.update(counts)
-        self._dissector.cut = cut
+        self._dissector.cut, self._dissector.unknown = cut, unknown
         self._dissector.fragments.resume(fragments)
         self.kind, self._header, self._at, self._needed, self._segments = kind, header, at, needed, segments
         self._parts, self._held = [held], len(held)

@@ -309,10 +309,12 @@ class Pairer:
         return self._take_settled()
 
     def note_times(self, chunks: list[Chunk]) -> None:
-        """Note the first and the last time of chunks, also of those that never come to `feed`."""
+        """Note the earliest and the latest time of chunks, also of those that never come to `feed`."""
         summary = self.context.summary
-        summary.first_ns = summary.first_ns or chunks[0][1]
-        summary.last_ns = max(summary.last_ns, chunks[-1][1])
+        times = [chunk[1] for chunk in chunks]
+        low, high = min(times), max(times)
+        summary.first_ns = min(summary.first_ns or low, low)
+        summary.last_ns = max(summary.last_ns, high)
 
     def finish(self) -> list[Settled]:
         """The rows that the end of the input settles; reassembly has closed all connections that it knows."""

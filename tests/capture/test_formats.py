@@ -24,9 +24,9 @@ RAW = ipv4("10.0.0.1", "10.0.0.2", tcp(50000, 9092, 7, 9, ACK, b"ask"))
 KEY = bytes([10, 0, 0, 1, 10, 0, 0, 2]) + b"\xc3\x50\x23\x84"
 
 
-def read(data: bytes) -> tuple[CaptureReader, list[Segment]]:
+def read(data: bytes, *, fused: bool = True) -> tuple[CaptureReader, list[Segment]]:
     """The reader at the end of these bytes, and all the segments that it gave."""
-    reader = CaptureReader()
+    reader = CaptureReader(fused=fused)
     segments = reader.feed(data)
     return reader, segments + reader.finish()
 
@@ -163,7 +163,7 @@ PROBLEMS: dict[str, tuple[bytes, int, int, str]] = {
     "a document": (b"%PDF-1.7 and so on", 0, 0, 'not a capture: starts with "%PDF"'),
     "zeros": (bytes(100), 0, 0, "not a capture: starts with bytes 00 00 00 00"),
     "cut in the file header": (PCAP[:20], 0, 20, "cut off"),
-    "an unknown link type": (PCAP[:20] + b"\x69\0\0\0" + RECORD, 0, 20, "link type 105 is not supported"),
+    "an unknown link type": (PCAP[:20] + b"\x93\0\0\0" + RECORD, 0, 20, "link type 147 is not supported"),
     "cut in a record header": (ONE + RECORD[:7], 1, len(ONE) + 7, "cut off inside a packet"),
     "cut in a packet": (ONE + RECORD[:30], 1, len(ONE) + 30, "cut off inside a packet"),
     "a packet of 4 GB": (ONE + pack("<IIII", 1, 1, 2**32 - 1, 2**32 - 1) + RECORD, 1, len(ONE), "no"),
@@ -262,11 +262,27 @@ def test_frames_that_are_no_tcp_are_counted() -> None:
         "unknown_link": 0,
         "fragmented": 1,
         "dropped": 0,
+        "of EtherType 0x88cc": 1,
     }
 
 
+# Versions that AIX and old programs wrote: minor version, link type, size of a tick in ns, whether sizes are swapped.
+@pytest.mark.parametrize(
+    ("minor", "link", "tick", "swapped"),
+    [(2, 6, 1, False), (2, 6, 1, True), (3, 1, 1000, True), (3, 1, 1000, False), (1, 1, 1000, True)],
+)
+@pytest.mark.parametrize("fused", [True, False])
+def test_old_versions_of_pcap(minor: int, link: int, tick: int, swapped: bool, fused: bool) -> None:
+    header = pack("<IHHiIII", 0xA1B2C3D4, 2, minor, 0, 0, 65535, link)
+    data, wire = FRAME[:-1], len(FRAME)  # one byte was not captured
+    sizes = (wire, len(data)) if swapped else (len(data), wire)
+    reader, segments = read(header + 2 * (pack("<IIII", 7, 5, *sizes) + data), fused=fused)
+    assert reader.problem is None
+    assert [segment[1] for segment in segments] == [7_000_000_000 + 5 * tick] * 2
+
+
 def test_packets_of_an_unknown_link_type_are_counted() -> None:
-    data = section("<") + interface("<", 105) + interface("<") + enhanced("<", 0, 5, FRAME) + enhanced("<", 1, 5, FRAME)
+    data = section("<") + interface("<", 147) + interface("<") + enhanced("<", 0, 5, FRAME) + enhanced("<", 1, 5, FRAME)
     reader, segments = read(data)
     assert reader.problem is None
     assert [segment[2] for segment in segments] == [2]

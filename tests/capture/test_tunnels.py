@@ -79,6 +79,16 @@ FRAMES: dict[str, Wrap] = {
         / Ether(bytes(udp(4789) / VXLAN(vni=42, flags="Instance") / Ether(frame)))
     ),
 }
+LAN: Final = bytes.fromhex("02000000000b 02000000000a")
+SNAP: Final = bytes.fromhex("aaaa03 000000 0800")
+FRAMES |= {
+    "MAC in MAC": lambda frame: Raw(LAN + bytes.fromhex("88a8 0005 88e7 0000004d") + frame),
+    "TRILL": lambda frame: Raw(LAN + bytes.fromhex("22f3 0001 0001 0002") + frame),
+    "TRILL with options": lambda frame: Raw(LAN + bytes.fromhex("22f3 0041 0001 0002 00000000") + frame),
+    "EtherIP": lambda frame: Ether() / IP(proto=97) / Raw(b"\x30\0" + frame),
+    "TZSP": lambda frame: udp(37008) / Raw(bytes.fromhex("0100 0001 01") + frame),
+    "TZSP with tags": lambda frame: udp(37008) / Raw(bytes.fromhex("0100 0001 00 0a01c3 1e020001 01") + frame),
+}
 # Tunnels that carry an IP packet.
 PACKETS: dict[str, Wrap] = {
     "IP in IP": lambda packet: out() / IP(packet),
@@ -104,6 +114,24 @@ PACKETS: dict[str, Wrap] = {
     "Geneve with IP": lambda packet: udp(6081) / GENEVE(vni=42, proto=0x0800) / IP(packet),
     "VXLAN-GPE with IP": lambda packet: udp(4790) / Raw(b"\x0c\0\0\1\0\0\x2a\0" + packet),
 }
+PACKETS |= {
+    "a VN-tag": lambda packet: Raw(LAN + bytes.fromhex("8926 00010000 0800") + packet),
+    "a VN-tag before a VLAN": lambda packet: Raw(LAN + bytes.fromhex("8926 00010000 8100 0005 0800") + packet),
+    "MACsec": lambda packet: Raw(LAN + bytes.fromhex("88e5 00 00 00000005 0800") + packet),
+    "MACsec with a sender": lambda packet: Raw(
+        LAN + bytes.fromhex("88e5 20 00 00000005 0102030405060001 0800") + packet
+    ),
+    "SNAP": lambda packet: Raw(LAN + (len(packet) + 8).to_bytes(2, "big") + SNAP + packet),
+    "SNAP in a VLAN": lambda packet: Raw(LAN + bytes.fromhex("8100 0005 0040") + SNAP + packet),
+    "WCCP": lambda packet: out() / GRE(proto=0x883E) / Raw(bytes(4) + packet),
+    "WCCP 1": lambda packet: out() / GRE(proto=0x883E) / Raw(packet),
+    "AH": lambda packet: Ether() / IP(proto=51) / Raw(authentication(4) + packet),
+    "L2TP": lambda packet: udp(1701) / Raw(bytes.fromhex("0002 0001 0002 ff03 0021") + packet),
+    "L2TP with all of its fields": lambda packet: (
+        udp(1701) / Raw(bytes.fromhex("4a02 0040 0001 0002 0003 0004 0002 0000 0021") + packet)
+    ),
+    "LISP": lambda packet: udp(4341) / Raw(bytes.fromhex("8000000100000001") + packet),
+}
 # Link types that carry an IP packet: number, and the frame around it.
 LINK_TYPES: dict[str, tuple[int, Callable[[bytes], bytes]]] = {
     "PPP": (9, lambda packet: bytes(PPP(proto=0x21) / IP(packet))),
@@ -117,8 +145,23 @@ LINK_TYPES: dict[str, tuple[int, Callable[[bytes], bytes]]] = {
     "netfilter log, big-endian": (239, lambda packet: b"\2\0\0\5" + nfula(10, b"x\0", "big") + nfula(9, packet, "big")),
     "pktap": (258, lambda packet: pktap(12) + packet),
     "pktap of old tcpdump": (149, lambda packet: pktap(1) + bytes(12) + b"\x08\0" + packet),
+    "FDDI": (10, lambda packet: b"\x54" + LAN + SNAP + packet),
+    "ATM": (100, lambda packet: SNAP + packet),
+    "802.11": (105, lambda packet: b"\x08\1" + bytes(22) + SNAP + packet),
+    "802.11 with QoS": (105, lambda packet: b"\x88\1" + bytes(24) + SNAP + packet),
+    "802.11 between access points": (105, lambda packet: b"\x08\3" + bytes(28) + SNAP + packet),
+    "802.11n": (105, lambda packet: b"\x88\x81" + bytes(28) + SNAP + packet),
+    "LLC of IP": (105, lambda packet: b"\x08\1" + bytes(22) + b"\x06\x06\x03" + packet),
+    "radiotap": (127, lambda packet: bytes.fromhex("0000 0a00 00000000 0000") + b"\x08\1" + bytes(22) + SNAP + packet),
+    "PPI": (192, lambda packet: bytes.fromhex("0000 0800 01000000") + LAN + b"\x08\0" + packet),
+    "IP over InfiniBand": (242, lambda packet: bytes(40) + b"\x08\0\0\0" + packet),
     "Linux cooked": (113, lambda packet: bytes(CookedLinux(proto=0x0800) / IP(packet))),
 }
+
+
+def authentication(next_header: int) -> bytes:
+    """An authentication header of 24 bytes (RFC 4302)."""
+    return bytes((next_header, 4)) + bytes(22)
 
 
 def nfula(kind: int, value: bytes, order: Any = "little") -> bytes:
@@ -208,7 +251,8 @@ def test_link_types(name: str, fused: bool) -> None:
 
 
 # scapy fragments IPv4 right behind Ethernet only.
-BREAKABLE: Final = [name for name in FRAMES if not any(word in name for word in ("IPv6", "pseudowire", "VLAN and"))]
+UNBREAKABLE: Final = ("IPv6", "pseudowire", "VLAN and", "MAC in MAC", "TRILL")
+BREAKABLE: Final = [name for name in FRAMES if not any(word in name for word in UNBREAKABLE)]
 
 
 @pytest.mark.parametrize("name", BREAKABLE)
@@ -220,7 +264,41 @@ def test_a_tunnel_whose_own_packets_are_fragments(name: str) -> None:
     assert [segment[6] for segment in segments] == [bytes(range(200))]
 
 
-@pytest.mark.parametrize("port", [2152, 4789, 4790, 6081, 6635, 8472])
+@pytest.mark.parametrize("fused", [True, False])
+def test_authentication_before_tcp(fused: bool) -> None:
+    def make(packet: bytes) -> bytes:
+        head = bytearray(packet[:20])
+        head[2:4] = (int.from_bytes(head[2:4], "big") + 24).to_bytes(2, "big")
+        head[9] = 51
+        return LAN + b"\x08\0" + bytes(head) + authentication(6) + packet[20:]
+
+    whole = [(frame, size) for frame, size in zip(plain()[:2], sizes()[:2], strict=True)]
+    made = [(make(frame[14:]), size + 24) for frame, size in whole]
+    assert read(made, fused=fused) == read(whole, fused=fused)
+
+
+# Frames of 802.11 that carry no packet that can be read.
+@pytest.mark.parametrize("head", ["8000", "4801", "0841", "b400", "08"])
+def test_frames_of_80211_without_a_packet(head: str) -> None:
+    frame = bytes.fromhex(head) + bytes(22) + SNAP + plain()[0][14:]
+    assert read([(frame[:40] if head == "08" else frame, len(frame))], 105) == []
+
+
+@pytest.mark.parametrize(
+    ("frame", "name"),
+    [
+        (LAN + b"\x88\xcc" + bytes(40), "of EtherType 0x88cc"),
+        (LAN + b"\x88\xe5\x0c" + bytes(40), "of EtherType 0x88e5"),
+        (ethernet(ipv4("10.0.0.1", "10.0.0.2", bytes(20), protocol=132)), "of IP protocol 132"),
+    ],
+)
+def test_a_protocol_that_is_not_read_is_named(frame: bytes, name: str) -> None:
+    writer, reader = PcapngWriter(ETHERNET), CaptureReader()
+    reader.feed(writer.make_file_header() + writer.make_packet_block(TIME, frame, len(frame)))
+    assert (reader.counts["other"], reader.counts[name]) == (1, 1)
+
+
+@pytest.mark.parametrize("port", [1701, 2152, 4341, 4789, 4790, 6081, 6635, 8472, 37008])
 @pytest.mark.parametrize("payload", [b"", b"\0" * 3, b"GET / HTTP/1.1\r\n\r\n" * 3, b"\xff" * 60, bytes(60)])
 def test_other_traffic_on_the_port_of_a_tunnel_gives_no_segment(port: int, payload: bytes) -> None:
     frame = bytes(udp(port) / Raw(payload))

@@ -12,8 +12,9 @@ import pytest
 from decoders.wire.units import parse_moment
 from kwcli.filter_options import build_time_expression, resolve_time_range
 from kwcli.run_environment import Exit, Failure
-from tests.captures.shipped import FOLDER
+from tests.captures.shipped import FOLDER, segments
 from tests.cli.worlds import kw, world
+from tests.habits.faulty_captures import in_packets
 
 TOUR = FOLDER / "tour.pcapng"
 DAY_NS = 1_795_219_200 * 10**9  # 2026-11-21
@@ -22,6 +23,21 @@ NOW_NS = DAY_NS + 20 * 3600 * 10**9
 
 def times(out: str) -> list[str]:
     return [json.loads(line)["time"][11:19] for line in out.splitlines()]
+
+
+@pytest.mark.parametrize(("back_s", "told"), [(5, True), (0.5, False)])
+def test_a_clock_that_was_set_back_is_told(back_s: float, told: bool, tmp_path: Path) -> None:
+    whole = segments("tour.pcapng")
+    middle = len(whole) // 2
+    shift = whole[middle][1] - whole[middle - 1][1] + int(back_s * 1e9)
+    late = [(segment[0], segment[1] - shift, *segment[2:]) for segment in whole[middle:]]
+    path = tmp_path / "back.pcap"
+    path.write_bytes(in_packets([*whole[:middle], *late]))
+    done = kw("sniff", str(path), "-o", "ndjson")
+    assert ("the times of packets go back by more" in done.err) is told
+    span = done.err.splitlines()[-1].split(" · ")[1].split()[1]
+    first, _, last = span.partition("–")
+    assert first <= last
 
 
 @pytest.mark.parametrize("name", ["-", "pipe"])

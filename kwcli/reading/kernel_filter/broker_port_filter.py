@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Final
 
-from decoders.capture.dissect_packets import EXTENSION_HEADERS
+from decoders.capture.dissect_packets import AUTHENTICATION, EXTENSION_HEADERS
 from decoders.capture.find_tunneled_packets import IP_TUNNELS, LAYERS, UDP_TUNNELS
-from decoders.capture.link_types import IP4, IP6
+from decoders.capture.link_types import IP4, IP6, LLC, LLC_SIZES
 from kwcli.reading.kernel_filter.bpf_program import Condition, Load, all_of, any_of, negate
 from kwcli.reading.kernel_filter.packet_layout import (
     TCP,
@@ -54,7 +54,9 @@ def _port_ranges(ports: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _network_condition(ranges: Sequence[tuple[int, int]], layout: PacketLayout) -> Condition:
-    layers = [layout.has_ethertype(kind) for kind in LAYERS] if layout.ethernet else []
+    layers = [layout.has_ethertype(kind) for kind in LAYERS if kind != LLC] if layout.ethernet else []
+    if layout.ethernet:
+        layers.append(is_between(Load(layout.network_header_at - 2, 2), LLC_SIZES[0], LLC_SIZES[-1]))
     return any_of(
         all_of(layout.has_ethertype(IP4), _ip4_condition(ranges, layout)),
         all_of(layout.has_ethertype(IP6), _ip6_condition(ranges, layout)),
@@ -64,7 +66,7 @@ def _network_condition(ranges: Sequence[tuple[int, int]], layout: PacketLayout) 
 
 def _ip4_condition(ranges: Sequence[tuple[int, int]], layout: PacketLayout) -> Condition:
     at = layout.network_header_at
-    tunnels = [load_equals(at + 9, 1, protocol) for protocol in IP_TUNNELS]
+    tunnels = [load_equals(at + 9, 1, protocol) for protocol in (*IP_TUNNELS, AUTHENTICATION)]
     source, target = (Load(place, 2, at) for place in (0, 2))
     return any_of(
         negate(is_first_fragment(layout)),

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from decoders.capture.read_capture import CUT_AT
+from decoders.capture.read_capture import CUT_AT, UNKNOWN
 from decoders.exchanges.exchange import ClientIdentity, count_clients
 from decoders.frames.framing import BEGINS_LATE
 from decoders.limits import CLIENTS_COUNTED_MAX, CONNECTIONS_MAX, TLS_SECRETS_MAX
@@ -272,6 +272,11 @@ def fault_lines(counts: CaptureCounts, *, whole: bool = True) -> list[str]:
     if counts.runs.get("midstream") and not counts.one_direction:
         lines.append(_midstream_line(counts))
     lines += _captured_twice_lines(counts)
+    if back := counts.packets.get("set_back"):
+        lines.append(
+            f"the times of packets go back by more than a second ({count_of(back, 'time')}): a clock was set, and"
+            " latencies across that moment are wrong"
+        )
     if counts.packets.get(KEYS_DROPPED):
         lines.append(DROPPED_KEYS_LINE)
     if not counts.connections and whole and not has_cut_packets(counts.packets):
@@ -351,7 +356,12 @@ def _no_kafka_lines(counts: CaptureCounts) -> Iterable[str]:
         yield f"the capture has no Kafka; connections: {_format_highest_counts(names)}{hint}"
     elif not counts.packets.get("tcp"):
         kinds = [f"{counts.packets[name]:,} {noun}" for name, noun in _NO_TCP.items() if counts.packets.get(name)]
-        packets = f" (packets: {', '.join(kinds)})" if kinds else ""
+        unknown = [
+            f"{count:,} {name}; kw does not read that, tshark may"
+            for name, count in counts.packets.items()
+            if name.startswith(UNKNOWN)
+        ]
+        packets = f" (packets: {', '.join([*kinds, *unknown])})" if kinds else ""
         yield f"the capture has no TCP{packets}, but Kafka uses TCP: check its filter and its interface"
     elif not counts.exchanges:
         yield "the capture has no Kafka: none of its TCP connections carries data"
