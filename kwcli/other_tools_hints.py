@@ -173,6 +173,17 @@ _PROXYING: Final[Mapping[str, str]] = {
     **dict.fromkeys(("-p", "--port", "--listen-port", "--local-port"), "--port-base N is where clients come to"),
     **dict.fromkeys(("--listen", "--listen-host", "--address"), "--bind ADDRESS listens there"),
     **dict.fromkeys(("-r", "--remote", "--target"), _TAKES),
+    **dict.fromkeys(("--latency", "--delay", "--toxic"), "--fault 'delay 100ms' delays requests (kw help faults)"),
+    **dict.fromkeys(
+        ("--error", "--errors-rate", "--inject"), "--fault 'error 6, rate 5%, when api == Produce' (kw help faults)"
+    ),
+    **dict.fromkeys(
+        ("--daemon", "--detach", "--background"), "it runs until Ctrl-C: put & behind it, or --run CMD runs a command"
+    ),
+    **dict.fromkeys(
+        ("--fail-on-errors", "--fail-on-error", "--fail-on"),
+        "kw proxy ctl wait FILTER waits for an exchange, kw doctor --fail-on judges a log",
+    ),
     **dict.fromkeys(("-c", "--limit"), "the log runs until Ctrl-C; -f EXPR chooses what it shows"),
     "-L": _LIST,
 }  # fmt: skip
@@ -340,6 +351,18 @@ COMMANDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("manual", "docs"), "kw help"),
 }  # fmt: skip
 
+# Command with commands of its own → words of other tools for those.
+GROUP_COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "proxy ctl": {
+        **dict.fromkeys(("status", "info", "state", "ps"), "connections, listeners, faults and held show it"),
+        **dict.fromkeys(
+            ("clear", "reset", "remove", "delete"), "unfault all ends all faults, unhold all all rules that hold"
+        ),
+        **dict.fromkeys(("shutdown", "quit", "exit", "kill"), "stop ends the proxy"),
+        **dict.fromkeys(("log", "tail", "list"), "exchanges -n 20 shows the last exchanges"),
+    },
+}  # fmt: skip
+
 # Parameter and one of its values in other tools → a hint at the value in kw.
 VALUES: Final[Mapping[tuple[str, str], str]] = {
     **{("output", word): "there is no -o yaml here: -o json" for word in ("yaml", "yml")},
@@ -361,7 +384,10 @@ VALUES: Final[Mapping[tuple[str, str], str]] = {
     **{("acks", word): "--acks all" for word in ("-1",)},
 }
 # Options whose value is missing → an example.
-MISSING: Final[Mapping[str, str]] = {"--diff": "--diff 3.9..4.0", "--fault": "--fault 'delay 200ms when api == Fetch'"}
+MISSING: Final[Mapping[str, str]] = {
+    "--diff": "--diff 3.9..4.0",
+    "--fault": "--fault 'delay 200ms, when api == Fetch' (kw help faults)",
+}
 
 # Words of other tools → the API that does the same.
 APIS: Final[Mapping[str, str]] = {

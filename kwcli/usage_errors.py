@@ -110,6 +110,9 @@ def _unknown_command_message(error: click.exceptions.NoSuchCommand, words: Seque
         address = other_tools_hints.find_address(name)
         if address is not None and group is not None and "-b" in _option_names(group, error.ctx):
             return f"{text}: -b {address} says where the cluster is"
+        own = other_tools_hints.GROUP_COMMANDS.get(error.ctx.command_path.partition(" ")[2], {})
+        if name in own:
+            return f"{text}: {own[name]}"
         return (
             f"{text} (did you mean {error.ctx.command_path} {near[0]}?)"
             if near
