@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from decoders.capture.inflate import PIECE_SIZE
 from decoders.capture.merge_captures import merge_segments, packet_number_before_file
 from decoders.capture.read_capture import CaptureReader
 from decoders.limits import MERGED_MAX
@@ -26,7 +27,7 @@ from kwcli.reading.capture_sources import (
     open_line_reader,
     open_source,
 )
-from kwcli.reading.decompress_inputs import PIECE_SIZE, InputProblem
+from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.input_files import OpenFiles, has_capture_name, is_read_once, is_table_folder, list_paths
 from kwcli.reading.packet_sources import PacketSource
 from kwcli.run_environment import Failure

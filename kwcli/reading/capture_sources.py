@@ -13,8 +13,9 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Protocol
 
+from decoders.capture.inflate import COMPRESSED, PIECE_SIZE, quote_first_bytes
 from decoders.limits import COMPRESSED_NESTING_MAX
-from kwcli.reading.decompress_inputs import COMPRESSED, PIECE_SIZE, InputProblem, inflate_pieces, quote_first_bytes
+from kwcli.reading.decompress_inputs import InputProblem, inflate_input
 from kwcli.reading.input_files import (
     OpenFiles,
     StoredFile,
@@ -127,7 +128,7 @@ class CaptureSource:
             if COMPRESSED.match(head[:4]) is None:
                 yield from pieces
                 return
-            pieces = inflate_pieces(self.name, pieces)
+            pieces = inflate_input(self.name, pieces)
         raise InputProblem(f"{self.name}: compressed more than {COMPRESSED_NESTING_MAX} times")
 
     def close(self) -> None:

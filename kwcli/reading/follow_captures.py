@@ -27,12 +27,13 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from decoders.capture.inflate import COMPRESSED, PIECE_SIZE
 from decoders.capture.find_cut_points import CutPointFinder
 from decoders.capture.merge_captures import packet_number_before_file
 from decoders.capture.read_capture import CaptureReader
 from decoders.named_tuple import NamedTuple
 from kwcli.reading.capture_sources import CAPTURE_MAGICS, add_byte_offset, check_capture_pieces, describe_os_error
-from kwcli.reading.decompress_inputs import COMPRESSED, PIECE_SIZE, InputProblem
+from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.input_files import has_capture_name
 from kwcli.reading.packet_sources import PacketSource
 from kwcli.reading.ring_file_names import RingNames, find_ring

@@ -18,8 +18,9 @@ from typing import Final
 import pytest
 
 from decoders import errors
+from decoders.capture.inflate import COMPRESSED
 from decoders.mypyc_modules import MODULES
-from kwcli.reading.decompress_inputs import COMPRESSED, inflate_pieces
+from kwcli.reading.decompress_inputs import inflate_input
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 CAPTURES: Final = sorted(path for path in (ROOT / "captures").rglob("*.pcap*") if path.is_file())
@@ -155,7 +156,7 @@ def _damaged(capture: Path, folder: Path) -> Iterator[Path]:
     """The capture with bytes changed at random behind its header."""
     data = capture.read_bytes()
     if COMPRESSED.match(data[:16]) is not None:
-        data = b"".join(inflate_pieces(capture.name, iter([data])))
+        data = b"".join(inflate_input(capture.name, iter([data])))
     for number in range(DAMAGED):
         rng = random.Random(f"{capture.name} {number}")
         damaged = bytearray(data)

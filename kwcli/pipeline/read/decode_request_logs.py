@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from decoders.capture.inflate import PIECE_SIZE
 from decoders.capture.merge_captures import packet_number_before_file
 from decoders.errors import DecodeError
 from decoders.messages.request_log import RequestLogLines
@@ -20,7 +21,7 @@ from kwcli.pipeline.read.split_reader import GrowingState
 from kwcli.pipeline.read.splits import FileRange, Problem, make_problem_of_error
 from kwcli.reading.capture_inputs import list_line_problems
 from kwcli.reading.capture_sources import escape_non_utf8
-from kwcli.reading.decompress_inputs import PIECE_SIZE, InputProblem
+from kwcli.reading.decompress_inputs import InputProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

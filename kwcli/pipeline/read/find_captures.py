@@ -12,13 +12,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from decoders.capture.inflate import COMPRESSED
 from decoders.limits import REMOTE_HELD_MAX
 from decoders.named_tuple import NamedTuple
 from kwcli.extras import pip_command_for_extra
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.read.splits import Problem, make_problem_of_error
 from kwcli.reading.capture_sources import CAPTURE_MAGICS, CaptureSource, begins_as_request_log, describe_os_error
-from kwcli.reading.decompress_inputs import COMPRESSED, InputProblem
+from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.input_files import OpenFiles, has_capture_name, list_paths
 from kwcli.run_environment import Exit, Failure
 

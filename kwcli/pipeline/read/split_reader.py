@@ -6,13 +6,14 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from decoders.capture.inflate import PIECE_SIZE
 from decoders.capture.merge_captures import merge_segments, packet_number_before_file
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.read.find_captures import make_capture_source, open_range_file
 from kwcli.pipeline.read.splits import Problem, make_problem_of_error
-from kwcli.reading.decompress_inputs import PIECE_SIZE, InputProblem
+from kwcli.reading.decompress_inputs import InputProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -31,6 +31,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from decoders.capture.inflate import COMPRESSED
 from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.plan_splits import WalkJob, cut_file_into_pieces, group_pieces_by_time
 from kwcli.pipeline.read.find_captures import (
@@ -45,7 +46,7 @@ from kwcli.pipeline.read.read_tls_keys import find_captures_with_secrets
 from kwcli.pipeline.read.split_reader import GrowingState
 from kwcli.pipeline.read.splits import FileRange, Problem, Split
 from kwcli.reading.capture_sources import CAPTURE_MAGICS, begins_as_request_log
-from kwcli.reading.decompress_inputs import COMPRESSED, InputProblem
+from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.follow_captures import first_packet_ns
 from kwcli.reading.input_files import has_capture_name
 from kwcli.run_environment import Failure
