@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         UnknownApi,
         UnsupportedVersion,
     )
-    from decoders.exchanges.engine import read_exchanges
     from decoders.exchanges.exchange import Exchange, Skipped
     from decoders.messages.whole_messages import (
         Request,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from decoders.records.model import Batch, Record
     from decoders.records.read_batches import decode_records
     from decoders.schema.model import Api
+    from decoders.whole_captures import read_exchanges
 
 __all__ = [
     "Api",
@@ -93,7 +93,7 @@ _HOMES: Final = {
     "encode_records": "decoders.records.encode_batches",
     "encode_request": "decoders.messages.whole_messages",
     "encode_response": "decoders.messages.whole_messages",
-    "read_exchanges": "decoders.exchanges.engine",
+    "read_exchanges": "decoders.whole_captures",
 }
 
 

@@ -1,30 +1,28 @@
-"""TCP segments or whole captures in, settled exchanges and skipped runs out: all stages put together."""
+"""TCP segments in, settled exchanges and skipped runs out: all stages put together."""
 
 from __future__ import annotations
 
 from bisect import insort
 from collections import deque
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from decoders.capture.merge_captures import merge_segments
-from decoders.capture.read_capture import CaptureReader
-from decoders.errors import DecodeError, Malformed
+from decoders.errors import Malformed
 from decoders.exchanges.body_reader import Needs
-from decoders.exchanges.exchange import Exchange, Settled, Summary
+from decoders.exchanges.exchange import Settled, Summary
 from decoders.exchanges.learned_names import TOPICS_MAX
 from decoders.exchanges.pairer import Pairer
 from decoders.frames.header_checks import may_begin_frame
 from decoders.tcp.chunks import Chunk, Close, Segment
 from decoders.tcp.connections import NOT_TLS, format_endpoints
 from decoders.tcp.reassembly import Reassembly
-from decoders.tls.key_log import KeyLog
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.capture.notes_of_cut_packets import TopicName
     from decoders.tls.decrypt_chunks import Decryption
+    from decoders.tls.key_log import KeyLog
 
 _UUID_SIZE: Final = 16
 
@@ -193,83 +191,3 @@ def _has_plain_bytes(chunks: Iterable[Chunk]) -> bool:
             return False
         connection.tls = NOT_TLS
     return True
-
-
-# Whole captures
-
-
-PIECE_SIZE: Final = 1 << 20
-
-
-class BinaryFile(Protocol):
-    """A binary file."""
-
-    def read(self, size: int, /) -> bytes: ...
-
-
-Source = bytes | bytearray | memoryview | BinaryFile | Iterable[bytes]
-
-
-def read_exchanges(
-    *sources: Source,
-    ports: Iterable[int] | None = None,
-    needs: Needs | None = None,
-    strict: bool = False,
-    keys: KeyLog | None = None,
-) -> Iterator[Exchange]:
-    """The exchanges of captures (pcap, pcapng), as they settle; several captures are merged by packet time.
-
-    A source is bytes, a binary file or an iterable of bytes. With `ports`, connections to these and no others are taken
-    for Kafka, without a look at their bytes; `needs` says which fields `Exchange.view` gives. A source that is cut off
-    or corrupt ends there quietly; with `strict` its DecodeError is raised after everything that was read. TLS is
-    decrypted as far as `keys` and the secrets in the captures go.
-    """
-    for settled in read_settled(*sources, ports=ports, needs=needs, strict=strict, keys=keys):
-        if isinstance(settled, Exchange):
-            yield settled
-
-
-def read_settled(
-    *sources: Source,
-    ports: Iterable[int] | None = None,
-    needs: Needs | None = None,
-    strict: bool = False,
-    keys: KeyLog | None = None,
-) -> Iterator[Settled]:
-    """The exchanges of captures as `read_exchanges` gives them, and the skipped runs of bytes between them."""
-    keys = KeyLog() if keys is None else keys
-    engine = Engine(ports, needs, keys=keys)
-    problems: list[DecodeError] = []
-    streams = [_read_segments(source, problems, engine, keys) for source in sources]
-    for segments in merge_segments(streams):
-        yield from engine.feed(segments)
-    yield from engine.finish()
-    if strict and problems:
-        raise problems[0]
-
-
-def _read_segments(
-    source: Source, problems: list[DecodeError], engine: Engine, keys: KeyLog
-) -> Iterator[list[Segment]]:
-    reader = CaptureReader()
-    reader.on_secrets = keys.add_lines
-    reader.cut_receiver = engine
-    for piece in read_pieces_of_source(source):
-        yield reader.feed(piece)
-    yield reader.finish()
-    if reader.problem is not None:
-        problems.append(reader.problem)
-
-
-def read_pieces_of_source(source: Source) -> Iterator[bytes]:
-    """The bytes of a source, piece by piece."""
-    if isinstance(source, bytes | bytearray | memoryview):
-        for at in range(0, len(source), PIECE_SIZE):
-            yield bytes(source[at : at + PIECE_SIZE])
-        return
-    read: Any = getattr(source, "read", None)
-    if read is None:
-        yield from source  # type: ignore[misc]  # an iterable, then
-        return
-    while data := read(PIECE_SIZE):
-        yield data

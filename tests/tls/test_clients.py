@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from decoders.exchanges.engine import read_settled
 from decoders.tls.decrypt_connection import NO_START, TlsConnection
+from decoders.whole_captures import read_settled
 from kwcli.playground.client_configs import make_listener_configs
 from kwcli.playground.properties import Listener
 from tests.broker.clients.session import Step, run

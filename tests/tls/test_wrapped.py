@@ -13,13 +13,14 @@ from typing import Any, Final
 import jsonschema  # type: ignore[import-untyped]  # jsonschema ships no types
 import pytest
 
-from decoders.exchanges.engine import Engine, read_settled
+from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Settled, Skipped
 from decoders.filters import parse
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
 from decoders.tcp.chunks import Segment
 from decoders.tls.key_log import KeyLog
+from decoders.whole_captures import read_settled
 from tests.sampling import sampled
 from tests.splits.cut_captures import cut, stitched, whole
 from tests.tls.conversations import keys_of

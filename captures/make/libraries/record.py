@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from captures.make.libraries.releases import FAMILIES, prepare
-from decoders.exchanges.engine import read_exchanges
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.library_traits import Traits
+from decoders.whole_captures import read_exchanges
 from tests.broker.clients.session import ClientFailed, run
 from tests.broker.cluster import Cluster
 from tests.broker.options import Options
