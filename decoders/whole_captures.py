@@ -7,9 +7,9 @@ from io import TextIOBase
 from itertools import chain
 from typing import Any, Final, Protocol
 
-from decoders.capture.read_capture import CaptureReader
 from decoders.capture.inflate import COMPRESSED, PIECE_SIZE, inflate_pieces
 from decoders.capture.merge_captures import merge_segments
+from decoders.capture.read_capture import CaptureReader
 from decoders.errors import DecodeError, without_frames
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.engine import Engine

@@ -29,8 +29,8 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Final
 
-from decoders.capture.inflate import COMPRESSED
 from decoders.capture.find_cut_points import CutPoint, CutPointFinder
+from decoders.capture.inflate import COMPRESSED
 from decoders.capture.merge_captures import packet_number_before_file
 from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.background_call import BackgroundCall

@@ -27,8 +27,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from decoders.capture.inflate import COMPRESSED, PIECE_SIZE
 from decoders.capture.find_cut_points import CutPointFinder
+from decoders.capture.inflate import COMPRESSED, PIECE_SIZE
 from decoders.capture.merge_captures import packet_number_before_file
 from decoders.capture.read_capture import CaptureReader
 from decoders.named_tuple import NamedTuple
