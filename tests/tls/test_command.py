@@ -17,9 +17,9 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 import pytest
 
+from decoders.capture.inflate import PIECE_SIZE
 from decoders.capture.pcapng_writer import PcapngWriter
 from kwcli.pipeline.read.read_tls_keys import read_keys
-from kwcli.reading.decompress_inputs import PIECE_SIZE
 from kwcli.reading.sinks.closing_lines import DROPPED_KEYS_LINE
 from kwcli.run_environment import Exit
 from tests.cli.worlds import Outcome, kw, world
