@@ -1,0 +1,122 @@
+"""The examples of the page `contributing`: the packages used once each, and a command that a newcomer adds."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+
+from kwcli.help.pages import read_page
+from tests.help.reading import ROOT, python_of
+
+PAGE: Final = read_page("contributing")
+FIRST_SCREEN: Final = 60
+# Table → its file, and the row behind which the example's row is put.
+TABLES: Final = (
+    ("kwcli/main.py", "COMMANDS"),
+    ("kwcli/help/pages.py", "TOPICS"),
+    ("kwcli/answers/flat_columns.py", ""),
+)
+TOUR: Final = ROOT / "captures/tour.pcapng"
+
+
+def test_the_first_screen_uses_each_package_once() -> None:
+    code = python_of(PAGE)
+    assert PAGE.partition("print(")[0].count("\n") < FIRST_SCREEN
+    for package in ("capture", "exchanges", "filters", "analysis", "apis", "messages", "protocol_facts"):
+        assert f"from decoders.{package}" in code
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert re.fullmatch(r"\d+-\d+ leader \d+ complete \w+\n", done.stdout), done.stdout
+
+
+def files_of_example() -> dict[str, str]:
+    """The files that the page tells a newcomer to make: path → text."""
+    found = re.findall(
+        r"\(([\w/]+\.(?:py|md))\)[^`]*?(?:`[^`\n]+`[^`]*?)*?:?\n+```(?:python|markdown)\n(.*?)```", PAGE, re.DOTALL
+    )
+    return {path: text for path, text in found if path.startswith(("decoders/", "kwcli/"))}
+
+
+def rows_of_example() -> list[str]:
+    """The rows that the page tells a newcomer to add, in the order of TABLES."""
+    (block,) = re.findall(r"```\n( {4}\"sizes\": .*?)```", PAGE, re.DOTALL)
+    return [f"{line}\n" for line in block.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the program with the command of the page."""
+    tree = tmp_path_factory.mktemp("tree")
+    for name in ("decoders", "kwcli"):
+        shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    files = files_of_example()
+    assert sorted(files) == ["decoders/analysis/sizes.py", "kwcli/commands/answers/sizes.py", "kwcli/help/sizes.md"]
+    for path, text in files.items():
+        assert not (tree / path).exists()
+        (tree / path).write_text(text)
+    places = ('    "doctor": (', '        "doctor",\n', '        "audit_broker": (')
+    for (path, _), row, place in zip(TABLES, rows_of_example(), places, strict=True):
+        text = (tree / path).read_text()
+        assert text.count(place) == 1
+        (tree / path).write_text(text.replace(place, row + place))
+    return tree
+
+
+def run(tree: Path, *words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "kwcli", *words],
+        cwd=tree,
+        env={**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("output", ["text", "table", "ndjson", "json", "csv", "yaml", "fields"])
+def test_the_command_of_the_page_has_every_format_and_filter(tree: Path, output: str) -> None:
+    words = ("sizes", str(TOUR), "-o", output, "--errors", "all", "--jobs", "2", "-q")
+    out = run(tree, *words, "-f", "api == ListOffsets or api == Metadata")
+    rows: dict[str, list[Any]] = {
+        "text": out.splitlines()[1:],
+        "table": out.splitlines()[1:],
+        "fields": out.splitlines(),
+        "csv": [*csv.DictReader(io.StringIO(out))] if output == "csv" else [],
+        "ndjson": [json.loads(line) for line in out.splitlines()] if output == "ndjson" else [],
+        "json": json.loads(out) if output == "json" else [],
+        "yaml": [*yaml.safe_load_all(out)] if output == "yaml" else [],
+    }
+    assert len(rows[output]) == 2
+    for row in rows[output]:
+        name = row["api"] if isinstance(row, dict) else row
+        assert re.search("ListOffsets|Metadata", name)
+        if isinstance(row, dict):
+            assert int(row["request_max"]) > 10
+
+
+def test_the_command_of_the_page_is_limited_and_explained(tree: Path) -> None:
+    assert "ended by --limit" in run(tree, "sizes", str(TOUR), "--limit", "20", "-q")
+    assert "the largest request and response of each API" in run(tree, "help", "sizes")
+    assert "kw sizes orders.pcapng" in run(tree, "sizes", "--help")
+    assert "sizes" in run(tree, "--help")
+
+
+def test_the_files_of_the_page_are_formatted(tree: Path) -> None:
+    files = [path for path in files_of_example() if path.endswith(".py")]
+    for words in (["ruff", "format", "--check"], ["ruff", "check"]):
+        config = ["--config", str(ROOT / "pyproject.toml")]
+        done = subprocess.run([*words, *config, *files], cwd=tree, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
