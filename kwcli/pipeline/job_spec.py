@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -11,10 +12,11 @@ if TYPE_CHECKING:
     from collections import Counter
 
     from kwcli.pipeline.read.splits import Problem
+    from kwcli.pipeline.run_options import RunOptions
     from kwcli.pipeline.tables.run_counts import RunCounts
     from kwcli.pipeline.tables.write_parquet import WrittenFile
 
-__all__ = ["EngineResult", "JobSpec", "Progress"]
+__all__ = ["EngineResult", "JobSpec", "Progress", "build_job_spec"]
 
 # Called now and then with the bytes read and the splits done.
 Progress = Callable[[int, int], None]
@@ -38,6 +40,22 @@ class JobSpec(NamedTuple):
     key_logs: tuple[str, ...] = ()
     secret_captures: tuple[str, ...] = ()
     doctor: bool = False
+
+
+def build_job_spec(options: RunOptions, files: tuple[str, ...], secret_captures: tuple[str, ...]) -> JobSpec:
+    """What an engine shall make of `files` with the options of a run; `secret_captures` are those with TLS secrets."""
+    return JobSpec(
+        files=files,
+        tables=options.tables,
+        ports=frozenset(options.ports) or None,
+        filter=options.filter,
+        since_ns=options.since_ns,
+        until_ns=options.until_ns,
+        bodies=options.bodies,
+        reveal_secrets=options.reveal_secrets,
+        key_logs=tuple(map(os.path.abspath, options.keylogs)),
+        secret_captures=secret_captures,
+    )
 
 
 class EngineResult(NamedTuple):

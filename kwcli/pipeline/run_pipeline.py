@@ -5,7 +5,6 @@ In the end the folder has either the tables of the whole run, or the tables that
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.wire.readable_text import escape_text
 from kwcli.pipeline.choose_engine import EngineChoice, choose_engine
 from kwcli.pipeline.covered_captures import CoveredCaptures, add_covered_captures, find_captures_asked_for
-from kwcli.pipeline.job_spec import EngineResult, JobSpec
-from kwcli.pipeline.plan_splits import plan_splits_of_captures, start_planning
+from kwcli.pipeline.job_spec import EngineResult, JobSpec, build_job_spec
+from kwcli.pipeline.plan_splits import plan_splits_of_captures, start_planning, sum_sizes
 from kwcli.pipeline.read.decode_request_logs import decode_request_logs_into_tables
 from kwcli.pipeline.read.read_tls_keys import find_captures_with_secrets
 from kwcli.pipeline.run_messages import ProgressBar, format_run_closing_line, format_tables_line
@@ -84,7 +83,7 @@ def _explain_run(env: Environment, options: RunOptions, found: FoundCaptures) ->
     up_to_date = manifest is not None and store.is_up_to_date(covered.files, options.select_options_of_rows())
     state = covered.describe_work(manifest, normalize_by_json(options.select_options_of_rows()), up_to_date=up_to_date)
     plan = plan_splits_of_captures(options, _list_source_files(covered))
-    engine_choice = choose_engine(options, _total_size(covered.files), env.variables)
+    engine_choice = choose_engine(options, sum_sizes(covered.files), env.variables)
     lines = format_run_explanation(options, covered, plan, engine_choice, state, env.variables)
     env.stdout.write("".join(f"{escape_text(line)}\n" for line in lines).encode("utf-8", "backslashreplace"))
     _report_problems(env, covered, plan, quiet=options.quiet)
@@ -95,7 +94,7 @@ def _make_tables(
     env: Environment, options: RunOptions, covered: CoveredCaptures, store: TableStore, begun: float
 ) -> Exit:
     """Make the tables of the captures; the exit code."""
-    engine_choice = choose_engine(options, _total_size(covered.files), env.variables)
+    engine_choice = choose_engine(options, sum_sizes(covered.files), env.variables)
     wait_for_plan = start_planning(options, _list_source_files(covered), engine_choice.engine)
     with _start_engine(env, engine_choice) as engine:
         return _write_tables(env, options, covered, wait_for_plan(), store, engine_choice, engine, begun)
@@ -233,23 +232,8 @@ def _choose_exit_code(options: RunOptions, covered: CoveredCaptures, facts: Mapp
     return Exit.LOSSY if options.strict and facts["lossy"] else Exit.DONE
 
 
-def _total_size(files: list[SourceFile]) -> int:
-    return sum(file.size for file in files)
-
-
 def _build_job_spec(options: RunOptions, files: list[SourceFile]) -> JobSpec:
-    return JobSpec(
-        files=tuple(file.path for file in files),
-        tables=options.tables,
-        ports=frozenset(options.ports) or None,
-        filter=options.filter,
-        since_ns=options.since_ns,
-        until_ns=options.until_ns,
-        bodies=options.bodies,
-        reveal_secrets=options.reveal_secrets,
-        key_logs=tuple(os.path.abspath(name) for name in options.keylogs),
-        secret_captures=find_captures_with_secrets(files),
-    )
+    return build_job_spec(options, tuple(file.path for file in files), find_captures_with_secrets(files))
 
 
 # -- engines -----------------------------------------------------------------------------------------------------------

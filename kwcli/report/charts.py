@@ -77,7 +77,7 @@ def draw_charts(report: Report) -> Iterator[Chart]:
         rows = sorted(rows, key=lambda row: row["count"], reverse=True)[:BUSY]
         if rows:
             lines = [
-                _Series(_escape_html(row[name]), _build_positive_series(row["over_time"], "p99", starts), number)
+                _Series(_format_series_name(row[name]), _build_positive_series(row["over_time"], "p99", starts), number)
                 for number, row in enumerate(rows)
             ]
             yield _draw_chart(
@@ -98,7 +98,7 @@ def _build_positive_series(points: list[Row], key: str, starts: list[str]) -> li
     return [value if value is not None and value > 0 else None for value in align_values_to_times(points, key, starts)]
 
 
-def _escape_html(value: Any) -> str:
+def _format_series_name(value: Any) -> str:
     return "–" if value is None else cut(escape_text(str(value)), NAME)
 
 

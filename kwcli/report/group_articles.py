@@ -35,7 +35,7 @@ def format_group_articles(rows: Sequence[Row], report: Report) -> Iterator[str]:
         facts = [row["type"], row["state"], count_of(present, "member"), count_of(row["rebalances"], "rebalance")]
         facts += [f"{row['commit_lag']:,} behind"] if row["commit_lag"] is not None else []
         said = ", ".join(escape_text(str(fact)) for fact in facts if fact)
-        yield f"<details{' open' if at < 3 else ''}><summary><strong>{_escape_html(row['group'])}</strong> "
+        yield f"<details{' open' if at < 3 else ''}><summary><strong>{_cut_and_escape_html(row['group'])}</strong> "
         yield f'<span class="dim">{escape(said)}</span></summary>'
         names = MemberNames([*row["members"], *(member for each in row["timeline"] for member in each["members"])])
         if row["timeline"]:
@@ -47,7 +47,7 @@ def format_group_articles(rows: Sequence[Row], report: Report) -> Iterator[str]:
         yield f'<p class="dim">And {len(ordered) - GROUPS:,} more groups: -o json has all.</p>'
 
 
-def _escape_html(value: object) -> str:
+def _cut_and_escape_html(value: object) -> str:
     return escape(cut(escape_text(str(value)), _NAME))
 
 
@@ -75,7 +75,7 @@ def _draw_member_bars(row: Row, names: MemberNames, report: Report) -> Iterator[
     yield f'<svg class="lanes" height="{height}" role="img" aria-label="{escape(told)}">'
     for at, name in enumerate(shown):
         top = at * _LANE
-        label = _escape_html(names.name_by_id(name))
+        label = _cut_and_escape_html(names.name_by_id(name))
         yield f'<text x="0" y="{top + 11}">{label}</text>'
         yield f'<line class="lane" x1="0" x2="100%" y1="{top + 19}" y2="{top + 19}"/>'
         yield f'<svg y="{top + 15}" height="8" overflow="visible">{"".join(bars[name])}</svg>'
@@ -148,8 +148,8 @@ def _format_partition_table(row: Row, names: MemberNames) -> Iterator[str]:
                 *(("position", "k4"), ("position_lag", "k3")),
             )
         )
-        where = f"{_escape_html(its['topic'])} {its['partition']}"
-        reader = _escape_html(names.name_by_id(its["member_id"]))
+        where = f"{_cut_and_escape_html(its['topic'])} {its['partition']}"
+        reader = _cut_and_escape_html(names.name_by_id(its["member_id"]))
         yield f'<tr><td class="name">{where}</td>{cells}<td class="name k5">{reader}</td></tr>'
     yield "</tbody></table></div>"
     if len(ordered) > len(shown):

@@ -12,6 +12,7 @@ from base64 import b64decode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import pytest
 
 from decoders.analysis.percentiles import bin_edges, count_by_bin, percentile
@@ -296,3 +297,18 @@ def test_what_the_handbook_tells_is_so(tmp_path: Path) -> None:
     command, *lines = re.findall(r"```\n(.*?)\n```", section, re.DOTALL)[0].splitlines()
     query = shlex.split(command)[4:]  # the query that the example gives `kw sql`
     assert kw("pipeline", "sql", str(folder), *query, "-o", "text").out.splitlines() == lines
+
+
+def test_a_cell_of_csv_and_table_is_no_dump(folder: Path, tmp_path: Path) -> None:
+    query = "select array(1, null) a, map('k', array('x', 'y')) m, named_struct('p', named_struct('q', true)) s, true b"
+    outcome = asked(folder, query, "-o", "csv")
+    assert [*csv.reader(io.StringIO(outcome.out))] == [["a", "m", "s", "b"], ["1, null", "k:x,y", "p.q:true", "true"]]
+    file = tmp_path / "answer.csv"
+    file.write_text(outcome.out)
+    assert duckdb.read_csv(str(file), header=True).fetchall() == [("1, null", "k:x,y", "p.q:true", True)]
+    assert asked(folder, query, "-o", "table").out.splitlines()[1].split("  ") == [
+        "1, null",
+        "k:x,y",
+        "p.q:true",
+        "yes",
+    ]

@@ -29,6 +29,7 @@ from kwcli.pipeline.spark.driver_task_files import Coordination
 from kwcli.pipeline.spark.explain_failures import describe_split_place, turn_errors_into_failures
 from kwcli.pipeline.spark.garbage_collection import collect_garbage_seldom
 from kwcli.pipeline.spark.stage_schemas import STITCHED, pack_rows
+from kwcli.pipeline.tables.connection_columns import encode_text_cell
 from kwcli.pipeline.tables.exchange_columns import split_address
 from kwcli.reading.capture_sources import escape_non_utf8
 
@@ -281,10 +282,6 @@ class PartitionStitcher:
         self._rows.append((self._split, None, *_pack_verdict(None), *((None, blob) if ended else (blob, None))))
 
 
-def _cell_of(text: str | None) -> str | None:
-    return None if text is None else cell_text(text)
-
-
 def _pack_verdict(correction: RowCorrection | None) -> tuple[Any, ...]:
     """The columns of a verdict; without a correction the rows do not count."""
     if correction is None:
@@ -301,5 +298,5 @@ def _pack_verdict(correction: RowCorrection | None) -> tuple[Any, ...]:
         ),
         correction.place_added,
         *((None, None) if software is None else (cell_text(software["name"]), cell_text(software["version"]))),
-        *((None, None) if login is None else (_cell_of(login["user"]), _cell_of(login["mechanism"]))),
+        *((None, None) if login is None else (encode_text_cell(login["user"]), encode_text_cell(login["mechanism"]))),
     )

@@ -45,11 +45,11 @@ class ConnectionColumns:
             columns[f"{side}_ip"].append(ip)
             columns[f"{side}_port"].append(port)
         software = ended.client_software
-        columns["client_id"].append(_cell_of(ended.client_id))
-        columns["client_software_name"].append(_cell_of(software["name"] if software else None))
-        columns["client_software_version"].append(_cell_of(software["version"] if software else None))
-        columns["user"].append(_cell_of(ended.user))
-        columns["mechanism"].append(_cell_of(ended.mechanism))
+        columns["client_id"].append(encode_text_cell(ended.client_id))
+        columns["client_software_name"].append(encode_text_cell(software["name"] if software else None))
+        columns["client_software_version"].append(encode_text_cell(software["version"] if software else None))
+        columns["user"].append(encode_text_cell(ended.user))
+        columns["mechanism"].append(encode_text_cell(ended.mechanism))
         columns["connection"].append(info.number or None)
         columns["connection_began_ns"].append(info.began_ns)
 
@@ -66,21 +66,26 @@ class ConnectionColumns:
 def read_connection_end(row: Mapping[str, Any], number: int) -> Ended:
     """The end of a connection, made from its row; `number` is the number of the connection for people."""
     info = ConnectionInfo(number, row["client"], row["broker"], row["connection_began_ns"], Topics())
-    name, version = (_text_of(row[f"client_software_{part}"]) for part in ("name", "version"))
-    user, mechanism = _text_of(row["user"]), _text_of(row["mechanism"])
+    name, version = (_decode_text_cell(row[f"client_software_{part}"]) for part in ("name", "version"))
+    user, mechanism = _decode_text_cell(row["user"]), _decode_text_cell(row["mechanism"])
     values: dict[str, Any] = {
         attribute: _NONE[column] if row[column] is None and column in _NONE else row[column]
         for column, attribute in _PLAIN.items()
     }
-    values["client_id"] = _text_of(row["client_id"])
+    values["client_id"] = _decode_text_cell(row["client_id"])
     values["client_software"] = None if name is None else {"name": name, "version": version or ""}
     nobody = user is None and mechanism is None
     values["login"] = None if nobody else {"user": user, "mechanism": mechanism}
     return Ended.make_resumed(info, [values[name] for name in ENDED_KEYS])
 
 
-def _text_of(cell: str | None) -> str | None:
-    """The text from which `_cell_of` made a column's value."""
+def encode_text_cell(text: str | None) -> str | None:
+    """A column's value for a text, which may be no UTF-8; None for none."""
+    return None if text is None else cell_text(text)
+
+
+def _decode_text_cell(cell: str | None) -> str | None:
+    """The text from which `encode_text_cell` made a column's value."""
     return None if cell is None else text_of_cell(cell)
 
 
@@ -95,7 +100,3 @@ _TEXTS: Final = frozenset({"reason", "detail"})
 _NONE: Final[dict[str, Any]] = dict.fromkeys(_TEXTS, "") | dict.fromkeys(
     ("client_quiet_ns", "server_quiet_ns", "client_shut_ns", "server_shut_ns"), 0
 )
-
-
-def _cell_of(text: str | None) -> str | None:
-    return None if text is None else cell_text(text)

@@ -26,7 +26,6 @@ decoded side by side.
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -44,7 +43,7 @@ from kwcli.answers.view import answer_record
 from kwcli.malloc_trim import Trimmer
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.choose_engine import choose_engine
-from kwcli.pipeline.job_spec import JobSpec
+from kwcli.pipeline.job_spec import JobSpec, build_job_spec
 from kwcli.pipeline.read.filter_and_batch_rows import RowFilter
 from kwcli.pipeline.store.batch_store import PARQUET, BatchStore, Change, open_batch_store, require_format
 from kwcli.pipeline.store.manifest import normalize_by_json
@@ -386,20 +385,8 @@ class Watch:
     # -- what is made of options ---------------------------------------------------------------------------------------
 
     def _build_job_spec(self, plan: BatchPlan) -> JobSpec:
-        options = self._options
-        return JobSpec(
-            files=plan.files,
-            tables=options.tables,
-            ports=frozenset(options.ports) or None,
-            filter=options.filter,
-            since_ns=options.since_ns,
-            until_ns=options.until_ns,
-            bodies=options.bodies,
-            reveal_secrets=options.reveal_secrets,
-            key_logs=tuple(os.path.abspath(name) for name in options.keylogs),
-            secret_captures=self._captures.find_captures_with_secrets(),
-            doctor=self._watch_options.doctor,
-        )
+        spec = build_job_spec(self._options, plan.files, self._captures.find_captures_with_secrets())
+        return spec._replace(doctor=self._watch_options.doctor)
 
     def _select_options_of_rows(self) -> dict[str, Any]:
         """The options that the rows depend on; of key logs the names alone, since key logs grow."""
