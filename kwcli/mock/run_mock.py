@@ -53,7 +53,7 @@ class MockPlan(NamedTuple):
 def run_mock(env: Environment, plan: MockPlan) -> int:
     """Read the recordings and serve their cluster until a signal; the exit code. Raises Failure."""
     host = choose_advertised_host(plan.bind, plan.advertise)
-    log = plan.log.plan(env, via="mock")
+    log = plan.log.make_plan(env, via="mock")
     tls = _make_inbound(env, plan, host)
     recording = RecordedCluster()
     code = read_recording(env, plan, recording)

@@ -217,7 +217,9 @@ def _check_ports(
         except Failure as failure:
             yield CheckLine("metrics", failure.text, Exit.FINDINGS)
     count = 1 + len(nodes)
-    wanted = chain([("bootstrap", ports.bootstrap)], ((f"node {number}", ports.port(number)) for number in nodes))
+    wanted = chain(
+        [("bootstrap", ports.bootstrap_port)], ((f"node {number}", ports.find_port(number)) for number in nodes)
+    )
     free: list[str] = []
     for place, (name, port) in enumerate(wanted):
         if place >= _PORTS_AT_ONCE and not deadline.left():
@@ -241,8 +243,8 @@ def _check_certificate(make: Callable[[], Inbound], advertise: str) -> CheckLine
         tls = make()
     except Failure as failure:
         return CheckLine("certificate", failure.text, Exit.FINDINGS)
-    if tls.trust is not None:
-        return CheckLine("certificate", f"made for {advertise}; clients trust {tls.trust}")
+    if tls.trust_file is not None:
+        return CheckLine("certificate", f"made for {advertise}; clients trust {tls.trust_file}")
     ends, names = tls.describe_certificate()
     if ends < datetime.now(UTC):
         return CheckLine("certificate", f"it expired on {ends:%Y-%m-%d}: give another --tls-cert", Exit.FINDINGS)

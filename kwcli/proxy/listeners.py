@@ -43,15 +43,15 @@ class ProxyPorts:
         self._places = {number: place for place, number in enumerate(dict.fromkeys(kept))}
         self._fresh = False  # some node ids are not in the file yet
         for number in nodes:
-            self.port(number)
+            self.find_port(number)
         self.write_ports_file()
 
     @property
-    def bootstrap(self) -> int:
+    def bootstrap_port(self) -> int:
         """The port of the listener that leads to any broker."""
         return self.base
 
-    def port(self, node_id: int) -> int | None:
+    def find_port(self, node_id: int) -> int | None:
         """The port of this node; None where there are no ports left. Call `write_ports_file` afterwards."""
         if node_id < 0:
             return None
@@ -171,19 +171,19 @@ class ProxyListeners:
 
     def open_bootstrap(self, targets: tuple[Address, ...]) -> Listener:
         """Open the bootstrap listener, which leads to `targets`. Raises Failure."""
-        self.boot = self._open_listener(None, self._ports.bootstrap, targets, None)
+        self.boot = self._open_listener(None, self._ports.bootstrap_port, targets, None)
         return self.boot
 
     def open_node(self, node_id: int, target: Address, rack: str | None = None) -> Listener:
         """Open the listener of a node. Raises Failure."""
-        port = self._ports.port(node_id)
+        port = self._ports.find_port(node_id)
         if port is None:
             raise Failure(f"no port is left for node {node_id}: give a lower --port-base")
         self._nodes[node_id] = self._open_listener(node_id, port, (target,), rack)
         return self._nodes[node_id]
 
     @property
-    def all(self) -> list[Listener]:
+    def all_listeners(self) -> list[Listener]:
         """Every listener, the bootstrap listener first."""
         boot = [self.boot] if self.boot is not None else []
         return [*boot, *(self._nodes[number] for number in sorted(self._nodes))]

@@ -73,7 +73,7 @@ class Metrics:
             if key in self._errors or len(self._errors) < _ERRORS_MAX:
                 self._errors[key] = self._errors.get(key, 0) + count
 
-    def text(self) -> str:
+    def format_text(self) -> str:
         """All counts in Prometheus' text format."""
         return "".join(f"{line}\n" for line in self._format_lines())
 

@@ -43,7 +43,7 @@ def run_proxy(
     host = choose_advertised_host(bind, advertise)
     check_exposure(security, config, bind)
     make = partial(_make_inbound_tls, env, security, [host, bind]) if security.uses_tls else None
-    plan = log.plan(env, recording=script_and_control.control is not None)
+    plan = log.make_plan(env, recording=script_and_control.control is not None)
     rules = faults.read_rules(env.now_ns, controlled=script_and_control.control is not None)
     in_use = script_and_control.check_usage()
     if only_check:

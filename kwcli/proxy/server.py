@@ -142,7 +142,7 @@ class Proxy:
         """Stop reading from all connections, or read on, as the log asks for it."""
         self.paused = paused
         for relay in self.relays.values():
-            relay.pause(paused)
+            relay.pause_both_sides(paused)
 
     # Life
 
@@ -182,10 +182,12 @@ class Proxy:
         for listener, sock in sockets:
             await self._serve_listener(listener, sock)
         if self._told is not None and self.metrics is not None:
-            told = partial(MetricsConnection, self.metrics.text)
+            told = partial(MetricsConnection, self.metrics.format_text)
             self._telling = await loop.create_server(told, sock=self._told)
         if self.settings.script_and_control is not None:
-            await self.settings.script_and_control.serve(self.relays.values, lambda: self.listeners.all, self.stop)
+            await self.settings.script_and_control.serve(
+                self.relays.values, lambda: self.listeners.all_listeners, self.stop
+            )
         self._report_start()
         self._work_now_and_then()
         self._reload_changed_rules()
@@ -230,7 +232,9 @@ class Proxy:
                 and relay.room.is_stalled(link.get_write_buffer_size())
                 and self.shared_memory.has_waiters
             ):
-                relay.end("the client reads nothing, and its answers fill memory that others need", loud=True)
+                relay.end_connection(
+                    "the client reads nothing, and its answers fill memory that others need", loud=True
+                )
                 relay.client.reset()
 
     def stop(self) -> None:
@@ -240,7 +244,7 @@ class Proxy:
     def _report_start(self) -> None:
         assert self.listeners.boot is not None
         boot = format_address(self.listeners.boot.address)
-        for line in format_listeners(self.listeners.all):
+        for line in format_listeners(self.listeners.all_listeners):
             self.env.report(line)
         settings = self.settings
         if self._found.remark:
@@ -256,7 +260,7 @@ class Proxy:
         if self._told is not None:
             self.env.report(f"metrics      http://{format_address(self._told.getsockname()[:2])}/metrics")
         if self.log_queue is not None:
-            self.log_queue.log_listeners(boot, list_listener_rows(self.listeners.all), now_ns())
+            self.log_queue.log_listeners(boot, list_listener_rows(self.listeners.all_listeners), now_ns())
         self.env.report(f"bootstrap.servers={boot}      (Ctrl-C drains and ends; again: at once)")
         self.env.report(f"ready {boot}")
 
@@ -301,7 +305,7 @@ class Proxy:
         if accepting is not None and not self._signals and accepting.begin_refusing():
             said.append("clients are refused until a broker answers")
         relay.client.reset()  # looks like the refusal that later clients get
-        relay.end("; ".join(said), loud=bool(reached.failures))
+        relay.end_connection("; ".join(said), loud=bool(reached.failures))
 
     def is_refusing(self, listener: Listener) -> bool:
         """Whether the listener refuses clients, so that one that was accepted all the same is to be turned away."""
@@ -384,7 +388,7 @@ class Proxy:
                 self._say_lines(decider.format_closing_lines() if decider is not None else [])
 
     def _drain_and_check_idle(self) -> bool:
-        over = [relay.drain() for relay in self.relays.values()]
+        over = [relay.drain_requests() for relay in self.relays.values()]
         return all(over)
 
     def _count_in_flight(self) -> int:
@@ -392,7 +396,7 @@ class Proxy:
 
     def _abort_connections(self) -> None:
         for relay in list(self.relays.values()):
-            relay.abort()
+            relay.abort_connection()
 
     def _report_defect(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")

@@ -424,16 +424,16 @@ def test_ports_of_many_nodes_are_written_down_once(tmp_path: Any, monkeypatch: p
     monkeypatch.setattr("kwcli.proxy.listeners.os.replace", counted)
     file = str(tmp_path / "ports.json")
     first = ProxyPorts(20000, "one", file, nodes=range(1000, 21000))
-    assert (first.port(20999), written) == (41000, [file])
-    assert [first.port(number) for number in (-1, -(2**31))] == [None, None]
+    assert (first.find_port(20999), written) == (41000, [file])
+    assert [first.find_port(number) for number in (-1, -(2**31))] == [None, None]
     for number in range(2**31 - 60_000, 2**31):  # more nodes than there are ports
-        first.port(number)
+        first.find_port(number)
     first.write_ports_file()
     again = ProxyPorts(20000, "one", file)
-    assert (again.port(20999), again.port(2**31 - 60_000), again.port(2**31 - 1)) == (41000, 41001, None)
+    assert (again.find_port(20999), again.find_port(2**31 - 60_000), again.find_port(2**31 - 1)) == (41000, 41001, None)
     ProxyPorts(20000, "two", file, nodes=range(1000, 2000), keep=False)
     assert len(written) == 2
-    assert ProxyPorts(20000, "two", file).port(1999) == 21001
+    assert ProxyPorts(20000, "two", file).find_port(1999) == 21001
 
 
 def test_what_a_killed_proxy_left_is_swept_by_the_next(tmp_path: Any) -> None:

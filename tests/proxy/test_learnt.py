@@ -104,13 +104,13 @@ async def test_an_answer_that_was_made_here_moves_no_broker(asked: tuple[int, in
             made[2] = answer(3, *MADE, id=2)
             writer.write(request(*asked, id=number))
             assert (await frame(reader))[8:] == listener[8:]
-        assert proxy.proxy.listeners.all[1].targets == (REAL,)
+        assert proxy.proxy.listeners.all_listeners[1].targets == (REAL,)
         assert "no longer at" not in proxy.said
         made[3] = answer(4, *MADE, id=3)  # nobody but the decider knows such a node
         writer.write(request(*asked, id=3))
         assert await rest(reader) == b""
         await proxy.until("node 4 has no listener")
-        assert len(proxy.proxy.listeners.all) == 2
+        assert len(proxy.proxy.listeners.all_listeners) == 2
 
 
 @in_loop
@@ -127,7 +127,7 @@ async def test_the_brokers_own_answer_is_learnt_where_it_was_changed() -> None:
         reader, writer = await proxy.connect()
         writer.write(request(METADATA, 12))
         assert (await frame(reader))[8:] == nodes(3, "127.0.0.1", proxy.base + 4)[8:]
-        assert [each.targets for each in proxy.proxy.listeners.all[1:]] == [(REAL,), (("other.invalid", 7),)]
+        assert [each.targets for each in proxy.proxy.listeners.all_listeners[1:]] == [(REAL,), (("other.invalid", 7),)]
 
 
 @pytest.mark.parametrize(("said", "renamed", "hits"), [("orders", "bills", 1), ("bills", "orders", 0)])

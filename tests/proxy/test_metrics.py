@@ -34,7 +34,7 @@ def samples(text: str) -> Sample:
 
 
 def test_nothing_has_happened() -> None:
-    found = samples(Metrics().text())
+    found = samples(Metrics().format_text())
     assert found[("kw_proxy_rewritten_total", ())] == 0
     assert set(found.values()) == {0}
 
@@ -46,7 +46,7 @@ def test_latencies_by_api_and_node() -> None:
     metrics.meter(BOOT).count_answer(3, 2 * MS)
     metrics.meter(BOOT).count_answer(12345, 2 * MS)
     metrics.meter(BOOT).count_answer(12346, 2 * MS)
-    found = samples(metrics.text())
+    found = samples(metrics.format_text())
     fetch = (("api", "Fetch"), ("node", "2"))
     name = "kw_proxy_exchange_seconds"
     steps = [found[(f"{name}_bucket", tuple(sorted((*fetch, ("le", str(bound))))))] for bound in (*BOUNDS_S, "+Inf")]
@@ -66,7 +66,7 @@ def test_connections_bytes_and_errors() -> None:
     metrics.add_errors([("Produce", "NOT_LEADER_OR_FOLLOWER", 3), ("Fetch", "UNKNOWN(-7)", 1)])
     metrics.add_errors([("Produce", "NOT_LEADER_OR_FOLLOWER", 2)])
     metrics.refused, metrics.rewritten, metrics.capped, metrics.dropped = 1, 2, 3, lambda: (4, 5, 6)
-    found = samples(metrics.text())
+    found = samples(metrics.format_text())
     node = (("node", "2"),)
     assert found[("kw_proxy_connections_total", node)] == 5
     assert found[("kw_proxy_connections_open", node)] == 2
@@ -90,7 +90,7 @@ def test_errors_without_end_fill_no_memory(monkeypatch: pytest.MonkeyPatch) -> N
     metrics = Metrics()
     metrics.add_errors(("Fetch", f"UNKNOWN({number})", 1) for number in range(10))
     metrics.add_errors([("Fetch", "UNKNOWN(1)", 1)])
-    assert sum(name == "kw_proxy_errors_total" for name, _ in samples(metrics.text())) == 2
+    assert sum(name == "kw_proxy_errors_total" for name, _ in samples(metrics.format_text())) == 2
 
 
 @pytest.fixture

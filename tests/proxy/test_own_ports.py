@@ -129,7 +129,9 @@ def test_a_range_is_free_as_a_whole(mock: str, tmp_path: Path, monkeypatch: pyte
         made.bind_listeners()
     for _, sock in made._sockets:
         sock.close()
-    assert [listener.address[1] for listener in made.listeners.all] == [base + 100 + more for more in (0, 2, 3, 4)]
+    assert [listener.address[1] for listener in made.listeners.all_listeners] == [
+        base + 100 + more for more in (0, 2, 3, 4)
+    ]
     monkeypatch.setattr("kwcli.proxy.listeners.LAST_BASE", base)
     with pytest.raises(Failure, match="no range of ports is free"):
         Proxy(env, ProxySettings(config, 0), discover_nodes(config)).bind_listeners()

@@ -61,7 +61,7 @@ def place() -> Address:
 
 def gauge(proxy: Running, node: str) -> float:
     assert proxy.proxy.metrics is not None
-    return samples(proxy.proxy.metrics.text())["kw_proxy_listening", (("node", node),)]
+    return samples(proxy.proxy.metrics.format_text())["kw_proxy_listening", (("node", node),)]
 
 
 @in_loop

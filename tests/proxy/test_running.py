@@ -259,7 +259,7 @@ async def test_a_node_that_moves_keeps_its_listener() -> None:
             client[1].write(request(METADATA, 12, id=number))
             seen.append((await frame(client[0]))[8:])
         assert seen[0] == seen[1]
-        assert proxy.proxy.listeners.all[1].targets == (places[1],)
+        assert proxy.proxy.listeners.all_listeners[1].targets == (places[1],)
         assert "node 3 is now at new.invalid:2, no longer at old.invalid:1" in proxy.said
 
 
@@ -278,7 +278,7 @@ async def test_who_connects_at_once_to_a_new_listener_is_let_in() -> None:
 def test_ports_follow_from_ids_and_large_ones_are_kept(tmp_path: Any) -> None:
     file = str(tmp_path / "kw" / "ports.json")
     first = ProxyPorts(20000, "one", file)
-    assert [first.port(number) for number in (0, 3, 999, 5000, 1000, 5000)] == [
+    assert [first.find_port(number) for number in (0, 3, 999, 5000, 1000, 5000)] == [
         20001,
         20004,
         21000,
@@ -287,12 +287,12 @@ def test_ports_follow_from_ids_and_large_ones_are_kept(tmp_path: Any) -> None:
         21001,
     ]
     first.write_ports_file()
-    assert ProxyPorts(20000, "one", file).port(1000) == 21002
-    assert ProxyPorts(20000, "two", file).port(1000) == 21001
-    assert ProxyPorts(20000, None, file).port(1000) == 21001
-    assert ProxyPorts(65000, "one", file).port(700) is None
+    assert ProxyPorts(20000, "one", file).find_port(1000) == 21002
+    assert ProxyPorts(20000, "two", file).find_port(1000) == 21001
+    assert ProxyPorts(20000, None, file).find_port(1000) == 21001
+    assert ProxyPorts(65000, "one", file).find_port(700) is None
     (tmp_path / "kw" / "ports.json").write_text("{broken")
-    assert ProxyPorts(20000, "one", file).port(1000) == 21001
+    assert ProxyPorts(20000, "one", file).find_port(1000) == 21001
 
 
 # The end

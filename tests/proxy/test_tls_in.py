@@ -129,7 +129,7 @@ def test_minted_certificates_are_good_for_what_is_advertised_and_for_what_client
 ) -> None:
     tls = Inbound(TlsIn(), ["proxy.example", "10.1.2.3"], state)
     door = Door(tls.context)
-    shown = shake(client(tls.trust), door, name)
+    shown = shake(client(tls.trust_file), door, name)
     assert door.end() is None
     kind = "IP Address" if name[0].isdigit() else "DNS"
     assert (kind, name) in shown["subjectAltName"]
@@ -150,7 +150,7 @@ def test_made_up_names_fill_no_memory(state: dict[str, str], monkeypatch: pytest
     tls = Inbound(TlsIn(), ["proxy.example"], state)
     for number in range(5):
         door = Door(tls.context)
-        shake(client(tls.trust), door, f"n{number}.example")
+        shake(client(tls.trust_file), door, f"n{number}.example")
         door.end()
     assert len(tls._minted) <= 3
 
@@ -158,7 +158,7 @@ def test_made_up_names_fill_no_memory(state: dict[str, str], monkeypatch: pytest
 def test_a_given_certificate_and_clients_that_have_to_show_one(state: dict[str, str], files: Path) -> None:
     asked = TlsIn(str(files / "broker.crt"), str(files / "broker.key"), str(files / "ca.pem"))
     tls = Inbound(asked, ["proxy.example"], state)
-    assert tls.trust is None
+    assert tls.trust_file is None
     assert tls.requires_client_certificates
     door = Door(tls.context)
     shake(client(files / "ca.pem", files / "client.pem"), door, "localhost")
@@ -179,7 +179,7 @@ def test_keys_are_logged_for_those_who_ask(state: dict[str, str], tmp_path: Path
     log = tmp_path / "keys"
     tls = Inbound(TlsIn(), ["proxy.example"], {**state, "SSLKEYLOGFILE": str(log)})
     door = Door(tls.context)
-    shake(client(tls.trust), door, "proxy.example")
+    shake(client(tls.trust_file), door, "proxy.example")
     door.end()
     assert b"CLIENT_TRAFFIC_SECRET_0" in log.read_bytes()
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
@@ -225,7 +225,7 @@ def test_why_a_handshake_fails(state: dict[str, str], files: Path, context: str,
             with suppress(OSError):
                 link.recv(100)
     else:
-        made = client(files / "ca.pem" if context == "distrusting" else tls.trust)
+        made = client(files / "ca.pem" if context == "distrusting" else tls.trust_file)
         if context == "old":
             made.minimum_version = ssl.TLSVersion.TLSv1_1
             made.maximum_version = ssl.TLSVersion.TLSv1_1
@@ -250,7 +250,7 @@ def test_clients_without_the_right_certificate(
     tls = Inbound(TlsIn(clients=str(files / "ca.pem")), ["proxy.example"], state)
     door = Door(tls.context)
     with pytest.raises(OSError):  # noqa: PT011  # an alert, or a reset
-        shake(client(tls.trust, files / own if own else None), door, "localhost")
+        shake(client(tls.trust_file, files / own if own else None), door, "localhost")
     error = door.end()
     assert error is not None
     assert tls.explain_failed_handshake(error).startswith(reason)

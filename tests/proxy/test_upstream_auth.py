@@ -106,7 +106,7 @@ class Play:
     def client(self, data: bytes) -> Play:
         step = self.pieces or len(data)
         for at in range(0, len(data), step):
-            self.act(self.login.to_server(data[at : at + step], self.now_ns))
+            self.act(self.login.send_to_broker(data[at : at + step], self.now_ns))
         return self
 
     def server(self) -> Play:
@@ -115,7 +115,7 @@ class Play:
             data, self.pending = self.pending, b""
             step = self.pieces or len(data)
             for at in range(0, len(data), step):
-                self.act(self.login.from_server(data[at : at + step], self.now_ns))
+                self.act(self.login.take_broker_bytes(data[at : at + step], self.now_ns))
         return self
 
 
@@ -137,7 +137,7 @@ def test_nothing_of_the_client_is_sent_before_the_login_and_nothing_of_the_login
 def test_the_client_ends_before_the_login_is_done() -> None:
     play = Play(Broker())
     play.client(request(3, 12, 0))
-    play.act(play.login.end())
+    play.act(play.login.end_client_side())
     assert "end" not in play.words
     play.server()
     assert play.words == ["credentials", "pause client", "ready", "end"]
@@ -220,7 +220,7 @@ def test_a_broker_that_closes_during_the_login(answered: int, reason: str) -> No
     play = Play(Broker())
     for _ in range(answered):
         data, play.pending = play.pending, b""
-        play.act(play.login.from_server(data, play.now_ns))
+        play.act(play.login.take_broker_bytes(data, play.now_ns))
     play.act(play.login.server_eof())
     assert play.closed == reason
 

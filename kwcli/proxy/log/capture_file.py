@@ -49,7 +49,7 @@ class CaptureFiles:
         if not self._rotates:
             self._begin_file(0)
 
-    def write(self, time_ns: int, packets: Iterable[bytes], interface: int = CLIENTS) -> int:
+    def write_packets(self, time_ns: int, packets: Iterable[bytes], interface: int = CLIENTS) -> int:
         """Write packets of one time; the number of the last packet in its file, as Wireshark counts."""
         for packet in packets:
             block = self._writer.make_packet_block(time_ns, packet, None, interface)

@@ -159,7 +159,7 @@ class LogRows:
                 if self.events:
                     self._print_login(row)
                 if self._reporter is not None:
-                    self._reporter.add(row)
+                    self._reporter.add_exchange(row)
         if not rows or not self.listening:
             return
         selection = self._selection

@@ -52,7 +52,7 @@ class LogOptions(NamedTuple):
     events: bool
     record: Record = "client"
 
-    def plan(self, env: Environment, *, recording: bool = False, via: Via = "proxy") -> LogPlan | None:
+    def make_plan(self, env: Environment, *, recording: bool = False, via: Via = "proxy") -> LogPlan | None:
         """The log's plan; None where nothing is printed, written or needed for `recording`. Raises Failure."""
         for name, value in (
             ("--rotate-size", self.rotate_size is not None),

@@ -83,8 +83,8 @@ def _run_log(env: Environment, sock: socket.socket) -> int:
         if keeping is not None:
             keeping.record_messages(messages)
             assert reporter is not None
-            reporter.send(taken)
-            if keeping.over:
+            reporter.send_reports(taken)
+            if keeping.is_over:
                 break
     else:
         if keeping is not None:

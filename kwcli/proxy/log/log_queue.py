@@ -77,14 +77,14 @@ class Reporter:
         self._records: deque[bytes] = deque(maxlen=RECORDS_MOST)
         self._unsent = b""
 
-    def add(self, exchange: Exchange) -> None:
+    def add_exchange(self, exchange: Exchange) -> None:
         """Note the errors of an exchange, and its record where records are wanted."""
         for _, code in exchange.unexpected:
             self._found[exchange.api or "other", error_name(code)] += 1
         if self._options is not None:
             self._records.append(_format_record_line(exchange, self._options))
 
-    def send(self, taken: int = 0) -> None:
+    def send_reports(self, taken: int = 0) -> None:
         """Send what was noted since, and that `taken` bytes are worked off, as far as the socket takes it at once."""
         if taken and not self._unsent:
             self._unsent = b"+%d\n" % taken

@@ -68,7 +68,7 @@ class Recorder:
             self._do_with_file(lambda: setattr(self, "_files", CaptureFiles(plan)))
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Whether nobody wants rows, packets or reports any more."""
         return not self._rows.listening and self._files is None and self._reporter is None
 
@@ -208,7 +208,7 @@ class Recorder:
             pieces = [LoggedChunk(side, time_ns, data, gap)]
         else:
             pieces = track.redactor.take_gap(side, time_ns, gap) if gap else track.redactor.feed(side, time_ns, data)
-            if track is kept.client and track.redactor.lost:
+            if track is kept.client and track.redactor.lost_sides:
                 self._lost.add(kept)
         for piece in pieces:
             self._write_piece(kept, track, piece)
@@ -240,7 +240,7 @@ class Recorder:
         files = self._files
         if files is None:
             return 0
-        number: int = self._do_with_file(lambda: files.write(time_ns, packets, track.interface)) or 0
+        number: int = self._do_with_file(lambda: files.write_packets(time_ns, packets, track.interface)) or 0
         return number
 
     def _do_with_file(self, act: Any) -> Any:
@@ -271,11 +271,11 @@ class Recorder:
             redactor = kept.client.redactor if kept.client is not None else None
             if redactor is None:
                 continue
-            for side in redactor.lost:
+            for side in redactor.lost_sides:
                 direction = kept.halves[side].state
                 if isinstance(direction, FrameDirection) and _is_in_step(direction):
                     redactor.resume_side(side, direction.left)
-            if not redactor.lost:
+            if not redactor.lost_sides:
                 self._lost.discard(kept)
 
 

@@ -155,7 +155,7 @@ class Redactor:
         self._doubt = False  # bytes are missing, so the SASL phase is not sure
 
     @property
-    def lost(self) -> list[int]:
+    def lost_sides(self) -> list[int]:
         """The sides that are out of step, once all chunks were returned."""
         return [] if self._queue else [tracker.side for tracker in self._trackers if tracker.lost]
 

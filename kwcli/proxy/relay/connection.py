@@ -169,7 +169,7 @@ class Relay:
             return
         self._proxy.relays[self.number] = self
         if self._proxy.paused:
-            self.pause(True)
+            self.pause_both_sides(True)
         if self._meter is not None:
             self._meter.count_client()
         self._dialling = asyncio.get_running_loop().create_task(self._dial_broker())
@@ -217,8 +217,8 @@ class Relay:
         """Begin the proxy's own login, where it has one, before anything of the client is sent."""
         self._login = self._proxy.make_login(self, self._target)
         if self._login is not None:
-            self.receivers = (self._handle_client_bytes, self._login.from_server)
-            self.write_server = self._login.to_server
+            self.receivers = (self._handle_client_bytes, self._login.take_broker_bytes)
+            self.write_server = self._login.send_to_broker
             self._login.begin_login()
 
     def _log_dialled(self, log_queue: LogQueue) -> None:
@@ -229,7 +229,7 @@ class Relay:
             self.number, self.server.local_address, format_address(link.get_extra_info("peername")[:2]), now_ns()
         )
 
-    def pause(self, paused: bool) -> None:
+    def pause_both_sides(self, paused: bool) -> None:
         """Stop reading from both sides, or read on, as the log asks for it."""
         for side in (self.client, self.server):
             if paused:
@@ -319,7 +319,7 @@ class Relay:
 
     def _end_if_done(self) -> None:
         if self.core.is_idle:
-            self.end("the client closed the connection", how="fin")
+            self.end_connection("the client closed the connection", how="fin")
 
     def _resume_side_in_turn(self, side: int) -> None:
         """Handle the rest of a side's bytes: other connections have had their turn."""
@@ -397,7 +397,7 @@ class Relay:
         asyncio.get_running_loop().call_later(command[1] / 1e9, self.client.resume_reading, MUTED)
 
     def _reset_both_sides(self, command: Command) -> None:
-        self.end(command[1], how="rst")
+        self.end_connection(command[1], how="rst")
         self.client.reset()
         self.server.reset()
 
@@ -434,12 +434,12 @@ class Relay:
             return True
         self._carry_out_commands(self.core.client_eof(now_ns()))
         if self.core.is_idle and not self.over:
-            self.end("the client closed the connection", how="fin")
+            self.end_connection("the client closed the connection", how="fin")
         return not self.over
 
     def _end_side(self, side: int) -> None:
         if side == SERVER and self._login is not None:
-            self._login.end()
+            self._login.end_client_side()
         elif side == SERVER:
             self.end_broker_side()
         elif self.client.transport is not None and self.client.transport.can_write_eof():
@@ -468,7 +468,7 @@ class Relay:
         if side is self.server and not self.over:
             alert = self._proxy.dialler.describe_tls_alert(self._target, error)
             if alert is not None:
-                self.end(alert, loud=True)
+                self.end_connection(alert, loud=True)
             elif self._login is not None:
                 self._login.server_eof()
         if not self.over:
@@ -481,11 +481,13 @@ class Relay:
             # Clients may leave at any time, for example during a long poll.
             loud = self.core.is_inside_request if side is self.client else bool(waiting)
             where = " inside a request" if side is self.client and loud else ""
-            self.end(f"the {who} {verb} the connection{where}{waiting}", loud=loud, how="rst" if error else "fin")
+            self.end_connection(
+                f"the {who} {verb} the connection{where}{waiting}", loud=loud, how="rst" if error else "fin"
+            )
         if self.client.lost:
             self._forget_connection()
 
-    def end(self, reason: str, *, loud: bool = False, how: How = "proxy") -> None:
+    def end_connection(self, reason: str, *, loud: bool = False, how: How = "proxy") -> None:
         """Close both sides, once their buffers are sent; `reason` is for people."""
         if self.over:
             return
@@ -499,20 +501,20 @@ class Relay:
         self.server.close()
         self.room.wait_no_more()
 
-    def abort(self) -> None:
+    def abort_connection(self) -> None:
         """Cut off both sides at once: the proxy ends."""
-        self.end("cut off, the proxy ends")
+        self.end_connection("cut off, the proxy ends")
         for side in (self.client, self.server):
             if side.transport is not None:
                 side.transport.abort()
         if self._dialling is not None:
             self._dialling.cancel()
 
-    def drain(self) -> bool:
+    def drain_requests(self) -> bool:
         """Take no more requests; whether the connection is closed, which it is once nothing is in flight."""
         self.client.pause_reading(DRAINING)
         if self.core.is_idle and self._dialling is None:
-            self.end("the proxy ends")
+            self.end_connection("the proxy ends")
         return self.over
 
     def _forget_connection(self) -> None:
@@ -533,7 +535,7 @@ CARRY_OUT: Final[dict[int, Callable[[Relay, Command], list[Command] | None]]] = 
     PAUSE_FOR_ANSWERS: lambda relay, command: relay._socket_of_side(command[1]).pause_reading(AWAITS_ANSWERS),
     RESUME_AFTER_ANSWERS: lambda relay, command: relay._socket_of_side(command[1]).resume_reading(AWAITS_ANSWERS),
     END: lambda relay, command: relay._end_side(command[1]),
-    CLOSE: lambda relay, command: relay.end(command[1], loud=command[2]),
+    CLOSE: lambda relay, command: relay.end_connection(command[1], loud=command[2]),
     NOTE: lambda relay, command: relay.say_once(command[1]),
     ANSWERED: Relay._count_answer,
     CAPPED: Relay._count_capped_versions,

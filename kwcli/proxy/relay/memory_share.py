@@ -28,7 +28,7 @@ class SharedMemory:
 
     def reserve(self, size: int) -> bool:
         """Take `size` bytes; False where there is no room, or others wait for it."""
-        if self._queue or not self._fits(size):
+        if self._queue or not self._has_room_for(size):
             return False
         self.used += size
         return True
@@ -47,11 +47,11 @@ class SharedMemory:
         self._queue = deque(each for each in self._queue if each[0] != owner)
         self._grant_waiting()
 
-    def _fits(self, size: int) -> bool:
+    def _has_room_for(self, size: int) -> bool:
         return not self.used or self.used + size <= self.total
 
     def _grant_waiting(self) -> None:
-        while self._queue and self._fits(self._queue[0][1]):
+        while self._queue and self._has_room_for(self._queue[0][1]):
             _, size, granted = self._queue.popleft()
             self.used += size
             granted()

@@ -106,7 +106,7 @@ class UpstreamLogin:
             self._run_session_step(session.authenticate_again, now_ns)
         return self._take_commands()
 
-    def to_server(self, data: bytes, now_ns: int) -> list[Command]:
+    def send_to_broker(self, data: bytes, now_ns: int) -> list[Command]:
         """Send the core's bytes to the broker, or keep them until the login is done."""
         if self._passing:
             self._pass_or_refuse_requests(data, now_ns)
@@ -114,14 +114,14 @@ class UpstreamLogin:
             self._keep_unsent(data)
         return self._take_commands()
 
-    def end(self) -> list[Command]:
+    def end_client_side(self) -> list[Command]:
         """End the broker's side, once the login is done: the core has no more bytes for it."""
         self._ending = True
         if self._passing:
             self._out.append((END, SERVER))
         return self._take_commands()
 
-    def from_server(self, data: bytes, now_ns: int) -> list[Command]:
+    def take_broker_bytes(self, data: bytes, now_ns: int) -> list[Command]:
         """Handle bytes that the broker sent."""
         if self._session.authenticated:
             self._pass_or_take_answers(data, now_ns)
@@ -316,7 +316,7 @@ class LoginConnection(Protocol):
     def end_broker_side(self) -> None:
         """Tell the broker that no more bytes come."""
 
-    def end(self, reason: str, *, loud: bool = False) -> None:
+    def end_connection(self, reason: str, *, loud: bool = False) -> None:
         """Close both sides; `reason` is for people."""
 
 
@@ -340,17 +340,17 @@ class BrokerLogin:
         """Begin the login: the broker is connected."""
         self._carry_out_commands(self._core.begin_login())
 
-    def to_server(self, data: bytes) -> None:
+    def send_to_broker(self, data: bytes) -> None:
         """Send the client's bytes to the broker, or keep them until the login is done."""
-        self._carry_out_commands(self._core.to_server(data, self._relay.now_ns()))
+        self._carry_out_commands(self._core.send_to_broker(data, self._relay.now_ns()))
 
-    def from_server(self, data: bytes) -> None:
+    def take_broker_bytes(self, data: bytes) -> None:
         """Handle bytes that the broker sent."""
-        self._carry_out_commands(self._core.from_server(data, self._relay.now_ns()))
+        self._carry_out_commands(self._core.take_broker_bytes(data, self._relay.now_ns()))
 
-    def end(self) -> None:
+    def end_client_side(self) -> None:
         """End the broker's side, once the login is done: the client will send nothing more."""
-        self._carry_out_commands(self._core.end())
+        self._carry_out_commands(self._core.end_client_side())
 
     def server_eof(self) -> None:
         """Handle the broker's end."""
@@ -400,14 +400,16 @@ class BrokerLogin:
     def _end_relay(self, text: str) -> None:
         """End the relay; where its login never succeeded, the next relays do not try to log in for a while."""
         if self._through:
-            self._relay.end(text, loud=True)
+            self._relay.end_connection(text, loud=True)
             return
         pause_s = self._backoff.begin_pause(self._address)
         if pause_s is None:
             self._relay.say_once(text)
-            self._relay.end(text)
+            self._relay.end_connection(text)
         else:
-            self._relay.end(f"{text}; the next try is in {pause_s:.3g} s, clients are refused until then", loud=True)
+            self._relay.end_connection(
+                f"{text}; the next try is in {pause_s:.3g} s, clients are refused until then", loud=True
+            )
 
 
 # Command of UpstreamLogin → how a login carries it out.

@@ -123,10 +123,10 @@ class Inbound:
 
     def explain_failed_handshake(self, error: BaseException) -> str:
         """Why a handshake failed, as a text behind the client's address."""
-        return _explain_failed_handshake(error, str(self.trust) if self.trust else None, self._asked.program)
+        return _explain_failed_handshake(error, str(self.trust_file) if self.trust_file else None, self._asked.program)
 
     @property
-    def trust(self) -> Path | None:
+    def trust_file(self) -> Path | None:
         """The file by which clients trust the minted certificates; None where the user gave one of their own."""
         return self._authority.path if self._authority else None
 
@@ -149,10 +149,10 @@ class Inbound:
     def format_client_settings(self) -> list[str]:
         """The settings that clients need, as lines ready to paste: for librdkafka, for Java."""
         lines = []
-        if self.trust is not None:
+        if self.trust_file is not None:
             lines += [
-                f"librdkafka   security.protocol=SSL ssl.ca.location={self.trust}",
-                f"Java         security.protocol=SSL ssl.truststore.type=PEM ssl.truststore.location={self.trust}",
+                f"librdkafka   security.protocol=SSL ssl.ca.location={self.trust_file}",
+                f"Java         security.protocol=SSL ssl.truststore.type=PEM ssl.truststore.location={self.trust_file}",
             ]
         if self.requires_client_certificates:
             lines.append(f"clients show a certificate that {self._asked.clients} signed")

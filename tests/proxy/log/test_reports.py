@@ -50,14 +50,14 @@ async def heard(ours: socket.socket, sends: list[Any]) -> tuple[Counter[tuple[st
 def test_errors_are_added_up(pair: tuple[socket.socket, socket.socket]) -> None:
     ours, theirs = pair
     reporter = Reporter(theirs)
-    reporter.add(exchange("Produce", 6, 6))
-    reporter.add(exchange("Fetch"))
+    reporter.add_exchange(exchange("Produce", 6, 6))
+    reporter.add_exchange(exchange("Fetch"))
 
     def more() -> None:
-        reporter.add(exchange(None, 777))
-        reporter.send()
+        reporter.add_exchange(exchange(None, 777))
+        reporter.send_reports()
 
-    found, pieces = asyncio.run(heard(ours, [reporter.send, reporter.send, more]))
+    found, pieces = asyncio.run(heard(ours, [reporter.send_reports, reporter.send_reports, more]))
     assert found == {("Produce", "NOT_LEADER_OR_FOLLOWER"): 2, ("other", "UNKNOWN(777)"): 1}
     assert pieces == 2
 
@@ -67,10 +67,10 @@ def test_what_finds_no_room_is_told_later(pair: tuple[socket.socket, socket.sock
     reporter = Reporter(theirs)
     count = 0
     for _ in range(20_000):  # far more than the pair holds, and nothing reads it
-        reporter.add(exchange("Fetch", 1000 + count % 50))
-        reporter.send()
+        reporter.add_exchange(exchange("Fetch", 1000 + count % 50))
+        reporter.send_reports()
         count += 1
-    found, _ = asyncio.run(heard(ours, [reporter.send] * 40))
+    found, _ = asyncio.run(heard(ours, [reporter.send_reports] * 40))
     assert sum(found.values()) == count
 
 
@@ -78,4 +78,4 @@ def test_the_log_may_end(pair: tuple[socket.socket, socket.socket]) -> None:
     ours, theirs = pair
     found, _ = asyncio.run(heard(ours, [theirs.close]))
     assert not found
-    Reporter(theirs).send()
+    Reporter(theirs).send_reports()

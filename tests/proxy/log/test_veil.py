@@ -120,7 +120,7 @@ def test_a_direction_out_of_step_is_left_out_until_it_is_in_step() -> None:
     ask = _frame(encode_request(3, 9, {"topics": []}, correlation_id=1, client_id="c"))
     redactor.feed(CLIENT, 1, ask)
     redactor.take_gap(CLIENT, 1, 100)
-    assert redactor.lost == [CLIENT]
+    assert redactor.lost_sides == [CLIENT]
     (piece,) = redactor.feed(CLIENT, 1, b"anything")
     assert piece.cut == 0
     redactor.resume_side(CLIENT)
