@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kwcli.option_types import Seconds
+from kwcli.option_types import ParsedWord, Seconds
 from kwcli.options import Clash, OutputFormat, debug_option, refuse_clashes, refuse_given_options
 from kwcli.run_environment import Environment
 
@@ -29,61 +29,50 @@ NODE_ACTIONS = ("list", "stop", "kill", "start", "restart", "pause", "unpause")
 LISTENERS = ("plaintext", "ssl", "mtls", "sasl_plaintext", "sasl_ssl")
 
 
-class ReleaseName(click.ParamType[str]):
+class ReleaseName(ParsedWord[str]):
     """`4.3.1`, `4.3`, `v3.9`, `latest`: one of the releases that there are brokers of."""
 
     name = "release"
     known = RELEASES
 
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def parse_word(self, value: str) -> str:
         word = value.strip().lower().removeprefix("v")
         if word == "latest":
             return RELEASES[0]
         found = [release for release in RELEASES if release == word or (word and release.startswith(f"{word}."))]
         if not found:
-            self.fail(f"there is no broker of {value!r} to start (there are {' and '.join(RELEASES)})", param, ctx)
+            raise ValueError(f"there is no broker of {value!r} to start (there are {' and '.join(RELEASES)})")
         return found[0]
 
 
-class ListenerNames(click.ParamType[tuple[str, ...]]):
+class ListenerNames(ParsedWord[tuple[str, ...]]):
     """`plaintext,sasl_ssl`: a tuple of Kafka's listener names, each once."""
 
     name = "listeners"
 
-    def convert(
-        self, value: str | tuple[str, ...], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        if isinstance(value, tuple):
-            return value
+    def parse_word(self, value: str) -> tuple[str, ...]:
         names = tuple(dict.fromkeys(word.strip().lower().replace("-", "_") for word in value.split(",")))
         for name in names:
             if name not in LISTENERS:
-                self.fail(f"{name!r} is no listener (they are {', '.join(LISTENERS)})", param, ctx)
+                raise ValueError(f"{name!r} is no listener (they are {', '.join(LISTENERS)})")
         return tuple(name.upper() for name in names)
 
 
-class TopicList(click.ParamType[tuple[tuple[str, int | None], ...]]):
+class TopicList(ParsedWord[tuple[tuple[str, int | None], ...]]):
     """`orders:3,payments`: a tuple of names with their number of partitions, None where it is not said."""
 
     name = "topics"
 
-    def convert(
-        self,
-        value: str | tuple[tuple[str, int | None], ...],
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> tuple[tuple[str, int | None], ...]:
-        if isinstance(value, tuple):
-            return value
+    def parse_word(self, value: str) -> tuple[tuple[str, int | None], ...]:
         from decoders.limits import PLAYGROUND_PARTITIONS_MAX
 
         topics = []
         for word in value.split(","):
             name, colon, count = word.strip().partition(":")
             if not name or (colon and not (count.isdecimal() and count.strip("0"))):
-                self.fail(f"{word!r} is no topic (write orders or orders:3)", param, ctx)
+                raise ValueError(f"{word!r} is no topic (write orders or orders:3)")
             if count and int(count[:9]) > PLAYGROUND_PARTITIONS_MAX:
-                self.fail(f"{word!r}: a topic has at most {PLAYGROUND_PARTITIONS_MAX} partitions here", param, ctx)
+                raise ValueError(f"{word!r}: a topic has at most {PLAYGROUND_PARTITIONS_MAX} partitions here")
             topics.append((name, int(count) if count else None))
         return tuple(topics)
 

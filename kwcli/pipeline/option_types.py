@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-import click
-
-from kwcli.option_types import JOBS_MAX
+from kwcli.option_types import JOBS_MAX, ParsedWord
 
 __all__ = ["KeepDays", "Point", "SparkMaster", "TableNames"]
 
@@ -17,35 +15,31 @@ _THREADS: Final = re.compile(r"local\[\s*(\d{1,9})")
 _DAYS: Final = re.compile(r"([1-9]\d{0,4})\s*d?")
 
 
-class Point(click.ParamType[tuple[str, str]]):
+class Point(ParsedWord[tuple[str, str]]):
     """`broker1=captures/b1-*.pcap`: a capture point's name and where its captures are."""
 
     name = "point"
 
-    def convert(
-        self, value: str | tuple[str, str], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
-        if isinstance(value, tuple):
-            return value
+    def parse_word(self, value: str) -> tuple[str, str]:
         name, equals, place = value.partition("=")
         if not equals or not place or not _NAME.fullmatch(name):
-            self.fail(f"{value!r} is no capture point (write broker1=captures/b1-*.pcap)", param, ctx)
+            raise ValueError(f"{value!r} is no capture point (write broker1=captures/b1-*.pcap)")
         return name, place
 
 
-class SparkMaster(click.ParamType[str]):
+class SparkMaster(ParsedWord[str]):
     """`local[2]`, `spark://head:7077`: a Spark, which starts at most JOBS_MAX threads where it is on this machine."""
 
     name = "master"
 
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def parse_word(self, value: str) -> str:
         threads = _THREADS.match(value)
         if threads is not None and int(threads[1]) > JOBS_MAX:
-            self.fail(f"{value!r}: at most {JOBS_MAX} threads", param, ctx)
+            raise ValueError(f"{value!r}: at most {JOBS_MAX} threads")
         return value
 
 
-class TableNames(click.ParamType[tuple[str, ...]]):
+class TableNames(ParsedWord[tuple[str, ...]]):
     """`exchanges,connections`: a tuple of names of tables, each once, in the order in which they are known."""
 
     name = "tables"
@@ -53,27 +47,21 @@ class TableNames(click.ParamType[tuple[str, ...]]):
     def __init__(self, known: tuple[str, ...]) -> None:
         self.known = known
 
-    def convert(
-        self, value: str | tuple[str, ...], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        if isinstance(value, tuple):
-            return value
+    def parse_word(self, value: str) -> tuple[str, ...]:
         words = {word.strip() for word in value.split(",")}
         for word in sorted(words):
             if word not in self.known:
-                self.fail(f"{word!r} is no table (they are {', '.join(self.known)})", param, ctx)
+                raise ValueError(f"{word!r} is no table (they are {', '.join(self.known)})")
         return tuple(name for name in self.known if name in words)
 
 
-class KeepDays(click.ParamType[int]):
+class KeepDays(ParsedWord[int]):
     """`30d`: a number of days."""
 
     name = "days"
 
-    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
+    def parse_word(self, value: str) -> int:
         match = _DAYS.fullmatch(value.strip())
         if match is None:
-            self.fail(f"{value!r} is no number of days (write 30d)", param, ctx)
+            raise ValueError(f"{value!r} is no number of days (write 30d)")
         return int(match[1])
