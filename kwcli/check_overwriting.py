@@ -8,10 +8,10 @@ import stat
 from collections.abc import Callable
 from typing import BinaryIO, Final
 
-from kwcli.private_files import is_descriptor
+from kwcli.private_files import is_open_descriptor_path
 from kwcli.run_environment import Exit, Failure
 
-__all__ = ["check_replaceable", "is_names_table", "is_report_page", "is_scrubbed_capture"]
+__all__ = ["is_names_table", "is_report_page", "is_scrubbed_capture", "refuse_overwriting"]
 
 # How much of a file is read to find the mark of the command that wrote it.
 _HEAD: Final = 1 << 16
@@ -29,13 +29,13 @@ _OPTIONS_AT: Final = 24
 _PROGRAM: Final = 4
 
 
-def check_replaceable(name: str, is_own: Callable[[BinaryIO], bool], command: str, *, force: bool) -> None:
+def refuse_overwriting(name: str, is_own: Callable[[BinaryIO], bool], command: str, *, force: bool) -> None:
     """Raise Failure (usage) where `name` is a regular file with content that is not the command's own.
 
     `is_own` is asked about the open file. Devices, FIFOs and open descriptors hold nothing to lose.
     """
     try:
-        if force or not stat.S_ISREG(os.stat(name).st_mode) or is_descriptor(name):
+        if force or not stat.S_ISREG(os.stat(name).st_mode) or is_open_descriptor_path(name):
             return
         with open(name, "rb") as file:
             if not file.peek(1) or is_own(file):

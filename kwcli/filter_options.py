@@ -130,9 +130,9 @@ def resolve_time_range(
                 name = "standard input" if word == "-" else word
                 text = f"kw cannot know when {name} begins and ends: give date and time, 2026-11-21T17:34:05Z"
                 raise Failure(f"--since, --until: {text}", Exit.USAGE)
-        from kwcli.reading.capture_inputs import capture_span
+        from kwcli.reading.capture_inputs import find_time_span_of_captures
 
-        found = capture_span(files, env)
+        found = find_time_span_of_captures(files, env)
         if found is None and all(map(os.path.isfile, files)):
             raise Failure(f"--since, --until: {files[0]} has no first and last time: give date and time", Exit.USAGE)
         span = found or (0, 0)  # problems of the files are reported when they are read

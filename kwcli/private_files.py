@@ -18,11 +18,11 @@ __all__ = [
     "ScratchFolder",
     "StagedFile",
     "can_be_changed_by_others",
-    "is_descriptor",
+    "is_open_descriptor_path",
     "is_unlocked",
     "lock_file",
     "make_private_folder",
-    "open_private",
+    "open_private_file",
     "remove_abandoned_files",
     "remove_abandoned_folders",
     "write_private_file",
@@ -35,7 +35,7 @@ _DESCRIPTORS: Final = re.compile(r"/dev/fd|/proc/[^/]+(/task/\d+)?/fd")
 _LINKS_MAX: Final = 40  # as Linux follows
 
 
-def open_private(path: str | os.PathLike[str], flags: int) -> int:
+def open_private_file(path: str | os.PathLike[str], flags: int) -> int:
     """Open a file that only its owner may read; for `opener=` of open() and FileIO.
 
     A regular file is private before anything is written to it. OSError where it is another user's, who could read on.
@@ -45,7 +45,7 @@ def open_private(path: str | os.PathLike[str], flags: int) -> int:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             return handle
-        if stat.S_IMODE(status.st_mode) != _FILE and not is_descriptor(path):
+        if stat.S_IMODE(status.st_mode) != _FILE and not is_open_descriptor_path(path):
             try:
                 os.fchmod(handle, _FILE)
             except PermissionError:
@@ -60,7 +60,7 @@ def open_private(path: str | os.PathLike[str], flags: int) -> int:
     return handle
 
 
-def is_descriptor(path: str | os.PathLike[str]) -> bool:
+def is_open_descriptor_path(path: str | os.PathLike[str]) -> bool:
     """Whether a path means an open file of a process, as /dev/stdout and /dev/fd/3 do."""
     at = os.path.abspath(path)
     for _ in range(_LINKS_MAX):
@@ -135,14 +135,14 @@ class StagedFile:
             is_file = stat.S_ISREG(os.stat(name).st_mode)  # stat, unlike readlink, minds whose a link in /tmp is
         except FileNotFoundError:
             is_file = True
-        if not is_file or is_descriptor(name):
-            self.file: IO[bytes] = open(name, "wb", opener=open_private)  # noqa: SIM115  # until `give_final_name`
+        if not is_file or is_open_descriptor_path(name):
+            self.file: IO[bytes] = open(name, "wb", opener=open_private_file)  # noqa: SIM115  # until `give_final_name`
             return
         self._name = os.path.realpath(name)
         remove_abandoned_files(os.path.dirname(self._name))
         while True:
             self.path = f"{self._name}.kw-{os.urandom(_NONCE_SIZE).hex()}"
-            self.file = open(self.path, "xb", opener=open_private)  # noqa: SIM115  # until `give_final_name`
+            self.file = open(self.path, "xb", opener=open_private_file)  # noqa: SIM115  # until `give_final_name`
             lock_file(self.file.fileno())
             with suppress(FileNotFoundError):  # a sweep has found it before it was locked
                 if os.path.samestat(os.stat(self.path), os.fstat(self.file.fileno())):
@@ -236,7 +236,7 @@ class ScratchFolder:
         handles: list[int] = []
         self._remove = weakref.finalize(self, _remove_scratch_folder, self.name, handles)
         mark = os.path.join(self.name, _MARK)
-        handles.append(open_private(f"{mark}.new", os.O_RDWR | os.O_CREAT | os.O_EXCL))
+        handles.append(open_private_file(f"{mark}.new", os.O_RDWR | os.O_CREAT | os.O_EXCL))
         lock_file(handles[0])
         os.rename(f"{mark}.new", mark)  # it is locked from the moment that it has the name
 

@@ -152,11 +152,11 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
 
     _check_run_options(options)
     from kwcli.filter_options import resolve_time_range
-    from kwcli.reading.input_files import key_log_names
+    from kwcli.reading.input_files import choose_key_logs
 
     words = [*options.sources, *(place for _, place in options.points)]
     since_ns, until_ns = resolve_time_range(options.since_ns, options.until_ns, words, env)  # type: ignore[arg-type]  # as typed
-    keylogs = key_log_names(options.keylogs, env.variables)
+    keylogs = choose_key_logs(options.keylogs, env.variables)
     asked = options._replace(filter=filters.filter_text(), since_ns=since_ns, until_ns=until_ns, keylogs=keylogs)
     return run_pipeline(env, asked)
 
@@ -235,9 +235,9 @@ def watch_command(env: Environment, options: RunOptions, wanted: WatchOptions, f
     refuse_clashes(Clash("once", ("finish",), "both read what is there and end; --finish also ends open connections"))
     refuse_options_without("doctor", ("thresholds",), "thresholds are for its findings")
     from kwcli.pipeline.watch.watch_loop import run_watch
-    from kwcli.reading.input_files import key_log_names
+    from kwcli.reading.input_files import choose_key_logs
 
-    keylogs = key_log_names(options.keylogs, env.variables)
+    keylogs = choose_key_logs(options.keylogs, env.variables)
     return run_watch(env, options._replace(filter=filters.filter_text(), keylogs=keylogs), wanted)
 
 

@@ -18,7 +18,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal
 
 from decoders.named_tuple import NamedTuple
-from kwcli.private_files import make_private_folder, open_private, write_private_file
+from kwcli.private_files import make_private_folder, open_private_file, write_private_file
 from kwcli.run_environment import Environment, Failure
 from kwcli.user_folders import own_folder
 
@@ -176,7 +176,7 @@ def _ask_in_process(env: Environment, what: What, asked: ClusterWords, path: str
         if time.time() - os.stat(lock).st_mtime > 2 * ASKING_S:
             os.unlink(lock)
     try:
-        os.close(open_private(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+        os.close(open_private_file(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
     except FileExistsError:
         return
     if os.fork():

@@ -16,7 +16,7 @@ from kwcli.net.config.client_config import TlsSettings
 from kwcli.net.connection_stops import Cause, ConnectionStop
 from kwcli.net.deadline import Deadline
 from kwcli.net.tls.key_stores import Identity, lock_key, read_identity, read_trusted_certificates
-from kwcli.private_files import open_private
+from kwcli.private_files import open_private_file
 from kwcli.run_environment import Exit, Failure
 
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
@@ -45,7 +45,7 @@ def log_keys_to_file(context: ssl.SSLContext, path: str) -> None:
     """Have OpenSSL write the keys of all connections to a file, as SSLKEYLOGFILE asks for. Failure (usage)."""
     try:
         # Python would make the file readable by all, and wait for ever for somebody who reads a named pipe.
-        os.close(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0)))
+        os.close(open_private_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0)))
         context.keylog_filename = path
     except OSError as error:
         reason = "nobody reads this pipe" if error.errno == errno.ENXIO else error.strerror

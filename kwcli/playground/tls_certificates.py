@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from kwcli.net.tls import issue_certificates
-from kwcli.private_files import open_private
+from kwcli.private_files import open_private_file
 
 _NAMES: Final = {"broker": "localhost", "client": "client"}
 _PLACES: Final = ("localhost", "127.0.0.1", "::1")
@@ -30,5 +30,5 @@ def write_tls_certificates(folder: Path) -> None:
 
 def _write_private_file(path: Path, data: bytes) -> None:
     """Write a file that only its owner may read: some have private keys."""
-    with open(path, "wb", opener=open_private) as file:
+    with open(path, "wb", opener=open_private_file) as file:
         file.write(data)

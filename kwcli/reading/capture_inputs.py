@@ -50,8 +50,8 @@ class Captures(PacketSource):
     """The inputs of one run, which end. `problems` has inputs that cannot be opened, then those not read to their ends.
 
     Inputs that hold records which kw wrote, and no packets, are recognised by their first bytes: `__iter__` gives the
-    segments of the captures, then `read_records` the exchanges in the records. `on_secrets` gets the TLS key logs in
-    captures, `cut_receiver` the notes in captures that were cut out of others (read_capture.py).
+    segments of the captures, then `read_recorded_rows` the exchanges in the records. `on_secrets` gets the TLS key
+    logs in captures, `cut_receiver` the notes in captures that were cut out of others (read_capture.py).
     """
 
     is_endless = False
@@ -87,7 +87,7 @@ class Captures(PacketSource):
         self._listed: set[str] = set()
         for name in names:
             try:
-                self._open(name, env)
+                self._open_inputs_of_word(name, env)
             except InputProblem as problem:
                 self.problems.append(problem.text)
         read = [*self._sources, *self._recorded]
@@ -97,7 +97,7 @@ class Captures(PacketSource):
         sizes = [*(source.size for source in read), *(tables.size for tables in self._tables)]
         self.size = None if None in sizes else sum(size or 0 for size in sizes)
 
-    def _open(self, word: str, env: Environment) -> None:
+    def _open_inputs_of_word(self, word: str, env: Environment) -> None:
         """Open the inputs that a word stands for; of a folder or pattern only captures and records, each file once."""
         if word == "-":
             self._add_source(open_source(word, env, self._files))
@@ -154,15 +154,15 @@ class Captures(PacketSource):
     def faults(self) -> list[str]:
         return list(dict.fromkeys(fault for tables in self._tables for fault in tables.faults))
 
-    def last_remarks(self) -> list[str]:
+    def closing_remarks(self) -> list[str]:
         """What is missing in the tables, one sentence for each folder that lacks something."""
         return [tables.lacking for tables in self._tables if tables.lacking is not None]
 
-    def stored_sources(self) -> Iterator[CaptureSource]:
+    def reopen_stored_captures(self) -> Iterator[CaptureSource]:
         """The captures that can be read again, each from its beginning."""
         return (source.reopen() for source in self._sources if source.is_stored)
 
-    def table_spans(self) -> Iterator[tuple[int, int]]:
+    def time_spans_of_tables(self) -> Iterator[tuple[int, int]]:
         """The times of the first and the last exchange, for each folder of tables."""
         return (tables.span for tables in self._tables if tables.span is not None)
 
@@ -200,9 +200,9 @@ class Captures(PacketSource):
             self.problems.append(problem.text)
         finally:
             source.close()
-            self._end_reader(number)
+            self._add_counts_of_reader(number)
 
-    def read_records(self) -> Iterator[tuple[str, list[Settled]]]:
+    def read_recorded_rows(self) -> Iterator[tuple[str, list[Settled]]]:
         """The exchanges in the records; lines that are no records are noted and passed over."""
         for source in self._recorded:
             for rows in self._read_lines(source):
@@ -258,7 +258,7 @@ class Captures(PacketSource):
         for at in range(0, len(piece), size):
             yield piece[at : at + size]
 
-    def _end_reader(self, number: int) -> None:
+    def _add_counts_of_reader(self, number: int) -> None:
         reader = self._reading.pop(number)
         self._ended.update(reader.counts)
         if reader.problem is not None:
@@ -290,7 +290,7 @@ def list_line_problems(name: str, lines: LineReader) -> Iterator[str]:
         yield f"{name}: {more:,} more lines are no exchanges"
 
 
-def capture_span(words: Iterable[str], env: Environment) -> tuple[int, int] | None:
+def find_time_span_of_captures(words: Iterable[str], env: Environment) -> tuple[int, int] | None:
     """The times (ns) of the first and last packet of captures, read from end to end by packet headers alone.
 
     Inputs that can be read only once are passed over. None where there is no packet.
@@ -301,7 +301,7 @@ def capture_span(words: Iterable[str], env: Environment) -> tuple[int, int] | No
     lows: list[int] = []
     highs: list[int] = []
     try:
-        for source in captures.stored_sources():
+        for source in captures.reopen_stored_captures():
             walk = CutPointFinder()
             with suppress(InputProblem):  # reported when the capture is decoded
                 for piece in source.read_capture_pieces():
@@ -309,7 +309,7 @@ def capture_span(words: Iterable[str], env: Environment) -> tuple[int, int] | No
             mark = walk.mark_cut_point()
             lows += [mark.low_ns] if mark.low_ns is not None else []
             highs += [mark.high_ns] if mark.high_ns is not None else []
-        for low, high in captures.table_spans():
+        for low, high in captures.time_spans_of_tables():
             lows.append(low)
             highs.append(high)
     finally:

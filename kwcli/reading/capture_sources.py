@@ -20,8 +20,8 @@ from kwcli.reading.input_files import (
     OpenFiles,
     StoredFile,
     describe_foreign_format,
-    filter_hint,
     has_records_name,
+    hint_for_filter_word,
     open_files_limit,
 )
 
@@ -104,7 +104,7 @@ class CaptureSource:
         """The first bytes, decompressed, still to be read; empty where they cannot be read: reading raises then."""
         pieces = self.reopen().read_plain_pieces() if self.is_stored else self.read_plain_pieces()
         try:
-            head = _first_bytes(pieces)
+            head = _join_first_pieces(pieces)
         except InputProblem as problem:
             head, pieces = b"", _raise_at_first_piece(problem)
         if not self.is_stored:
@@ -123,7 +123,7 @@ class CaptureSource:
             return
         pieces: Iterator[bytes] = iter(partial(self._read_piece, PIECE_SIZE), b"")
         for _ in range(COMPRESSED_NESTING_MAX + 1):
-            head = _first_bytes(pieces)
+            head = _join_first_pieces(pieces)
             pieces = chain([head], pieces) if head else iter(())
             if COMPRESSED.match(head[:4]) is None:
                 yield from pieces
@@ -158,7 +158,7 @@ def _nearest_file_hint(name: str, error: OSError | ValueError) -> str:
         return ""
     if "/" not in name and os.path.exists(f"/sys/class/net/{name}"):
         return f" (did you mean -i {name}?)"
-    if hint := filter_hint(name):
+    if hint := hint_for_filter_word(name):
         return hint
     from kwcli.spelling import nearest_words
 
@@ -197,7 +197,7 @@ def describe_os_error(error: OSError | ValueError) -> str:
     return str(error)
 
 
-def _first_bytes(pieces: Iterator[bytes]) -> bytes:
+def _join_first_pieces(pieces: Iterator[bytes]) -> bytes:
     """The first pieces, of at least four bytes where there are so many."""
     head = b""
     for piece in pieces:
@@ -246,7 +246,7 @@ def holds_exchanges(source: CaptureSource) -> bool:
 
 def check_capture_pieces(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
     """The pieces as given; raises InputProblem where their first bytes are not a capture's."""
-    head = _first_bytes(pieces)
+    head = _join_first_pieces(pieces)
     if head[:4] not in CAPTURE_MAGICS:
         if not head:
             raise InputProblem(f"{name}: empty: there is no capture in it")

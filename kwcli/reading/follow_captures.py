@@ -74,12 +74,12 @@ class _RingFile(NamedTuple):
     problem: str | None = None
 
     @property
-    def place(self) -> tuple[int, int]:
+    def disk_place(self) -> tuple[int, int]:
         """The device and inode of the file, whatever its name."""
         return self.device, self.inode
 
     @property
-    def key(self) -> Key:
+    def identity(self) -> Key:
         """The key by which the file is recognised; the device and inode alone for a file that is not followed."""
         if self.problem is not None:
             return self.device, self.inode, -2
@@ -174,7 +174,7 @@ class CaptureFollower(PacketSource):
     def is_read_whole(self) -> bool:
         return self.packet_counts()["packets"] > 0
 
-    def last_remarks(self) -> list[str]:
+    def closing_remarks(self) -> list[str]:
         """The message that the last packet of the current file is not whole yet; none at the end of a packet."""
         file = self._file
         if file is None or file.reader.problem is not None or file.at == file.reader.at:
@@ -219,7 +219,7 @@ class CaptureFollower(PacketSource):
         try:
             self._file = _GrowingFile(member.path, reader, member.begun_ns)
         except OSError as error:  # moved away or deleted since it was seen
-            self._left[member.key] = member.size
+            self._left[member.identity] = member.size
             self._report(f"{member.path}: {describe_os_error(error)}")
 
     def _read_segments(self, clock: _PacketClock) -> Iterator[tuple[list[Segment], int]]:
@@ -283,7 +283,7 @@ class CaptureFollower(PacketSource):
         """Mark the files of the ring that were begun before `first` as not to be read."""
         for member in self._scan_ring():
             if member.begun_ns is not None and (first.begun_ns is None or member.begun_ns < first.begun_ns):
-                self._left[member.key] = member.size
+                self._left[member.identity] = member.size
 
     def _find_next(self) -> _RingFile | None:
         """The file not read yet that was begun first; the ring is looked at only now and then."""
@@ -294,16 +294,16 @@ class CaptureFollower(PacketSource):
         took = time.monotonic() - now
         self._scan_at = now + max(_SCAN_S, took * _SCAN_SHARE)
         here = self._file.place if self._file is not None else None
-        there = {member.key for member in found}
+        there = {member.identity for member in found}
         self._left = {key: at for key, at in self._left.items() if key in there}
         self._late &= there
         waiting = []
         for member in found:
-            if member.place == here:
+            if member.disk_place == here:
                 continue
             if member.problem is not None:
                 self._report_passed_over(member)
-            elif member.key in self._left:
+            elif member.identity in self._left:
                 self._report_late_growth(member)
             elif member.begun_ns is not None:
                 waiting.append(member)
@@ -311,22 +311,22 @@ class CaptureFollower(PacketSource):
 
     def _report_passed_over(self, member: _RingFile) -> None:
         """Report once that a file is not read; a folder may have other files than captures, which are not reported."""
-        if member.key not in self._left:
-            self._left[member.key] = member.size
+        if member.identity not in self._left:
+            self._left[member.identity] = member.size
             if not self._ring.every or has_capture_name(member.path):
                 self._report(str(member.problem))
 
     def _report_late_growth(self, member: _RingFile) -> None:
         """Report once that a file has grown after it was left."""
-        if member.size > self._left[member.key] and member.key not in self._late:
-            self._late.add(member.key)
+        if member.size > self._left[member.identity] and member.identity not in self._late:
+            self._late.add(member.identity)
             self._report(f"{member.path}: has grown after a later file was begun: --follow reads files of one writer")
 
     def _scan_ring(self) -> list[_RingFile]:
         """The files of the ring that are there now."""
         members: dict[str, _RingFile] = {}
         with suppress(OSError):  # the folder is gone, and may come again
-            for path in self._ring.paths():
+            for path in self._ring.list_existing_paths():
                 with suppress(OSError):  # moved away or deleted meanwhile, or not readable
                     members[path] = _examine_file(path, self._members.get(path))
         self._members = members

@@ -26,13 +26,13 @@ __all__ = [
     "OpenFiles",
     "ReplacedFile",
     "StoredFile",
+    "choose_key_logs",
     "describe_foreign_format",
-    "filter_hint",
     "has_capture_name",
     "has_records_name",
+    "hint_for_filter_word",
     "is_read_once",
     "is_table_folder",
-    "key_log_names",
     "list_paths",
     "open_files_limit",
 ]
@@ -73,7 +73,7 @@ def is_read_once(word: str) -> bool:
 _KEY_LOG: Final = "SSLKEYLOGFILE"
 
 
-def key_log_names(names: Sequence[str], environ: Mapping[str, str]) -> tuple[str, ...]:
+def choose_key_logs(names: Sequence[str], environ: Mapping[str, str]) -> tuple[str, ...]:
     """The names of key logs given, or else the file that SSLKEYLOGFILE names, where it exists."""
     named = environ.get(_KEY_LOG, "")
     return tuple(names) or ((named,) if named and os.path.isfile(named) else ())
@@ -83,7 +83,7 @@ def key_log_names(names: Sequence[str], environ: Mapping[str, str]) -> tuple[str
 _FILTER: Final = r"[=<>~]|\s(and|or|like|in)\s"
 
 
-def filter_hint(word: str) -> str:
+def hint_for_filter_word(word: str) -> str:
     """` (did you mean -f 'x > 1'?)` for a word that is no file and reads like a filter, else empty."""
     return f" (did you mean -f '{word}'?)" if re.search(_FILTER, word) else ""
 
@@ -103,7 +103,7 @@ def list_paths(word: str, path: str | None = None) -> Iterator[FoundPath]:
         pattern = glob.has_magic(path)
         found = sorted(glob.glob(path, recursive=True)) if pattern else found
     if not found:
-        raise InputProblem(f"{word}: no such file{filter_hint(word)}")
+        raise InputProblem(f"{word}: no such file{hint_for_filter_word(word)}")
     has_tables = cache(is_table_folder)
     for one in found:
         if pattern and any(map(has_tables, _parent_folders(one))):

@@ -31,10 +31,10 @@ _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOE
 _TEXTS: Final = {errno.ENOENT: "no such file", errno.EACCES: "no permission to read it"}
 
 
-def check_key_logs(names: Iterable[str], *, may_come: bool = False, again: bool = False) -> None:
+def check_key_logs(names: Iterable[str], *, may_be_missing: bool = False, again: bool = False) -> None:
     """Check that key logs are there and may be read, without reading them. Raises Failure.
 
-    With `may_come` a missing file is fine; with `again` a pipe or a device is not, since each process reads it anew.
+    With `may_be_missing` a missing file is fine; with `again` a pipe or a device is not: each process reads it anew.
     """
     for name in names:
         try:
@@ -44,7 +44,7 @@ def check_key_logs(names: Iterable[str], *, may_come: bool = False, again: bool 
             if not os.access(name, os.R_OK):  # opening a named pipe would wait for, or wake, who writes to it
                 raise PermissionError(errno.EACCES, "Permission denied")
         except (OSError, ValueError) as error:
-            if may_come and isinstance(error, FileNotFoundError):
+            if may_be_missing and isinstance(error, FileNotFoundError):
                 continue
             raise Failure(f"{name}: {_error_text(error)}") from None
         if again and not stat.S_ISREG(mode):
@@ -87,7 +87,7 @@ class KeyLogFiles:
     """
 
     def __init__(self, names: Sequence[str], *, follow: bool = False) -> None:
-        check_key_logs(names, may_come=follow)
+        check_key_logs(names, may_be_missing=follow)
         self.keys = KeyLog(grows=follow and bool(names))
         self.problems: list[str] = []
         self.failures: list[str] = []

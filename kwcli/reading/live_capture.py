@@ -182,7 +182,7 @@ def _open_sockets(interface: str, kernel_filter: KernelFilter) -> tuple[list[Any
     sockets: list[Any] = []
     link_types: list[int] = []
     for name in names:
-        hardware = _hardware_type(name)
+        hardware = _read_hardware_type(name)
         link_type = LINK_TYPES.get(hardware, ETHERNET)
         try:
             # On the loopback every packet comes twice, out and in.
@@ -215,7 +215,7 @@ def _open_bound_socket(name: str, program: bytes, *, drops_outgoing: bool) -> An
     sock.ins = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)  # of no protocol: it hears nothing
     try:
         if program:
-            _attach_program(sock.ins, program)
+            _attach_filter_program(sock.ins, program)
         _widen_buffer(sock.ins)
         sock.ins.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)  # VLAN tags that the kernel takes out
         sock.ins.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
@@ -243,7 +243,7 @@ def _ignores_outgoing(sock: socket.socket) -> bool:
     return True
 
 
-def _attach_program(sock: socket.socket, program: bytes) -> None:
+def _attach_filter_program(sock: socket.socket, program: bytes) -> None:
     """Have the kernel run a program (an array of struct sock_filter) for each packet that comes to a socket."""
     import ctypes
 
@@ -259,15 +259,15 @@ def _attach_program(sock: socket.socket, program: bytes) -> None:
 
 def _compile_program(kernel_filter: KernelFilter, link_type: int, name: str) -> bytes:
     """The kernel's program for packets of a link type; empty where everything is wanted."""
-    from kwcli.reading.kernel_filter.bpf_program import ACCEPT, ALWAYS, all_of, assemble, pack_instructions
-    from kwcli.reading.kernel_filter.broker_port_filter import is_for_ports
+    from kwcli.reading.kernel_filter.bpf_program import ACCEPT, ALWAYS, all_of, assemble_program, pack_instructions
+    from kwcli.reading.kernel_filter.broker_port_filter import condition_for_broker_ports
     from kwcli.reading.kernel_filter.packet_layout import PacketLayout
     from kwcli.reading.kernel_filter.parse_tcpdump_filter import NotUnderstood, parse_expression
 
     if not kernel_filter.ports and kernel_filter.bpf is None:
         return b""
     layout = PacketLayout(ethernet=link_type == ETHERNET)
-    condition = is_for_ports(kernel_filter.ports, layout) if kernel_filter.ports else ALWAYS
+    condition = condition_for_broker_ports(kernel_filter.ports, layout) if kernel_filter.ports else ALWAYS
     following = [ACCEPT]
     try:
         if kernel_filter.bpf is not None:
@@ -275,7 +275,7 @@ def _compile_program(kernel_filter: KernelFilter, link_type: int, name: str) -> 
                 condition = all_of(condition, parse_expression(kernel_filter.bpf, layout, _resolve_host))
             except NotUnderstood as problem:
                 following = _compile_by_libpcap(kernel_filter.bpf, name, problem)
-        return pack_instructions(assemble(condition, following))
+        return pack_instructions(assemble_program(condition, following))
     except RecursionError:
         raise Failure("--bpf: the expression is too long, or has too many brackets", Exit.USAGE) from None
 
@@ -320,7 +320,7 @@ def _resolve_host(name: str) -> list[IPv4Network | IPv6Network]:
     return [ip_network(each) for each in sorted(found)]
 
 
-def _hardware_type(name: str) -> int:
+def _read_hardware_type(name: str) -> int:
     """The interface's ARPHRD_* number; Ethernet's where the system does not say."""
     try:
         with open(f"/sys/class/net/{name}/type", encoding="ascii") as file:

@@ -56,7 +56,7 @@ class PacketSource:
         """
         raise NotImplementedError
 
-    def read_records(self) -> Iterator[tuple[str, list[Settled]]]:
+    def read_recorded_rows(self) -> Iterator[tuple[str, list[Settled]]]:
         """Names of inputs that hold records, each with some of its exchanges and skipped byte runs, input by input."""
         return iter(())
 
@@ -82,7 +82,7 @@ class PacketSource:
         """The faults of the captures that tables were made from."""
         return []
 
-    def last_remarks(self) -> list[str]:
+    def closing_remarks(self) -> list[str]:
         """What is to be said of the inputs, now that they have been read."""
         return []
 

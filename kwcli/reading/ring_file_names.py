@@ -57,7 +57,7 @@ class RingNames(NamedTuple):
     first: str | None = None
     every: bool = False
 
-    def paths(self) -> Iterator[str]:
+    def list_existing_paths(self) -> Iterator[str]:
         """The paths of files that are there now. Raises OSError where the folder cannot be listed."""
         with os.scandir(self.folder or ".") as entries:
             for entry in entries:
@@ -119,13 +119,13 @@ class WrittenRing:
         self._pattern = re.compile(f"{re.escape(self._stem)}_(\\d{{5,}})_\\d{{14}}{re.escape(self._extension)}")
         self._number = max((number for number, _ in self._list_numbered_files()), default=0)
 
-    def next(self, now_ns: int) -> str:
+    def make_next_path(self, now_ns: int) -> str:
         """The path of the next file, begun at this time (UTC)."""
         self._number += 1
         begun = datetime.fromtimestamp(now_ns // 10**9, UTC).strftime("%Y%m%d%H%M%S")
         return os.path.join(self.folder, f"{self._stem}_{self._number:05}_{begun}{self._extension}")
 
-    def older(self, keep: int) -> list[str]:
+    def list_paths_to_delete(self, keep: int) -> list[str]:
         """The paths of existing files of the ring beyond the latest `keep`, oldest first."""
         listed = sorted(self._list_numbered_files())
         return [os.path.join(self.folder, name) for _, name in listed[: max(len(listed) - keep, 0)]]

@@ -109,7 +109,7 @@ class RunEnds:
         self.events: list[Event] = []
         self._reading_ended_by: Event | None = None
 
-    def note(self, event: Event) -> None:
+    def note_event(self, event: Event) -> None:
         """Go on as TRANSITIONS says. Raises KeyError where the event cannot happen in this phase."""
         before, self.phase = self.phase, TRANSITIONS[self.phase, event]
         self.events.append(event)
@@ -133,7 +133,7 @@ class RunEnds:
 
     def _end_at_once(self, event: Event) -> None:
         if self.phase is not RunPhase.ENDED:
-            self.note(event)
+            self.note_event(event)
             self.phase = (
                 RunPhase.ENDED
             )  # also where the first Ctrl-C came after the reading, too late to be caught there
@@ -148,7 +148,7 @@ class RunEnds:
         """Whether as many rows as wanted have been shown; the others are not."""
         return Event.LIMIT_REACHED in self.events
 
-    def partial_run(self, read: int, size: int | None, *, is_endless: bool) -> PartialRun | None:
+    def make_partial_run(self, read: int, size: int | None, *, is_endless: bool) -> PartialRun | None:
         """What was read (`read` of `size` bytes) where that is not all; Ctrl-C is how an endless input ends."""
         if self.reached_limit:
             return PartialRun("limit", read, size)

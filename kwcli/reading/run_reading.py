@@ -18,7 +18,7 @@ from kwcli.output.short_texts import count_of, find_zone
 from kwcli.reading.capture_inputs import Captures
 from kwcli.reading.capture_sources import add_byte_offset, escape_non_utf8
 from kwcli.reading.decompress_inputs import InputProblem
-from kwcli.reading.input_files import is_read_once, key_log_names
+from kwcli.reading.input_files import choose_key_logs, is_read_once
 from kwcli.reading.key_logs import KeyLogFiles, add_secrets_of_captures
 from kwcli.reading.run_coverage import RunCoverage
 from kwcli.reading.run_ends import Event, RunEnds, RunPhase
@@ -86,7 +86,7 @@ class ReadingRun:
         view = add_metrics_export(env, settings, capture, view) or view_of_format(settings)
         self._selection = selection
         self._ports = ports = frozenset(capture.ports) or None
-        key_logs = key_log_names(capture.keylogs, env.variables)
+        key_logs = choose_key_logs(capture.keylogs, env.variables)
         self._key_logs = KeyLogFiles(key_logs, follow=capture.is_live) if key_logs else None
         self._keys = KeyLog() if self._key_logs is None else self._key_logs.keys
         wanted = WantedPaths(view.needs, *([] if selection is None else [selection.needs]), *paths_for_order(sort))
@@ -125,7 +125,7 @@ class ReadingRun:
         captures = Captures(
             names,
             env,
-            numbered=self._sink.needs_numbers,
+            numbered=self._sink.needs_file_numbers,
             on_secrets=self._keys.add_lines,
             cut_receiver=self._engine,
         )
@@ -146,7 +146,7 @@ class ReadingRun:
     def _open_growing_file(self, word: str) -> PacketSource:
         from kwcli.reading.follow_captures import CaptureFollower
 
-        numbered = self._sink.needs_numbers
+        numbered = self._sink.needs_file_numbers
         return CaptureFollower(word, self._env, numbered=numbered, on_secrets=self._keys.add_lines)
 
     def _open_interface(self, interface: str) -> PacketSource:
@@ -172,15 +172,15 @@ class ReadingRun:
             with ends.end_at_errors():
                 self._pull_segments(source)
                 if ends.reached_end and not source.records:
-                    sink.take_rows(self._engine.finish())
-                sink.settle()
+                    sink.filter_and_show_rows(self._engine.finish())
+                sink.show_waiting_rows()
                 if sink.reached_limit and not ends.reached_limit:
-                    ends.note(Event.LIMIT_REACHED)
-                ends.note(Event.DONE)
+                    ends.note_event(Event.LIMIT_REACHED)
+                ends.note_event(Event.DONE)
                 self._close_output(source)
-                ends.note(Event.DONE)
+                ends.note_event(Event.DONE)
                 if self._tap is None:
-                    ends.note(Event.DONE)
+                    ends.note_event(Event.DONE)
         finally:
             sink.kill_workers()
         return self.outcome
@@ -195,24 +195,24 @@ class ReadingRun:
                 self._read_keys()
                 if tap is not None:
                     tap.log_segments(segments)
-                if not sink.take_rows(engine.feed(segments, now_ns)):
-                    ends.note(Event.LIMIT_REACHED)
+                if not sink.filter_and_show_rows(engine.feed(segments, now_ns)):
+                    ends.note_event(Event.LIMIT_REACHED)
                     return
                 sink.output.show_progress(source.taken, engine.summary.exchanges)
                 sink.poll_workers()
-            if source.records and not (sink.take_rows(engine.finish()) and self._read_records(source)):
-                ends.note(Event.LIMIT_REACHED)
+            if source.records and not (sink.filter_and_show_rows(engine.finish()) and self._read_records(source)):
+                ends.note_event(Event.LIMIT_REACHED)
                 return
             if source.problems:
-                ends.note(Event.INPUT_BROKEN)
-            ends.note(Event.INPUT_ENDED)
+                ends.note_event(Event.INPUT_BROKEN)
+            ends.note_event(Event.INPUT_ENDED)
         except KeyboardInterrupt:
             if ends.phase is not RunPhase.READING:
                 raise
-            ends.note(Event.INTERRUPTED)
+            ends.note_event(Event.INTERRUPTED)
         except InputProblem as problem:
             self.outcome.problems.append(problem.text)
-            ends.note(Event.INPUT_LOST)
+            ends.note_event(Event.INPUT_LOST)
         finally:
             source.close()
 
@@ -234,7 +234,7 @@ class ReadingRun:
             for ended in source.ends():
                 if ports is None or _port_of(ended.connection_info.broker) in ports:
                     sink.end_of_connection(ended)
-        for name, rows in source.read_records():
+        for name, rows in source.read_recorded_rows():
             for row in rows:
                 if (sink.needs_file_names or sink.tables is not None) and row.kind == "exchange":
                     row.extra = {"file": escape_non_utf8(name), **(row.extra or {})}
@@ -244,7 +244,7 @@ class ReadingRun:
                 rows = [row for row in rows if _port_of(row.broker) in ports]
             for row in rows:
                 self._engine.summary.count_settled(row)
-            if not sink.take_rows(rows):
+            if not sink.filter_and_show_rows(rows):
                 return False
             sink.output.show_progress(source.taken, self._engine.summary.exchanges)
         if source.request_logs and not self._settings.quiet:
@@ -267,7 +267,7 @@ class ReadingRun:
         for name, problem in source.cut_captures():
             outcome.problems.append(self._format_cut_short(name, problem, alone=source.input_count == 1))
         if not quiet:
-            for line in source.last_remarks():
+            for line in source.closing_remarks():
                 self._env.report(f"kw: {line}")
         counts = Counter(self._engine.reassembly.counts)
         counts.update(source.packet_counts())
@@ -276,22 +276,22 @@ class ReadingRun:
         if self._key_logs is not None:
             outcome.problems += self._key_logs.failures
         if outcome.problems or source.is_broken:
-            ends.note(Event.INPUT_BROKEN)
+            ends.note_event(Event.INPUT_BROKEN)
         if source.packets_unwritten:
-            ends.note(Event.PACKETS_UNWRITTEN)
+            ends.note_event(Event.PACKETS_UNWRITTEN)
         passed_over = describe_passed_over(counts)
         no_kafka_in_cut = has_cut_packets(counts) and not summary.connections
         is_lossy_run = is_lossy(summary) or bool(passed_over) or bool(source.dropped) or no_kafka_in_cut
         tells_loss = self._strict and (is_lossy_run or sink.found_loss)
         if tells_loss:
-            ends.note(Event.TRAFFIC_LOST)
+            ends.note_event(Event.TRAFFIC_LOST)
         if source.dropped:
             counts["dropped"] += source.dropped
         faults = [*source.faults, *(self._fault_sentences(source, counts) if told else [])]
         shown = sink.shown_counts()
-        partial_run = ends.partial_run(source.taken, source.size, is_endless=source.is_endless)
+        make_partial_run = ends.make_partial_run(source.taken, source.size, is_endless=source.is_endless)
         outcome.coverage = RunCoverage(
-            partial_run, shown.exchanges, summary.exchanges, filtered=self._selection is not None
+            make_partial_run, shown.exchanges, summary.exchanges, filtered=self._selection is not None
         )
         sink.set_coverage(outcome.coverage)
         if self._hear is not None:

@@ -18,9 +18,9 @@ class PageFile(NamedTuple):
     def check(self) -> None:
         """Raise Failure (usage) where a file that is no page of kw would be replaced."""
         if self.html_path is not None:
-            from kwcli.check_overwriting import check_replaceable, is_report_page
+            from kwcli.check_overwriting import is_report_page, refuse_overwriting
 
-            check_replaceable(self.html_path, is_report_page, "kw report", force=self.force)
+            refuse_overwriting(self.html_path, is_report_page, "kw report", force=self.force)
 
 
 NO_PAGE: Final = PageFile()

@@ -39,12 +39,12 @@ import orjson
 from decoders.scrubbing.pseudonyms import Pseudonyms
 from decoders.scrubbing.replace_names import NameReplacer
 from decoders.wire.primitives import format_uuid
-from kwcli.check_overwriting import check_replaceable, is_names_table, is_scrubbed_capture
+from kwcli.check_overwriting import is_names_table, is_scrubbed_capture, refuse_overwriting
 from kwcli.output.short_texts import count_of
-from kwcli.private_files import is_descriptor, open_private, write_private_file
+from kwcli.private_files import is_open_descriptor_path, open_private_file, write_private_file
 from kwcli.reading.capture_inputs import Captures
 from kwcli.reading.capture_sources import STANDARD_INPUT
-from kwcli.reading.input_files import key_log_names
+from kwcli.reading.input_files import choose_key_logs
 from kwcli.reading.key_logs import KeyLogFiles, add_secrets_of_captures
 from kwcli.reading.sinks.closing_lines import DROPPED_KEYS_LINE
 from kwcli.run_environment import Exit, Failure
@@ -68,7 +68,7 @@ def run_scrub(settings: ScrubOptions, env: Environment) -> Exit:
     """Do `kw scrub`: write the scrubbed capture, and say what was done; the exit code. Raises Failure."""
     name = settings.out
     check_output(name, (settings.source,))
-    key_logs = KeyLogFiles(key_log_names(settings.keylogs, env.variables))
+    key_logs = KeyLogFiles(choose_key_logs(settings.keylogs, env.variables))
     names = NameReplacer(Pseudonyms(_read_or_make_salt(settings.salt_file)), frozenset(settings.keep))
     reading = FirstReading(names, frozenset(settings.ports) or None, key_logs.keys)
     spooled = Spooled(env.stdin) if settings.source == "-" else None
@@ -132,7 +132,7 @@ def _check_inputs_can_be_scrubbed(inputs: Captures, settings: ScrubOptions) -> N
         raise Failure(f"{inputs.records[0]}: records have no packets: kw scrub reads captures", Exit.USAGE)
     if not inputs.input_count:
         raise Failure(inputs.problems[0])
-    if os.path.exists(settings.out) and (not os.path.isfile(settings.out) or is_descriptor(settings.out)):
+    if os.path.exists(settings.out) and (not os.path.isfile(settings.out) or is_open_descriptor_path(settings.out)):
         raise Failure(f"{settings.out}: kw reads its result again to check it: name a regular file", Exit.USAGE)
     written = list(filter(None, (settings.out, settings.names_file, settings.salt_file)))
     if len(set(map(os.path.realpath, written))) < len(written):
@@ -142,9 +142,9 @@ def _check_inputs_can_be_scrubbed(inputs: Captures, settings: ScrubOptions) -> N
             with suppress(OSError):
                 if os.path.samefile(each, mine):
                     raise Failure(f"{mine}: this is one of the captures to read: name another file", Exit.USAGE)
-    check_replaceable(settings.out, is_scrubbed_capture, "kw scrub", force=settings.force)
+    refuse_overwriting(settings.out, is_scrubbed_capture, "kw scrub", force=settings.force)
     if settings.names_file is not None:
-        check_replaceable(settings.names_file, is_names_table, "kw scrub", force=settings.force)
+        refuse_overwriting(settings.names_file, is_names_table, "kw scrub", force=settings.force)
 
 
 def _read_or_make_salt(file_name: str | None) -> bytes:
@@ -153,7 +153,7 @@ def _read_or_make_salt(file_name: str | None) -> bytes:
     if file_name is None:
         return made
     try:
-        with suppress(FileExistsError), open(file_name, "xb", opener=open_private) as file:
+        with suppress(FileExistsError), open(file_name, "xb", opener=open_private_file) as file:
             file.write(made)
             return made
         with open(file_name, "rb") as file:

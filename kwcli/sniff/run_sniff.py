@@ -55,8 +55,8 @@ def _cut_packets(env: Environment, capture: CaptureOptions, writer: MatchingPack
         ends = run.read_captures(captures).ends
         with ends.end_at_errors():
             if not writer.copy_kept_packets(reopen_captures(names, env, spooled)):
-                ends.note(Event.PACKETS_UNWRITTEN)
-            ends.note(Event.DONE)
+                ends.note_event(Event.PACKETS_UNWRITTEN)
+            ends.note_event(Event.DONE)
         return ends.exit_code()
     finally:
         writer.close()

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Final
 
-from kwcli.private_files import ScratchFolder, open_private
+from kwcli.private_files import ScratchFolder, open_private_file
 from kwcli.run_environment import Environment, Exit, Failure
 
 _TERMINAL: Final = "/dev/tty"
@@ -27,7 +27,7 @@ def open_text_in_file(name: str, data: bytes) -> Iterator[str]:
     """A private file of this name with this content, which may be a password, to be edited while the block lasts."""
     with ScratchFolder("kw-edit-") as folder:
         path = os.path.join(folder, name)
-        with open(path, "xb", opener=open_private) as file:
+        with open(path, "xb", opener=open_private_file) as file:
             file.write(data)
         yield path
 

@@ -117,7 +117,7 @@ def test_a_file_that_grows_cut_anywhere(tmp_path: Path, count: int, step: int) -
         append(path, data[at : at + step])
         steps.look()
         assert steps.taken == segments_of(data[: at + step])
-        partial = steps.follower.last_remarks()
+        partial = steps.follower.closing_remarks()
         assert (partial == []) == (min(at + step, len(data)) in whole or at + step < min(whole))
     assert len(steps.taken) == len(segments_of(data))
     assert steps.said == ""
@@ -210,7 +210,7 @@ def test_a_writer_that_was_killed_is_told_when_another_goes_on(tmp_path: Path) -
     append(tmp_path / "x.pcap", PARTS[0][:-5])
     steps = Steps(tmp_path / "x.pcap").look()
     unfinished = f"x.pcap: its last packet is not whole yet: {len(RECORDS[THIRD - 1]) - 5} bytes of it are written"
-    assert steps.follower.last_remarks()[0].endswith(unfinished)
+    assert steps.follower.closing_remarks()[0].endswith(unfinished)
     (tmp_path / "x.pcap").write_bytes(PARTS[1])  # begun anew
     steps.look()
     assert steps.taken == WHOLE[: THIRD - 1] + segments_of(PARTS[1])
@@ -525,7 +525,7 @@ def _cpu_s(process: int) -> float:
 
 def test_names_of_a_ring_that_is_not_there(tmp_path: Path) -> None:
     ring = find_ring(str(tmp_path / "x.pcap"))
-    assert list(ring.paths()) == []
+    assert list(ring.list_existing_paths()) == []
     (tmp_path / "x.pcap7").mkdir()
     append(tmp_path / "x.pcap8", b"")
-    assert list(ring.paths()) == [str(tmp_path / "x.pcap8")]
+    assert list(ring.list_existing_paths()) == [str(tmp_path / "x.pcap8")]

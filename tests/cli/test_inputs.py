@@ -15,7 +15,7 @@ import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
 import pytest
 import zstandard
 
-from kwcli.reading.capture_inputs import Captures, capture_span
+from kwcli.reading.capture_inputs import Captures, find_time_span_of_captures
 from kwcli.reading.capture_sources import CaptureSource, open_source
 from kwcli.reading.decompress_inputs import InputProblem
 from tests.cli.worlds import world
@@ -225,6 +225,6 @@ def test_folders_and_patterns(
 
 def test_the_span_of_captures(folder: Path) -> None:
     first, last = 1_000_000_000 * 10**9, 1_000_086_400 * 10**9
-    assert capture_span([str(folder)], world()) == (first, last)
-    assert capture_span([str(folder / "a.pcap"), "-", str(folder / "missing")], world()) == (last, last)
-    assert capture_span(["-", str(folder / "notes.txt")], world()) is None
+    assert find_time_span_of_captures([str(folder)], world()) == (first, last)
+    assert find_time_span_of_captures([str(folder / "a.pcap"), "-", str(folder / "missing")], world()) == (last, last)
+    assert find_time_span_of_captures(["-", str(folder / "notes.txt")], world()) is None

@@ -12,8 +12,8 @@ import pytest
 
 from decoders.capture.copy_packets import CopyReader, PacketCopy
 from decoders.capture.link_types import ARP, IP4, IP6
-from kwcli.reading.kernel_filter.bpf_program import assemble, pack_instructions
-from kwcli.reading.kernel_filter.broker_port_filter import is_for_ports
+from kwcli.reading.kernel_filter.bpf_program import assemble_program, pack_instructions
+from kwcli.reading.kernel_filter.broker_port_filter import condition_for_broker_ports
 from kwcli.reading.kernel_filter.packet_layout import PacketLayout
 from kwcli.reading.kernel_filter.parse_tcpdump_filter import NotUnderstood, parse_expression
 from tests.captures.shipped import CLEAN, NEGATIVE, capture_bytes
@@ -76,7 +76,7 @@ def _resolve(name: str) -> Sequence[IPv4Network | IPv6Network]:
 
 
 def _compiled(text: str, layout: PacketLayout, *, live: bool) -> list[tuple[int, int, int, int]]:
-    return list(assemble(parse_expression(text, layout, _resolve, live=live)))
+    return list(assemble_program(parse_expression(text, layout, _resolve, live=live)))
 
 
 def _ip(rng: random.Random, data: bytes, protocol: int) -> bytes:
@@ -216,7 +216,7 @@ def test_names_of_hosts_are_all_their_addresses() -> None:
         assert name == "broker1"
         return [IPv4Network("10.0.0.1"), IPv6Network("::1")]
 
-    named = assemble(parse_expression("tcp and host broker1", PacketLayout(), resolve, live=False))
+    named = assemble_program(parse_expression("tcp and host broker1", PacketLayout(), resolve, live=False))
     addresses = _compiled("tcp and (host 10.0.0.1 or host ::1)", PacketLayout(), live=False)
     packets = [Packet(data) for data in _random_packets(ethernet=True)]
     assert [run(named, packet) for packet in packets] == [run(addresses, packet) for packet in packets]
@@ -225,7 +225,7 @@ def test_names_of_hosts_are_all_their_addresses() -> None:
 @pytest.mark.parametrize("ethernet", [True, False])
 def test_ports_of_brokers(ethernet: bool) -> None:
     """TCP of the ports in any form, and what the kernel cannot look into; nothing else."""
-    program = assemble(is_for_ports([9092, 9093], PacketLayout(ethernet=ethernet)))
+    program = assemble_program(condition_for_broker_ports([9092, 9093], PacketLayout(ethernet=ethernet)))
     taken = 0
     for data in _random_packets(ethernet):
         at, tags = (14, 0) if ethernet else (0, 0)
@@ -259,7 +259,7 @@ def test_ports_of_brokers(ethernet: bool) -> None:
     ],
 )
 def test_tunnels_are_taken_whatever_is_in_them(name: str, frame: str) -> None:
-    program = assemble(is_for_ports([9092], PacketLayout()))
+    program = assemble_program(condition_for_broker_ports([9092], PacketLayout()))
     if name == "MPLS":
         assert run(program, Packet(bytes(12) + b"\x88\x47" + bytes(60)))
         return
@@ -270,7 +270,7 @@ def test_tunnels_are_taken_whatever_is_in_them(name: str, frame: str) -> None:
 
 def test_many_ports_reach_over_long_jumps() -> None:
     ports = range(10_000, 10_000 + 3 * 300, 3)
-    program = assemble(is_for_ports(ports, PacketLayout()))
+    program = assemble_program(condition_for_broker_ports(ports, PacketLayout()))
     assert all(max(line.if_true, line.if_false) <= 255 for line in program)
     assert len(pack_instructions(program)) == 8 * len(program)
     head = bytes(12) + b"\x08\0" + b"\x45\0\0\x64" + bytes(4) + b"\x40\x06" + bytes(2) + bytes(8)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.private_files import make_private_folder, open_private
+from kwcli.private_files import make_private_folder, open_private_file
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw
 
@@ -95,7 +95,7 @@ def test_files_are_private_and_folders_that_are_there_stay_as_they_are(tmp_path:
     there.write_bytes(b"old")
     there.chmod(0o644)
     for name in ("there", "new"):
-        with open(tmp_path / name, "wb", opener=open_private) as file:
+        with open(tmp_path / name, "wb", opener=open_private_file) as file:
             file.write(b"packets")
     assert (mode(there), mode(tmp_path / "new")) == (0o600, 0o600)
     assert there.read_bytes() == b"packets"

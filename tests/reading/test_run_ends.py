@@ -215,7 +215,7 @@ def test_copying_packets_is_the_last_phase(
     tmp_path: Path,
 ) -> None:
     noted: list[Event] = []
-    note = RunEnds.note
+    note = RunEnds.note_event
 
     def copy(_writer: MatchingPacketsWriter, _captures: object) -> bool:
         if isinstance(copied, BaseException):
@@ -227,7 +227,7 @@ def test_copying_packets_is_the_last_phase(
         note(ends, event)
 
     monkeypatch.setattr(MatchingPacketsWriter, "copy_kept_packets", copy)
-    monkeypatch.setattr(RunEnds, "note", keep)
+    monkeypatch.setattr(RunEnds, "note_event", keep)
     capture = CaptureOptions((str(FOLDER / "tour.pcapng"),), write=str(tmp_path / "out.pcapng"))
     found: Exit | BaseException
     try:
@@ -243,17 +243,17 @@ def test_the_rows_walk_every_transition() -> None:
         ends = RunEnds()
         for event in events:
             walked.add((ends.phase, event))
-            ends.note(event)
+            ends.note_event(event)
     assert walked == set(TRANSITIONS)
 
 
 def test_what_the_table_does_not_have_cannot_happen() -> None:
     ends = RunEnds()
     for event in (E.INPUT_ENDED, DONE, DONE, DONE):
-        ends.note(event)
+        ends.note_event(event)
     for event in Event:
         with pytest.raises(KeyError):
-            ends.note(event)
+            ends.note_event(event)
 
 
 def test_the_gravest_event_makes_the_exit_code() -> None:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import BinaryIO, Final
 
-from kwcli.private_files import make_private_folder, open_private
+from kwcli.private_files import make_private_folder, open_private_file
 from kwcli.run_environment import Failure
 
 _LOOK_S: Final = 0.02
@@ -156,12 +156,12 @@ class OutputFolder:
     def open_new(self, path: str) -> BinaryIO:
         """A new file, synced when it is closed; its folder is made."""
         self.make_folder(os.path.dirname(path))
-        return io.BufferedWriter(_Synced(self.full_path(path), "xb", opener=open_private))
+        return io.BufferedWriter(_Synced(self.full_path(path), "xb", opener=open_private_file))
 
     def open_temporary(self, path: str, buffering: int = io.DEFAULT_BUFFER_SIZE) -> BinaryIO:
         """A new file that need not outlive a power cut; its folder is made."""
         self.make_folder(os.path.dirname(path))
-        return io.BufferedWriter(io.FileIO(self.full_path(path), "xb", opener=open_private), buffering)
+        return io.BufferedWriter(io.FileIO(self.full_path(path), "xb", opener=open_private_file), buffering)
 
     def rename(self, path: str, to: str) -> None:
         """Move a file over another, or a folder to where nothing is."""

@@ -8,7 +8,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from decoders.capture.pcapng_writer import PcapngWriter
-from kwcli.private_files import open_private
+from kwcli.private_files import open_private_file
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class CaptureFiles:
         while self._again and path.exists():
             self.count += 1
             path = self._numbered_path()
-        self._file = open(path, "wb", opener=open_private)  # noqa: SIM115  # until the next one begins
+        self._file = open(path, "wb", opener=open_private_file)  # noqa: SIM115  # until the next one begins
         head = self._writer.make_file_header()
         self._file.write(head)
         self._begun_ns, self._size, self._packets = time_ns, len(head), 0

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Any, Final
 
-from kwcli.private_files import open_private
+from kwcli.private_files import open_private_file
 from kwcli.proxy.log.log_protocol import DEFECT, HEAD, LogPlan, MessageKind
 from kwcli.proxy.log.log_queue import HELD_MOST, RESTARTS_S, LogQueue, Overflow, Restarts
 from kwcli.run_environment import Environment, Exit, Failure
@@ -163,6 +163,6 @@ def start(
 def _check_writable(name: str) -> None:
     """Raise Failure where the file cannot be written, before the proxy listens."""
     try:
-        open(name, "ab", opener=open_private).close()
+        open(name, "ab", opener=open_private_file).close()
     except OSError as error:
         raise Failure(f"{name}: {(error.strerror or str(error)).lower()}") from None

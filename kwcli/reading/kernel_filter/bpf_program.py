@@ -27,7 +27,7 @@ __all__ = [
     "Test",
     "all_of",
     "any_of",
-    "assemble",
+    "assemble_program",
     "negate",
     "pack_instructions",
     "unpack_instructions",
@@ -139,7 +139,7 @@ class _Code:
         if isinstance(condition, Negation):
             self.add_condition(condition.part, no, yes)
         elif isinstance(condition, Test):
-            self._add_load(condition.load)
+            self._add_load_instructions(condition.load)
             self.lines.append((condition.code, yes, no, condition.value))
         elif condition.parts:
             for part in condition.parts[:-1]:
@@ -153,7 +153,7 @@ class _Code:
             self.lines.append((JUMP, yes if condition.every else no, 0, 0))
             self._loaded = None
 
-    def _add_load(self, load: Load) -> None:
+    def _add_load_instructions(self, load: Load) -> None:
         if load == self._loaded:
             return
         self._loaded = load
@@ -171,7 +171,7 @@ def _is_comparison(part: Condition) -> bool:
     return isinstance(part.part if isinstance(part, Negation) else part, Test)
 
 
-def assemble(condition: Condition, following: Sequence[Instruction] = (ACCEPT,)) -> list[Instruction]:
+def assemble_program(condition: Condition, following: Sequence[Instruction] = (ACCEPT,)) -> list[Instruction]:
     """The program that accepts the packets for which a condition holds; or has `following` decide about them."""
     code = _Code()
     yes, no = code.make_label(), code.make_label()

@@ -19,17 +19,17 @@ from kwcli.reading.kernel_filter.packet_layout import (
     UDP,
     VLAN_TYPES,
     PacketLayout,
-    is_between,
-    is_first_fragment,
-    load_equals,
+    condition_between,
+    condition_equals,
+    condition_for_first_fragment,
 )
 
-__all__ = ["is_for_ports"]
+__all__ = ["condition_for_broker_ports"]
 
 TAGS_MAX: Final = 2
 
 
-def is_for_ports(ports: Iterable[int], layout: PacketLayout) -> Condition:
+def condition_for_broker_ports(ports: Iterable[int], layout: PacketLayout) -> Condition:
     """The packets that may hold traffic from or to these TCP ports, with any number of tags up to two."""
     ranges = _port_ranges(sorted(set(ports)))
     if not layout.ethernet:
@@ -37,7 +37,7 @@ def is_for_ports(ports: Iterable[int], layout: PacketLayout) -> Condition:
     found = _network_condition(ranges, layout._replace(tags=TAGS_MAX))
     for tags in reversed(range(TAGS_MAX)):
         untagged = layout._replace(tags=tags)
-        tagged = any_of(*(untagged.has_ethertype(kind) for kind in VLAN_TYPES))
+        tagged = any_of(*(untagged.condition_for_ethertype(kind) for kind in VLAN_TYPES))
         found = any_of(all_of(tagged, found), all_of(negate(tagged), _network_condition(ranges, untagged)))
     return found
 
@@ -54,42 +54,42 @@ def _port_ranges(ports: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _network_condition(ranges: Sequence[tuple[int, int]], layout: PacketLayout) -> Condition:
-    layers = [layout.has_ethertype(kind) for kind in LAYERS if kind != LLC] if layout.ethernet else []
+    layers = [layout.condition_for_ethertype(kind) for kind in LAYERS if kind != LLC] if layout.ethernet else []
     if layout.ethernet:
-        layers.append(is_between(Load(layout.network_header_at - 2, 2), LLC_SIZES[0], LLC_SIZES[-1]))
+        layers.append(condition_between(Load(layout.network_header_at - 2, 2), LLC_SIZES[0], LLC_SIZES[-1]))
     return any_of(
-        all_of(layout.has_ethertype(IP4), _ip4_condition(ranges, layout)),
-        all_of(layout.has_ethertype(IP6), _ip6_condition(ranges, layout)),
+        all_of(layout.condition_for_ethertype(IP4), _ip4_condition(ranges, layout)),
+        all_of(layout.condition_for_ethertype(IP6), _ip6_condition(ranges, layout)),
         *layers,
     )
 
 
 def _ip4_condition(ranges: Sequence[tuple[int, int]], layout: PacketLayout) -> Condition:
     at = layout.network_header_at
-    tunnels = [load_equals(at + 9, 1, protocol) for protocol in (*IP_TUNNELS, AUTHENTICATION)]
+    tunnels = [condition_equals(at + 9, 1, protocol) for protocol in (*IP_TUNNELS, AUTHENTICATION)]
     source, target = (Load(place, 2, at) for place in (0, 2))
     return any_of(
-        negate(is_first_fragment(layout)),
-        all_of(load_equals(at + 9, 1, TCP), _has_port(ranges, source, target)),
+        negate(condition_for_first_fragment(layout)),
+        all_of(condition_equals(at + 9, 1, TCP), _condition_for_port_ranges(ranges, source, target)),
         *tunnels,
-        all_of(load_equals(at + 9, 1, UDP), _is_tunnel(target)),
+        all_of(condition_equals(at + 9, 1, UDP), _condition_for_tunnel(target)),
     )
 
 
 def _ip6_condition(ranges: Sequence[tuple[int, int]], layout: PacketLayout) -> Condition:
     at = layout.network_header_at
-    opaque = [load_equals(at + 6, 1, protocol) for protocol in chain(EXTENSION_HEADERS, IP_TUNNELS)]
+    opaque = [condition_equals(at + 6, 1, protocol) for protocol in chain(EXTENSION_HEADERS, IP_TUNNELS)]
     source, target = (Load(at + 40 + place, 2) for place in (0, 2))
     return any_of(
-        all_of(load_equals(at + 6, 1, TCP), _has_port(ranges, source, target)),
+        all_of(condition_equals(at + 6, 1, TCP), _condition_for_port_ranges(ranges, source, target)),
         *opaque,
-        all_of(load_equals(at + 6, 1, UDP), _is_tunnel(target)),
+        all_of(condition_equals(at + 6, 1, UDP), _condition_for_tunnel(target)),
     )
 
 
-def _has_port(ranges: Sequence[tuple[int, int]], source: Load, target: Load) -> Condition:
-    return any_of(*(is_between(load, *ends) for load in (source, target) for ends in ranges))
+def _condition_for_port_ranges(ranges: Sequence[tuple[int, int]], source: Load, target: Load) -> Condition:
+    return any_of(*(condition_between(load, *ends) for load in (source, target) for ends in ranges))
 
 
-def _is_tunnel(target: Load) -> Condition:
-    return any_of(*(is_between(target, port, port) for port in UDP_TUNNELS))
+def _condition_for_tunnel(target: Load) -> Condition:
+    return any_of(*(condition_between(target, port, port) for port in UDP_TUNNELS))

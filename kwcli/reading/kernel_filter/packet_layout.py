@@ -55,64 +55,67 @@ class PacketLayout(NamedTuple):
         """The offset of the network header."""
         return 14 + 4 * self.tags if self.ethernet else 0
 
-    def has_ethertype(self, number: int) -> Condition:
+    def condition_for_ethertype(self, number: int) -> Condition:
         """Whether the packet has this EtherType; a bare IP packet says by its version what it is."""
         if self.ethernet:
-            return load_equals(self.network_header_at - 2, 2, number)
+            return condition_equals(self.network_header_at - 2, 2, number)
         version = {IP4: 0x40, IP6: 0x60}.get(number)
         return NEVER if version is None else Test(Load(0, 1, mask=0xF0), JUMP_EQUAL, version)
 
 
-def load_equals(at: int, size: int, value: int) -> Condition:
+def condition_equals(at: int, size: int, value: int) -> Condition:
     """Whether the number of `size` bytes at `at` is this one."""
     return Test(Load(at, size), JUMP_EQUAL, value)
 
 
-def of_protocol(layout: PacketLayout, number: int) -> Condition:
+def condition_for_protocol(layout: PacketLayout, number: int) -> Condition:
     """IPv4 or IPv6 of this protocol; also where IPv6 names it behind a fragment header."""
-    return any_of(of_protocol6(layout, number), of_protocol4(layout, number))
+    return any_of(condition_for_protocol6(layout, number), condition_for_protocol4(layout, number))
 
 
-def of_protocol4(layout: PacketLayout, number: int) -> Condition:
-    return all_of(layout.has_ethertype(IP4), load_equals(layout.network_header_at + 9, 1, number))
+def condition_for_protocol4(layout: PacketLayout, number: int) -> Condition:
+    return all_of(layout.condition_for_ethertype(IP4), condition_equals(layout.network_header_at + 9, 1, number))
 
 
-def of_protocol6(layout: PacketLayout, number: int) -> Condition:
+def condition_for_protocol6(layout: PacketLayout, number: int) -> Condition:
     at = layout.network_header_at
-    behind = all_of(load_equals(at + 6, 1, FRAGMENT), load_equals(at + 40, 1, number))
-    return all_of(layout.has_ethertype(IP6), any_of(load_equals(at + 6, 1, number), behind))
+    behind = all_of(condition_equals(at + 6, 1, FRAGMENT), condition_equals(at + 40, 1, number))
+    return all_of(layout.condition_for_ethertype(IP6), any_of(condition_equals(at + 6, 1, number), behind))
 
 
-def with_port(layout: PacketLayout, protocols: Iterable[int], first: int, last: int, side: str) -> Condition:
+def condition_for_port(layout: PacketLayout, protocols: Iterable[int], first: int, last: int, side: str) -> Condition:
     """TCP, UDP or SCTP with a port from `first` to `last` on a side; of fragments, the first."""
-    return any_of(_with_port6(layout, protocols, first, last, side), _with_port4(layout, protocols, first, last, side))
-
-
-def _with_port4(layout: PacketLayout, protocols: Iterable[int], first: int, last: int, side: str) -> Condition:
-    at = layout.network_header_at
-    return all_of(
-        layout.has_ethertype(IP4),
-        any_of(*(load_equals(at + 9, 1, protocol) for protocol in protocols)),
-        is_first_fragment(layout),
-        condition_for_side(side, *(is_between(Load(place, 2, at), first, last) for place in (0, 2))),
+    return any_of(
+        _condition_for_port6(layout, protocols, first, last, side),
+        _condition_for_port4(layout, protocols, first, last, side),
     )
 
 
-def _with_port6(layout: PacketLayout, protocols: Iterable[int], first: int, last: int, side: str) -> Condition:
+def _condition_for_port4(layout: PacketLayout, protocols: Iterable[int], first: int, last: int, side: str) -> Condition:
     at = layout.network_header_at
     return all_of(
-        layout.has_ethertype(IP6),
-        any_of(*(load_equals(at + 6, 1, protocol) for protocol in protocols)),
-        condition_for_side(side, *(is_between(Load(at + 40 + place, 2), first, last) for place in (0, 2))),
+        layout.condition_for_ethertype(IP4),
+        any_of(*(condition_equals(at + 9, 1, protocol) for protocol in protocols)),
+        condition_for_first_fragment(layout),
+        condition_for_side(side, *(condition_between(Load(place, 2, at), first, last) for place in (0, 2))),
     )
 
 
-def is_first_fragment(layout: PacketLayout) -> Condition:
+def _condition_for_port6(layout: PacketLayout, protocols: Iterable[int], first: int, last: int, side: str) -> Condition:
+    at = layout.network_header_at
+    return all_of(
+        layout.condition_for_ethertype(IP6),
+        any_of(*(condition_equals(at + 6, 1, protocol) for protocol in protocols)),
+        condition_for_side(side, *(condition_between(Load(at + 40 + place, 2), first, last) for place in (0, 2))),
+    )
+
+
+def condition_for_first_fragment(layout: PacketLayout) -> Condition:
     """Whether an IPv4 packet is none of the later fragments, which have no ports."""
     return negate(Test(Load(layout.network_header_at + 6, 2), JUMP_ANY_BIT, OFFSET_BITS))
 
 
-def is_between(load: Load, first: int, last: int) -> Condition:
+def condition_between(load: Load, first: int, last: int) -> Condition:
     if first == last:
         return Test(load, JUMP_EQUAL, first)
     return all_of(Test(load, JUMP_AT_LEAST, first), negate(Test(load, JUMP_ABOVE, last)))
@@ -125,27 +128,29 @@ def condition_for_side(side: str, source: Condition, target: Condition) -> Condi
     return all_of(source, target) if side == BOTH else any_of(source, target)
 
 
-def with_address(layout: PacketLayout, network: IPv4Network | IPv6Network, side: str, *, arp: bool) -> Condition:
+def condition_for_address(
+    layout: PacketLayout, network: IPv4Network | IPv6Network, side: str, *, arp: bool
+) -> Condition:
     """An address of a network on a side of IPv4 or IPv6; with `arp`, in ARP and RARP as well."""
     at = layout.network_header_at
     if isinstance(network, IPv6Network):
-        sides = condition_for_side(side, *(_in_network6(place, network) for place in (at + 8, at + 24)))
-        return all_of(layout.has_ethertype(IP6), sides)
-    in_ip = condition_for_side(side, *(_in_network4(place, network) for place in (at + 12, at + 16)))
-    found = all_of(layout.has_ethertype(IP4), in_ip)
+        sides = condition_for_side(side, *(_condition_for_network6(place, network) for place in (at + 8, at + 24)))
+        return all_of(layout.condition_for_ethertype(IP6), sides)
+    in_ip = condition_for_side(side, *(_condition_for_network4(place, network) for place in (at + 12, at + 16)))
+    found = all_of(layout.condition_for_ethertype(IP4), in_ip)
     if not arp or not layout.ethernet:
         return found
-    in_arp = condition_for_side(side, *(_in_network4(place, network) for place in (at + 14, at + 24)))
-    return any_of(found, *(all_of(layout.has_ethertype(kind), in_arp) for kind in (ARP, RARP)))
+    in_arp = condition_for_side(side, *(_condition_for_network4(place, network) for place in (at + 14, at + 24)))
+    return any_of(found, *(all_of(layout.condition_for_ethertype(kind), in_arp) for kind in (ARP, RARP)))
 
 
-def _in_network4(at: int, network: IPv4Network) -> Condition:
+def _condition_for_network4(at: int, network: IPv4Network) -> Condition:
     mask = int(network.netmask)
     load = Load(at, 4, mask=None if mask == 0xFFFFFFFF else mask)
     return Test(load, JUMP_EQUAL, int(network.network_address))
 
 
-def _in_network6(at: int, network: IPv6Network) -> Condition:
+def _condition_for_network6(at: int, network: IPv6Network) -> Condition:
     words = []
     for place in range(4):
         shift = 96 - 32 * place
@@ -154,17 +159,17 @@ def _in_network6(at: int, network: IPv6Network) -> Condition:
     return all_of(*words)
 
 
-def with_vlan_tag(layout: PacketLayout, number: int | None) -> Condition:
+def condition_for_vlan_tag(layout: PacketLayout, number: int | None) -> Condition:
     """A VLAN tag in the packet behind those that the layout has, of this VLAN or of any."""
     if not layout.ethernet:
         return NEVER
-    tagged = any_of(*(layout.has_ethertype(kind) for kind in VLAN_TYPES))
+    tagged = any_of(*(layout.condition_for_ethertype(kind) for kind in VLAN_TYPES))
     if number is None:
         return tagged
     return all_of(tagged, Test(Load(layout.network_header_at, 2, mask=TAG_ID_BITS), JUMP_EQUAL, number))
 
 
-def with_removed_vlan_tag(number: int | None) -> Condition:
+def condition_for_removed_vlan_tag(number: int | None) -> Condition:
     """A VLAN tag that the kernel took out of the packet, of this VLAN or of any."""
     present = negate(Test(Load(TAG_PRESENT, 1), JUMP_EQUAL, 0))
     if number is None:

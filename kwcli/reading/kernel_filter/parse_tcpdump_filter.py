@@ -32,13 +32,13 @@ from kwcli.reading.kernel_filter.packet_layout import (
     TCP,
     UDP,
     PacketLayout,
-    of_protocol,
-    of_protocol4,
-    of_protocol6,
-    with_address,
-    with_port,
-    with_removed_vlan_tag,
-    with_vlan_tag,
+    condition_for_address,
+    condition_for_port,
+    condition_for_protocol,
+    condition_for_protocol4,
+    condition_for_protocol6,
+    condition_for_removed_vlan_tag,
+    condition_for_vlan_tag,
 )
 
 __all__ = ["KNOWN", "NotUnderstood", "parse_expression"]
@@ -49,13 +49,13 @@ _TOKEN: Final = re.compile(r"\s*(&&|\|\||[!()]|(?:(?!&&|\|\|)[^\s()!])+)")
 _SAME: Final = {"&&": "and", "||": "or", "!": "not"}
 _TRANSPORTS: Final = {"tcp": (TCP,), "udp": (UDP,), "": (TCP, UDP, SCTP)}
 _ALONE: Final[dict[str, Callable[[PacketLayout], Condition]]] = {
-    "tcp": lambda layout: of_protocol(layout, TCP),
-    "udp": lambda layout: of_protocol(layout, UDP),
-    "icmp": lambda layout: of_protocol4(layout, ICMP),
-    "icmp6": lambda layout: of_protocol6(layout, ICMP6),
-    "ip": lambda layout: layout.has_ethertype(IP4),
-    "ip6": lambda layout: layout.has_ethertype(IP6),
-    "arp": lambda layout: layout.has_ethertype(ARP),
+    "tcp": lambda layout: condition_for_protocol(layout, TCP),
+    "udp": lambda layout: condition_for_protocol(layout, UDP),
+    "icmp": lambda layout: condition_for_protocol4(layout, ICMP),
+    "icmp6": lambda layout: condition_for_protocol6(layout, ICMP6),
+    "ip": lambda layout: layout.condition_for_ethertype(IP4),
+    "ip6": lambda layout: layout.condition_for_ethertype(IP6),
+    "arp": lambda layout: layout.condition_for_ethertype(ARP),
 }
 _KINDS: Final = ("host", "net", "port", "portrange")
 _DOTTED: Final = re.compile(r"\d{1,3}(\.\d{1,3}){0,3}")
@@ -86,7 +86,7 @@ def parse_expression(text: str, layout: PacketLayout, resolve: Resolve, *, live:
 
     `live` False: all tags are in the packets, as in a file. Raises NotUnderstood.
     """
-    tokens = _tokens(text)
+    tokens = _split_into_words(text)
     in_packet = _ConditionParser(tokens, layout, resolve, removed=False).parse()
     if not live or "vlan" not in tokens or not layout.ethernet:
         return in_packet
@@ -95,7 +95,7 @@ def parse_expression(text: str, layout: PacketLayout, resolve: Resolve, *, live:
     return any_of(all_of(is_there, in_packet), all_of(negate(is_there), removed))
 
 
-def _tokens(text: str) -> list[str]:
+def _split_into_words(text: str) -> list[str]:
     return [_SAME.get(word, word) for word in _TOKEN.findall(text)]
 
 
@@ -154,8 +154,8 @@ class _ConditionParser:
                 raise NotUnderstood(f"{number} is no VLAN: they end at {_VLAN_MAX}", certain=True)
         if self._removed:
             self._removed = False
-            return with_removed_vlan_tag(number)
-        found = with_vlan_tag(self._layout, number)
+            return condition_for_removed_vlan_tag(number)
+        found = condition_for_vlan_tag(self._layout, number)
         self._layout = self._layout._replace(tags=self._layout.tags + 1)
         return found
 
@@ -210,7 +210,9 @@ class _ConditionParser:
         wanted = [each for each in networks if each.version == versions.get(words.protocol, each.version)]
         side = words.side or EITHER
         arp = not words.protocol
-        return any_of(*(with_address(self._layout, each, side, arp=arp) for each in wanted)) if wanted else NEVER
+        return (
+            any_of(*(condition_for_address(self._layout, each, side, arp=arp) for each in wanted)) if wanted else NEVER
+        )
 
     def _port_condition(self, word: str, words: _Words) -> Condition:
         protocols = _TRANSPORTS.get(words.protocol)
@@ -222,7 +224,7 @@ class _ConditionParser:
         ends = sorted((_parse_number(first), _parse_number(last or first)))
         if ends[1] > 0xFFFF:
             raise NotUnderstood(f"{ends[1]} is no port: they end at 65535", certain=True)
-        return with_port(self._layout, protocols, ends[0], ends[1], words.side or EITHER)
+        return condition_for_port(self._layout, protocols, ends[0], ends[1], words.side or EITHER)
 
     def _resolve_hosts(self, word: str) -> Sequence[IPv4Network | IPv6Network]:
         """The addresses of a host: an address as it is, of a name all that it has."""

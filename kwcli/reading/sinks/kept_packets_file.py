@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from kwcli.private_files import open_private
+from kwcli.private_files import open_private_file
 from kwcli.reading.ring_file_names import WrittenRing
 from kwcli.run_environment import Failure
 
@@ -47,7 +47,7 @@ class PacketFile:
 
     def _open(self, name: str) -> BufferedWriter:
         try:
-            return open(name, self._mode, opener=open_private)  # type: ignore[return-value]  # until `close`
+            return open(name, self._mode, opener=open_private_file)  # type: ignore[return-value]  # until `close`
         except OSError as error:
             raise Failure(f"{name}: {(error.strerror or str(error)).lower()}") from None
 
@@ -86,7 +86,7 @@ class PacketRing(PacketFile):
         self._size = 0
         self._begun = env.monotonic()
         self._closed = False
-        super().__init__(self._names.next(env.now_ns()), env)
+        super().__init__(self._names.make_next_path(env.now_ns()), env)
         self._delete_older()
 
     def write(self, data: bytes) -> None:
@@ -135,7 +135,7 @@ class PacketRing(PacketFile):
         self._end_file()
         if self.failed:
             return
-        self._name = self._names.next(self._env.now_ns())
+        self._name = self._names.make_next_path(self._env.now_ns())
         try:
             self._file = self._open(self._name)
         except Failure as failure:
@@ -149,7 +149,7 @@ class PacketRing(PacketFile):
     def _delete_older(self) -> None:
         if self._rotation.keep is None:
             return
-        for path in self._names.older(self._rotation.keep):
+        for path in self._names.list_paths_to_delete(self._rotation.keep):
             try:
                 os.unlink(path)
             except OSError as error:

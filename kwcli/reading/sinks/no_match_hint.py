@@ -25,11 +25,11 @@ VALUES_MAX: Final = 1000
 LISTED_MAX: Final = 8
 
 
-def _api_text(key: int) -> str:
+def _format_api(key: int) -> str:
     return api(key).name if key in NAMES else str(key)
 
 
-def _body_value(value: Any) -> str | None:
+def _format_body_value(value: Any) -> str | None:
     """A body value as text: a number with its words, the size of a secret; None for a struct or list."""
     if isinstance(value, dict):
         return f"{{redacted {value['redacted']}}}" if "redacted" in value else None
@@ -43,7 +43,7 @@ _LISTED: Final[dict[str, Callable[[Any], str]]] = {
     "text": str,
     "address": lambda address: str(address).rpartition(":")[0],
     "any": str,
-    "api": _api_text,
+    "api": _format_api,
     "error": error_name,
 }
 _RANGED: Final[dict[str, Callable[[Any], str]]] = {
@@ -82,7 +82,7 @@ class NoMatchHint:
                 elif _has_listable_field(atoms) and (atoms[0].kind == "api" or can_be(row.api_key)):
                     found = atoms[0].values(row)
                     if atoms[0].kind == "any":
-                        found = [text for value in found if (text := _body_value(value)) is not None]
+                        found = [text for value in found if (text := _format_body_value(value)) is not None]
                     if len(values) < VALUES_MAX or all(value in values for value in found):
                         values.update(found)
 

@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from kwcli.reading.sinks.row_work import RowWork
     from kwcli.run_environment import Readable
 
-__all__ = ["PartResult", "PartSizes", "RenderJobs", "WorkerMessage", "can_fork", "has_paused"]
+__all__ = ["PartResult", "PartSizes", "RenderJobs", "WorkerMessage", "can_fork", "has_stdin_paused"]
 
 # The most bytes of output that a part holds until it is its turn.
 HELD_MAX: Final = 10 << 20
@@ -151,7 +151,7 @@ class PartResult(NamedTuple):
     problem: BaseException | None = None
 
 
-def has_paused(stdin: Readable) -> bool:
+def has_stdin_paused(stdin: Readable) -> bool:
     """Whether standard input has nothing to read, and had nothing for PAUSE_S."""
     try:
         number = stdin.fileno()  # type: ignore[attr-defined]
@@ -344,7 +344,7 @@ class RenderJobs:
             self._ready.append(self._pack_part(self._packer))
         if self._parts:
             self._collect_results(0)
-        self._share_parts()
+        self._give_parts_to_workers()
         if not self._jobs:
             self._write_waiting_rows()
         while len(self._ready) > self._jobs:
@@ -357,7 +357,7 @@ class RenderJobs:
         self._rows = self._size = 0
         return part
 
-    def _share_parts(self) -> None:
+    def _give_parts_to_workers(self) -> None:
         """Give the ready parts to workers that have none; start workers while there are fewer than `jobs`."""
         busy = {worker.pid for worker, _ in self._parts}
         while self._ready:
@@ -417,7 +417,7 @@ class RenderJobs:
         while self._workers:
             with _block_signals():
                 worker = self._workers[-1]
-                self._work.merge_states(self._checked_result(worker, worker.end_and_get_result()).states)
+                self._work.merge_fold_states(self._checked_result(worker, worker.end_and_get_result()).states)
                 self._workers.pop().close_and_wait()
         if self._packer is not None:
             self._ready.append(self._pack_part(self._packer))
@@ -479,7 +479,7 @@ class RenderJobs:
         except Exception:
             self._output.flush()  # the output of parts before the error
             raise
-        self._share_parts()
+        self._give_parts_to_workers()
         self._grant_turn()
 
     def _checked_result(self, worker: Worker, result: PartResult | None) -> PartResult:

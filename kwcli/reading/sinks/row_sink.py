@@ -128,7 +128,7 @@ class FilteredRowSink:
             self.tables.name_files(names)
 
     @property
-    def needs_numbers(self) -> bool:
+    def needs_file_numbers(self) -> bool:
         """Whether the numbers of packets have to name their files as well."""
         return self.needs_file_names or self._tap is not None or self.tables is not None
 
@@ -140,7 +140,7 @@ class FilteredRowSink:
             return
         if size is not None and size < SHARED_MIN:
             return
-        from kwcli.reading.sinks.render_jobs import RenderJobs, can_fork, has_paused
+        from kwcli.reading.sinks.render_jobs import RenderJobs, can_fork, has_stdin_paused
         from kwcli.reading.sinks.row_work import FoldWork, RowWork
 
         if not can_fork():
@@ -151,7 +151,7 @@ class FilteredRowSink:
             work = RowWork(self._renderer, self._filter_rows)
         else:
             return
-        pause = partial(has_paused, self._env.stdin) if "-" in asked.files else None
+        pause = partial(has_stdin_paused, self._env.stdin) if "-" in asked.files else None
         self._renderer = self._jobs = RenderJobs(work, self.output, context, asked.jobs, pause=pause)
 
     def poll_workers(self) -> None:
@@ -166,7 +166,7 @@ class FilteredRowSink:
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
-    def take_rows(self, rows: list[Settled]) -> bool:
+    def filter_and_show_rows(self, rows: list[Settled]) -> bool:
         """Filter and show rows; False when as many as wanted have been shown."""
         if not rows:
             return True
@@ -242,7 +242,7 @@ class FilteredRowSink:
 
     # -- the end -------------------------------------------------------------------------------------------------------
 
-    def settle(self) -> None:
+    def show_waiting_rows(self) -> None:
         """Show the rows that were kept to be sorted, and those that workers have."""
         if self._sorted is not None:
             self._show_rows(sorted(self._sorted, key=ORDERS[self._sort or "time"]))

@@ -112,7 +112,7 @@ class RowWork:
         """The states that a worker has gathered, as bytes."""
         return ()
 
-    def merge_states(self, states: tuple[bytes, ...]) -> None:
+    def merge_fold_states(self, states: tuple[bytes, ...]) -> None:
         """Merge the states that a worker has gathered."""
 
 
@@ -125,10 +125,10 @@ class FoldWork(RowWork):
     def __init__(self, renderer: FoldRenderer, filter_rows: FilterRows, kept: Iterable[object]) -> None:
         self._kept = {id(each): each for each in kept}
         super().__init__(renderer, filter_rows)
-        self._new = self._copy(renderer)
+        self._new = self._copy_renderer(renderer)
         self._whole = True
 
-    def _copy(self, renderer: FoldRenderer) -> FoldRenderer:
+    def _copy_renderer(self, renderer: FoldRenderer) -> FoldRenderer:
         return deepcopy(renderer, {**self._kept})
 
     def learn_from(self, rows: list[Settled]) -> None:
@@ -155,9 +155,9 @@ class FoldWork(RowWork):
         """The exported states of the folds."""
         return tuple(fold.export() for fold in self.renderer.folded)
 
-    def merge_states(self, states: tuple[bytes, ...]) -> None:
+    def merge_fold_states(self, states: tuple[bytes, ...]) -> None:
         """Merge a worker's states into the folds."""
-        other = self._copy(self._new)
+        other = self._copy_renderer(self._new)
         for fold, state in zip(other.folded, states, strict=True):
             fold.resume(state)
         self.renderer.merge(other)

@@ -28,7 +28,7 @@ import h11
 import orjson
 
 from kwcli.net.listening import OneRequest, open_listener
-from kwcli.private_files import open_private
+from kwcli.private_files import open_private_file
 from kwcli.proxy.deciding.control.operations import ControlAnswer, ControlState, make_error_answer, run_operation
 from kwcli.user_folders import own_folder
 
@@ -68,7 +68,7 @@ class ControlServer:
             self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with suppress(FileNotFoundError):
                 self.file.unlink()  # of a proxy that was killed
-            with open(self.file, "x", encoding="ascii", opener=open_private) as file:
+            with open(self.file, "x", encoding="ascii", opener=open_private_file) as file:
                 file.write(self.token + "\n")
         except OSError:
             self._socket.close()
