@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.apis import NAMES
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import API_VERSIONS, FETCH, PRODUCE
+from decoders.protocol_facts.keys import API_VERSIONS, FETCH
 from decoders.protocol_facts.routing import route_of_api
 from decoders.schema.model import NONE, Api, Message, Side, Versions
 from kwcli.calling.read_bodies import STDIN, SourceBody, extract_body_of_document, parse_json_or_yaml, read_all_stdin
 from kwcli.calling.request_builder import RequestDraft
 from kwcli.calling.version_choice import VersionChoice, find_versions_of_release
+from kwcli.calling.words import SHORT_WORDS
 from kwcli.calling.words.path_value_words import parse_body_words
 from kwcli.net.options import read_config
 from kwcli.run_environment import Exit, Failure
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
     from kwcli.output.settings import Settings
     from kwcli.run_environment import Environment
 
-# The APIs that take short words besides paths (Produce and Fetch), and the options that go with them.
-SHORT: Final = frozenset({PRODUCE, FETCH})
+# The options that go with short words.
 RECORD_OPTIONS: Final = ("compression", "acks", "magic", "lines", "key_separator", "values")
 # Between two requests of --repeat.
 INTERVAL_S: Final = 1.0
@@ -99,9 +99,16 @@ def run_call(env: Environment, asked: CallOptions, settings: Settings, connectio
         from kwcli.calling.words.body_paths import SelectPath
 
         select = SelectPath.parse(asked.select, found, asked.only or "response")
-    values = None
+    values: RecordValueWriter | None = None
     if asked.values or (asked.key_separator is not None and found.key == FETCH):
         values = _make_record_value_writer(env, asked, settings, follow=draft.has_short_words)
+    elif _are_records_wanted(asked, draft, settings):
+        from kwcli.calling.print_exchanges import write_to_stdout
+        from kwcli.calling.records.print_records import RecordLineWriter
+        from kwcli.output.short_texts import find_zone, palette
+
+        zone = find_zone(settings.zone)
+        values = RecordLineWriter(partial(write_to_stdout, env), zone, palette(settings.color))
     output = CallOutput(
         env,
         settings,
@@ -169,6 +176,13 @@ def _make_record_value_writer(
     return RecordValueWriter(partial(write_to_stdout, env), settings.format, separator, follow=follow)
 
 
+def _are_records_wanted(asked: CallOptions, draft: RequestDraft, settings: Settings) -> bool:
+    """Whether a fetch by short words is to show its records: in text, unless a part, bytes or all fields are wanted."""
+    plain = settings.format == "text" and not settings.verbose and not settings.records
+    whole = asked.only is None and asked.select is None and asked.repeat == 1 and not asked.dry_run
+    return plain and whole and draft.has_short_words and draft.api.key == FETCH
+
+
 def _is_unknown_api_key(word: str) -> bool:
     return word.isascii() and word.isdecimal() and int(word) not in NAMES
 
@@ -195,7 +209,7 @@ def _make_draft(env: Environment, asked: CallOptions, found: Api) -> RequestDraf
     if asked.example and asked.words:
         raise Failure("--example sends the example unchanged: leave out all path=value words", Exit.USAGE)
     words, short = asked.words, None
-    if options or (words and found.key in SHORT):
+    if options or (words and found.key in SHORT_WORDS):
         from kwcli.calling.words.shorthand import RecordOptions, parse_short_request
 
         short, words = parse_short_request(found.key, words, RecordOptions(**options), env)

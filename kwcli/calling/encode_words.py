@@ -20,9 +20,10 @@ from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.schema.codec import TRAILING
 from decoders.schema.json_form import bytes_from_json
-from decoders.schema.model import Api, Side
+from decoders.schema.model import Api, Side, Versions
 from kwcli.calling.check_values import infer_types_of_plain_words
 from kwcli.calling.read_bodies import SourceBody
+from kwcli.calling.words import SHORT_WORDS
 from kwcli.calling.words.body_paths import fail
 from kwcli.calling.words.path_value_words import compose_body, encode_composed_body, parse_body_words, read_object_word
 from kwcli.run_environment import Environment, Exit
@@ -50,12 +51,13 @@ def encode_message_words(
         return encode_structure_words(exact_structure_name(name), str(word), words, env)
     api = find_api(name)
     version = find_version(api, word)
-    given = parse_body_words(api, words or ("-",), env=env, side=side)
+    start, words = _apply_short_words(api, version, words, env) if words and side == "request" else (None, words)
+    given = parse_body_words(api, words or (() if start else ("-",)), env=env, side=side)
     layout = None if given.body is None else given.body.layout
     data = encode_composed_body(
         api,
         version,
-        compose_body(api, version, given, side=side),
+        compose_body(api, version, given, start=start, side=side),
         side=side,
         layout=layout,
         code=Exit.USAGE if given.body is None else Exit.FAILURE,
@@ -69,6 +71,21 @@ def encode_message_words(
             fail(f"a frame of {len(data)} bytes is larger than any broker takes", Exit.FAILURE)
         data = len(data).to_bytes(_SIZE, "big") + data
     return data
+
+
+def _apply_short_words(
+    api: Api, version: int, words: Sequence[str], env: Environment
+) -> tuple[Mapping[str, Any] | None, Sequence[str]]:
+    """The body that short words describe (`topic=orders value=v`; None: there are none), and the other words."""
+    if api.key not in SHORT_WORDS:
+        return None, words
+    from kwcli.calling.words.shorthand import RecordOptions, parse_short_request
+
+    short, rest = parse_short_request(api.key, words, RecordOptions(), env)
+    if short is None:
+        return None, words
+    short.narrow(Versions(version, version), connected=False)
+    return short.build_body(version, None), rest
 
 
 def is_structure_name(name: str) -> bool:

@@ -50,7 +50,10 @@ class CallOutput:
         brief: bool = False,
         values: RecordValueWriter | None = None,
     ) -> None:
-        """`brief`: in text one line for each exchange, as in `kw sniff`; `values`: prints responses' records alone."""
+        """`brief`: in text one line for each exchange, as in `kw sniff`.
+
+        `values`: prints responses' records, alone or below the line of their response.
+        """
         self._env = env
         self._settings = settings
         self._only = only
@@ -61,9 +64,13 @@ class CallOutput:
         self._matrix: VersionTable | None = None
         self._begun = False
         self._writer: ValueWriter | None = None
-        self._records = values
+        self._records = values if values is not None and values.alone else None
+        self._line_writer = values if self._records is None else None
         self._options = Options(
-            settings.records or values is not None, settings.reveal_secrets, deferred=True, names=settings.names
+            settings.records or values is not None,
+            settings.reveal_secrets,
+            deferred=True,
+            names=settings.names,
         )
         self._renderer: Renderer | None = None
         self._explained: set[int] = set()
@@ -84,11 +91,12 @@ class CallOutput:
             self._get_or_open_record_writer().add(self._build_exchange_json(exchange))
         elif settings.format in FACT_FORMATS and not self._brief:
             way = " · ".join(part for part in (node, *more) if part)
-            self._print_lines(
-                format_exchange_lines(
-                    exchange, self._build_exchange_json(exchange), way, settings, self._only, self._explained
-                )
-            )
+            record = self._build_exchange_json(exchange)
+            writer = self._line_writer if isinstance(record["response"], dict) else None
+            shown = {**record, "response": None} if writer is not None else record
+            self._print_lines(format_exchange_lines(exchange, shown, way, settings, self._only, self._explained))
+            if writer is not None:
+                self._report_remarks(writer.write_records(record))
         elif settings.format == "table" and exchange.api_key == API_VERSIONS and self._sent:
             self._add_to_version_table(exchange, node)
         else:
@@ -107,8 +115,8 @@ class CallOutput:
 
     def finish_output(self) -> None:
         """Write the end of the output: of a JSON array, of a table, or of the records."""
-        if self._records is not None:
-            self._report_remarks(self._records.finish_values())
+        if (writer := self._records or self._line_writer) is not None:
+            self._report_remarks(writer.finish_values())
         elif self._renderer is not None:
             self._renderer.close()
         elif self._settings.format == "json":

@@ -16,7 +16,7 @@ from tests.cli.worlds import Outcome, kw, world
 @pytest.fixture(scope="module")
 def mock() -> Iterator[str]:
     with LibrdkafkaMock(3) as cluster:
-        for topic in ("orders", "lines", "bytes", "large"):
+        for topic in ("orders", "lines", "bytes", "large", "shown", "batches", "ends"):
             cluster.make_topic(topic)
         yield cluster.bootstrap()
 
@@ -39,7 +39,7 @@ def test_what_cannot_be_done_is_said(mock: str) -> None:
     assert (outcome.code, outcome.out, outcome.err) == (
         1,
         "",
-        "kw: the cluster has no topic 'nobody'; there are bytes, large, lines, orders\n",
+        "kw: the cluster has no topic 'nobody'; there are batches, bytes, ends, large, lines, orders, shown\n",
     )
     outcome = call(mock, "produce", "topic=orders", "value=v", "--magic", "0", "--api-version", "9")
     assert (outcome.code, outcome.err) == (2, "kw: message format 0 needs Produce 0-2, not 9\n")
@@ -115,3 +115,38 @@ def test_what_is_shown_of_the_request(mock: str) -> None:
     assert "max_wait_ms" in typed(mock, "fetch", "topic=orders", "partition=0", "-v").out
     assert "max_wait_ms" in typed(mock, "fetch", "topic=orders", "partition=0", "--only", "request").out
     assert "value" in typed(mock, "produce", "topic=orders", "partition=0", "value=v", "--records").out
+
+
+def test_a_fetch_in_text_shows_a_line_for_each_record(mock: str) -> None:
+    words = ["topic=shown", "partition=0", "timestamp=86400000"]
+    answered(mock, "produce", *words, "key=k1", "value=one", "header=a:b", "value=two\x1b", "value:=null")
+    outcome = typed(mock, "fetch", "topic=shown", "partition=0")
+    request, response, *records = outcome.out.splitlines()
+    assert (request[:8], response[0]) == ("→ Fetch ", "←")
+    assert [line.split(maxsplit=4) for line in records] == [
+        ["shown[0]", "0", "1970-01-02", "00:00:00.000", "k1 → one  a=b"],
+        ["shown[0]", "1", "1970-01-02", "00:00:00.000", "base64:dHdvGw=="],
+        ["shown[0]", "2", "1970-01-02", "00:00:00.000", "–"],
+    ]
+    assert (outcome.code, outcome.err) == (0, "")
+    behind = typed(mock, "fetch", "topic=shown", "partition=0", "offset=3", "max_wait_ms=0")
+    assert behind.err == "kw: no record from that offset on in shown[0]\n"
+    assert "batches" not in behind.out
+
+
+def test_with_v_or_records_a_fetch_in_text_shows_its_batches(mock: str) -> None:
+    answered(mock, "produce", "topic=batches", "partition=0", "value=v")
+    for option in ("-v", "--records"):
+        assert "base_offset" in typed(mock, "fetch", "topic=batches", "partition=0", option).out
+
+
+def test_offsets_of_a_topic_are_those_of_all_its_partitions(mock: str) -> None:
+    answered(mock, "produce", "topic=ends", "partition=1", "value=a", "value=b")
+    rows: dict[int, int] = {}
+    outcome = call(mock, "offsets", "topic=ends")
+    for line in outcome.out.splitlines():
+        for topic in json.loads(line)["response"]["topics"]:
+            rows |= {row["partition_index"]: row["offset"] for row in topic["partitions"]}
+    assert (outcome.code, rows) == (0, {0: 0, 1: 2, 2: 0, 3: 0})
+    first = answered(mock, "ListOffsets", "topic=ends", "partition=1", "timestamp=earliest")
+    assert first["response"]["topics"][0]["partitions"][0]["offset"] == 0

@@ -171,3 +171,62 @@ def test_the_header_of_an_exchange_is_taken_for_either_side() -> None:
     assert frame[8:16] == bytes.fromhex("00000009 0002") + b"me"
     frame = bytes.fromhex(kw("encode", "3", "12", "--frame", "--response", env=world(line)).out)
     assert frame[4:9] == bytes.fromhex("00000009 00")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("Metadata 12 topics=null", 'topics=null: written as the text "null"; topics:=null writes null'),
+        ("Metadata 12 topics=[]", 'topics=[]: written as the text "[]"; topics:=[] writes an empty array'),
+        (
+            "Heartbeat 4 group_id={} group_instance_id=null",
+            'group_id={}: written as the text "{}"\nkw: group_instance_id=null: written as the text "null"; '
+            "group_instance_id:=null writes null",
+        ),
+        ("FindCoordinator 3 key=true", 'key=true: written as the text "true"'),
+    ],
+)
+def test_a_text_that_means_something_else_in_json_is_remarked_on(words: str, said: str) -> None:
+    outcome = kw("encode", *words.split())
+    assert (outcome.code, outcome.err) == (0, f"kw: {said}\n")
+    assert outcome.out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Metadata 12 topics:=null",
+        "Metadata 12 topics[].name=nullable",
+        "IncrementalAlterConfigs 1 topic=x resources[].configs[].name=a resources[].configs[].value=true",
+    ],
+)
+def test_what_is_meant_as_it_stands_is_not_remarked_on(words: str) -> None:
+    assert kw("encode", *words.split()).err == ""
+
+
+def test_a_call_remarks_on_them_as_well() -> None:
+    outcome = kw("call", "CreateTopics", "--dry-run", "topics=null")
+    assert (outcome.code, outcome.err) == (0, 'kw: topics=null: written as the text "null"\n')
+
+
+def test_short_words_of_kw_call() -> None:
+    made = kw("encode", "Produce", "9", "topic=orders", "key=k", "value=v", "timestamp=5", "acks=1")
+    body = decoders.decode_message(0, 9, "request", bytes.fromhex(made.out))
+    (topic,) = body["topic_data"]
+    (batch,) = decoders.decode_records(topic["partition_data"][0]["records"])
+    assert (body["acks"], topic["name"], [(each.key, each.value) for each in batch.records or ()]) == (
+        (1, "orders", [(b"k", b"v")])
+    )
+    made = kw("encode", "Fetch", "12", "topic=orders", "partition=0,2", "offset=7", "max_wait_ms=9")
+    body = decoders.decode_message(1, 12, "request", bytes.fromhex(made.out))
+    rows = [(each["partition"], each["fetch_offset"]) for each in body["topics"][0]["partitions"]]
+    assert (body["max_wait_ms"], rows) == (9, [(0, 7), (2, 7)])
+    made = kw("encode", "ListOffsets", "7", "topic=orders", "timestamp=earliest")
+    body = decoders.decode_message(2, 7, "request", bytes.fromhex(made.out))
+    assert body["topics"][0]["partitions"][0]["timestamp"] == -2
+
+
+def test_short_words_that_only_a_cluster_could_complete() -> None:
+    outcome = kw("encode", "Produce", "13", "topic=orders", "value=v")
+    assert (outcome.code, outcome.err) == (2, "kw: a topic whose id is not known needs Produce 0-12, not 13\n")
+    assert "give offset= a number" in kw("encode", "Fetch", "12", "topic=orders", "offset=end").err

@@ -31,12 +31,12 @@ from kwcli.spelling import did_you_mean
 WORDS: Final = ("topic", "partition", "offset")
 # Timestamps of ListOffsets that stand for the ends of a partition.
 LATEST, EARLIEST = -1, -2
-_ENDS: Final = {
+OFFSET_WORDS: Final = {
     **dict.fromkeys(("latest", "end", "newest"), LATEST),
     **dict.fromkeys(("earliest", "beginning", "start", "oldest"), EARLIEST),
 }
 _EXPRESSION: Final = re.compile(
-    rf"(?P<end>{'|'.join(_ENDS)})(?P<step>[+-]\d{{1,19}})?|(?P<away>[+-]\d{{1,19}})|(?P<number>\d{{1,19}})|s?@(?P<time>.+)"
+    rf"(?P<end>{'|'.join(OFFSET_WORDS)})(?P<step>[+-]\d{{1,19}})?|(?P<away>[+-]\d{{1,19}})|(?P<number>\d{{1,19}})|s?@(?P<time>.+)"
 )
 _PARTITIONS: Final = re.compile(r"(\d{1,10})(?:(?:-|\.\.)(\d{1,10}))?")
 # The most partitions that a topic has in practice; a range is expanded into a list.
@@ -68,7 +68,7 @@ class StartOffset:
         """`-10` (before the end), `1042`, `beginning`, `end-10`, `@2026-11-21T03:04:05Z`. Raises Failure (usage)."""
         match = _EXPRESSION.fullmatch(text.strip().lower() if text[:1].isalpha() else text.strip())
         if match is None:
-            meant = did_you_mean(text, tuple(_ENDS))
+            meant = did_you_mean(text, tuple(OFFSET_WORDS))
             raise Failure(
                 f"offset={text} is no offset{meant}: write a number, -10 (the last ten), beginning, end, end-10 "
                 "or @2026-11-21T03:04:05Z",
@@ -77,7 +77,7 @@ class StartOffset:
         if match["time"]:
             return cls(0, max(0, parse_timestamp_ms(match["time"], now_ms, "offset=")))
         if match["end"]:
-            return cls(int(match["step"] or 0), _ENDS[match["end"]])
+            return cls(int(match["step"] or 0), OFFSET_WORDS[match["end"]])
         if match["away"]:
             step = int(match["away"])
             return cls(step, EARLIEST if match["away"][0] == "+" else LATEST)
@@ -152,12 +152,12 @@ def parse_fetch_words(words: Sequence[str], *, now_ms: int) -> tuple[FetchFromTo
         raise Failure("topic= is given twice" if topics else "topic= is missing", Exit.USAGE)
     if len(positions) > 1:
         raise Failure("offset= is given twice", Exit.USAGE)
-    partitions = _parse_partition_words([read_word_as_text(word) for word in ours if word.name == "partition"])
+    partitions = parse_partition_words([read_word_as_text(word) for word in ours if word.name == "partition"])
     position = StartOffset.parse(positions[0], now_ms) if positions else None
     return FetchFromTopic(topics[0], partitions, position), rest
 
 
-def _parse_partition_words(texts: Sequence[str]) -> list[int]:
+def parse_partition_words(texts: Sequence[str]) -> list[int]:
     """The partitions of `3`, `0,2` or `0-5`, each once; an empty list for `all`. Raises Failure (usage)."""
     found: list[int] = []
     for part in (part.strip() for text in texts for part in text.split(",")):

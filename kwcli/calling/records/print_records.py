@@ -13,8 +13,9 @@ from typing import Any, Final
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.deferred_json import DeferredText
+from decoders.wire.readable_text import escape_text
 from kwcli.output.body_printer import format_scalar
-from kwcli.output.short_texts import count_of
+from kwcli.output.short_texts import Palette, TimeZone, count_of
 from kwcli.output.value_writers import JsonWriter
 
 # Output formats for records alone.
@@ -45,6 +46,8 @@ class RecordValueWriter:
     take_further_offsets() says where to go on.
     """
 
+    alone = True  # whether the rest of the exchange is left out
+
     def __init__(
         self, write: Callable[[bytes], None], form: str, separator: bytes | None, *, follow: bool = False
     ) -> None:
@@ -74,7 +77,7 @@ class RecordValueWriter:
                     yield Remark(f"{part.name}: the batch at offset {batch['base_offset']}: {why}", problem=True)
                 for each in () if batch["control"] else batch.get("records", ()):
                     if each["offset"] >= part.asked:
-                        self._write_record(each)
+                        self._write_record(part.name, each)
                         count += 1
                 if batch.get("records_cut"):
                     cut = f"{count_of(batch['records_cut'], 'record')} of the batch at offset {batch['base_offset']}"
@@ -105,7 +108,7 @@ class RecordValueWriter:
             more = f" and {len(names) - _LISTED} more" if names[_LISTED:] else ""
             yield Remark(f"no record from that offset on in {', '.join(names[:_LISTED])}{more}")
 
-    def _write_record(self, record: Mapping[str, Any]) -> None:
+    def _write_record(self, _partition_name: str, record: Mapping[str, Any]) -> None:
         if self._text:
             key = b"" if self._separator is None else _convert_json_to_bytes(record["key"]) + self._separator
             self._write(key + _convert_json_to_bytes(record["value"]) + b"\n")
@@ -113,6 +116,27 @@ class RecordValueWriter:
             self._json.add(record["value"])
         else:
             self._json.add({"key": record["key"], "value": record["value"]})
+
+
+class RecordLineWriter(RecordValueWriter):
+    """Writes a line for each record of Fetch responses, for people: partition, offset, time, key, value, headers."""
+
+    alone = False
+
+    def __init__(self, write: Callable[[bytes], None], zone: TimeZone, colors: Palette) -> None:
+        super().__init__(write, "text", None)
+        self._zone = zone
+        self._colors = colors
+
+    def _write_record(self, partition_name: str, record: Mapping[str, Any]) -> None:
+        dim, off = self._colors.dim, self._colors.off
+        stamp = record["timestamp"] or 0
+        time = f"{self._zone.local_time(stamp // 1000):%Y-%m-%d %H:%M:%S}.{stamp % 1000:03d}" if stamp > 0 else "–"
+        key = "" if record["key"] is None else f"{format_scalar(record['key'])} → "
+        headers = "".join(f"  {format_scalar(row['key'])}={format_scalar(row['value'])}" for row in record["headers"])
+        place = f"{dim}{escape_text(partition_name)} {record['offset']}  {time}{off}"
+        line = f"  {place}  {key}{format_scalar(record['value'])}{dim}{headers}{off}\n"
+        self._write(line.encode("utf-8", "backslashreplace"))
 
 
 def _list_partition_answers(record: Mapping[str, Any]) -> Iterator[PartitionAnswer]:

@@ -51,6 +51,10 @@ __all__ = ["GivenWords", "compose_body", "encode_composed_body", "parse_body_wor
 INLINE: Final = "the command line"
 # A name as topics and groups have.
 _WORD_LIKE: Final = re.compile(r"[A-Za-z0-9._-]{1,249}", re.ASCII)
+# Texts that mean something else in JSON, and fields in which people mean these as texts.
+_BOOLS: Final = ("true", "false")
+_LITERALS: Final = ("null", "[]", "{}", *_BOOLS)
+_CONFIG_VALUES: Final = frozenset({"value", "config_value"})
 _WORD: Final = re.compile(r"([^=:@]+?)(:=@|:=|=@|=)(.*)", re.DOTALL)
 
 
@@ -97,6 +101,8 @@ def parse_body_words(
             for ways in expand_entity_word(api, side, text) or [(text,)]:
                 first, *others = (_parse_path_value_word(way, api, side) for way in ways)
                 found.append(first._replace(others=tuple(others)))
+            if env is not None and (remark := _remark_on_literal(text, found[-1], api, side)):
+                env.report(f"kw: {remark}")
     if body is not None:
         try:
             body = body._replace(value=ValueChecker(api, side).check_body(body.value))
@@ -205,6 +211,23 @@ def _parse_path_value_word(text: str, api: Api, side: Side) -> PathValueWord:
     word = PathValueWord(text, steps, value)
     _check_word_value(api, side, word, field, None)
     return word
+
+
+def _remark_on_literal(text: str, word: PathValueWord, api: Api, side: Side) -> str:
+    """A remark on a word that writes `null`, `[]`, `{}` or `true` as a text, which may not be meant; else empty."""
+    name, _, literal = text.partition("=")
+    if literal not in _LITERALS or not isinstance(word.value, PlainWord):
+        return ""
+    field = find_field_at(api, side, word.steps)
+    if field.kind not in ("string", "bytes") or (literal in _BOOLS and field.name in _CONFIG_VALUES):
+        return ""
+    own = find_field_by_any_name(api.message(side).fields, name)
+    if own is not None and own.array and literal in ("null", "[]") and (own.nullable or literal == "[]"):
+        said = f"; {name}:={literal} writes {'null' if literal == 'null' else 'an empty array'}"
+    else:
+        path = ".".join(map(str, word.steps))
+        said = f"; {path}:=null writes null" if field.nullable else ""
+    return f'{text}: written as the text "{literal}"{said}'
 
 
 def _hint_at_meant_word(text: str, api: Api) -> str:

@@ -7,10 +7,11 @@ from typing import Any, Final, Protocol
 
 from decoders.apis import api
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import FETCH, PRODUCE
+from decoders.protocol_facts.keys import FETCH, LIST_OFFSETS, PRODUCE
 from decoders.schema.model import Versions
 from kwcli.calling.read_bodies import read_all_stdin, read_file
 from kwcli.calling.records.fetch_request import OffsetLookup, parse_fetch_words
+from kwcli.calling.records.offsets_request import parse_offsets_words
 from kwcli.calling.records.parse_record_lines import LineOptions, parse_key_separator
 from kwcli.calling.records.produce_request import parse_produce_words
 from kwcli.run_environment import Environment, Exit, Failure
@@ -75,4 +76,7 @@ def parse_short_request(
             stdin=lambda: not env.stdin_terminal,
             clock_ms=lambda: env.now_ns() // 1_000_000,
         )
-    return parse_fetch_words(words, now_ms=env.now_ns() // 1_000_000) if key == FETCH else (None, list(words))
+    now_ms = env.now_ns() // 1_000_000
+    if key == LIST_OFFSETS:
+        return parse_offsets_words(words, now_ms=now_ms)
+    return parse_fetch_words(words, now_ms=now_ms) if key == FETCH else (None, list(words))
