@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.schema.json_form import cell_text
 from kwcli.output.read_row_cells import RowReader, find_column_words
+from kwcli.output.renderers import CountingRenderer
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -74,29 +75,22 @@ def _list_entries(value: Mapping[str, Any], format_text: Callable[[str], str], p
             yield f"{its_path}:{','.join(_join_element(element, format_text) for element in elements)}"
 
 
-class Csv:
+class Csv(CountingRenderer):
     """The CSV renderer: a line for each row."""
 
-    shows_skipped = True
-
     def __init__(self, settings: Settings, write: Write) -> None:
-        self._write = write
+        super().__init__(write)
         self._safe = settings.csv_safe
         self._reader = RowReader(find_column_words(settings), settings)
         self._header = True
-        self.errors = self.expected = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
         self._reader.learn_node_addresses(rows)
         lines: list[list[Any]] = [[column.word for column in self._reader.columns]] if self._header else []
         self._header = False
-        for row in rows:
-            if row.kind == "exchange":
-                self.errors += bool(row.unexpected)
-                self.expected += bool(row.error_codes and not row.unexpected)
-                self.undecoded += row.status == "undecoded"
-            lines.append(self._reader.row_cells(row))
+        self.count_exchanges(rows)
+        lines += map(self._reader.row_cells, rows)
         self._write(format_csv_lines(lines, safe=self._safe).encode("utf-8", "backslashreplace"))
 
     def learn_from(self, rows: list[Settled]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.named_tuple import NamedTuple
 from kwcli.output.read_row_cells import RowReader, find_column_words, format_json_value_as_cell
+from kwcli.output.renderers import CountingRenderer
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -62,30 +63,25 @@ class FieldSeparators(NamedTuple):
         return self.separator.join(texts) + "\n"
 
 
-class Fields:
+class Fields(CountingRenderer):
     """The fields renderer: a line for each exchange; with -v also one for skipped bytes."""
 
     def __init__(self, settings: Settings, write: Write) -> None:
-        self._write = write
+        super().__init__(write)
         self._marks = FieldSeparators.parse_words(settings.marks)
         self._reader = RowReader(find_column_words(settings), settings, "-e")
         self._header = self._marks.header and settings.heading
         self.shows_skipped = settings.verbose > 0
-        self.errors = self.expected = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
         self._reader.learn_node_addresses(rows)
         lines = [self._head()] if self._header else []
         self._header = False
+        self.count_exchanges(rows)
         for row in rows:
-            if row.kind == "exchange":
-                self.errors += bool(row.unexpected)
-                self.expected += bool(row.error_codes and not row.unexpected)
-                self.undecoded += row.status == "undecoded"
-            elif not self.shows_skipped:
-                continue
-            lines.append(self._marks.line(self._reader.column_values(row)))
+            if row.kind == "exchange" or self.shows_skipped:
+                lines.append(self._marks.line(self._reader.column_values(row)))
         if lines:
             self._write("".join(lines).encode("utf-8", "backslashreplace"))
 

@@ -22,8 +22,8 @@ OPTIONS: Final = orjson.OPT_APPEND_NEWLINE
 LINES_MAX: Final = 64
 
 
-class Ndjson:
-    """The NDJSON renderer: one object a line."""
+class _RecordRenderer:
+    """Base of the renderers of records: counts the exchanges shown by what their records say."""
 
     shows_skipped = True
 
@@ -31,6 +31,21 @@ class Ndjson:
         self._write = write
         self._options = Options(settings.records, settings.reveal_secrets, deferred=True, names=settings.names)
         self.errors = self.expected = self.undecoded = 0
+
+    def _count_exchange_errors(self, errors: list[dict[str, Any]]) -> None:
+        expected = all("expected" in error for error in errors)
+        self.expected += expected
+        self.errors += not expected
+
+    def learn_from(self, rows: list[Settled]) -> None:
+        """Do nothing: the format needs nothing from rows that are not shown."""
+
+    def close(self) -> None:
+        """Do nothing: lines need no end."""
+
+
+class Ndjson(_RecordRenderer):
+    """The NDJSON renderer: one object a line."""
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
@@ -55,27 +70,13 @@ class Ndjson:
                     self._write(b"\n")
             self._write(b"".join(lines))
 
-    def _count_exchange_errors(self, errors: list[dict[str, Any]]) -> None:
-        expected = all("expected" in error for error in errors)
-        self.expected += expected
-        self.errors += not expected
 
-    def learn_from(self, rows: list[Settled]) -> None:
-        """Do nothing: the format needs nothing from rows that are not shown."""
-
-    def close(self) -> None:
-        """Do nothing: lines need no end."""
-
-
-class Json:
+class Json(_RecordRenderer):
     """The JSON renderer: one array, written as it grows and closed however the run ends."""
 
-    shows_skipped = True
-
     def __init__(self, settings: Settings, write: Write) -> None:
+        super().__init__(settings, write)
         self._writer = JsonWriter(write, lines=False)
-        self._options = Options(settings.records, settings.reveal_secrets, deferred=True, names=settings.names)
-        self.errors = self.expected = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
@@ -85,14 +86,6 @@ class Json:
                 self._count_exchange_errors(record["errors"])
             self.undecoded += record.get("status") == "undecoded"
             self._writer.add(record)
-
-    def _count_exchange_errors(self, errors: list[dict[str, Any]]) -> None:
-        expected = all("expected" in error for error in errors)
-        self.expected += expected
-        self.errors += not expected
-
-    def learn_from(self, rows: list[Settled]) -> None:
-        """Do nothing: the format needs nothing from rows that are not shown."""
 
     def close(self) -> None:
         """End the array."""

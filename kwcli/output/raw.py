@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.exchanges.body_reader import SIDES
 from decoders.messages.body_json import conceal_echoes_in_parts, make_conceal_of_exchange
 from decoders.messages.byte_layout import split_frame
+from kwcli.output.renderers import CountingRenderer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,26 +27,22 @@ _SIZE: Final = 4
 _HIDDEN: Final = b"*"
 
 
-class Raw:
+class Raw(CountingRenderer):
     """Writes frames in the order of their rows: a request, then its response."""
 
     shows_skipped = False
 
     def __init__(self, settings: Settings, write: Write) -> None:
-        self.errors = self.expected = self.undecoded = 0
+        super().__init__(write)
         self._reveal = settings.reveal_secrets
-        self._write = write
 
     def write(self, rows: list[Settled]) -> None:
         """Write the frames of exchanges."""
+        self.count_exchanges(rows)
         for row in rows:
-            if row.kind == "exchange":
-                unexpected = row.unexpected
-                self.errors += bool(unexpected)
-                self.expected += bool(row.error_codes) and not unexpected
-                self.undecoded += bool(row.failed) and row.outcome == "complete"
-                if not row.envelope and not row.is_token:  # an exchange inside an Envelope is in the frame of that one
-                    self._write(b"".join(self._read_frames(row)))
+            # An exchange inside an Envelope is in the frame of that one.
+            if row.kind == "exchange" and not row.envelope and not row.is_token:
+                self._write(b"".join(self._read_frames(row)))
 
     def _read_frames(self, row: Exchange) -> Iterator[bytes]:
         for side in SIDES:
@@ -68,9 +65,3 @@ class Raw:
         for at, end in spans:
             data[at:end] = _HIDDEN * (end - at)
         return bytes(data)
-
-    def learn_from(self, rows: list[Settled]) -> None:
-        """Do nothing: frames need nothing from rows that the filters leave out."""
-
-    def close(self) -> None:
-        """Do nothing: frames need no end."""

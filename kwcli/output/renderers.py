@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
@@ -75,6 +75,31 @@ class Renderer(Protocol):
 
     def close(self) -> None:
         """Write the end of the output."""
+
+
+class CountingRenderer:
+    """Base of renderers of rows: counts the exchanges shown; learns nothing from others, and needs no end."""
+
+    shows_skipped = True
+
+    def __init__(self, write: Write) -> None:
+        self._write = write
+        self.errors = self.expected = self.undecoded = 0
+
+    def count_exchanges(self, rows: Iterable[Settled]) -> None:
+        """Count the exchanges that have errors, and those that could not be decoded."""
+        for row in rows:
+            if row.kind == "exchange":
+                unexpected = row.unexpected
+                self.errors += bool(unexpected)
+                self.expected += bool(row.error_codes and not unexpected)
+                self.undecoded += row.status == "undecoded"
+
+    def learn_from(self, rows: list[Settled]) -> None:
+        """Do nothing: most formats need nothing from rows that are not shown."""
+
+    def close(self) -> None:
+        """Do nothing: most formats need no end."""
 
 
 def open_renderer(settings: Settings, write: Write) -> Renderer:

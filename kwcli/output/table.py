@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import escape_text
+from kwcli.output.renderers import CountingRenderer
 from kwcli.output.short_texts import NS, cell_width, cut, cut_start_to_width, find_zone, palette
 
 if TYPE_CHECKING:
@@ -181,18 +182,16 @@ def _pad_cell_text(column: Column, text: str, width: int, palette: Palette | Non
 # The table of exchanges
 
 
-class ExchangeTable:
+class ExchangeTable(CountingRenderer):
     """The table renderer. Widths are those of the first rows; a later cell that is wider pushes its own line.
 
     Its columns are the same for every exchange: for sorting and cutting with tools.
     """
 
-    shows_skipped = True
-
     def __init__(self, settings: Settings, write: Write) -> None:
         from kwcli.output.read_row_cells import RowReader, find_column_words
 
-        self._write = write
+        super().__init__(write)
         self._width = settings.width
         self._palette = palette(settings.color)
         self._reader = RowReader(find_column_words(settings), settings, form=escape_text)
@@ -200,16 +199,11 @@ class ExchangeTable:
         self._forms = [self._find_value_formatter(column) for column in self._reader.columns]
         self._widths: list[int] | None = None
         self._heading = settings.heading
-        self.errors = self.expected = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
         self._reader.learn_node_addresses(rows)
-        for row in rows:
-            if row.kind == "exchange":
-                self.errors += bool(row.unexpected)
-                self.expected += bool(row.error_codes and not row.unexpected)
-                self.undecoded += row.status == "undecoded"
+        self.count_exchanges(rows)
         lines = [self._format_row_cells(row) for row in rows if self.shows_skipped or row.kind == "exchange"]
         if self._widths is None:
             if not lines:
@@ -275,9 +269,6 @@ class ExchangeTable:
     def learn_from(self, rows: list[Settled]) -> None:
         """Learn the addresses of nodes from rows that are not shown."""
         self._reader.learn_node_addresses(rows)
-
-    def close(self) -> None:
-        """Do nothing: rows need no end."""
 
 
 class ChosenColumns(ExchangeTable):

@@ -16,6 +16,7 @@ from decoders.messages.body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.named_tuple import NamedTuple
 from decoders.wire.deferred_json import Deferred, DeferredList, DeferredText, split_deferred
+from kwcli.output.renderers import CountingRenderer
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -139,30 +140,16 @@ def _escape_match(found: re.Match[str]) -> str:
     return _ESCAPES.get(found[0]) or (f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
 
 
-class Yaml:
+class Yaml(CountingRenderer):
     """The YAML renderer: one document a row."""
 
-    shows_skipped = True
-
     def __init__(self, settings: Settings, write: Write) -> None:
-        self._write = write
+        super().__init__(write)
         self._options = Options(settings.records, settings.reveal_secrets, deferred=True, names=settings.names)
-        self.errors = self.expected = self.undecoded = 0
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
         for row in rows:
-            record = to_json_dict(row, self._options)
-            errors = record.get("errors") or []
-            failed = any("expected" not in error for error in errors)
-            self.errors += failed
-            self.expected += bool(errors) and not failed
-            self.undecoded += record.get("status") == "undecoded"
-            for piece in encode_yaml_in_pieces(record):
+            for piece in encode_yaml_in_pieces(to_json_dict(row, self._options)):
                 self._write(piece)
-
-    def learn_from(self, rows: list[Settled]) -> None:
-        """Do nothing: the format needs nothing from rows that are not shown."""
-
-    def close(self) -> None:
-        """Do nothing: documents need no end."""
+        self.count_exchanges(rows)
