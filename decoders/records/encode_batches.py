@@ -214,18 +214,70 @@ def encode_records(batches: Iterable[Batch]) -> bytes:
 
     The records of a wrapper of magic 0 or 1 are written as one wrapper again, one level deep.
     """
+    if not isinstance(batches, Iterable):
+        raise _make_type_error("an iterable of Batch", batches, "")
     return b"".join(_encode_batch_with_records(batch, f"[{index}]") for index, batch in enumerate(batches))
 
 
 def _encode_batch_with_records(batch: Batch, path: str) -> bytes:
+    if not isinstance(batch, Batch):
+        raise _make_type_error("Batch", batch, path)
     if batch.error is not None or batch.truncated or batch.records_cut:
         raise EncodeError("only whole batches can be written", path=path)
     if batch.records is None:
         raise EncodeError("a batch without its records", path=f"{path}.records")
     try:
         return encode_batch(batch.records, batch)
-    except EncodeError as failure:
-        raise EncodeError(failure.text, path=f"{path}.{failure.path}".rstrip(".")) from None
+    except (EncodeError, TypeError, ValueError, AttributeError, OverflowError, error) as failure:
+        wrong = next(_find_wrong_types(batch, path), None)
+        if wrong is None:
+            text, place = (failure.text, failure.path) if isinstance(failure, EncodeError) else (str(failure), "")
+            wrong = EncodeError(text, path=f"{path}.{place}".rstrip("."))
+        raise wrong from None
+
+
+def _find_wrong_types(batch: Batch, path: str) -> Iterator[EncodeError]:
+    """An error for each field of a batch that could not be encoded, and of its records, that has another type."""
+    for name in ("magic", *(name for name, kind in _NUMBERS.items() if kind != "bool")):
+        value = getattr(batch, name)
+        if not isinstance(value, int | None):
+            yield _make_type_error("int or None", value, f"{path}.{name}")
+    for name in _CHOICES:
+        value = getattr(batch, name)
+        if not isinstance(value, str | None):
+            yield _make_type_error("str or None", value, f"{path}.{name}")
+    if not isinstance(batch.records, Sequence):
+        yield _make_type_error("a list of Record", batch.records, f"{path}.records")
+        return
+    for index, record in enumerate(batch.records):
+        place = f"{path}.records[{index}]"
+        if not isinstance(record, Record):
+            yield _make_type_error("Record", record, place)
+            continue
+        if not isinstance(record.offset, int):
+            yield _make_type_error("int", record.offset, f"{place}.offset")
+        if not isinstance(record.timestamp, int | None):
+            yield _make_type_error("int or None", record.timestamp, f"{place}.timestamp")
+        for name, data in (("key", record.key), ("value", record.value)):
+            if not isinstance(data, bytes | bytearray | memoryview | None):
+                yield _make_type_error("bytes or None", data, f"{place}.{name}")
+        yield from _find_wrong_headers(record.headers, f"{place}.headers")
+
+
+def _find_wrong_headers(headers: Sequence[Header], path: str) -> Iterator[EncodeError]:
+    if not isinstance(headers, list | tuple):
+        yield _make_type_error("(key, value) pairs", headers, path)
+        return
+    for index, header in enumerate(headers):
+        if not isinstance(header, list | tuple):
+            yield _make_type_error("(str, bytes or None)", header, f"{path}[{index}]")
+        elif len(header) != 2 or not isinstance(header[0], str) or not isinstance(header[1], bytes | None):
+            types = ", ".join(type(part).__name__ for part in header)
+            yield EncodeError(f"(str, bytes or None) expected, not ({types})", path=f"{path}[{index}]")
+
+
+def _make_type_error(expected: str, value: object, path: str) -> EncodeError:
+    return EncodeError(f"{expected} expected, not {type(value).__name__}", path=path)
 
 
 def _encode_record(record: Record, timestamp_delta: int, base_offset: int, index: int) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -115,3 +117,79 @@ def test_only_whole_batches_are_written(data: bytes) -> None:
         encode_records(decode_records(data))
     with pytest.raises(EncodeError, match="without its records"):
         encode_records([Batch()])
+
+
+def odd_batch(**fields: Any) -> Batch:
+    """A batch whose fields may have any types."""
+    return Batch(**fields)
+
+
+class Odd:
+    def __repr__(self) -> str:
+        return "Odd"
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"key": "text"}, r"\[0\].records\[1\].key: bytes or None expected, not str"),
+        ({"value": 7}, r"\[0\].records\[1\].value: bytes or None expected, not int"),
+        ({"value": {"a": 1}}, r"\[0\].records\[1\].value: bytes or None expected, not dict"),
+        ({"offset": "1"}, r"\[0\].records\[1\].offset: int expected, not str"),
+        ({"offset": None}, r"\[0\].records\[1\].offset: int expected, not NoneType"),
+        ({"timestamp": 1.5}, r"\[0\].records\[1\].timestamp: int or None expected, not float"),
+        ({"headers": {"name": b"value"}}, r"\[0\].records\[1\].headers(\[0\])?: "),
+        ({"headers": [("ab", "cd")]}, r"\[0\].records\[1\].headers(\[0\])?: "),
+        ({"headers": ["ab"]}, r"\[0\].records\[1\].headers(\[0\])?: "),
+        ({"headers": 7}, r"\[0\].records\[1\].headers(\[0\])?: "),
+    ],
+)
+def test_a_record_of_wrong_types_is_an_encode_error(wrong: dict[str, Any], told: str, magic: int, codec: str) -> None:
+    if magic == 0:
+        wrong = {"timestamp": None, **wrong}
+    record = Record(1, None if magic == 0 else 5, b"k", b"v")._replace(**wrong)
+    good = Record(0, None if magic == 0 else 5, b"k", b"v")
+    with pytest.raises(EncodeError, match=told) as failure:
+        encode_records([Batch(magic=magic, codec=codec, records=[good, record])])
+    assert not isinstance(failure.value.__cause__, TypeError)
+
+
+HEADERS_OF_MAGIC_2: Final = [
+    ({"name": b"value"}, r"headers: \(key, value\) pairs expected, not dict"),
+    ([("ab", "cd")], r"headers\[0\]: \(str, bytes or None\) expected, not \(str, str\)"),
+    ([(b"ab", b"cd")], r"headers\[0\]: \(str, bytes or None\) expected, not \(bytes, bytes\)"),
+    ([("a", b"b", 3)], r"headers\[0\]: \(str, bytes or None\) expected, not \(str, bytes, int\)"),
+    (["ab"], r"headers\[0\]: \(str, bytes or None\) expected, not str"),
+    (7, r"headers: \(key, value\) pairs expected, not int"),
+]
+
+
+@pytest.mark.parametrize(("headers", "told"), HEADERS_OF_MAGIC_2)
+def test_headers_of_wrong_types_say_what_they_are(headers: Any, told: str) -> None:
+    with pytest.raises(EncodeError, match=told):
+        encode_records([Batch(records=[Record(0, 5, b"k", b"v", headers)])])
+
+
+@pytest.mark.parametrize(
+    ("batches", "told"),
+    [
+        ([Record(0, 1, None, None)], r"\[0\]: Batch expected, not Record"),
+        ([{"records": []}], r"\[0\]: Batch expected, not dict"),
+        (7, "an iterable of Batch expected, not int"),
+        (odd_batch(records=[]), "an iterable of Batch expected, not Batch"),
+        ([odd_batch(records=[(0, 1, b"", b"")])], r"\[0\].records\[0\]: Record expected, not tuple"),
+        ([odd_batch(records=7)], r"\[0\].records: a list of Record expected, not int"),
+        ([odd_batch(records=[], producer_id="5")], r"\[0\].producer_id: int or None expected, not str"),
+        ([odd_batch(records=[], base_sequence=1.5)], r"\[0\].base_sequence: int or None expected, not float"),
+        ([odd_batch(records=[], base_offset=Odd())], r"\[0\].base_offset: int or None expected, not Odd"),
+        ([odd_batch(records=[], magic="2")], r"\[0\].*magic"),
+        ([odd_batch(records=[], codec=3)], r"\[0\].codec: "),
+        ([odd_batch(records=[], codec=["gzip"])], r"\[0\].codec: "),
+        ([odd_batch(records=[], timestamp_type=["create"])], r"\[0\].timestamp_type: "),
+    ],
+)
+def test_a_batch_of_wrong_types_is_an_encode_error(batches: Any, told: str) -> None:
+    with pytest.raises(EncodeError, match=told):
+        encode_records(batches)
