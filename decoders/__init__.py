@@ -66,6 +66,7 @@ __all__ = [
     "read_exchanges",
 ]
 
+__version__: Final = "0.1.0"
 # Public name → the module that has it.
 _HOMES: Final = {
     "Api": "decoders.schema.model",

@@ -1,3 +1,5 @@
 """The program: everything that touches the world around the library `decoders`."""
 
-VERSION = "0.1.0"
+from decoders import __version__
+
+VERSION = __version__

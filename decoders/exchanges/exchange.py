@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 from uuid import UUID
 
@@ -487,6 +488,33 @@ class Exchange(Seen):
         return self.extra.get("envelope") if self.extra else None
 
     @property
+    def topics(self) -> list[str]:
+        """The topics in the request and the response, each once; those with an id alone by their known names."""
+        names: list[str] = _description().list_entity_names(self, "topicName")
+        return names
+
+    @property
+    def groups(self) -> list[str]:
+        """The consumer groups in the request and the response, each once."""
+        names: list[str] = _description().list_entity_names(self, "groupId")
+        return names
+
+    def to_dict(self, *, records: bool = False) -> dict[str, Any]:
+        """The exchange as a record of NDJSON; with `records`, as with `--records`. Secrets are {"redacted": N}.
+
+        What `kw sniff` knows of the exchanges before it (`group`, `transaction`, `library`, `node`) is not in it.
+        """
+        record: dict[str, Any] = _description().exchange_to_dict(self, records=records)
+        return record
+
+    def __repr__(self) -> str:
+        try:
+            line: str = _description().describe_exchange(self)
+        except AttributeError:  # the engine has not set all attributes
+            return object.__repr__(self)
+        return line
+
+    @property
     def topic_names(self) -> dict[str, str]:
         """Names, learnt earlier in the capture, of the topic ids in this exchange."""
         return self.api_reader.topic_names(self)
@@ -499,6 +527,11 @@ class Exchange(Seen):
     def fetch_session(self) -> FetchSession | None:
         """The session that a Fetch belongs to (KIP-227)."""
         return fetch_session(self) if self.api_key == FETCH else None
+
+
+def _description() -> Any:
+    """What programs ask an exchange for. It needs rooms above this one, which the engine does without."""
+    return import_module("decoders.describe_exchange")
 
 
 class Skipped(Seen):

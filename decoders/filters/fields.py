@@ -44,10 +44,13 @@ def entity_paths(api_key: int, side: Side, entity: str) -> tuple[str, ...]:
     return (*found, f"{array}[].resource_type", f"{array}[].resource_name") if array else found
 
 
-def entity_names(exchange: Exchange, side: Side, entity: str) -> Iterator[str]:
-    """The names of this entity in a side of an exchange; a topic id counts by the name that is known for it."""
+def entity_names(exchange: Exchange, side: Side, entity: str, body: Any = None) -> Iterator[str]:
+    """The names of this entity in a side of an exchange; a topic id counts by the name that is known for it.
+
+    They are read from the body where it is given, else from the exchange's view of that side.
+    """
     key = exchange.api_key
-    view = exchange.view(side) if key in NAMES else None
+    view = (body or exchange.view(side)) if key in NAMES else None
     if not view or key is None or not isinstance(view, dict):
         return
     for get in _entity_getters(key, side, entity):
