@@ -41,9 +41,10 @@ def test_text_rows_are_those_of_a_capture(tmp_path: Path) -> None:
     out, err = logged(tmp_path, LogPlan(Settings(width=100)), chunks_of("first-steps.pcapng"))
     shown = kw("sniff", str(FOLDER / "first-steps.pcapng"), "-o", "text", env=world(columns=100))
     assert sorted(out.decode().splitlines()) == sorted(shown.out.splitlines())
-    assert err.startswith(
-        "276 exchanges, 6 clients, 2 brokers, 19 errors, 19 expected errors, 1 unanswered · 2026-11-21 16:48:26"
-    )
+    counts = "276 exchanges, 6 clients, 2 brokers, 19 errors, 19 expected errors, 1 unanswered"
+    # From the earliest bytes on, which are not those of the first exchange; the last words count packets and seconds.
+    assert err.startswith(f"{counts} · 2026-11-21 16:48:23–16:48:39 UTC · ")
+    assert err.partition(" UTC")[0] == shown.err.partition(" UTC")[0]
 
 
 def test_filters_hold(tmp_path: Path) -> None:
