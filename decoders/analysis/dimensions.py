@@ -1,7 +1,4 @@
-"""Names of dimensions and metrics in, functions out that find their values in an exchange.
-
-Statistics are grouped by dimensions and measure metrics, in integers only (nanoseconds, bytes, counts).
-"""
+"""Names of dimensions in, functions out that find their values in an exchange: what statistics are grouped by."""
 
 from __future__ import annotations
 
@@ -13,16 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from decoders.analysis.exchange_facts import (
-    RECORDS,
     TOPIC_FIELDS,
     Partition,
-    throttle_ns,
-    throttle_paths,
     topic_by_id,
     topic_named_by,
     topic_of_element,
 )
-from decoders.analysis.time_buckets import Join, add_amounts
+from decoders.analysis.statistics_table import DIMENSION_ROWS
 from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.learned_names import values_at_path
 from decoders.exchanges.libraries import format_library
@@ -42,7 +36,7 @@ _ELEMENT: Final = re.compile(r"(\w+)\[\]\.(\w+)")
 
 
 class Dimension(NamedTuple):
-    """A dimension. `get` gives one value, or if `several`, a list of values, each of which the exchange counts for.
+    """A dimension, with the function that reads it. `get` gives one value, or if `several`, a list of values.
 
     `entity`: the entity type that the declarations give to the names that `get` reads of bodies.
     """
@@ -68,11 +62,13 @@ def software_of(name: str | None, version: str | None) -> str | None:
     return None if name is None else f"{name} {version or ''}".strip()
 
 
-def _client_name(exchange: Exchange) -> str:
+def read_client_name(exchange: Exchange) -> str:
+    """The client id, or where there is none the client's address."""
     return client_of(exchange.client_id, exchange.connection_info.client)
 
 
-def _software_and_version(exchange: Exchange) -> str | None:
+def read_software(exchange: Exchange) -> str | None:
+    """Name and version of the library that the client states."""
     software = exchange.client_software
     return software_of(software["name"], software["version"]) if software else None
 
@@ -83,24 +79,33 @@ def library_in(exchange: Exchange) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _library_name(exchange: Exchange) -> str | None:
+def read_library(exchange: Exchange) -> str | None:
+    """The library that a client shows by what it does."""
     library = library_in(exchange)
     return None if library is None else format_library(library)
 
 
-def _connection_name(exchange: Exchange) -> str:
+def read_connection(exchange: Exchange) -> str:
+    """The two addresses with their ports."""
     return f"{exchange.connection_info.client} → {exchange.connection_info.broker}"
 
 
-def _error_names(exchange: Exchange) -> list[str]:
+def read_error_names(exchange: Exchange) -> list[str]:
+    """The names of the error codes that count as errors."""
     return [error_name(code) for _, code in exchange.unexpected]
 
 
-def _make_entity_reader(entity: str) -> Callable[[Exchange], list[str]]:
-    return lambda exchange: [name for name in entity_names_of_both_sides(exchange, entity) if name]
+def read_client_host(exchange: Exchange) -> str:
+    """The client's address without the port."""
+    return host_of(exchange.connection_info.client)
 
 
-def _topic_names(exchange: Exchange) -> Sequence[str | None]:
+def read_groups(exchange: Exchange) -> list[str]:
+    """The consumer groups of both sides."""
+    return [name for name in entity_names_of_both_sides(exchange, "groupId") if name]
+
+
+def read_topics(exchange: Exchange) -> Sequence[str | None]:
     """The topics of an exchange by name; by id where the capture had not shown the name before."""
     key = exchange.api_key
     if key is None:
@@ -129,7 +134,7 @@ def _topic_names_anywhere(exchange: Exchange) -> list[str]:
     return [name for name in found if name]
 
 
-def _topic_partitions(exchange: Exchange) -> Sequence[Partition]:
+def read_partitions(exchange: Exchange) -> Sequence[Partition]:
     """Each partition of an exchange with its topic; (topic, None) for topics of which no partition is named."""
     found: list[Partition] = []
     for owner, fields, number in iterate_partitions_of_exchange(exchange):
@@ -137,7 +142,7 @@ def _topic_partitions(exchange: Exchange) -> Sequence[Partition]:
         if topic is not None:
             found.append((topic, number))
     named = {topic for topic, _ in found}
-    return found + [(topic, None) for topic in _topic_names(exchange) if topic not in named]
+    return found + [(topic, None) for topic in read_topics(exchange) if topic not in named]
 
 
 @cache
@@ -160,23 +165,8 @@ def _topic_arrays_of_side(api_key: int, side: Side) -> tuple[tuple[str, str], ..
 
 
 DIMENSIONS: Final[dict[str, Dimension]] = {
-    "api": Dimension(lambda x: x.api_reader.name, "name of the API"),
-    "version": Dimension(lambda x: x.api_version, "version of the request"),
-    "client": Dimension(_client_name, "client id, or where there is none the client's address"),
-    "client_id": Dimension(lambda x: x.client_id, "client id"),
-    "address": Dimension(lambda x: host_of(x.connection_info.client), "the client's address, without the port"),
-    "software": Dimension(_software_and_version, "name and version of the client's library"),
-    "library": Dimension(_library_name, "library that a client shows to be by what it does"),
-    "user": Dimension(lambda x: x.user, "user who had logged in, or the subject of the client's certificate"),
-    "mechanism": Dimension(lambda x: x.mechanism, "SASL mechanism of the login"),
-    "broker": Dimension(lambda x: x.connection_info.broker, "address of the broker"),
-    "connection": Dimension(_connection_name, "the two addresses with their ports"),
-    "topic": Dimension(_topic_names, "each topic in request or response", True, "topicName"),
-    "partition": Dimension(_topic_partitions, "each partition in request or response, with its topic", True),
-    "group": Dimension(_make_entity_reader("groupId"), "consumer group", True, "groupId"),
-    "error": Dimension(_error_names, "each error code in the response that counts as one", True),
-    "file": Dimension(lambda x: x.extra and x.extra.get("file"), "the capture that it was read from"),
-    "time": Dimension(lambda x: x.time_ns, "time bucket of the request's first byte"),
+    name: Dimension(globals()[row.get] if isinstance(row.get, str) else row.get, row.text, row.several, row.entity)
+    for name, row in DIMENSION_ROWS.items()
 }
 
 
@@ -222,7 +212,7 @@ def _make_partition_key_reader(names: Sequence[str], bucket_ns: int) -> Keys:
     place = [("topic", "partition").index(name) if name in ("topic", "partition") else None for name in names]
 
     def keys(exchange: Exchange) -> Sequence[Key]:
-        found = _deduplicate(_topic_partitions(exchange))
+        found = _deduplicate(read_partitions(exchange))
         pairs = [(None, None) if pair is None else pair for pair in found]
         made = []
         for other in others(exchange):
@@ -246,71 +236,3 @@ def paths_of_dimensions(names: Sequence[str], api_key: int, side: Side) -> froze
     entities = [DIMENSIONS[name].entity for name in names if DIMENSIONS[name].entity]
     found = frozenset(path for entity in entities for path in entity_paths(api_key, side, entity))
     return found | partition_paths(api_key, side, topics=True) if "partition" in names else found
-
-
-Measure = Callable[["Exchange"], int | None]
-Wanted = Callable[[int, Side], frozenset[str]]
-
-
-class Metric(NamedTuple):
-    """A metric. `measure` gives the value of an exchange; None where it has none.
-
-    `per_unit`: how many measured units make one `unit`. `join`: how the values of a time slice become one.
-    """
-
-    text: str
-    unit: str
-    per_unit: int
-    measure: Measure
-    needs: Wanted
-    join: Join = add_amounts
-
-
-def _need_nothing(_api_key: int, _side: Side) -> frozenset[str]:
-    return frozenset()
-
-
-def _latency_ns(exchange: Exchange) -> int | None:
-    if exchange.response_ns is None or exchange.request_end_ns is None or exchange.envelope:
-        return None
-    return exchange.response_ns - exchange.request_end_ns
-
-
-def _bytes_of_both_sides(exchange: Exchange) -> int:
-    return 0 if exchange.envelope else (exchange.request_size or 0) + (exchange.response_size or 0)
-
-
-def _throttle_ns_or_none(exchange: Exchange) -> int | None:
-    return throttle_ns(exchange) or None
-
-
-def _measure_nothing(_exchange: Exchange) -> None:
-    """No value: `Statistics` counts error codes and records itself, by topic and partition."""
-
-
-def _make_broker_time_metric(name: str, text: str) -> Metric:
-    """The metric of a time that the broker's own request log has."""
-
-    def measure(exchange: Exchange) -> int | None:
-        said = exchange.extra.get("server") if exchange.extra is not None else None
-        took = None if said is None else said.get(name)
-        return None if took is None else round(took * 1e6)
-
-    return Metric(text, "ms", 10**6, measure, _need_nothing, max)
-
-
-METRICS: Final[dict[str, Metric]] = {
-    "latency": Metric("request's last byte to response's first", "ms", 10**6, _latency_ns, _need_nothing, max),
-    "bytes": Metric("bytes of request and response", "bytes", 1, _bytes_of_both_sides, _need_nothing),
-    "errors": Metric("error codes in responses that have any", "codes", 1, _measure_nothing, _need_nothing),
-    "records": Metric("records produced or fetched", "records", 1, _measure_nothing, RECORDS.needed_paths),
-    "throttle": Metric(
-        "throttle time of responses that have one", "ms", 10**6, _throttle_ns_or_none, throttle_paths, max
-    ),
-    "total": _make_broker_time_metric("total_ms", "time in the broker, by its request log"),
-    "queue": _make_broker_time_metric("request_queue_ms", "time in the broker's request queue"),
-    "local": _make_broker_time_metric("local_ms", "time at the leader"),
-    "remote": _make_broker_time_metric("remote_ms", "time of waiting for others, such as followers"),
-    "response_queue": _make_broker_time_metric("response_queue_ms", "time in the broker's response queue"),
-    "send": _make_broker_time_metric("send_ms", "time of sending the response"),
-}

@@ -18,7 +18,6 @@ import orjson
 from decoders.analysis.client_compatibility import OFFERED, read_offered_versions
 from decoders.analysis.dimensions import (
     DIMENSIONS,
-    METRICS,
     client_of,
     host_of,
     library_in,
@@ -29,6 +28,7 @@ from decoders.analysis.exchange_facts import WAITING, WAITS, waited_ns
 from decoders.analysis.fold import Row, sort_by_key
 from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits_into_rows, is_full, split_by_weight
 from decoders.analysis.statistics import GroupStatistics
+from decoders.analysis.statistics_table import measure_latency_ns
 from decoders.analysis.tally import Tally
 from decoders.analysis.time_buckets import Join, add_amounts
 from decoders.errors import Malformed
@@ -262,7 +262,7 @@ class Portraits(ABC):
             group.failed += 1
             group.codes.update(code for _, code in errors)
         waited = waited_ns(exchange) if exchange.api_key in WAITING else None
-        value = METRICS["latency"].measure(exchange)
+        value = measure_latency_ns(exchange)
         if waited is not None:
             group.waited += 1
             group.waited_ns += waited

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
+from decoders.analysis.statistics_table import METRICS, Metric
 from decoders.apis import NAMES, api
 from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange import SESSION_PARTITIONS
@@ -260,12 +261,6 @@ FIELDS: Final[dict[str, FieldRow]] = {
     **{f"{name}.{part}": _make_history_field(name, part) for name, part in _HISTORY},
     "server.listener": _make_server_field("listener", "text", "listener of the broker, by its request log"),
     "server.principal": _make_server_field("principal", "text", "who asked, as the broker names them"),
-    "server.total_ms": _make_server_field("total_ms", "number", "milliseconds in the broker"),
-    "server.request_queue_ms": _make_server_field("request_queue_ms", "number", "of them in the request queue"),
-    "server.local_ms": _make_server_field("local_ms", "number", "of them at the leader"),
-    "server.remote_ms": _make_server_field("remote_ms", "number", "of them waiting for others"),
-    "server.response_queue_ms": _make_server_field("response_queue_ms", "number", "of them in the response queue"),
-    "server.send_ms": _make_server_field("send_ms", "number", "of them sending the response"),
 }
 # Other words for fields, and for body fields that are asked for often.
 ALIASES: Final = {
@@ -280,6 +275,26 @@ ALIASES: Final = {
     "throttle": "response.throttle_time_ms",
     "took": "latency",
 }
+
+
+def _make_metric_field(metric: Metric, name: str) -> FieldRow:
+    """The field of a metric of `kw stats` that is no field otherwise, in the metric's unit."""
+    text = f"{metric.text}, in {metric.unit}"
+    if name.startswith("server."):
+        return _make_server_field(name.partition(".")[2], "number", text)
+
+    def get(exchange: Exchange) -> float | None:
+        value = metric.measure(exchange)
+        return None if value is None else value / metric.per_unit
+
+    return FieldRow(R, "number", get, text, needs=lambda api_key, side: tuple(metric.needs(api_key, side)))
+
+
+for _name, _metric in METRICS.items():
+    _field = _metric.field or _name
+    if _field not in FIELDS and _field not in ALIASES:
+        FIELDS[_field] = _make_metric_field(_metric, _field)
+
 # `header.NAME`: the values of the headers of this name in the records.
 HEADER: Final = "header"
 

@@ -18,7 +18,13 @@ from kwcli.declarations.compare_with_release import (
     versions_to_ask_each_release,
 )
 from kwcli.declarations.field_abouts import compare_abouts_files, make_abouts_files
-from kwcli.declarations.make_record_schema import PUBLISHED, format_schema, make_record_schema
+from kwcli.declarations.make_record_schema import (
+    PUBLISHED,
+    PUBLISHED_STATISTICS,
+    format_schema,
+    make_record_schema,
+    make_statistics_schema,
+)
 from kwcli.declarations.merge_releases import unite_apis
 from kwcli.declarations.notation import (
     declaration_path,
@@ -138,8 +144,12 @@ def format_() -> None:
 
 @main.command()
 def schema() -> None:
-    """Write record.schema.json anew, with the keys of an exchange from decoders/exchanges/exchange_fields.py."""
+    """Write record.schema.json and statistics.schema.json anew, with the rows of their tables.
+
+    The tables are decoders/exchanges/exchange_fields.py and decoders/analysis/statistics_table.py.
+    """
     PUBLISHED.write_text(format_schema(make_record_schema()), "utf-8")
+    PUBLISHED_STATISTICS.write_text(format_schema(make_statistics_schema()), "utf-8")
 
 
 if __name__ == "__main__":

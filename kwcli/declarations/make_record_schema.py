@@ -1,6 +1,6 @@
-"""The table of an exchange's attributes in, the published schema of its record out (record.schema.json).
+"""Tables in, published schemas out: of the record of an exchange, and of the rows of `kw stats`.
 
-The rest of the file (skipped runs, events, shapes with a name, conditions) is written by hand and stays as it is.
+The rest of these files (skipped runs, events, shapes with a name, conditions) is written by hand and stays as it is.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import decoders.messages
+from decoders.analysis.statistics_table import DIMENSION_ROWS, METRICS
 from decoders.exchanges.exchange_attributes import ALWAYS
 from decoders.exchanges.exchange_fields import SHAPES
 
-__all__ = ["PUBLISHED", "format_schema", "make_record_schema"]
+__all__ = ["PUBLISHED", "PUBLISHED_STATISTICS", "format_schema", "make_record_schema", "make_statistics_schema"]
 
 PUBLISHED: Final = Path(decoders.messages.__file__).with_name("record.schema.json")
+PUBLISHED_STATISTICS: Final = PUBLISHED.with_name("statistics.schema.json")
 _WIDTH: Final = 120
 
 
@@ -24,6 +26,25 @@ def make_record_schema() -> dict[str, Any]:
     """The published schema, with the keys of an exchange as the table has them."""
     schema: dict[str, Any] = json.loads(PUBLISHED.read_bytes())
     schema["$defs"]["exchange"] |= {"required": [*ALWAYS], "properties": SHAPES}
+    return schema
+
+
+def make_statistics_schema() -> dict[str, Any]:
+    """The published schema of `kw stats`, with the dimensions and metrics as their tables have them."""
+    schema: dict[str, Any] = json.loads(PUBLISHED_STATISTICS.read_bytes())
+    row = schema["$defs"]["statistics"]
+    shapes: dict[str, Any] = {
+        name: {"type": ["integer", "null"]} if dimension.is_number else {"$ref": "#/$defs/text"}
+        for name, dimension in DIMENSION_ROWS.items()
+    }
+    shapes["time"] = {"$ref": "#/$defs/time"}
+    names = [*row["properties"]]
+    head, numbers = names[: names.index("schema") + 1], names[names.index("count") :]
+    row["properties"] = {name: shapes.get(name) or row["properties"][name] for name in (*head, *shapes, *numbers)}
+    row["properties"]["metric"] = {"enum": [*METRICS]}
+    row["properties"]["unit"] = {"enum": [*dict.fromkeys(metric.unit for metric in METRICS.values())]}
+    # A partition is one of a topic.
+    row["anyOf"] = [{"required": [name]} for name in DIMENSION_ROWS if name != "partition"]
     return schema
 
 

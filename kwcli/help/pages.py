@@ -1,12 +1,12 @@
 """A topic in, its page of the handbook as Markdown out; a word in, the lines of the handbook that hold it out.
 
-A page is the file of its name beside this module. Its first line is `# topic: description`. The page `tables` ends with
-the columns of the tables, `doctor` with its findings and thresholds, taken from their declarations.
+A page is the file of its name beside this module. Its first line is `# topic: description`. Some pages end with
+lists that are taken from declarations: columns of tables, findings, dimensions and metrics.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
@@ -90,9 +90,8 @@ class FoundLine(NamedTuple):
 def read_page(topic: str) -> str:
     """The page of a topic, one of TOPICS, as Markdown."""
     text = files(__package__).joinpath(f"{topic}.md").read_text("utf-8")
-    if topic == "tables":
-        return text + _list_table_columns_as_markdown()
-    return text + _list_findings_as_markdown() if topic == "doctor" else text
+    more = _GENERATED_ENDS.get(topic)
+    return text if more is None else text + more()
 
 
 def describe_topic(topic: str) -> str:
@@ -147,3 +146,35 @@ def _format_since(column: TableColumn) -> str:
     return (
         f" (since version {column.since}; in older files {'null' if column.absent is None else f'`{column.absent}`'})"
     )
+
+
+def _list_dimensions_and_metrics_as_markdown() -> str:
+    """Markdown tables of the dimensions and the metrics of `kw stats`."""
+    from decoders.analysis.statistics_table import DIMENSION_ROWS, METRICS
+
+    lines = ["", "## Dimensions", "", "| `--by` | meaning |", "| --- | --- |"]
+    lines += [f"| `{name}` | {row.text} |" for name, row in DIMENSION_ROWS.items()]
+    lines += ["", "## Metrics", "", "| `--metric` | unit | meaning | sorted by | as a field of filters |"]
+    lines.append("| --- | --- | --- | --- | --- |")
+    lines += [
+        f"| `{name}` | {row.unit} | {row.text} | `{row.sort}` | `{row.field or name}` |"
+        for name, row in METRICS.items()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _list_metric_fields_as_markdown() -> str:
+    """A line with the fields of filters that are metrics of `kw stats`."""
+    from decoders.analysis.statistics_table import METRICS
+
+    fields = ", ".join(f"`{row.field or name}`" for name, row in METRICS.items())
+    return f"\nThe metrics of `kw stats` are fields too: {fields}.\n"
+
+
+# Topic → what its page ends with, taken from declarations.
+_GENERATED_ENDS: Final[dict[str, Callable[[], str]]] = {
+    "tables": _list_table_columns_as_markdown,
+    "doctor": _list_findings_as_markdown,
+    "stats": _list_dimensions_and_metrics_as_markdown,
+    "filter": _list_metric_fields_as_markdown,
+}

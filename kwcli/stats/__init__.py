@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from decoders.analysis.statistics_table import DIMENSION_ROWS, METRICS, PERCENTS
 from decoders.named_tuple import NamedTuple
 
-BY: Final = (
-    *("api", "version", "client", "client_id", "address", "software", "library", "user", "mechanism", "broker"),
-    *("connection", "topic", "partition", "group", "error", "file", "time"),
-)
-# Times that a broker's request log states.
-SERVER_TIMES: Final = ("total", "queue", "local", "remote", "response_queue", "send")
-METRICS: Final = ("latency", "bytes", "errors", "records", "throttle", *SERVER_TIMES)
+BY: Final = tuple(DIMENSION_ROWS)
 # What rows may be sorted by: their columns, `bytes` (of both sides) and `name`.
 SORTS: Final = (
-    *("count", "rate", "errors", "unanswered", "undecoded", "values", "sum", "min", "p50", "p90", "p95", "p99", "max"),
-    *("bytes", "request_bytes", "response_bytes", "waited", "waited_ms", "batches", "record_bytes", "name"),
+    *("count", "rate", "errors", "unanswered", "undecoded", "values", "sum", "min"),
+    *(*(f"p{percent}" for percent in PERCENTS), "max", "bytes", "request_bytes", "response_bytes"),
+    *(*(name for metric in METRICS.values() for name in metric.own), "name"),
 )
 BUCKET_MS: Final = 10_000.0
 

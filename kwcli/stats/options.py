@@ -5,29 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from decoders.analysis.dimensions import DIMENSIONS
+from decoders.analysis.statistics_table import DIMENSION_ROWS, METRICS
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean
-from kwcli.stats import SERVER_TIMES, SORTS, StatsOptions
+from kwcli.stats import SORTS, StatsOptions
 
 # Words that people may use for dimensions → the dimension.
-SPELLINGS: Final = {
-    "api_version": "version",
-    "clients": "client",
-    "topics": "topic",
-    "partitions": "partition",
-    "groups": "group",
-    "errors": "error",
-    "apis": "api",
-    "files": "file",
-    "brokers": "broker",
-    "bucket": "time",
-    "host": "address",
-    "client_software": "software",
-    "users": "user",
-    "principal": "user",
-    "sasl_mechanism": "mechanism",
-}
+SPELLINGS: Final = {word: name for name, row in DIMENSION_ROWS.items() for word in row.spellings.split()}
 # Words that people may use for columns → the column.
 SORT_SPELLINGS: Final = {
     "latency": "p99",
@@ -41,17 +25,8 @@ SORT_SPELLINGS: Final = {
     "median": "p50",
     "time": "name",
 }
-# Columns that rows have with one metric only.
-_OF_METRIC: Final = {"waited": "latency", "waited_ms": "latency", "batches": "records", "record_bytes": "records"}
-# Metric → its most important column.
-MATTERS: Final = {
-    "latency": "p99",
-    "bytes": "sum",
-    "errors": "errors",
-    "records": "sum",
-    "throttle": "sum",
-    **dict.fromkeys(SERVER_TIMES, "p99"),
-}
+# Columns that rows have with one metric only → the metric.
+_OF_METRIC: Final = {column: name for name, metric in METRICS.items() for column in metric.own}
 
 
 def check_options(words: StatsOptions) -> StatsOptions:
@@ -65,7 +40,7 @@ def check_options(words: StatsOptions) -> StatsOptions:
     if words.bucket_ns < 1:
         raise Failure("--bucket: give a length above 0, for example 10s", Exit.USAGE)
     sort = (
-        ("name" if "time" in names else MATTERS[words.metric])
+        ("name" if "time" in names else METRICS[words.metric].sort)
         if words.sort is None
         else _read_column(words.sort, names)
     )
@@ -78,10 +53,10 @@ def check_options(words: StatsOptions) -> StatsOptions:
 def _read_dimension(word: str) -> str:
     folded = word.lower().replace("-", "_")
     name = SPELLINGS.get(folded, folded)
-    if name not in DIMENSIONS:
-        known = ", ".join(DIMENSIONS)
+    if name not in DIMENSION_ROWS:
+        known = ", ".join(DIMENSION_ROWS)
         raise Failure(
-            f"--by: there is no dimension {word:.40}{did_you_mean(word, DIMENSIONS)}; there are {known}", Exit.USAGE
+            f"--by: there is no dimension {word:.40}{did_you_mean(word, DIMENSION_ROWS)}; there are {known}", Exit.USAGE
         )
     return name
 

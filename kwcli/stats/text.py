@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.dimensions import METRICS
-from decoders.analysis.time_buckets import Join
+from decoders.analysis.statistics_table import DIMENSION_ROWS, METRICS, PERCENTS
+from decoders.analysis.time_buckets import Join, add_amounts
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import escape_text, format_latency, format_size
 from kwcli.output.short_texts import count_of as number_of
 from kwcli.output.short_texts import palette
 from kwcli.output.table import Column, draw_table
-from kwcli.stats import SERVER_TIMES
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
@@ -25,18 +24,8 @@ OFFSET: Final = 6  # characters of `+01:00`
 SPARK_MOST: Final = 48
 # The least width that names are cut to, by the number of dimensions.
 NAME_CUTS: Final = (20, 20, 14, 10, 8)
-# Metrics whose text leaves out the groups without a value → the words for these groups.
-SILENT: Final = {
-    "errors": "without errors",
-    "records": "without records",
-    "throttle": "without throttling",
-    **dict.fromkeys(SERVER_TIMES, "without a broker's times"),
-}
 # The name of the row of all groups that have no row of their own.
 OTHERS: Final = "others"
-# Dimensions that are numbers.
-NUMBERS: Final = frozenset({"version", "partition"})
-
 Cell = Callable[["Row"], str]
 
 
@@ -107,90 +96,53 @@ def _bytes_cell(*names: str) -> Cell:
     return add_sizes
 
 
-PERCENTILES: Final = (
-    StatsColumn("p50", _metric_cell("p50"), 2),
-    StatsColumn("p90", _metric_cell("p90"), 7),
-    StatsColumn("p95", _metric_cell("p95"), 10),
-    StatsColumn("p99", _metric_cell("p99"), 2),
-    StatsColumn("max", _metric_cell("max"), 3),
-)
-BYTES: Final = StatsColumn("bytes", _bytes_cell("request_bytes", "response_bytes"), 9)
-SIDES: Final = (
-    StatsColumn("sent", _bytes_cell("request_bytes"), 11),
-    StatsColumn("got", _bytes_cell("response_bytes"), 11),
-)
-COUNT: Final = StatsColumn("count", _count_cell("count"), 1)
-RATE: Final = StatsColumn("rate", _format_rate, 8)
-ERRORS: Final = StatsColumn("errors", _count_cell("errors"), 4, bad=True)
-UNANSWERED: Final = StatsColumn("unanswered", _count_cell("unanswered"), 10)
-UNDECODED: Final = StatsColumn("undecoded", _count_cell("undecoded"), 12)
-COLUMNS: Final[dict[str, tuple[StatsColumn, ...]]] = {
-    "latency": (
-        *(COUNT, RATE, ERRORS, StatsColumn("waited", lambda row: _format_number(row["waited"]), 5), *PERCENTILES),
-        *(StatsColumn("min", _metric_cell("min"), 10), BYTES, *SIDES, UNANSWERED, UNDECODED),
-    ),
-    "bytes": (
-        *(
-            COUNT,
-            RATE,
-            StatsColumn("total", _metric_cell("sum"), 1),
-            StatsColumn("per second", _format_metric_rate, 4),
-            *PERCENTILES,
-        ),
-        *(*SIDES, StatsColumn("min", _metric_cell("min"), 10)),
-    ),
-    "errors": (
-        *(
-            COUNT,
-            RATE,
-            ERRORS,
-            StatsColumn("share", _share_cell("errors", "count"), 3),
-            StatsColumn("codes", _count_cell("sum"), 7),
-        ),
-        *(StatsColumn("unanswered", _count_cell("unanswered"), 5), UNDECODED),
-    ),
-    "records": (
-        *(
-            COUNT,
-            StatsColumn("records", _metric_cell("sum"), 1),
-            StatsColumn("per second", _format_metric_rate, 5),
-        ),
-        *(
-            StatsColumn("bytes", _bytes_cell("record_bytes"), 2),
-            StatsColumn("batches", _count_cell("batches"), 4),
-        ),
-        *(StatsColumn("rec/batch", _average_cell("sum", "batches", lambda each: f"{each:,}"), 5),),
-        *(
-            StatsColumn("B/rec", _average_cell("record_bytes", "sum", format_size), 6),
-            *(shown._replace(drop_order=10) for shown in PERCENTILES),
-        ),
-    ),
-    "throttle": (
-        *(
-            COUNT,
-            RATE,
-            StatsColumn("throttled", _count_cell("values"), 1),
-            StatsColumn("share", _share_cell("values", "count"), 4),
-        ),
-        *(StatsColumn("total", _metric_cell("sum"), 2), *PERCENTILES, ERRORS),
-    ),
-    **dict.fromkeys(
-        SERVER_TIMES,
-        (
-            *(COUNT, RATE, *PERCENTILES, StatsColumn("total", _metric_cell("sum"), 6)),
-            *(StatsColumn("min", _metric_cell("min"), 10), ERRORS),
-        ),
-    ),
+# The columns that metrics name (decoders/analysis/statistics_table.py).
+TEXT_COLUMNS: Final[dict[str, StatsColumn]] = {
+    "count": StatsColumn("count", _count_cell("count"), 1),
+    "rate": StatsColumn("rate", _format_rate, 8),
+    "errors": StatsColumn("errors", _count_cell("errors"), 4, bad=True),
+    "share_of_errors": StatsColumn("share", _share_cell("errors", "count"), 3),
+    "codes": StatsColumn("codes", _count_cell("sum"), 7),
+    "unanswered": StatsColumn("unanswered", _count_cell("unanswered"), 10),
+    "undecoded": StatsColumn("undecoded", _count_cell("undecoded"), 12),
+    "waited": StatsColumn("waited", _count_cell("waited"), 5),
+    "min": StatsColumn("min", _metric_cell("min"), 10),
+    **{
+        name: StatsColumn(name, _metric_cell(name), drop_order)
+        for name, drop_order in zip((*(f"p{percent}" for percent in PERCENTS), "max"), (2, 7, 10, 2, 3), strict=True)
+    },
+    "total": StatsColumn("total", _metric_cell("sum"), 2),
+    "per_second": StatsColumn("per second", _format_metric_rate, 4),
+    "throttled": StatsColumn("throttled", _count_cell("values"), 1),
+    "share_throttled": StatsColumn("share", _share_cell("values", "count"), 4),
+    "records": StatsColumn("records", _metric_cell("sum"), 1),
+    "batches": StatsColumn("batches", _count_cell("batches"), 4),
+    "records_per_batch": StatsColumn("rec/batch", _average_cell("sum", "batches", lambda each: f"{each:,}"), 5),
+    "record_bytes": StatsColumn("bytes", _bytes_cell("record_bytes"), 2),
+    "bytes_per_record": StatsColumn("B/rec", _average_cell("record_bytes", "sum", format_size), 6),
+    "bytes": StatsColumn("bytes", _bytes_cell("request_bytes", "response_bytes"), 9),
+    "sent": StatsColumn("sent", _bytes_cell("request_bytes"), 11),
+    "got": StatsColumn("got", _bytes_cell("response_bytes"), 11),
 }
+# The word for several columns.
+_PERCENTILES: Final = (*(f"p{percent}" for percent in PERCENTS), "max")
 SPARK_DROP_ORDER: Final = 6
-SPARK_TITLES: Final = {
-    "latency": "max over time",
-    "throttle": "max over time",
-    "bytes": "bytes over time",
-    "errors": "errors over time",
-    "records": "records over time",
-    **dict.fromkeys(SERVER_TIMES, "max over time"),
-}
+
+
+def columns_of_metric(metric: str) -> list[StatsColumn]:
+    """The columns of numbers that the text shows for a metric."""
+    found = []
+    for word in METRICS[metric].columns.split():
+        name, _, drop_order = word.partition("/")
+        for one in _PERCENTILES if name == "percentiles" else (name,):
+            column = TEXT_COLUMNS[one]
+            found.append(column._replace(drop_order=int(drop_order)) if drop_order else column)
+    return found
+
+
+def title_over_time(metric: str) -> str:
+    """The title of the column that shows a metric over time."""
+    return f"{metric if METRICS[metric].join is add_amounts else 'max'} over time"
 
 
 def format_text(result: StatsResult, settings: Settings) -> str:
@@ -214,8 +166,8 @@ def format_text(result: StatsResult, settings: Settings) -> str:
 
 def _drop_empty_groups(result: StatsResult, settings: Settings) -> tuple[StatsResult, list[str]]:
     """The result without the groups that have no value of the metric, and the note about these groups."""
-    how = SILENT.get(result.asked.metric)
-    if how is None or settings.verbose:
+    how = METRICS[result.asked.metric].silent
+    if not how or settings.verbose:
         return result, []
     kept = [at for at, row in enumerate(result.rows) if row["values"]]
     left_out = len(result.rows) - len(kept)
@@ -236,11 +188,11 @@ def _make_columns(result: StatsResult) -> list[Column]:
         if name == first_name:
             shown = [OTHERS if "others" in row else cell for row, cell in zip(rows, shown, strict=True)]
         paints = "api" if name == "api" else "dim" if name == "time" else "client"
-        right = name in NUMBERS or name == "time"
+        right = DIMENSION_ROWS[name].is_number or name == "time"
         least = 0 if right else NAME_CUTS[min(len(asked.by), len(NAME_CUTS) - 1)]
         title = time_title(name, rows[0]["time"]) if name == "time" else name
         found.append(Column(title, shown, 0, right=right, paint=paints, cut=least))
-    for one in COLUMNS[asked.metric]:
+    for one in columns_of_metric(asked.metric):
         shown = [one.cell(row) for row in rows]
         if one.drop_order > 4 and set(shown) == {"–"}:
             continue
@@ -251,7 +203,7 @@ def _make_columns(result: StatsResult) -> list[Column]:
         join = METRICS[asked.metric].join
         found.append(
             Column(
-                SPARK_TITLES[asked.metric],
+                title_over_time(asked.metric),
                 ["–" for _ in rows],
                 SPARK_DROP_ORDER,
                 paint="name",

@@ -14,13 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.analysis import dimensions
-from decoders.analysis.dimensions import DIMENSIONS, METRICS
+from decoders.analysis.dimensions import DIMENSIONS
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.exchange_facts import WAITING
 from decoders.analysis.fold import Fold
 from decoders.analysis.percentiles import ACCURACY, bin_number_of, count_by_bin, percentile
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
+from decoders.analysis.statistics_table import METRICS
 from decoders.analysis.tally import BatchSizes, ClientVersions, Tally, TopicBatches
 from decoders.analysis.time_buckets import add_amounts
 from decoders.apis import KEYS
@@ -359,7 +360,7 @@ def test_versions_are_those_of_the_records() -> None:
 @pytest.mark.parametrize("name", CLEAN)
 def test_topics_are_found_in_short_as_anywhere(name: str) -> None:
     for each in exchanges(name):
-        assert set(dimensions._topic_names(each)) == set(dimensions._topic_names_anywhere(each)), each.api
+        assert set(dimensions.read_topics(each)) == set(dimensions._topic_names_anywhere(each)), each.api
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])

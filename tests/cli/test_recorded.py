@@ -12,9 +12,9 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from decoders.analysis.statistics_table import METRICS
 from decoders.messages.read_ndjson import RecordLines
 from kwcli.run_environment import Exit
-from kwcli.stats import METRICS
 from tests.cli.worlds import Outcome, kw, world
 from tests.filters.test_rows import ROWS
 from tests.sampling import sampled
@@ -50,7 +50,7 @@ def from_pipe(data: str | bytes, *words: str) -> Outcome:
 
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("metric", sampled(METRICS, 4))
+@pytest.mark.parametrize("metric", sampled(tuple(METRICS), 4))
 def test_statistics_are_those_of_the_capture(written: Path, name: str, metric: str) -> None:
     for by in ("client,topic,partition", "api,error", "group,software,version", "address,broker,time", "connection"):
         words = ("--metric", metric, "--by", by, "--slowest", "7", "-o", "ndjson", "-q")

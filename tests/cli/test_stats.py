@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import re
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
@@ -16,14 +18,15 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from decoders.analysis.dimensions import DIMENSIONS
-from decoders.analysis.dimensions import METRICS as MEASURES
+from decoders.analysis.statistics_table import METRICS
+from kwcli.declarations.make_record_schema import PUBLISHED_STATISTICS, format_schema, make_statistics_schema
 from kwcli.output.settings import Settings
 from kwcli.output.short_texts import PLAIN
 from kwcli.output.table import Column, draw_table
 from kwcli.run_environment import Exit
-from kwcli.stats import BY, METRICS, SORTS, StatsOptions
-from kwcli.stats.options import MATTERS, check_options
-from kwcli.stats.text import COLUMNS, NUMBERS, SILENT, SPARK_TITLES, draw_sparkline, format_text
+from kwcli.stats import BY, SORTS, StatsOptions
+from kwcli.stats.options import check_options
+from kwcli.stats.text import columns_of_metric, draw_sparkline, format_text
 from kwcli.stats.view import StatsResult, format_table
 from tests.cli.worlds import Outcome, kw, world
 from tests.sampling import sampled
@@ -157,32 +160,75 @@ def test_several_files_are_one() -> None:
     assert sum(row["count"] for row in rows(FIRST, TOUR)) == one + other
 
 
-def test_every_dimension_and_metric_is_offered() -> None:
-    same = "has to have the same names, in the same order, as"
-    tables, words = "in decoders/analysis/dimensions.py", "in kwcli/stats/__init__.py"
-    assert tuple(DIMENSIONS) == BY, f"DIMENSIONS {tables} {same} BY {words}"
-    assert tuple(MEASURES) == METRICS, f"METRICS {tables} {same} METRICS {words}"
-    row = SCHEMA["$defs"]["statistics"]
-    fields = row["properties"]
-    alone = {name for each in row["anyOf"] for name in each["required"]}
-    assert set(BY) <= fields.keys(), f"the properties of a row in {SCHEMA_FILE}"
-    assert alone == set(BY) - {"partition"}, f"a `required` for each dimension in anyOf of {SCHEMA_FILE}"
-    numbers = {name for name in BY if "integer" in fields[name].get("type", ())}
-    assert numbers == NUMBERS, f"NUMBERS in kwcli/stats/text.py are the dimensions that are integers in {SCHEMA_FILE}"
-    assert set(fields["metric"]["enum"]) == set(METRICS), f"the enum of `metric` in {SCHEMA_FILE}"
-    units = {metric.unit for metric in MEASURES.values()}
-    assert set(fields["unit"]["enum"]) == units, f"the enum of `unit` in {SCHEMA_FILE}"
-    assert set(MATTERS) == set(METRICS), "MATTERS in kwcli/stats/options.py"
-    assert set(MATTERS.values()) <= set(SORTS), "MATTERS in kwcli/stats/options.py has columns that SORTS lacks"
-    for metric in METRICS:
-        check_options(StatsOptions(metric=metric))  # a column of MATTERS that another metric alone has is refused
-    assert set(COLUMNS) == set(METRICS), "COLUMNS in kwcli/stats/text.py"
-    assert set(SPARK_TITLES) == set(METRICS), "SPARK_TITLES in kwcli/stats/text.py"
-    assert set(SILENT) <= set(METRICS), "SILENT in kwcli/stats/text.py has other names than METRICS"
+def test_every_dimension_and_metric_is_in_the_published_schema() -> None:
+    assert PUBLISHED_STATISTICS.read_text() == format_schema(make_statistics_schema()), (
+        "run python -m kwcli.declarations schema"
+    )
+
+
+def test_the_columns_of_a_metric_exist() -> None:
+    for name, metric in METRICS.items():
+        assert columns_of_metric(name)
+        assert metric.sort in SORTS
+        check_options(StatsOptions(metric=name))  # a column to sort by that another metric alone has is refused
+
+
+ADDED = """
+import sys
+from decoders.analysis import statistics_table as table
+table.METRICS["answer"] = table.Metric("bytes of the response", "bytes", 1, lambda x: x.response_size, sort="sum")
+table.DIMENSION_ROWS["port"] = table.DimensionRow(
+    lambda x: int(x.connection_info.broker.rpartition(":")[2]), "port of the broker", is_number=True, spellings="ports"
+)
+from decoders.filters import parse
+from decoders.filters.fields import FIELDS
+from kwcli.declarations.make_record_schema import make_statistics_schema
+from kwcli.help.pages import read_page
+from kwcli.main import main
+
+if sys.argv[1:] != ["tables"]:
+    main()
+assert FIELDS["answer"].text == "bytes of the response, in bytes"
+assert parse("answer > 5").text
+row = make_statistics_schema()["$defs"]["statistics"]
+assert "answer" in row["properties"]["metric"]["enum"]
+assert row["properties"]["port"] == {"type": ["integer", "null"]}
+assert {"required": ["port"]} in row["anyOf"]
+assert "| `answer` | bytes | bytes of the response | `sum` | `answer` |" in read_page("stats")
+assert "| `port` | port of the broker |" in read_page("stats")
+assert "`answer`" in read_page("filter")
+"""
+
+
+def test_a_metric_and_a_dimension_are_one_row_each() -> None:
+    """Added as a row they are in help, completion, filters, text, CSV, JSON, the schema and the pages."""
+
+    def ran(*words: str) -> str:
+        done = subprocess.run([sys.executable, "-c", ADDED, *words], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    ran("tables")
+    said = ran("stats", "--help")
+    assert "answer" in said
+    assert "port" in said
+    words = ("stats", TOUR, "--metric", "answer", "--by", "ports", "-f", "answer > 100", "-q")
+    assert "over time" in ran(*words, "-o", "text")
+    (first, *_) = csv.DictReader(io.StringIO(ran(*words, "-o", "csv")))
+    (row, *_) = map(json.loads, ran(*words, "-o", "ndjson").splitlines())
+    assert (first["metric"], row["metric"], row["unit"]) == ("answer", "answer", "bytes")
+    assert (int(first["port"]), int(first["sum"])) == (row["port"], row["sum"])
+    assert row["sum"] == sum(
+        record["response_size"] or 0
+        for record in sniffed(TOUR)
+        if (record["response_size"] or 0) > 100 and record["broker"].endswith(f":{row['port']}")
+    )
+    assert "answer" in ran("__complete", "fish", "", "stats", "--metric", "an")
 
 
 # Each dimension and each metric once.
-PAIRS = [(BY[at % len(BY)], METRICS[at % len(METRICS)]) for at in range(max(len(BY), len(METRICS)))]
+NAMES = tuple(METRICS)
+PAIRS = [(BY[at % len(BY)], NAMES[at % len(NAMES)]) for at in range(max(len(BY), len(NAMES)))]
 
 
 @pytest.mark.one_in(4)
@@ -198,7 +244,7 @@ def test_every_dimension_and_metric_is_written(by: str, metric: str) -> None:
 
 
 @pytest.mark.one_in(len(METRICS))
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", NAMES)
 def test_the_schema_knows_every_dimension_with_every_metric(metric: str) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     for name in BY:
@@ -231,7 +277,7 @@ def test_the_schema_refuses_other_rows(wrong: dict[str, Any]) -> None:
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize("metric", sampled(METRICS, 3))
+@pytest.mark.parametrize("metric", sampled(NAMES, 3))
 @pytest.mark.parametrize("by", ["api", "client,topic", "time,broker", "error", "connection,group,software"])
 def test_all_formats_say_the_same(metric: str, by: str) -> None:
     words = (TOUR, "--by", by, "--metric", metric, "-q")
@@ -249,7 +295,7 @@ def test_all_formats_say_the_same(metric: str, by: str) -> None:
 
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("columns", sampled([60, 80, 100, 132, 200], 4))
-@pytest.mark.parametrize("metric", sampled(METRICS, 3))
+@pytest.mark.parametrize("metric", sampled(NAMES, 3))
 @pytest.mark.parametrize("by", ["api", "client,topic", "api,version,client,broker"])
 def test_a_line_fits_the_terminal(columns: int, metric: str, by: str) -> None:
     outcome = shown(THREE, "--by", by, "--metric", metric, "--slowest", "3", columns=columns)

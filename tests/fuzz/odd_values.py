@@ -17,13 +17,14 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from decoders.analysis.statistics_table import METRICS
 from decoders.filters.fields import FIELDS
 from decoders.messages.read_ndjson import RecordLines
 from decoders.messages.request_log import RequestLogLines
 from decoders.mocking.cluster_from_recording import RecordedCluster, RedactedRecording
 from decoders.mocking.handler_table import make_brokers
 from kwcli.run_environment import Exit
-from kwcli.stats import BY, METRICS
+from kwcli.stats import BY
 from tests.cli.worlds import Outcome, kw
 from tests.fuzz.names import commands as is_command
 from tests.fuzz.program import CODES, ROOT, check_end

@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.analysis.client_compatibility import Audit, AuditTarget
-from decoders.analysis.dimensions import METRICS
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.groups.groups import Groups
 from decoders.analysis.portraits import Brokers, Clients
 from decoders.analysis.security import Security
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
+from decoders.analysis.statistics_table import METRICS
 from decoders.analysis.tally import ClientVersions
 from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.capture.read_capture import CaptureReader

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from decoders.analysis.statistics_table import METRICS
 from kwcli.option_types import Duration, KnownWord
 from kwcli.options import (
     CaptureOptions,
@@ -19,7 +20,7 @@ from kwcli.options import (
     words_option,
 )
 from kwcli.run_environment import Environment
-from kwcli.stats import BY, METRICS, SORTS, StatsOptions
+from kwcli.stats import BY, SORTS, StatsOptions
 
 EXAMPLES = """\b
 Examples:
@@ -37,7 +38,9 @@ Examples:
 @jobs_option
 @guess_option
 @words_option("--by", known=BY, metavar="NAME,...", help=f"Group by {', '.join(BY)} (default: api).")
-@click.option("--metric", type=click.Choice(METRICS), default="latency", help="What to measure (default: latency).")
+@click.option(
+    "--metric", type=click.Choice(tuple(METRICS)), default="latency", help="What to measure (default: latency)."
+)
 @click.option(
     "--bucket", "bucket_ms", type=Duration(), metavar="TIME", help="Group by time too, in buckets of this length."
 )

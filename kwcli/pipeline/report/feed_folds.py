@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow.compute as pc
 
-from decoders.analysis.dimensions import METRICS
 from decoders.analysis.percentiles import bin_edges, bin_number_of
 from decoders.analysis.statistics import GroupStatistics
+from decoders.analysis.statistics_table import METRICS
 from decoders.analysis.tally import TopicBatches
 from decoders.analysis.time_buckets import add_amounts
 from decoders.named_tuple import NamedTuple
