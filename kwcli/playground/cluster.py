@@ -85,12 +85,12 @@ class Cluster:
         self._start_programs_nodes_need()
         self._jvm_flags()  # makes the class archive, once for all threads
         with ThreadPoolExecutor() as threads:
-            list(threads.map(self._prepare, self.nodes))
+            list(threads.map(self._write_node_files, self.nodes))
         for node in self.nodes:
             self.start_node(node.id, wait=False)
         for node in self.nodes:
             self.wait_until_ready(node.id)
-        self._wait_until_known()
+        self._wait_until_brokers_know_each_other()
 
     def stop(self) -> None:
         """Stop all nodes at once, then the programs that they need, then remove the folder."""
@@ -98,7 +98,7 @@ class Cluster:
             process.terminate()
         for process in self._processes.values():
             process.wait()
-        self._stop_others()
+        self._stop_programs_nodes_need()
         if not self._keep:
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -107,14 +107,14 @@ class Cluster:
         for process in self._processes.values():
             process.kill()
 
-    def why_ended(self, number: int) -> str:
+    def explain_node_end(self, number: int) -> str:
         """How a node that does not run ended, in a few words: `was killed (SIGKILL)`, or its last error."""
         end = self._processes[number].end
         if not end.startswith("ended"):
             return end
-        said = " ".join(line for line in self._error_lines(self.node(number))[-1:]) or self._processes[number].tail(
-            _LAST
-        )
+        said = " ".join(line for line in self._read_error_lines(self.find_node_plan(number))[-1:]) or self._processes[
+            number
+        ].tail(_LAST)
         said = " ".join(said.split())
         return f"{end}: {said[:_LAST]}" if said else end
 
@@ -126,8 +126,8 @@ class Cluster:
     def _start_programs_nodes_need(self) -> None:
         """Start what nodes need before they start."""
 
-    def _stop_others(self) -> None:
-        """Stop what `_start_others` has started."""
+    def _stop_programs_nodes_need(self) -> None:
+        """Stop what `_start_programs_nodes_need` has started."""
 
     def _server_properties(self, node: NodePlan) -> dict[str, str]:
         """server.properties of a node."""
@@ -140,31 +140,31 @@ class Cluster:
             return [f"-XX:SharedArchiveFile={archive}"]
         return []
 
-    def _controllers(self) -> list[int]:
+    def _controller_numbers(self) -> list[int]:
         """The numbers of the nodes that are controllers."""
         numbers = range(1, self.options.nodes + 1)
         return [*numbers] if self.options.roles == "combined" else [100 + number for number in numbers]
 
-    def _format(self, node: NodePlan, file: Path) -> None:
+    def _format_storage(self, node: NodePlan, file: Path) -> None:
         run_java([*self._java_command(node), "kafka.tools.StorageTool", "format", *self._format_arguments(node, file)])
 
     # Life of one node
 
     def start_node(self, number: int, *, wait: bool = True) -> None:
         """Start one node (again)."""
-        node = self.node(number)
+        node = self.find_node_plan(number)
         command = [*self._java_command(node), "kafka.Kafka", str(node.folder / "server.properties")]
         self._processes[number] = Process(command, node.folder / "output.log")
         if wait:
             self.wait_until_ready(number)
-            self._wait_until_known()
+            self._wait_until_brokers_know_each_other()
 
     def stop_node(self, number: int) -> None:
         """Stop one node in good order, and wait for its end."""
         self._processes[number].terminate()
         self._processes[number].wait()
 
-    def ask_to_stop(self, number: int) -> None:
+    def request_node_stop(self, number: int) -> None:
         """Have one node stop in good order, without waiting for it."""
         self._processes[number].terminate()
 
@@ -180,52 +180,54 @@ class Cluster:
         """Let a paused node go on."""
         self._processes[number].unpause()
 
-    def pid(self, number: int) -> int:
+    def node_process_id(self, number: int) -> int:
         """The number of a node's process."""
         return self._processes[number].pid
 
-    def state(self, number: int) -> Literal["up", "silent", "paused", "down"]:
+    def find_node_state(self, number: int) -> Literal["up", "silent", "paused", "down"]:
         """The state of a node; a node that is just starting is silent."""
         process = self._processes[number]
         if not process.running:
             return "down"
         if process.paused:
             return "paused"
-        port = self._plain_port(number)
+        port = self._find_plain_port(number)
         return "up" if port is None or is_kafka_answering(self.options.host, port, timeout_s=_LOOK_S) else "silent"
 
-    def running(self, number: int) -> bool:
+    def is_node_running(self, number: int) -> bool:
         """Whether the process of this node is alive."""
         return self._processes[number].running
 
     def wait_until_ready(self, number: int) -> None:
         """Block until the node answers ApiVersions on its first listener that is not TLS."""
-        node, process = self.node(number), self._processes[number]
-        port = self._plain_port(number)
+        node, process = self.find_node_plan(number), self._processes[number]
+        port = self._find_plain_port(number)
         deadline = time.monotonic() + self.options.start_timeout_s
         while port is not None and not is_kafka_answering(self.options.host, port):
             if not process.running or time.monotonic() > deadline:
-                raise StartFailed(f"node {number} does not answer: {process.tail()}{self._log_tail(node)}")
+                raise StartFailed(f"node {number} does not answer: {process.tail()}{self._read_log_tail(node)}")
             time.sleep(0.05)
 
-    def _plain_port(self, number: int) -> int | None:
+    def _find_plain_port(self, number: int) -> int | None:
         """The port of a node's first listener that is not TLS."""
-        ports = self.node(number).ports
+        ports = self.find_node_plan(number).ports
         return next((port for name, port in ports.items() if not LISTENERS.get(name, "").endswith("SSL")), None)
 
-    def _wait_until_known(self) -> None:
+    def _wait_until_brokers_know_each_other(self) -> None:
         """Block until every running broker that can be asked without TLS and login knows all running brokers."""
         deadline = time.monotonic() + self.options.start_timeout_s
         brokers = {node.id: node for node in self.nodes if node.broker and node.id in self._processes}
-        wanted = {number for number in brokers if self.running(number)}
+        wanted = {number for number in brokers if self.is_node_running(number)}
         for number in wanted:
             port = next((port for name, port in brokers[number].ports.items() if LISTENERS.get(name) == "PLAINTEXT"), 0)
             while port and not wanted <= fetch_known_broker_ids(self.options.host, port):
                 if time.monotonic() > deadline:
-                    raise StartFailed(f"node {number} does not see the other nodes: {self._log_tail(brokers[number])}")
+                    raise StartFailed(
+                        f"node {number} does not see the other nodes: {self._read_log_tail(brokers[number])}"
+                    )
                 time.sleep(0.05)
 
-    def node(self, number: int) -> NodePlan:
+    def find_node_plan(self, number: int) -> NodePlan:
         """The plan of the node with this id."""
         return next(node for node in self.nodes if node.id == number)
 
@@ -237,7 +239,7 @@ class Cluster:
 
     def _plan_nodes(self) -> list[NodePlan]:
         options = self.options
-        brokers, controllers = list(range(1, options.nodes + 1)), self._controllers()
+        brokers, controllers = list(range(1, options.nodes + 1)), self._controller_numbers()
         taken = self._plan_ports(brokers, controllers)
         nodes = []
         for number in [*brokers, *(number for number in controllers if number not in brokers)]:
@@ -266,14 +268,14 @@ class Cluster:
         others = [port for port in find_free_ports(len(shown + hidden), options.host) if port not in ports]
         return dict(zip(shown, ports, strict=True)) | dict(zip(hidden, others, strict=False))
 
-    def _prepare(self, node: NodePlan) -> None:
+    def _write_node_files(self, node: NodePlan) -> None:
         node.folder.mkdir(parents=True, exist_ok=True)
         file = node.folder / "server.properties"
         file.write_text(properties.format_properties(self._server_properties(node)))
         log = self.options.request_log
         (node.folder / "log4j2.properties").write_text(properties.format_log4j2_properties(node.folder, log))
         (node.folder / "log4j.properties").write_text(properties.format_log4j_properties(node.folder, log))
-        self._format(node, file)
+        self._format_storage(node, file)
 
     def _format_arguments(self, node: NodePlan, file: Path) -> list[str]:
         arguments = ["-t", self.cluster_id, "-c", str(file)]
@@ -299,18 +301,18 @@ class Cluster:
         return ["java", *flags, *self._jvm_flags(), "-cp", join_class_path(self._jars)]
 
     @staticmethod
-    def _error_lines(node: NodePlan) -> list[str]:
+    def _read_error_lines(node: NodePlan) -> list[str]:
         """The lines of a node's log that report errors."""
         log = node.folder / "server.log"
         text = log.read_text(errors="replace") if log.exists() else ""
         return [line[:300] for line in text.splitlines() if "ERROR" in line or "Exception" in line]
 
     @classmethod
-    def _log_tail(cls, node: NodePlan) -> str:
+    def _read_log_tail(cls, node: NodePlan) -> str:
         log = node.folder / "server.log"
         text = log.read_text(errors="replace") if log.exists() else ""
         # What comes last may be the end of a long stack trace: the first causes are told beside it.
-        return "\n".join([*cls._error_lines(node)[:20], text[-3000:]])
+        return "\n".join([*cls._read_error_lines(node)[:20], text[-3000:]])
 
 
 def _make_random_uuid_text() -> str:

@@ -199,9 +199,9 @@ class NodeControlServer:
             line = _read_line(peer)
             peer.sendall(json.dumps(self._answer_request(line)).encode() + b"\n")
 
-    def newly_ended(self) -> list[int]:
+    def take_newly_ended_nodes(self) -> list[int]:
         """The nodes that have ended since the last call, and not by a request."""
-        gone = [node.id for node in self._cluster.nodes if not self._cluster.running(node.id)]
+        gone = [node.id for node in self._cluster.nodes if not self._cluster.is_node_running(node.id)]
         fresh = [number for number in gone if number not in self._down]
         self._down |= set(gone)
         return fresh
@@ -225,7 +225,7 @@ class NodeControlServer:
     def _do_action(self, action: str, number: int) -> str | None:
         """Do an action on a node; returns why it cannot be done, else None."""
         cluster = self._cluster
-        running = cluster.running(number)
+        running = cluster.is_node_running(number)
         if action == "start":
             if running:
                 return f"node {number} runs already"
@@ -242,15 +242,21 @@ class NodeControlServer:
             if action == "kill":
                 cluster.kill_node(number)
             else:
-                cluster.ask_to_stop(number)
+                cluster.request_node_stop(number)
         self._say(f"node {number} {ACTIONS[action]}")
         return None
 
     def _node_state(self, number: int) -> dict[str, Any]:
-        node = self._cluster.node(number)
-        state = self._cluster.state(number)
-        pid = None if state == "down" else self._cluster.pid(number)
-        return {"node": number, "state": state, "pid": pid, "ports": node.ports, "why": self._cluster.why_ended(number)}
+        node = self._cluster.find_node_plan(number)
+        state = self._cluster.find_node_state(number)
+        pid = None if state == "down" else self._cluster.node_process_id(number)
+        return {
+            "node": number,
+            "state": state,
+            "pid": pid,
+            "ports": node.ports,
+            "why": self._cluster.explain_node_end(number),
+        }
 
 
 def ask_playground(folder: Path, action: str, numbers: list[int]) -> dict[str, Any]:

@@ -131,7 +131,10 @@ class _RunningPlayground:
             time.sleep(timeout_s)
             return []
         self._control.serve(timeout_s)
-        return [f"node {number} {self.cluster.why_ended(number)}" for number in self._control.newly_ended()]
+        return [
+            f"node {number} {self.cluster.explain_node_end(number)}"
+            for number in self._control.take_newly_ended_nodes()
+        ]
 
 
 def run_playground(env: Environment, wish: PlaygroundOptions) -> int:

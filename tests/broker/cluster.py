@@ -44,8 +44,8 @@ class Cluster(cluster.Cluster):
         jars = old_broker_jars(self.options.version) if old else super()._find_jars()
         return [*jars, telemetry_classes(self.options.version)] if self.options.telemetry else jars
 
-    def _controllers(self) -> list[int]:
-        return [] if self.on_zookeeper else super()._controllers()
+    def _controller_numbers(self) -> list[int]:
+        return [] if self.on_zookeeper else super()._controller_numbers()
 
     def _jvm_flags(self) -> list[str]:
         flags = [] if self.options.telemetry else super()._jvm_flags()
@@ -75,22 +75,22 @@ class Cluster(cluster.Cluster):
             lines["metric.reporters"] = "Telemetry"
         return lines | dict(self.options.properties)
 
-    def _wait_until_known(self) -> None:
+    def _wait_until_brokers_know_each_other(self) -> None:
         """Wait until the brokers know each other; old brokers run alone and do not know the request."""
         if self.options.version not in OLD_BROKERS:
-            super()._wait_until_known()
+            super()._wait_until_brokers_know_each_other()
 
-    def _format(self, node: NodePlan, file: Path) -> None:
+    def _format_storage(self, node: NodePlan, file: Path) -> None:
         if not self.on_zookeeper:
-            super()._format(node, file)
+            super()._format_storage(node, file)
 
-    def _start_others(self) -> None:
+    def _start_programs_nodes_need(self) -> None:
         if self.options.kerberos:
             self.realm.start()
         if self.on_zookeeper:
             self._start_zookeeper()
 
-    def _stop_others(self) -> None:
+    def _stop_programs_nodes_need(self) -> None:
         if self._zookeeper:
             self._zookeeper.terminate()
             self._zookeeper.wait()

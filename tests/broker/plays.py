@@ -241,7 +241,7 @@ def everything(cluster: Cluster) -> Results:
     for listener, port in cluster.nodes[0].ports.items():
         speaker = Speaker(cluster.options.host, port, cluster.cluster_id, seed=port)
         speaker.speak(offered(cluster.options.host, port), skip=DEADLY, rounds=4)
-        if not cluster.running(cluster.nodes[0].id):
+        if not cluster.is_node_running(cluster.nodes[0].id):
             raise RuntimeError(f"the node ended on {listener}")
     return []
 

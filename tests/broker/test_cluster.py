@@ -70,7 +70,7 @@ def test_a_node_may_stop_crash_and_come_back(tmp_path: Path) -> None:
         assert not is_kafka_answering("127.0.0.1", port, timeout_s=0.5)
         started.start_node(1)
         started.kill_node(1)
-        assert not started.running(1)
+        assert not started.is_node_running(1)
         started.start_node(1)
         assert is_kafka_answering("127.0.0.1", port)
         pid = started._processes[1].pid

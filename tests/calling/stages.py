@@ -142,7 +142,7 @@ class Stage:
 
     def state(self) -> dict[str, Any]:
         """The state of the cluster: brokers, topics that are not internal, offsets, features, groups, quotas, users."""
-        assert self.cluster.running(1)
+        assert self.cluster.is_node_running(1)
         metadata = done(self.call("Metadata"))
         found = {
             "brokers": metadata["brokers"],

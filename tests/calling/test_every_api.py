@@ -61,7 +61,7 @@ def test_every_version_is_answered_to_its_example(stages: Stages, door: Door, ke
             assert errors == {instead}, f"{name} {version}"
         else:
             assert errors <= ANSWERS.get(name, set()) | LATER, f"{name} {version}: {exchange['response']}"
-        assert stage.cluster.running(1)
+        assert stage.cluster.is_node_running(1)
 
 
 @pytest.mark.parametrize("door", DOORS, ids=named)

@@ -157,12 +157,12 @@ def test_only_who_ended_by_itself_is_missed_and_once(ground: Ground) -> None:
     process = ground.cluster._processes[3]
     process._child.send_signal(signal.SIGKILL)
     process.wait()
-    assert ground.control.newly_ended() == [3]
-    assert ground.control.newly_ended() == []
-    assert ground.cluster.why_ended(3) == "was killed (SIGKILL)"
+    assert ground.control.take_newly_ended_nodes() == [3]
+    assert ground.control.take_newly_ended_nodes() == []
+    assert ground.cluster.explain_node_end(3) == "was killed (SIGKILL)"
     ground.node("start", "3")
     ground.cluster._processes[3].kill()
-    assert ground.control.newly_ended() == [3]
+    assert ground.control.take_newly_ended_nodes() == [3]
 
 
 def test_of_several_one_is_said(ground: Ground) -> None:
