@@ -123,7 +123,9 @@ _CALLING: Final[Mapping[str, str]] = {
     "-C": _FETCH,
     "-P": _PRODUCE,
     "-L": _LIST,
-    "-Q": "kw call ListOffsets topics[].name=orders asks for offsets",
+    "-Q": "kw call offsets topic=orders asks for offsets",
+    **dict.fromkeys(("-f", "--filter", "--format"), "--values shows values, -K : keys too, --select PATH a part"),
+    "--limit": "offset=-3 begins three records before the end, offset=5 at a record; max_bytes=… limits an answer",
     "-J": "-o json writes JSON",
     "-T": _JSON,
     "-D": "a record is one value= word, or a line of standard input",
@@ -222,6 +224,12 @@ _BYTES: Final[Mapping[str, str]] = {
     "--against": "kw call --against compares two clusters; diff compares the outputs of two kw decode",
 }  # fmt: skip
 
+_ENCODING: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("--json", "--body", "--data", "-d"), "the body is a word ({…}), @FILE or standard input"),
+    "--format": "-o hex, base64 or raw; kw encode … -o raw | xxd -i writes an array for C",
+    "-x": "-o hex is the default",
+}  # fmt: skip
+
 _COMPLETING: Final[Mapping[str, str]] = dict.fromkeys(
     ("--install", "--install-completion", "--show-completion"), "kw help completion says where the script goes"
 )
@@ -312,10 +320,30 @@ OPTIONS: Final[Mapping[str, tuple[Mapping[str, str], ...]]] = {
     "call": (_CALLING, _CONNECTING),
     "proxy": (_PROXYING, _CONNECTING, _READING),
     "decode": (_BYTES,),
-    "encode": (_BYTES,),
+    "encode": (_ENCODING, _BYTES),
     "apis": (_REFERENCE,),
     "errors": (_REFERENCE,),
 }
+
+_NO_CLUSTER: Final = "this command asks no cluster: kw call API -b HOST:PORT does"
+# Options that many commands have → what does the job of one that has not.
+ELSEWHERE: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("-o", "--output", "-J"), "it has one form of output: > FILE keeps it"),
+    **dict.fromkeys(("-f", "-Y", "--filter"), "kw sniff FILE -f EXPR filters exchanges"),
+    **dict.fromkeys(("-n", "-c", "--limit"), "kw sniff FILE -n N stops after so many rows"),
+    **dict.fromkeys(("--api", "--topic", "--group", "--client", "--client-id"), "kw sniff FILE chooses by it"),
+    **dict.fromkeys(("--errors", "--slower-than", "--since", "--until"), "kw sniff FILE chooses by it"),
+    **dict.fromkeys(("-e", "--field", "-E", "--field-option"), "kw sniff FILE -e topic,error chooses fields"),
+    **dict.fromkeys(("-w", "--write"), "kw sniff FILE -w OUT.pcapng writes packets; > FILE keeps what is printed"),
+    **dict.fromkeys(("-r", "--read"), "give the file as a word of its own"),
+    **dict.fromkeys(("-i", "--interface", "--bpf"), "kw sniff -i IFACE captures live"),
+    **dict.fromkeys(("-v", "--verbose"), "it shows all that it has"),
+    **dict.fromkeys(("-q", "--quiet"), "2> /dev/null leaves messages out"),
+    **dict.fromkeys(("-b", "--bootstrap-server", "--bootstrap-controller"), _NO_CLUSTER),
+    **dict.fromkeys(("-X", "--property", "-F", "--command-config", "--profile", "--timeout"), _NO_CLUSTER),
+    "--records": "kw sniff FILE --records shows the records in messages",
+    "--follow": "kw sniff FILE --follow reads on while the file grows",
+}  # fmt: skip
 
 # Commands of other tools → what does the same in kw.
 COMMANDS: Final[Mapping[str, str]] = {
@@ -372,6 +400,7 @@ VALUES: Final[Mapping[tuple[str, str], str]] = {
     **{("output", word): "kw pipeline run FILE --out DIR writes Parquet" for word in ("parquet", "arrow")},
     **{("output", word): "kw report FILE --html page.html, or -o md" for word in ("html", "page")},
     **{("output", word): "kw report FILE -o md, or -o table" for word in ("md", "markdown")},
+    **{("output", word): "-o raw | xxd -i writes an array for C" for word in ("go", "c", "rust", "python")},
     ("output", "-"): "kw writes to standard output unless told otherwise: leave -o - out",
     ("shell", "install"): "kw help completion says where the script goes",
     **{("output", word): "-o text is the default" for word in ("txt", "plain", "wide", "pretty", "human")},

@@ -73,8 +73,11 @@ def _unknown_option_message(error: click.exceptions.NoSuchOption, path: str) -> 
     near = nearest_words(name, [each for each in own if each.startswith("--")]) if name.startswith("--") else []
     if near:
         return f"{text} (did you mean {near[0]}?)"
+    if name in other_tools_hints.ELSEWHERE:
+        return f"{text}: {other_tools_hints.ELSEWHERE[name]}"
     elsewhere = [f"kw {other}" for other, names in _other_commands(error.ctx) if name in names and other != command]
-    return f"{text}: {_join_with_and(elsewhere)} {'has' if len(elsewhere) == 1 else 'have'} it" if elsewhere else text
+    example = ", for example" if elsewhere[1:] else ""
+    return f"{text}: {elsewhere[0]} has it{example}" if elsewhere else text
 
 
 def _option_names(command: click.Command, ctx: click.Context) -> Iterator[str]:

@@ -28,8 +28,8 @@ def parse_addresses(text: str, port: int = PORT) -> tuple[Address, ...]:
 
 
 def parse_address(text: str, port: int | None = PORT) -> Address:
-    """The address `host:port`, `[::1]:9092` or `host`; a listener's name before it (`SSL://host:9093`) is taken off."""
-    word = _LISTENER.sub("", text.strip(), count=1)
+    """The address `host:port`, `[::1]:9092` or `host`; a name (`SSL://host:9093`) and a slash are taken off."""
+    word = _LISTENER.sub("", text.strip(), count=1).removesuffix("/")
     if word.startswith("["):
         host, closed, rest = word[1:].partition("]")
         if not closed or (rest and not rest.startswith(":")):

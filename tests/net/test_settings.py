@@ -36,10 +36,18 @@ def test_nothing_said_is_the_local_broker_in_plain_text() -> None:
         ("a, b:2,", (("a", 9092), ("b", 2))),
         ("[::1]:5,::1", (("::1", 5), ("::1", 9092))),
         ("SSL://a:1,SSL://b:1", (("a", 1), ("b", 1))),
+        ("a:1/", (("a", 1),)),
     ],
 )
 def test_servers(text: str, servers: tuple[tuple[str, int], ...]) -> None:
     assert config(servers=text).servers == servers
+
+
+@pytest.mark.parametrize("name", ["BOOTSTRAP_SERVERS", "KAFKA_BOOTSTRAP_SERVERS"])
+def test_variables_of_other_programs_are_told_of_where_no_server_is_given(name: str) -> None:
+    warnings = config({name: "a:1"}).warnings
+    assert warnings == (f"{name} is not read: KW_BOOTSTRAP_SERVER or -b says where the cluster is",)
+    assert config({name: "a:1"}, servers="b:1").warnings == ()
 
 
 @pytest.mark.parametrize("text", ["", "a:", "a:0", "a:65536", "a:x", "[::1:9", ":9092", "a b:1", "http://a/:1"])

@@ -297,6 +297,9 @@ def refuse_misspelt_words(key: int, rest: Iterable[str], names: Sequence[str]) -
     """Raise Failure (usage) for a word that is no field but almost one of these names."""
     fields = api(key).request.fields
     for text in rest:
+        if "header" in names and text.startswith("header."):
+            name, _, value = text.removeprefix("header.").partition("=")
+            raise Failure(f'"{text}": write header={name}:{value}', Exit.USAGE)
         match = _WORD.fullmatch(text)
         if match and find_field_by_any_name(fields, match[1]) is None and (meant := did_you_mean(match[1], names)):
             raise Failure(f'{api(key).name} has no field "{match[1]}"{meant}', Exit.USAGE)

@@ -343,6 +343,12 @@ def build_client_config(env: Environment, asked: ConnectionOptions) -> ClientCon
     for fault in (*chosen.faults, *faults):  # the first is enough
         raise Failure(fault, Exit.USAGE)
     where, origin, is_controller = _choose_servers(chosen, asked.servers, asked.controllers)
+    if where.text == DEFAULT_SERVER and origin == "default":
+        misspelt += [
+            f"{name} is not read: KW_BOOTSTRAP_SERVER or -b says where the cluster is"
+            for name in _SERVERS_OF_OTHERS
+            if name in env.variables
+        ]
     protocol = choose_security_protocol(chosen, where)
     addresses = parse_bootstrap_servers(where)
     idle = list_warnings_of_unused_settings(chosen, protocol)
@@ -469,6 +475,10 @@ def _read_variable_sources(variables: Mapping[str, str]) -> list[SettingSource]:
 
 def _map_variables_to_properties() -> dict[str, str]:
     return {f"KW_{name.upper().replace('.', '_')}": name for name in client_properties.BY_NAME} | VARIABLES
+
+
+# Variables in which other programs have the servers.
+_SERVERS_OF_OTHERS: Final = ("KAFKA_BOOTSTRAP_SERVERS", "BOOTSTRAP_SERVERS", "KAFKA_BROKERS")
 
 
 def _find_misspelt_variables(variables: Mapping[str, str]) -> tuple[list[str], list[str]]:
