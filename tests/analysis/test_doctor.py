@@ -35,7 +35,9 @@ from decoders.protocol_facts.keys import (
 )
 from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Batch, Record
+from kwcli.answers.doctor import _NAMED, _finding_details
 from kwcli.output.renderers import WantedPaths
+from kwcli.output.settings import Settings
 from kwcli.run_environment import Exit
 from tests.analysis.scenes import BEGUN, FIN, MS, NS, RST, Scene
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
@@ -684,3 +686,11 @@ def test_successes_are_remembered_up_to_a_limit(monkeypatch: pytest.MonkeyPatch)
         scene.ask(second, META, {"topics": [{"name": name}]}, metadata(topic(name)))
     fold = folded(scene.rows(Doctor()))
     assert {subject: time_ns // NS - BEGUN // NS for (_, _, subject), time_ns in fold._done.items()} == {"a": 3, "b": 1}
+
+
+def test_reasons_that_members_gave_are_said_in_text() -> None:
+    reasons = ["left\n", "b", "c", "d", "e"]
+    row = {"title": "group billing", "first": None, "last": None, "clients": ["app"], "reasons": reasons}
+    (line,) = _finding_details({**row, "meaning": "", "remedy": "", "evidence": []}, Settings())
+    assert line.startswith("clients: app, reasons: left\\n; b")
+    assert line.count("; ") + 1 == _NAMED

@@ -8,7 +8,9 @@ import pytest
 
 from decoders.apis import api
 from decoders.messages.whole_messages import decode_request
+from kwcli.calling.print_exchanges import CallOutput
 from kwcli.calling.read_bodies import parse_json_or_yaml
+from kwcli.output.settings import Settings
 from tests.cli.worlds import kw, world
 from tests.exchanges.test_captures import VALIDATOR
 
@@ -86,3 +88,12 @@ def test_of_several_servers_all_are_tried() -> None:
     outcome = kw("call", "Metadata", "-b", "127.0.0.1:1,127.0.0.1:2")
     assert outcome.code == 5
     assert "none of 2 servers: 127.0.0.1:1 refused" in outcome.err
+
+
+def test_answers_of_one_run_are_apart_by_an_empty_line() -> None:
+    env = world()
+    output = CallOutput(env, Settings())
+    output._print_lines(["first", "its body"])
+    output._print_lines(["its bytes"], apart=False)
+    output._print_lines(["second"])
+    assert env.stdout.getvalue() == b"first\nits body\nits bytes\n\nsecond\n"  # type: ignore[attr-defined]  # in memory

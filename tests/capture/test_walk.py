@@ -143,3 +143,16 @@ def test_usual_packets_are_walked_by_their_headers_alone(
     finder.finish()
     assert (finder.packet_count, finder.problem) == (50, None)
     assert len(plain) <= 1
+
+
+def test_a_block_with_options_ends_the_walk_where_it_ends_reading() -> None:
+    """Its length must stand at its end as well."""
+    writer = PcapngWriter(1)
+    blocks = [writer.make_commented_packet_block(10**9 + number, bytes(60), ("noted",)) for number in range(30)]
+    blocks[7] = blocks[7][:-4] + (len(blocks[7]) + 4).to_bytes(4, "little")
+    data = writer.make_file_header() + b"".join(blocks)
+    finder = CutPointFinder()
+    finder.feed(data)
+    finder.finish()
+    assert end(finder) == end(read(data)[0])
+    assert finder.packet_count == 7

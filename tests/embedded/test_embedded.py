@@ -359,3 +359,18 @@ def test_hooks_show_the_structure_or_the_bytes() -> None:
     assert show(b"\0\1\0") == {"base64": "AAEA"}
     assert show(b"") == ""
     assert show(None) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "path"),
+    [
+        ({"topics": ["a", 7]}, "value.topics[1]"),
+        ({"user_data": 7}, "value.user_data"),
+        ({"_trailing": 7}, "value._trailing"),
+        ({"$frame": -1}, "value.$frame"),
+    ],
+)
+def test_an_error_says_where_in_the_structure_it_is(fields: dict[str, Any], path: str) -> None:
+    with pytest.raises(EncodeError) as caught:
+        encode_embedded_from_json({"$type": "ConsumerProtocolSubscription", "$version": 1, **fields}, "value")
+    assert caught.value.path == path
