@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from decoders.apis import NAMES, api
-from decoders.named_tuple import NamedTuple
 from decoders.protocols import TLS
 from decoders.protocols.recognise_protocols import (
     MARKS,
@@ -39,45 +38,8 @@ _COMPLAINT: Final = re.compile(
 _KEYED: Final = re.compile(r"api[ _]?key[\s:=]+(-?\d{1,5})\b", re.IGNORECASE)
 
 
-class Start(NamedTuple):
-    """What four bytes begin: the name of its mark, and what exactly it is."""
-
-    name: str
-    detail: str
-
-
-# First four bytes → what they begin; TLS records and other text are found by their form.
-STARTS: Final[dict[bytes, Start]] = {
-    b"GET ": Start("HTTP/1", "a GET request"),
-    b"POST": Start("HTTP/1", "a POST request"),
-    b"PUT ": Start("HTTP/1", "a PUT request"),
-    b"HEAD": Start("HTTP/1", "a HEAD request"),
-    b"DELE": Start("HTTP/1", "a DELETE request"),
-    b"OPTI": Start("HTTP/1", "an OPTIONS request"),
-    b"PATC": Start("HTTP/1", "a PATCH request"),
-    b"TRAC": Start("HTTP/1", "a TRACE request"),
-    b"CONN": Start("HTTP/1", "a CONNECT request"),
-    b"HTTP": Start("HTTP/1", "an answer"),
-    b"PRI ": Start("HTTP/2", "client's preface"),
-    b"SSH-": Start("SSH", "banner"),
-    b"AMQP": Start("AMQP", "protocol header"),
-    b"PROX": Start("PROXY protocol", "version 1"),
-    b"\r\n\r\n": Start("PROXY protocol", "version 2"),
-    b"220 ": Start("mail or FTP server", "greeting"),
-    b"220-": Start("mail or FTP server", "greeting"),
-    b"*1\r\n": Start("Redis", "a command"),
-    b"*2\r\n": Start("Redis", "a command"),
-    b"*3\r\n": Start("Redis", "a command"),
-    b"-ERR": Start("Redis", "an error"),
-    b"PING": Start("Redis", "PING"),
-    b"INFO": Start("NATS", "server's greeting"),
-    b"ruok": Start("ZooKeeper", "word ruok"),
-    b"stat": Start("ZooKeeper", "word stat"),
-    b"mntr": Start("ZooKeeper", "word mntr"),
-    b"srvr": Start("ZooKeeper", "word srvr"),
-    b"\0\3\0\0": Start("PostgreSQL", "protocol version 3.0 of a start-up packet"),
-    b"\4\xd2\x16\x2f": Start("PostgreSQL", "request for TLS"),
-}
+# First four bytes → the protocol and what exactly they begin; TLS records and other text are found by their form.
+STARTS: Final = {four: (mark, detail) for mark in MARKS for four, detail in mark.starts.items()}
 _REMEDIES: Final = {mark.name: mark.remedy for mark in reversed(MARKS)}
 _STATED: Final = {
     -1: "a null length",
@@ -126,7 +88,8 @@ def _explain_four_bytes(number: int, data: bytes) -> Iterator[Finding]:
         yield Finding("Telnet", "its control bytes", _REMEDIES["Telnet"])
     start = STARTS.get(data)
     if start is not None:
-        yield Finding(start.name, start.detail, _REMEDIES[start.name])
+        mark, detail = start
+        yield Finding(mark.name, detail, mark.remedy)
     elif all(32 <= byte < 127 for byte in data):
         yield Finding("text", f'"{printable_text(data)}"', "somebody sent text where a size was expected")
     elif data[0] not in _RECORDS or record not in VERSIONS:

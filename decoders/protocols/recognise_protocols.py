@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Final
 
 from decoders.named_tuple import NamedTuple
@@ -141,6 +142,7 @@ class ProtocolSignature(NamedTuple):
     """One protocol: `known` says whether bytes begin with its mark, `describe` describes them (may be empty).
 
     `certain`: no Kafka connection begins with the mark; as the size of a frame it would be far beyond every limit.
+    `starts`: the first four bytes, where somebody read them as a size or an id, and what exactly they begin.
     """
 
     name: str
@@ -148,6 +150,7 @@ class ProtocolSignature(NamedTuple):
     known: Callable[[bytes], object]
     describe: Callable[[bytes], str]
     remedy: str
+    starts: Mapping[bytes, str] = MappingProxyType({})
 
 
 class Finding(NamedTuple):
@@ -209,12 +212,53 @@ _SPEAKS_TLS: Final = "set security.protocol to SSL or SASL_SSL, or use a port wi
 MARKS: Final[tuple[ProtocolSignature, ...]] = (
     ProtocolSignature(TLS, True, _TLS.match, describe_tls, _SPEAKS_TLS),
     ProtocolSignature(
-        "HTTP/2", True, lambda data: data.startswith(b"PRI * HTTP/2.0\r\n"), lambda _: "client's preface", _WEB
+        "HTTP/2",
+        True,
+        lambda data: data.startswith(b"PRI * HTTP/2.0\r\n"),
+        lambda _: "client's preface",
+        _WEB,
+        starts={
+            b"PRI ": "client's preface",
+        },
     ),
-    ProtocolSignature("HTTP/1", True, _HTTP1.match, describe_http1, _WEB),
-    ProtocolSignature("SSH", True, lambda data: data.startswith(b"SSH-"), describe_ssh, _OTHER_PORT),
     ProtocolSignature(
-        "AMQP", True, lambda data: data.startswith((b"AMQP\0", b"AMQP\2", b"AMQP\3")), describe_amqp, _OTHER_PORT
+        "HTTP/1",
+        True,
+        _HTTP1.match,
+        describe_http1,
+        _WEB,
+        starts={
+            b"GET ": "a GET request",
+            b"POST": "a POST request",
+            b"PUT ": "a PUT request",
+            b"HEAD": "a HEAD request",
+            b"DELE": "a DELETE request",
+            b"OPTI": "an OPTIONS request",
+            b"PATC": "a PATCH request",
+            b"TRAC": "a TRACE request",
+            b"CONN": "a CONNECT request",
+            b"HTTP": "an answer",
+        },
+    ),
+    ProtocolSignature(
+        "SSH",
+        True,
+        lambda data: data.startswith(b"SSH-"),
+        describe_ssh,
+        _OTHER_PORT,
+        starts={
+            b"SSH-": "banner",
+        },
+    ),
+    ProtocolSignature(
+        "AMQP",
+        True,
+        lambda data: data.startswith((b"AMQP\0", b"AMQP\2", b"AMQP\3")),
+        describe_amqp,
+        _OTHER_PORT,
+        starts={
+            b"AMQP": "protocol header",
+        },
     ),
     ProtocolSignature(
         "PROXY protocol",
@@ -222,6 +266,10 @@ MARKS: Final[tuple[ProtocolSignature, ...]] = (
         lambda data: data.startswith((b"PROXY ", _PROXY_2)),
         describe_proxy,
         "a load balancer puts this before the stream: turn it off, Kafka does not understand it",
+        starts={
+            b"PROX": "version 1",
+            b"\r\n\r\n": "version 2",
+        },
     ),
     ProtocolSignature(
         "MQTT",
@@ -234,7 +282,14 @@ MARKS: Final[tuple[ProtocolSignature, ...]] = (
         "Telnet", True, lambda data: data.startswith(_TELNET) and len(data) > 2, _describe_nothing, _OTHER_PORT
     ),
     ProtocolSignature(
-        "NATS", True, lambda data: data.startswith((b"INFO {", b"CONNECT {")), _describe_nothing, _OTHER_PORT
+        "NATS",
+        True,
+        lambda data: data.startswith((b"INFO {", b"CONNECT {")),
+        _describe_nothing,
+        _OTHER_PORT,
+        starts={
+            b"INFO": "server's greeting",
+        },
     ),
     ProtocolSignature(
         "mail or FTP server",
@@ -242,10 +297,37 @@ MARKS: Final[tuple[ProtocolSignature, ...]] = (
         lambda data: data.startswith((b"220 ", b"220-", b"* OK ")),
         describe_first_line,
         _OTHER_PORT,
+        starts={
+            b"220 ": "greeting",
+            b"220-": "greeting",
+        },
     ),
     ProtocolSignature("MySQL", True, _is_mysql, describe_mysql, _OTHER_PORT),
-    ProtocolSignature("PostgreSQL", True, _is_postgresql_error, describe_postgresql, _OTHER_PORT),
-    ProtocolSignature("Redis", True, _REDIS.match, describe_redis, _OTHER_PORT),
+    ProtocolSignature(
+        "PostgreSQL",
+        True,
+        _is_postgresql_error,
+        describe_postgresql,
+        _OTHER_PORT,
+        starts={
+            b"\0\3\0\0": "protocol version 3.0 of a start-up packet",
+            b"\4\xd2\x16\x2f": "request for TLS",
+        },
+    ),
+    ProtocolSignature(
+        "Redis",
+        True,
+        _REDIS.match,
+        describe_redis,
+        _OTHER_PORT,
+        starts={
+            b"*1\r\n": "a command",
+            b"*2\r\n": "a command",
+            b"*3\r\n": "a command",
+            b"-ERR": "an error",
+            b"PING": "PING",
+        },
+    ),
     ProtocolSignature("MongoDB", False, _is_mongodb, describe_mongodb, _OTHER_PORT),
     ProtocolSignature("PostgreSQL", False, _is_postgresql, describe_postgresql, _OTHER_PORT),
     ProtocolSignature(
@@ -254,6 +336,12 @@ MARKS: Final[tuple[ProtocolSignature, ...]] = (
         _is_zookeeper,
         describe_zookeeper,
         "this is a ZooKeeper client or port (2181): Kafka clients go to the brokers themselves",
+        starts={
+            b"ruok": "word ruok",
+            b"stat": "word stat",
+            b"mntr": "word mntr",
+            b"srvr": "word srvr",
+        },
     ),
     ProtocolSignature("HTTP/2", False, _is_http2_settings, lambda _: "server's settings", _WEB),
     ProtocolSignature("Cassandra", False, _is_cassandra, _describe_nothing, _OTHER_PORT),
