@@ -566,16 +566,21 @@ force_option: Final = click.option(
 )
 
 
+def html_option(help: str) -> Callable[[Command], Command]:
+    """The option --html, a file that a report is written to as one page."""
+    return click.option("--html", "html_path", metavar="FILE", type=click.Path(readable=False), help=help)
+
+
+def metrics_option(help: str) -> Callable[[Command], Command]:
+    """The option --metrics, where a command serves Prometheus while it runs."""
+    return click.option("--metrics", type=MetricsAddress(), metavar="[ADDRESS:]PORT", help=help)
+
+
 def telemetry_options(command: Command) -> Command:
     """Options that send metrics and spans elsewhere; used after `capture_options`, whose CaptureOptions has them."""
     return add_options(
         command,
-        click.option(
-            "--metrics",
-            type=MetricsAddress(),
-            metavar="[ADDRESS:]PORT",
-            help="While running, serve Prometheus on http://127.0.0.1:PORT/metrics, or at ADDRESS.",
-        ),
+        metrics_option("While running, serve Prometheus on http://127.0.0.1:PORT/metrics, or at ADDRESS."),
         click.option(
             "--otlp",
             metavar="URL",

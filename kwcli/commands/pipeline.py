@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 
 import click
 
 from kwcli.extras import pip_command_for_extra
-from kwcli.option_types import ByteSize, MetricsAddress, Seconds, TimeWord
+from kwcli.option_types import ByteSize, Seconds, TimeWord
 from kwcli.options import (
     Clash,
     Command,
@@ -19,8 +20,10 @@ from kwcli.options import (
     environment_flag_option,
     filter_options,
     force_option,
+    html_option,
     keylog_option,
     limit_option,
+    metrics_option,
     output_options,
     pass_options_as_value,
     ports_option,
@@ -67,6 +70,12 @@ Examples:
 ENGINES = ("auto", "local", "stitch")
 
 
+def _master_option(
+    help: str = "Where Spark runs: local[2], spark://head:7077, yarn (default: this machine).",
+) -> Callable[[Command], Command]:
+    return click.option("--master", type=SparkMaster(), metavar="URL", help=help)
+
+
 def _add_run_and_watch_options(command: Command) -> Command:
     """What a run and a watch have in common: of which captures, which rows, into which tables, made by whom."""
     return add_options(
@@ -105,12 +114,7 @@ def _add_run_and_watch_options(command: Command) -> Command:
             default="auto",
             help="local: 1 process; stitch: Spark; auto: by size.",
         ),
-        click.option(
-            "--master",
-            type=SparkMaster(),
-            metavar="URL",
-            help="Where Spark runs: local[2], spark://head:7077, yarn (default: this machine).",
-        ),
+        _master_option(),
         click.option(
             "--strict", is_flag=True, help="Exit code 3 when traffic or input was lost or could not be decoded."
         ),
@@ -201,12 +205,7 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
     help="Table format: plain Parquet, or the same files with a Delta or Iceberg log.",
     show_default=True,
 )
-@click.option(
-    "--metrics",
-    type=MetricsAddress(),
-    metavar="[ADDRESS:]PORT",
-    help="Serve Prometheus on http://127.0.0.1:PORT/metrics, or at ADDRESS.",
-)
+@metrics_option("Serve Prometheus on http://127.0.0.1:PORT/metrics, or at ADDRESS.")
 @click.option("--doctor", is_flag=True, help="Report findings as they appear: NDJSON lines, and the table `findings`.")
 @click.option(
     "--threshold",
@@ -277,20 +276,9 @@ def compact_command(env: Environment, folder: str, lateness: float, keep_days: i
 @pass_options_as_value("page", PageFile, PageFile._fields)
 @click.argument("folder", metavar="DIR", type=click.Path(readable=False))
 @click.option("--target", metavar="RELEASE", help="Kafka release to check clients against (default: the newest).")
-@click.option(
-    "--html",
-    "html_path",
-    metavar="FILE",
-    type=click.Path(readable=False),
-    help="Write one HTML page with charts; print nothing.",
-)
+@html_option("Write one HTML page with charts; print nothing.")
 @force_option
-@click.option(
-    "--master",
-    type=SparkMaster(),
-    metavar="URL",
-    help="Count on Spark: local[*], spark://HOST:PORT, … (default: here).",
-)
+@_master_option("Count on Spark: local[*], spark://HOST:PORT, … (default: here).")
 @output_options(
     verbose="Show all rows and columns.",
     quiet="Say nothing on standard error.",
@@ -321,12 +309,7 @@ def report_command(
 @click.argument("query", required=False)
 @click.option("--views", is_flag=True, help="List the tables and views with their columns.")
 @limit_option("At most N rows.")
-@click.option(
-    "--master",
-    type=SparkMaster(),
-    metavar="URL",
-    help="Where Spark runs: local[2], spark://head:7077, yarn (default: this machine).",
-)
+@_master_option()
 @output_options(
     verbose="Shorten nothing in text, however wide.",
     quiet="Say nothing on standard error.",

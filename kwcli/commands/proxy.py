@@ -6,8 +6,7 @@ import click
 
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, connection_options_of_others, read_config
-from kwcli.option_types import MetricsAddress
-from kwcli.options import Clash, pass_options_as_value, refuse_clashes, refuse_given_options
+from kwcli.options import Clash, metrics_option, pass_options_as_value, refuse_clashes, refuse_given_options
 from kwcli.proxy.deciding.faults.fault_options import FaultOptions, fault_options
 from kwcli.proxy.deciding.script_and_control import ScriptAndControlOptions, script_and_control_options
 from kwcli.proxy.log.log_options import CLASHES, LogOptions, log_options
@@ -57,12 +56,7 @@ class ProxyCommand(ConnectingCommand, click.Group):
     "--run", metavar="CMD", help="Run CMD (KW_BOOTSTRAP_SERVER, KAFKA_BOOTSTRAP_SERVERS), end with its exit code."
 )
 @security_options
-@click.option(
-    "--metrics",
-    type=MetricsAddress(),
-    metavar="[ADDRESS:]PORT",
-    help="Serve Prometheus metrics on http://127.0.0.1:PORT/metrics, or at ADDRESS.",
-)
+@metrics_option("Serve Prometheus metrics on http://127.0.0.1:PORT/metrics, or at ADDRESS.")
 @click.option("--check", "only_check", is_flag=True, help="Test brokers, login, ports, certificates; then exit.")
 @served_options
 @fault_options

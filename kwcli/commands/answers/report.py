@@ -12,6 +12,7 @@ from kwcli.options import (
     capture_options,
     filter_options,
     force_option,
+    html_option,
     jobs_option,
     output_options,
     pass_options_as_value,
@@ -31,13 +32,7 @@ Examples:
 @click.command("report", epilog=EXAMPLES)
 @pass_options_as_value("page", PageFile, PageFile._fields)
 @capture_options
-@click.option(
-    "--html",
-    "html_path",
-    metavar="FILE",
-    type=click.Path(readable=False),
-    help="Write one self-contained HTML page; print nothing to standard output.",
-)
+@html_option("Write one self-contained HTML page; print nothing to standard output.")
 @force_option
 @click.option("--target", metavar="RELEASE", help="Check clients against this release (default: the newest).")
 @click.option("--records", is_flag=True, help="Show record keys and values in bodies of the slowest exchanges.")
