@@ -34,7 +34,7 @@ class Cursor(NamedTuple):
     tilde: bool
 
 
-def read_line(text: str, breaks: str) -> Cursor | None:
+def parse_bash_line(text: str, breaks: str) -> Cursor | None:
     """The words before the cursor; None where it cannot be told how they are quoted. `breaks`: COMP_WORDBREAKS."""
     words: list[str] = []
     word = quote = cut = broke = ""
@@ -86,7 +86,7 @@ def _join_bytes(word: str) -> str:
     return word.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 
 
-def reply_words(words: Iterable[str], cursor: Cursor, active: str = "") -> list[str]:
+def quote_reply_words(words: Iterable[str], cursor: Cursor, active: str = "") -> list[str]:
     """The words for COMPREPLY, where readline takes them as they are, behind a line with options for `compopt`.
 
     Each is quoted so that every beginning of it is, too, since readline inserts what several have in common; and so

@@ -18,10 +18,10 @@ _SHORT: Final = {0: "produce_request", 1: "fetch_request", 2: "offsets_request"}
 def body_words(key: int) -> tuple[str, ...]:
     """The beginnings of words of an API's body: `topics[].name=`."""
     words: Sequence[str] = import_module(f"kwcli.calling.records.{_SHORT[key]}").WORDS if key in _SHORT else ()
-    return tuple(dict.fromkeys(f"{word}=" for word in (*words, *(place for place, _ in leaf_fields(api(key))))))
+    return tuple(dict.fromkeys(f"{word}=" for word in (*words, *(place for place, _ in list_leaf_fields(api(key))))))
 
 
-def leaf_fields(found: Api) -> Iterator[tuple[str, Field]]:
+def list_leaf_fields(found: Api) -> Iterator[tuple[str, Field]]:
     """The fields of an API's request that hold values, each with its path."""
     for path, field, _ in walk_field_paths(found.request.fields, found.versions):
         if not field.fields:

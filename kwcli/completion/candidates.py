@@ -90,7 +90,7 @@ _NODES: Final = (
 )
 
 
-def _node_candidates(typed: Typed) -> Iterator[Candidate]:
+def _complete_node(typed: Typed) -> Iterator[Candidate]:
     kind, colon, _ = typed.word.partition(":")
     if kind == "coordinator" and colon:
         yield from ((f"{kind}:{name}", "") for name in typed.names("groups"))
@@ -117,7 +117,7 @@ def _complete_body(typed: Typed) -> Iterator[Candidate]:
     if not equals:
         yield from _complete_body_word(typed)
         return
-    what = _SHORT.get(path) or _kind_of_names(typed, _INDEX.sub("[]", path.removesuffix(":")))
+    what = _SHORT.get(path) or _find_kind_of_names(typed, _INDEX.sub("[]", path.removesuffix(":")))
     if what is None:
         return
     for row in typed.names(what):
@@ -133,7 +133,7 @@ def _complete_body_word(typed: Typed) -> Iterator[Candidate]:
     from kwcli.completion.body_words import body_words
     from kwcli.reference.abouts import read_api_abouts
 
-    found = _named_api(typed)
+    found = _find_api_of_line(typed)
     if found is None:
         return
     begun = _INDEX.sub("[]", typed.word)
@@ -144,7 +144,7 @@ def _complete_body_word(typed: Typed) -> Iterator[Candidate]:
             yield (word if begun == typed.word else typed.word + word[len(begun) :]), about
 
 
-def _kind_of_names(typed: Typed, path: str) -> What | None:
+def _find_kind_of_names(typed: Typed, path: str) -> What | None:
     """The kind of names that a request's field holds, by its declaration."""
     field = _find_field(typed, path)
     if field is None:
@@ -154,7 +154,7 @@ def _kind_of_names(typed: Typed, path: str) -> What | None:
 
 def _find_field(typed: Typed, path: str) -> Field | None:
     """The field of the API's request at a path."""
-    found = _named_api(typed)
+    found = _find_api_of_line(typed)
     fields: Iterable[Field] = found.request.fields if found else ()
     field = None
     for step in path.split("."):
@@ -163,7 +163,7 @@ def _find_field(typed: Typed, path: str) -> Field | None:
     return field
 
 
-def field_values(typed: Typed) -> Iterator[Candidate]:
+def complete_field_values(typed: Typed) -> Iterator[Candidate]:
     """What a field may hold by its declaration, else the cluster's names for it; without `=` the fields."""
     path, equals, _ = typed.word.partition("=")
     field = _find_field(typed, _INDEX.sub("[]", path.removesuffix(":"))) if equals else None
@@ -178,7 +178,7 @@ def field_values(typed: Typed) -> Iterator[Candidate]:
     yield from known or _complete_body(typed)
 
 
-def _named_api(typed: Typed) -> Api | None:
+def _find_api_of_line(typed: Typed) -> Api | None:
     """The API of the line, else the first one that is named there, behind the command."""
     from decoders.apis import api
     from decoders.errors import UnknownApi
@@ -214,7 +214,7 @@ def _complete_filter(typed: Typed) -> Iterator[Candidate]:
 
     expression = typed.word
     tokens = [(match[1], match.end()) for match in _TOKEN.finditer(expression)]
-    begun = tokens[-1][0] if tokens and tokens[-1][1] == len(expression) and _is_word(tokens[-1][0]) else ""
+    begun = tokens[-1][0] if tokens and tokens[-1][1] == len(expression) and _is_filter_word(tokens[-1][0]) else ""
     head = expression[: len(expression) - len(begun)]
     before = [token for token, _ in (tokens[:-1] if begun else tokens)]
     last = before[-1] if before else ""
@@ -222,26 +222,30 @@ def _complete_filter(typed: Typed) -> Iterator[Candidate]:
         return  # inside a string literal
     if not begun and last[-1:] in (")", "'", '"') and not expression[-1:].isspace():
         head += " "
-    found = [(word, meaning) for word, meaning in _next_words(before, typed) if word.lower().startswith(begun.lower())]
+    found = [
+        (word, meaning)
+        for word, meaning in _complete_next_filter_word(before, typed)
+        if word.lower().startswith(begun.lower())
+    ]
     if typed.quoted and len(found) == 1 and found[0][0] in FIELDS:
         # A shell would close the quotes after a single candidate, but an expression goes on after a field.
         head, found = f"{head}{found[0][0]} ", [*_OPERATORS]
     yield from ((head + word, meaning) for word, meaning in found)
 
 
-def _is_word(token: str) -> bool:
+def _is_filter_word(token: str) -> bool:
     return token[0] not in "\"'()," and token not in _COMPARISONS
 
 
-def _next_words(before: list[str], typed: Typed) -> Iterator[Candidate]:
+def _complete_next_filter_word(before: list[str], typed: Typed) -> Iterator[Candidate]:
     """The words that may follow these words of a filter expression."""
     last = before[-1] if before else "("
     if last in _COMPARISONS and len(before) > 1:
-        yield from _values_of_field(before[-2], typed)
-    elif last in ("(", ",") and "in" in before and _open_list(before) is not None:
-        yield from _values_of_field(_open_list(before) or "", typed)
+        yield from _complete_filter_values(before[-2], typed)
+    elif last in ("(", ",") and "in" in before and _find_field_of_open_list(before) is not None:
+        yield from _complete_filter_values(_find_field_of_open_list(before) or "", typed)
     elif last in _JOINTS:
-        yield from _complete_fields(typed)
+        yield from _complete_filter_fields(typed)
     elif last == "in":
         yield "(", ""
     elif last == ")" and before.count(")") > before.count("("):
@@ -252,7 +256,7 @@ def _next_words(before: list[str], typed: Typed) -> Iterator[Candidate]:
         yield from _OPERATORS
 
 
-def _open_list(before: list[str]) -> str | None:
+def _find_field_of_open_list(before: list[str]) -> str | None:
     """The field before an `in (` that is still open, else None."""
     for at in range(len(before) - 1, 0, -1):
         if before[at] == ")":
@@ -262,7 +266,7 @@ def _open_list(before: list[str]) -> str | None:
     return None
 
 
-def _complete_fields(typed: Typed) -> Iterator[Candidate]:
+def _complete_filter_fields(typed: Typed) -> Iterator[Candidate]:
     from decoders.filters.fields import FIELDS, HEADER, RECORD
 
     yield from ((name, row.text) for name, row in FIELDS.items())
@@ -279,10 +283,10 @@ def _complete_fields(typed: Typed) -> Iterator[Candidate]:
         yield from ((f"{RECORD}.{path}", abouts.get(path, "")) for path in structure_paths())
     else:
         yield f"{RECORD}.", "a field of records of internal topics"
-    yield from _body_paths(typed.word.rpartition(" ")[2].lstrip("("))
+    yield from _complete_body_paths(typed.word.rpartition(" ")[2].lstrip("("))
 
 
-def _body_paths(begun: str) -> Iterator[Candidate]:
+def _complete_body_paths(begun: str) -> Iterator[Candidate]:
     """The next step of a path into the body of a request or a response."""
     from decoders.apis import KEYS
     from decoders.filters.expression import all_body_paths
@@ -329,7 +333,7 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-def _values_of_field(field: str, typed: Typed) -> Iterator[Candidate]:
+def _complete_filter_values(field: str, typed: Typed) -> Iterator[Candidate]:
     from decoders.filters.fields import BODIES
 
     if field == "api":
@@ -341,21 +345,21 @@ def _values_of_field(field: str, typed: Typed) -> Iterator[Candidate]:
 
         yield from ((error.name, f"{code}: {error.meaning}") for code, error in ERRORS.items())
     elif field in _LIVE:
-        yield from ((_filter_literal(name), "") for name in typed.names(_LIVE[field]))
+        yield from ((_quote_filter_literal(name), "") for name in typed.names(_LIVE[field]))
     elif field.partition(".")[0] in BODIES:
-        yield from _words_of_numbers(field)
+        yield from _complete_number_words(field)
     else:
         yield from ((word, "") for word in _WORDS.get(field, ()))
 
 
-def _filter_literal(name: str) -> str:
+def _quote_filter_literal(name: str) -> str:
     """A name as a value of a filter: in quotes where it has signs, or is a word, that mean something there."""
     if _BARE.fullmatch(name) and name.lower() not in _NULLS:
         return name
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _words_of_numbers(field: str) -> Iterator[Candidate]:
+def _complete_number_words(field: str) -> Iterator[Candidate]:
     """Candidates for a body's field with numbers: the words that these numbers have in any API."""
     from decoders.filters.expression import apis_with_path, number_word_sets_at
     from decoders.filters.fields import BODIES
@@ -389,7 +393,7 @@ def _complete_columns(typed: Typed) -> Iterator[Candidate]:
     if dot:
         yield from ((f"{head}{first}.{below}", "") for below in names_below_key(first) or ())
     yield f"{head}{HEADER}.", "a header of the records"
-    yield from ((head + path, meaning) for path, meaning in _body_paths(begun))
+    yield from ((head + path, meaning) for path, meaning in _complete_body_paths(begun))
 
 
 # --fault, --faults: rules, files of them, presets
@@ -455,7 +459,7 @@ def _api_candidates(_typed: Typed) -> Iterator[Candidate]:
 
 def _version_candidates(typed: Typed) -> Iterator[Candidate]:
     """The versions of the API that the line names, the newest first."""
-    found = _named_api(typed) if typed.api else None
+    found = _find_api_of_line(typed) if typed.api else None
     if found is not None:
         yield from ((str(version), "") for version in range(found.versions.high, found.versions.low - 1, -1))
 
@@ -488,7 +492,7 @@ def _interface_candidates(_typed: Typed) -> Iterator[Candidate]:
 # KIND that a script asks for → the function that knows its candidates.
 KINDS: Final[dict[str, Callable[[Typed], Iterable[Candidate]]]] = {
     "property": _complete_property,
-    "node": _node_candidates,
+    "node": _complete_node,
     "body": _complete_body,
     "fault": _complete_fault,
     "faults": _complete_fault_file,

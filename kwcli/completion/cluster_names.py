@@ -114,7 +114,7 @@ def cluster_names(
         if found is not None or wait_s <= 0:
             return found or []
         if apart:
-            _ask_in_process(env, what, asked, path)
+            _ask_cluster_in_process(env, what, asked, path)
         else:
             _ask_cluster(env, what, asked, path)
         end = time.monotonic() + wait_s
@@ -131,7 +131,7 @@ def cache_path(env: Environment, what: What, asked: ClusterWords) -> str:
 
     config = own_folder("config", env.variables)
     files = [*asked.files, str(config / "active-profile")]
-    profile = asked.profile[-1] if asked.profile else env.variables.get("KW_PROFILE") or _read_text(files[-1])
+    profile = asked.profile[-1] if asked.profile else env.variables.get("KW_PROFILE") or _read_active_profile(files[-1])
     files.append(str(config / "profiles" / f"{profile}.properties"))
     variables = sorted(pair for pair in env.variables.items() if pair[0].startswith("KW_") and pair[0] not in _OTHERS)
     told = json.dumps([asked, profile, variables, [_path_and_change_time(file) for file in files]])
@@ -141,7 +141,7 @@ def cache_path(env: Environment, what: What, asked: ClusterWords) -> str:
     return os.path.join(folder, f"{name}.{what}")
 
 
-def _read_text(path: str) -> str:
+def _read_active_profile(path: str) -> str:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read(100).strip()
@@ -169,7 +169,7 @@ def _read_cache(path: str) -> list[str] | None:
     return [name for name in names if isinstance(name, str)]
 
 
-def _ask_in_process(env: Environment, what: What, asked: ClusterWords, path: str) -> None:
+def _ask_cluster_in_process(env: Environment, what: What, asked: ClusterWords, path: str) -> None:
     """Start a process that asks the cluster, unless one does already. It has no terminal, and ends by itself."""
     lock = f"{path}.asking"
     with suppress(OSError):

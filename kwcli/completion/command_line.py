@@ -56,12 +56,12 @@ class Slot(NamedTuple):
     api: str = ""
 
 
-def read_slot(program: click.Group, texts: Mapping[str, str], words: Sequence[str], word: str) -> Slot:
+def find_slot_of_word(program: click.Group, texts: Mapping[str, str], words: Sequence[str], word: str) -> Slot:
     """What may stand in the place of `word`, behind these words of the program; `texts` say what its commands do."""
     line = _HalfTypedLine(program, texts)
     for each in words:
         line.read_word(each)
-    return line.slot_of(word)
+    return line.find_slot(word)
 
 
 class _HalfTypedLine:
@@ -84,7 +84,7 @@ class _HalfTypedLine:
 
     def read_word(self, word: str) -> None:
         if self._waiting:
-            self._read_value(self._waiting.pop(), word)
+            self._note_api_of_value(self._waiting.pop(), word)
         elif word == "--":
             self._ended = True
         elif word.startswith("-") and word != "-" and not self._ended:
@@ -94,19 +94,19 @@ class _HalfTypedLine:
             if inner is not None:
                 self._enter_command(inner, click.Context(inner, self._ctx, info_name=word))
         else:
-            self._read_value(self._next_argument(), word)
+            self._note_api_of_value(self._next_argument(), word)
             self._place += 1
 
     def _read_option(self, word: str) -> None:
-        option, head = self._option_in(word)
+        option, head = self._split_option(word)
         self._used.add(option.name if option else word)
         if option is not None and _takes_value(option):
             if head == word:
                 self._waiting = [option] * option.nargs
             else:
-                self._read_value(option, word[len(head) :])
+                self._note_api_of_value(option, word[len(head) :])
 
-    def _option_in(self, word: str) -> tuple[click.Option | None, str]:
+    def _split_option(self, word: str) -> tuple[click.Option | None, str]:
         """The option of a word, and the word's part before a value: `--color=`, `-b` of `-bhost:1`; else the word."""
         if word in self._options:
             return self._options[word], word
@@ -119,8 +119,8 @@ class _HalfTypedLine:
                 return option, word[: at + 1]
         return None, word
 
-    def _read_value(self, param: click.Parameter | None, word: str) -> None:
-        if param is not None and self.kind_of_values(param)[0] == "api":
+    def _note_api_of_value(self, param: click.Parameter | None, word: str) -> None:
+        if param is not None and self.find_kind_of_values(param)[0] == "api":
             self._api = word
 
     def _next_argument(self) -> click.Parameter | None:
@@ -129,35 +129,35 @@ class _HalfTypedLine:
             return self._arguments[self._place]
         return self._arguments[-1] if self._arguments and self._arguments[-1].nargs == -1 else None
 
-    def slot_of(self, word: str) -> Slot:
+    def find_slot(self, word: str) -> Slot:
         if self._waiting:
-            return self._slot_of_value(self._waiting[-1], word)
+            return self._make_slot_of_value(self._waiting[-1], word)
         if word.startswith("-") and not self._ended:
-            option, head = self._option_in(word)
+            option, head = self._split_option(word)
             if (option is not None and head != word) or head.endswith("="):
-                return self._slot_of_value(option, word[len(head) :], head)
-            return Slot("words", word, own=tuple(self._unused_options()))
+                return self._make_slot_of_value(option, word[len(head) :], head)
+            return Slot("words", word, own=tuple(self._list_unused_options()))
         if isinstance(self._command, click.Group):
-            return Slot("words", word, own=tuple(self._command_candidates(self._command)))
-        return self._slot_of_value(self._next_argument(), word)
+            return Slot("words", word, own=tuple(self._list_commands(self._command)))
+        return self._make_slot_of_value(self._next_argument(), word)
 
-    def _unused_options(self) -> Iterator[Candidate]:
+    def _list_unused_options(self) -> Iterator[Candidate]:
         for name, option in self._options.items():
             if option.name not in self._used or option.multiple or option.count:
                 yield name, option.help or ""
 
-    def _command_candidates(self, group: click.Group) -> Iterator[Candidate]:
+    def _list_commands(self, group: click.Group) -> Iterator[Candidate]:
         for name in group.list_commands(self._ctx):
             if self._ctx.parent is None:
                 yield name, self._texts[name]
             elif (inner := group.get_command(self._ctx, name)) is not None and not inner.hidden:
                 yield name, inner.get_short_help_str(limit=100)
 
-    def _slot_of_value(self, param: click.Parameter | None, word: str, head: str = "") -> Slot:
-        kind, own = self.kind_of_values(param) if param is not None and _takes_value(param) else ("", ())
+    def _make_slot_of_value(self, param: click.Parameter | None, word: str, head: str = "") -> Slot:
+        kind, own = self.find_kind_of_values(param) if param is not None and _takes_value(param) else ("", ())
         return Slot(kind, word, head, tuple((each, "") for each in own), self._api)
 
-    def kind_of_values(self, param: click.Parameter) -> tuple[str, Sequence[str]]:
+    def find_kind_of_values(self, param: click.Parameter) -> tuple[str, Sequence[str]]:
         """The kind of a parameter's values, and those that its type knows."""
         kind = _BY_NAME.get(param.name or "", "")
         argument = isinstance(param, click.Argument)

@@ -50,8 +50,8 @@ class _CompletionCall:
         self.env = env
         self.words = words
         self.own = env.variables is os.environ  # a process of its own, not a test's environment
-        self.age_s = _process_age() if self.own else 0.0
-        self.limit_s = _time_limit(env)
+        self.age_s = _measure_process_age_s() if self.own else 0.0
+        self.limit_s = _read_time_limit_s(env)
 
     def end_process_in(self, limit_s: float) -> None:
         """Let the process end at a time since its start."""
@@ -59,7 +59,7 @@ class _CompletionCall:
             signal.signal(signal.SIGALRM, _exit_at_once)
             signal.setitimer(signal.ITIMER_REAL, max(limit_s - self.age_s - _ENDING_S, 0.01))
 
-    def typed_word(self, word: str, line: Sequence[str], *, quoted: bool) -> Typed:
+    def make_typed_word(self, word: str, line: Sequence[str], *, quoted: bool) -> Typed:
         def names(what: What) -> list[str]:
             from kwcli.completion.cluster_names import cluster_names
 
@@ -94,7 +94,7 @@ def answer_completion(env: Environment, words: Sequence[str], program: click.Gro
     return Exit.DONE
 
 
-def _time_limit(env: Environment) -> float:
+def _read_time_limit_s(env: Environment) -> float:
     try:
         return min(float(env.variables.get(LIMIT_VARIABLE) or LIMIT_S), 3600.0)
     except ValueError:
@@ -105,7 +105,7 @@ def _exit_at_once(_number: int, _frame: object) -> NoReturn:
     os._exit(0)
 
 
-def _process_age() -> float:
+def _measure_process_age_s() -> float:
     """Seconds since this process started; _STARTING_S where the system does not tell."""
     try:
         with open("/proc/self/stat", "rb") as file:
@@ -118,21 +118,23 @@ def _process_age() -> float:
 def _answer_kind(call: _CompletionCall) -> Iterator[str]:
     kind, word, *line = [*call.words, "", ""] if len(call.words) < 2 else call.words
     row = KINDS.get(kind.removesuffix(_QUOTED))
-    found = row(call.typed_word(word, line, quoted=kind.endswith(_QUOTED))) if row else ()
+    found = row(call.make_typed_word(word, line, quoted=kind.endswith(_QUOTED))) if row else ()
     begun = [each for each in found if _begins_with(each[0], word)][:_MOST]
-    yield from map(_candidate_line, _printable_candidates(begun, only_ascii=not call.is_utf8(single_bytes=True)))
+    yield from map(
+        _format_candidate_line, _keep_printable_candidates(begun, only_ascii=not call.is_utf8(single_bytes=True))
+    )
 
 
 def _begins_with(word: str, begun: str) -> bool:
     return word.lower().startswith(begun.lower())
 
 
-def _printable_candidates(found: Iterable[Candidate], *, only_ascii: bool) -> list[Candidate]:
+def _keep_printable_candidates(found: Iterable[Candidate], *, only_ascii: bool) -> list[Candidate]:
     """The candidates without control characters, which a shell would type."""
     return [each for each in found if each[0].isprintable() and (each[0].isascii() or not only_ascii)]
 
 
-def _candidate_line(candidate: Candidate) -> str:
+def _format_candidate_line(candidate: Candidate) -> str:
     word, meaning = candidate
     return f"{word}\t{meaning}" if meaning and meaning.isprintable() else word
 
@@ -140,7 +142,7 @@ def _candidate_line(candidate: Candidate) -> str:
 # Answers to a whole line
 
 
-def _slot_of_file(slot: Slot) -> Slot | None:
+def _find_file_slot(slot: Slot) -> Slot | None:
     """The slot of a file's name where this one takes a file: as a whole, or behind `@` in a request's body."""
     if slot.kind == "body" and (slot.word.startswith("@") or "=@" in slot.word):
         head, at, name = slot.word.partition("@")
@@ -148,11 +150,11 @@ def _slot_of_file(slot: Slot) -> Slot | None:
     return slot if slot.kind == "files" else None
 
 
-def _values_of_slot(slot: Slot, typed: Typed, *, begun: bool) -> list[Candidate]:
+def _list_values_of_slot(slot: Slot, typed: Typed, *, begun: bool) -> list[Candidate]:
     """The values of a slot, in order; those that begin as the word does where there are many, or `begun` says so."""
-    from kwcli.completion.candidates import field_values
+    from kwcli.completion.candidates import complete_field_values
 
-    row = SHORT.get(slot.kind) or (field_values if slot.kind == "body" else KINDS.get(slot.kind))
+    row = SHORT.get(slot.kind) or (complete_field_values if slot.kind == "body" else KINDS.get(slot.kind))
     found = list(row(typed._replace(word=slot.word, api=slot.api, own=slot.own))) if row else []
     if begun or slot.kind not in SHORT:
         word = slot.word.replace("-", "_") if slot.kind == "error" else slot.word
@@ -160,7 +162,7 @@ def _values_of_slot(slot: Slot, typed: Typed, *, begun: bool) -> list[Candidate]
     return found if slot.kind in ORDERED else sorted(found)
 
 
-def _printable_names(names: Iterable[str], *, only_ascii: bool) -> Iterator[str]:
+def _keep_printable_names(names: Iterable[str], *, only_ascii: bool) -> Iterator[str]:
     """The names of files that a shell can show and type: without control characters, and with bytes that are text."""
     return (name for name in names if name.translate(_JOINERS).isprintable() and (name.isascii() or not only_ascii))
 
@@ -173,23 +175,23 @@ def _list_files(folder: str, begun: str, variables: Mapping[str, str], *, tilde:
 
 
 def _answer_bash(call: _CompletionCall, program: click.Group, texts: Mapping[str, str]) -> Iterator[str]:
-    from kwcli.completion.bash import read_line, reply_words
-    from kwcli.completion.command_line import read_slot
+    from kwcli.completion.bash import parse_bash_line, quote_reply_words
+    from kwcli.completion.command_line import find_slot_of_word
 
     _, breaks, text = call.words
-    cursor = read_line(text, breaks)
+    cursor = parse_bash_line(text, breaks)
     if cursor is None or len(cursor.words) < 2:
         return
     *line, word = cursor.words[1:]
-    slot = read_slot(program, texts, line, word)
-    files = _slot_of_file(slot)
+    slot = find_slot_of_word(program, texts, line, word)
+    files = _find_file_slot(slot)
     only_ascii = not call.is_utf8(single_bytes=False)
     if files is None:
-        typed = call.typed_word(word, line, quoted=bool(cursor.quote))._replace(meant=False)
-        found = _printable_candidates(_values_of_slot(slot, typed, begun=True), only_ascii=False)
+        typed = call.make_typed_word(word, line, quoted=bool(cursor.quote))._replace(meant=False)
+        found = _keep_printable_candidates(_list_values_of_slot(slot, typed, begun=True), only_ascii=False)
         brackets = "][" * (slot.kind == "body" and "=" not in slot.word)
         words = [slot.head + each for each, _ in found]
-        yield from reply_words(
+        yield from quote_reply_words(
             [each for each in words if _is_in_charset(each, cursor.cut, only_ascii)], cursor, brackets
         )
         return
@@ -199,9 +201,9 @@ def _answer_bash(call: _CompletionCall, program: click.Group, texts: Mapping[str
     names = _list_files(folder, files.word[at:], call.env.variables, tilde=home)
     # Behind a dash kw would take a name for an option.
     paths = [("./" if not files.head and not at and name.startswith("-") else "") + folder + name for name in names]
-    words = [files.head + path for path in _printable_names(paths, only_ascii=False)]
+    words = [files.head + path for path in _keep_printable_names(paths, only_ascii=False)]
     within = [each for each in words if _is_in_charset(each, cursor.cut, only_ascii)]
-    how, *quoted = reply_words(within, cursor, "~" * home)
+    how, *quoted = quote_reply_words(within, cursor, "~" * home)
     lists = all(one.isalnum() or one in " _./-" for one in "".join(quoted))  # then readline lists without folders
     yield f"{how} -o filenames".strip() if lists else how
     yield from quoted
@@ -213,11 +215,11 @@ def _is_in_charset(word: str, cut: str, only_ascii: bool) -> bool:
 
 def _answer_zsh_or_fish(call: _CompletionCall, program: click.Group, texts: Mapping[str, str]) -> Iterator[str]:
     """The answer for zsh and fish, which quote candidates themselves."""
-    from kwcli.completion.command_line import read_slot
+    from kwcli.completion.command_line import find_slot_of_word
 
     shell, state, *line, word = call.words
-    slot = read_slot(program, texts, line, word)
-    files = _slot_of_file(slot)
+    slot = find_slot_of_word(program, texts, line, word)
+    files = _find_file_slot(slot)
     if files is not None:
         if shell == "fish" or (not state and call.is_utf8(single_bytes=True)):
             yield f"files\t{files.head}"
@@ -226,20 +228,20 @@ def _answer_zsh_or_fish(call: _CompletionCall, program: click.Group, texts: Mapp
         yield f"names\t{files.head}"
         folder = files.word[: files.word.rfind("/") + 1]
         names = _list_files(folder, "", call.env.variables, tilde=state == "\\")
-        yield from _printable_names(names, only_ascii=not call.is_utf8(single_bytes=False))
+        yield from _keep_printable_names(names, only_ascii=not call.is_utf8(single_bytes=False))
         return
     yield f"words\t{slot.head}"
-    found = _printable_candidates(
-        _values_of_slot(slot, call.typed_word(word, line, quoted=state[:1] in ("'", '"')), begun=False),
+    found = _keep_printable_candidates(
+        _list_values_of_slot(slot, call.make_typed_word(word, line, quoted=state[:1] in ("'", '"')), begun=False),
         only_ascii=not call.is_utf8(single_bytes=True),
     )
     if shell == "fish":
-        yield from (_candidate_line((slot.head + each, meaning)) for each, meaning in found)
+        yield from (_format_candidate_line((slot.head + each, meaning)) for each, meaning in found)
         return
     width = max((len(each) for each, meaning in found if meaning), default=0)
     for each, meaning in found:
         shown = f"{each:<{width}}  -- {meaning}" if meaning and meaning.isprintable() else each if slot.head else ""
-        yield _candidate_line((slot.head + each, shown))
+        yield _format_candidate_line((slot.head + each, shown))
 
 
 _SHELLS: Final = {"bash": _answer_bash, "zsh": _answer_zsh_or_fish, "fish": _answer_zsh_or_fish}

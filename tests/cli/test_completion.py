@@ -23,7 +23,7 @@ from decoders.protocol_facts.releases import RELEASES
 from decoders.schema.model import parse_api
 from kwcli.completion import SHELLS, __main__, cluster_names
 from kwcli.completion.__main__ import FILES
-from kwcli.completion.body_words import leaf_fields
+from kwcli.completion.body_words import list_leaf_fields
 from kwcli.completion.candidates import LIMIT_VARIABLE
 from kwcli.main import COMMANDS
 from kwcli.main import kw as program
@@ -335,7 +335,7 @@ def test_versions_and_values_are_those_of_the_declarations() -> None:
             assert words("", "apis", name, "") == [
                 str(version) for version in range(found.versions.high, found.versions.low - 1, -1)
             ]
-        for path, field in leaf_fields(found):
+        for path, field in list_leaf_fields(found):
             numbers = ["true", "false"] if field.kind == "bool" else map(str, ENUMS.get(field.means, ()))
             if wanted := sorted(f"{path}={number}" for number in numbers):
                 assert words("", "call", found.name, f"{path}=") == wanted
