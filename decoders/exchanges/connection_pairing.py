@@ -48,7 +48,7 @@ from decoders.exchanges.exchange import (
     decode_client_id,
 )
 from decoders.exchanges.learned_names import Topics
-from decoders.frames.detect import GSSAPI_TAG, TOKEN_MAX
+from decoders.frames.detect_kafka_connection import GSSAPI_TAG, TOKEN_MAX
 from decoders.frames.frame_search import find_request_places, find_response_places
 from decoders.frames.framing import (
     ASK,

@@ -40,7 +40,7 @@ from decoders.exchanges.exchange import (
     Summary,
     foreign_protocol_name,
 )
-from decoders.frames.detect import UndecidedConnection
+from decoders.frames.detect_kafka_connection import UndecidedConnection
 from decoders.frames.framing import (
     BODY,
     REQUEST,
@@ -286,8 +286,8 @@ class Pairer:
     """Chunks in, settled rows out, in the order in which they settle (a stage: feed, finish, …).
 
     `ports`, if given, are Kafka without a look, no others; `needs`: fields of views. A connection is undecided until
-    frames/detect.py recognises it as Kafka; then its chunks so far are taken as if they came now. A connection to an
-    endpoint known as a broker, or to a port that was named, is Kafka from its first byte.
+    frames/detect_kafka_connection.py recognises it as Kafka; then its chunks so far are taken as if they came now. A
+    connection to an endpoint known as a broker, or to a port that was named, is Kafka from its first byte.
     """
 
     def __init__(

@@ -17,7 +17,7 @@ from decoders.exchanges.connection_state import Queue, SaslPhase
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Summary
 from decoders.exchanges.exchange_attributes import REQUEST
 from decoders.exchanges.pairer import Context
-from decoders.frames.detect import UndecidedConnection
+from decoders.frames.detect_kafka_connection import UndecidedConnection
 from decoders.frames.framing import Frame, FrameDirection, Unframed
 from decoders.tcp.chunks import Chunk, Gap
 from decoders.tcp.connections import Connection

@@ -233,7 +233,7 @@ def watch_command(env: Environment, options: RunOptions, wanted: WatchOptions, f
     _check_run_options(options)
     refuse_clashes(Clash("once", ("finish",), "both read what is there and end; --finish also ends open connections"))
     refuse_options_without("doctor", ("thresholds",), "thresholds are for its findings")
-    from kwcli.pipeline.watch.watch_loop import run_watch
+    from kwcli.pipeline.watch.watch_captures import run_watch
     from kwcli.reading.input_files import choose_key_logs
 
     keylogs = choose_key_logs(options.keylogs, env.variables)

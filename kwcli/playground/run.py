@@ -14,11 +14,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from kwcli.extras import pip_command_for_extra
+from kwcli.playground.add_user_profiles import add_profile, remove_profiles
 from kwcli.playground.client_configs import ListenerConfig, make_listener_configs
 from kwcli.playground.cluster import Cluster, StartFailed
 from kwcli.playground.download_jars import Missing, explain_java_problem
 from kwcli.playground.node_control import VARIABLE, NodeControlServer
-from kwcli.playground.profiles import add_profile, remove_profiles
 from kwcli.playground.properties import PASSWORDS, ClusterOptions, Listener, format_properties
 from kwcli.playground.temp_dirs import PlaygroundFolder, find_playgrounds_folder, remove_abandoned_folders
 from kwcli.playground.traffic import MEMBERS, TrafficMaker, create_topics

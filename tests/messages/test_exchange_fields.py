@@ -25,7 +25,7 @@ from decoders.filters.exchange_paths import record_path
 from decoders.filters.fields import FIELDS
 from decoders.frames.framing import Frame
 from decoders.messages.exchange_json import exchange_json
-from decoders.splits.clean_run import ORPHAN_ATTRIBUTES
+from decoders.splits.past_independent_run import ORPHAN_ATTRIBUTES
 from kwcli.declarations.make_record_schema import PUBLISHED, format_schema, make_record_schema
 from kwcli.output.columns import COLUMNS, WORDS
 from kwcli.pipeline.tables.exchange_columns import BODY_COLUMNS

@@ -19,7 +19,7 @@ from decoders.exchanges.engine import Engine
 from kwcli.pipeline.store.finish_commits import COMMITS, read_newest_commit
 from kwcli.pipeline.store.output_folder import OutputFolder
 from kwcli.pipeline.store.run_store import find_tables, open_store
-from kwcli.pipeline.watch import watch_loop
+from kwcli.pipeline.watch import watch_captures
 from kwcli.pipeline.watch.decode_batch import decode_points
 from kwcli.run_environment import Exit, Failure
 from tests.bench.watch import soak
@@ -527,7 +527,7 @@ def test_what_comes_between_two_batches_waits_from_then_on(tmp_path: Path, monke
         if watched.clock.now > begun + 15:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(watch_loop, "time", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr(watch_captures, "time", SimpleNamespace(sleep=sleep))
     with watched.started() as watching:
         with pytest.raises(KeyboardInterrupt):
             watching.run_batches()

@@ -14,7 +14,7 @@ from kwcli.pipeline.run_pipeline import run_pipeline
 from kwcli.pipeline.store.batch_store import open_batch_store
 from kwcli.pipeline.tables.table_columns import TABLES
 from kwcli.pipeline.watch.decode_batch import BatchInput, TaskReport, decode_points
-from kwcli.pipeline.watch.watch_loop import Watch
+from kwcli.pipeline.watch.watch_captures import Watch
 from kwcli.run_environment import Environment
 from tests.pipeline.jobs import rows_in
 

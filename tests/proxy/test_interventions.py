@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import decoders
 from decoders.filters.prefilter import Possible
 from kwcli.proxy.relay.frame_decisions import PASS, AnswerDelivery, Decision, HandlingTable, InterceptedExchange, Then
-from kwcli.proxy.relay.request_handling import WANTED
+from kwcli.proxy.relay.handling_by_api_version import WANTED
 from tests.proxy.stage import CLIENT, FETCH, HEARTBEAT, METADATA, PRODUCE, Stage, metadata, pieces, request, response
 
 SERVER = 1

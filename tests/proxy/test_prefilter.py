@@ -19,7 +19,7 @@ from kwcli.proxy.deciding.faults.decide_by_fault_rules import prefilter_fetch_se
 from kwcli.proxy.deciding.match_filters import FilterContext, FilteredConnection
 from kwcli.proxy.listeners import Listener
 from kwcli.proxy.relay.frame_decisions import InterceptedExchange
-from kwcli.proxy.relay.request_handling import RequestHandling, read_client_id
+from kwcli.proxy.relay.handling_by_api_version import RequestHandling, read_client_id
 from tests.captures.shipped import FOLDER, capture_bytes
 from tests.proxy.faults.playing import FaultyStage
 from tests.proxy.stage import FETCH, HEARTBEAT, METADATA, PRODUCE, Stage, pieces, request, response

@@ -43,9 +43,9 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from decoders.named_tuple import NamedTuple
-from kwcli.proxy.relay import request_handling
+from kwcli.proxy.relay import handling_by_api_version
+from kwcli.proxy.relay.handling_by_api_version import MECHANISM, REFUSE, WANTED, RequestHandling
 from kwcli.proxy.relay.relay_state import TIMER, Command
-from kwcli.proxy.relay.request_handling import MECHANISM, REFUSE, WANTED, RequestHandling
 
 if TYPE_CHECKING:
     from decoders.filters.prefilter import Possible
@@ -220,16 +220,16 @@ class HandlingTable:
 
     def __init__(self, wants: Callable[[int, int], bool] | None = None) -> None:
         self._wants = wants
-        self.known: dict[int, RequestHandling] = request_handling.KNOWN if wants is None else {}
+        self.known: dict[int, RequestHandling] = handling_by_api_version.KNOWN if wants is None else {}
 
     def find(self, number: int) -> RequestHandling:
         """The handling for a number that is not known yet."""
-        handling = request_handling.find_handling(number)
+        handling = handling_by_api_version.find_handling(number)
         if self._wants is None or handling.reads in (MECHANISM, REFUSE):
             return handling
         if self._wants(handling.api_key, handling.version):
             handling = WantedHandling(handling)
-        if number in request_handling.KNOWN:
+        if number in handling_by_api_version.KNOWN:
             self.known[number] = handling
         return handling
 

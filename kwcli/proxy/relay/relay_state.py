@@ -7,7 +7,7 @@ from typing import Any, Final
 from decoders.exchanges.connection_state import InOrder, Sasl
 from decoders.frames.explain_strange_bytes import explain_bytes
 from decoders.limits import FIRST_BYTES_MAX, IN_FLIGHT_MAX, MIB
-from kwcli.proxy.relay.request_handling import RequestHandling
+from kwcli.proxy.relay.handling_by_api_version import RequestHandling
 
 Command = tuple[Any, ...]
 

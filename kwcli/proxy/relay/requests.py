@@ -17,7 +17,7 @@ from decoders.exchanges.connection_state import GSSAPI, SaslPhase
 from decoders.frames.header_checks import NO, judge_request
 from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
 from decoders.wire.readable_text import format_bytes
-from kwcli.proxy.relay import request_handling
+from kwcli.proxy.relay import handling_by_api_version
 from kwcli.proxy.relay.frame_decisions import (
     LOCAL,
     PASS,
@@ -29,6 +29,17 @@ from kwcli.proxy.relay.frame_decisions import (
     Prefiltered,
     Then,
     WantedHandling,
+)
+from kwcli.proxy.relay.handling_by_api_version import (
+    ACKS,
+    HEAD,
+    HINT,
+    MECHANISM,
+    REFUSE,
+    TELL,
+    WANTED,
+    RequestHandling,
+    hint_about_mechanism,
 )
 from kwcli.proxy.relay.relay_state import (
     CLIENT,
@@ -46,17 +57,6 @@ from kwcli.proxy.relay.relay_state import (
     Command,
     RelayState,
     describe_bytes,
-)
-from kwcli.proxy.relay.request_handling import (
-    ACKS,
-    HEAD,
-    HINT,
-    MECHANISM,
-    REFUSE,
-    TELL,
-    WANTED,
-    RequestHandling,
-    hint_about_mechanism,
 )
 from kwcli.proxy.relay.responses import Responses
 from kwcli.proxy.relay.rewrite_addresses import highest_version
@@ -356,14 +356,14 @@ class Requests(DecidedFrames):
             out.append((NOTE, text))
             return True
         if handling.reads == HINT:
-            self._note_mechanism_hint(request_handling.read_mechanism(data, at, min(stop, len(data))), out)
+            self._note_mechanism_hint(handling_by_api_version.read_mechanism(data, at, min(stop, len(data))), out)
             return True
         assert handling.reads == MECHANISM
         if stop > len(data):
             if stop - at > _JUDGED_MAX:
                 self._close_with_reason(data, at, f"a {handling} of {format_bytes(stop - at)}", out)
             return None
-        mechanism = request_handling.read_mechanism(data, at, stop)
+        mechanism = handling_by_api_version.read_mechanism(data, at, stop)
         self._state.sasl.follow_handshake_request(mechanism)
         self._note_mechanism_hint(mechanism, out)
         return True
@@ -378,7 +378,7 @@ class Requests(DecidedFrames):
     ) -> bool | None:
         end = min(stop, len(data))
         try:
-            return request_handling.read_acks(handling.version, data, at, end) != 0
+            return handling_by_api_version.read_acks(handling.version, data, at, end) != 0
         except (Truncated, IndexError):
             if end == stop:
                 return True  # the request is broken: the broker will say so, or close
@@ -393,7 +393,7 @@ class Requests(DecidedFrames):
     def _prefilter_request(self, handling: WantedHandling, number: int, data: bytes, at: int, end: int) -> Possible:
         """Ask which requests deciders may want that have the same header as the request at `at`."""
         assert self._frame_decider is not None
-        found = request_handling.read_client_id(handling.api_key, handling.version, data, at, end)
+        found = handling_by_api_version.read_client_id(handling.api_key, handling.version, data, at, end)
         if found is None:
             return True
         head, client_id = found
@@ -553,16 +553,16 @@ class Requests(DecidedFrames):
                     return at
             sasl.follow_token_answer()
             if stop > end:
-                self._begun = (0, request_handling.TOKENS)
+                self._begun = (0, handling_by_api_version.TOKENS)
             else:
-                state.in_flight.append((0, request_handling.TOKENS, now_ns))
+                state.in_flight.append((0, handling_by_api_version.TOKENS, now_ns))
         return end
 
     def _end_login(self) -> None:
         """End the login, since a request came in place of a token: the last token of GSSAPI has no answer."""
         state = self._state
         state.sasl.phase = SaslPhase.KAFKA
-        while state.in_flight and state.in_flight[-1][1] is request_handling.TOKENS:
+        while state.in_flight and state.in_flight[-1][1] is handling_by_api_version.TOKENS:
             state.in_flight.pop()
 
     def _close_for_wrong_size(self, data: bytes, at: int, out: list[Command]) -> None:

@@ -29,6 +29,7 @@ from kwcli.proxy.relay.frame_decisions import (
     InterceptedExchange,
     Then,
 )
+from kwcli.proxy.relay.handling_by_api_version import CAP, LOGIN, REWRITE, STREAM, TOKEN, RequestHandling
 from kwcli.proxy.relay.relay_state import (
     ANSWERED,
     CLIENT,
@@ -50,7 +51,6 @@ from kwcli.proxy.relay.relay_state import (
     RelayState,
     describe_bytes,
 )
-from kwcli.proxy.relay.request_handling import CAP, LOGIN, REWRITE, STREAM, TOKEN, RequestHandling
 from kwcli.proxy.relay.rewrite_addresses import Address, Endpoint, RewriteFailed
 from kwcli.proxy.relay.rewrite_cache import ReadAnswer, RewrittenAnswers
 

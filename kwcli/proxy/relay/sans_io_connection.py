@@ -6,7 +6,7 @@ byte of every frame would make the proxy slower than the broker.
 The idea. Only a request's header is read, and the request noted as in flight; its API decides how the answer passes:
 
 ```
-request   ──▶ head: API, version, correlation id ──▶ request_handling.py ──▶ on to the broker as it came
+request   ──▶ head: API, version, correlation id ──▶ handling_by_api_version.py ──▶ on to the broker as it came
 response  ◀── names no broker: as it came, in the chunks in which it came
           ◀── names brokers: buffered whole (memory_share.py), then rewritten (rewrite_addresses.py)
 ```
