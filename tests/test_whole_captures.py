@@ -86,7 +86,9 @@ def test_a_source_that_is_no_capture_raises(data: bytes, strict: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "source", [str(CAPTURES / "tour.pcapng"), CAPTURES / "tour.pcapng", StringIO("text")], ids=repr
+    "source",
+    [str(CAPTURES / "tour.pcapng"), CAPTURES / "tour.pcapng", StringIO("text")],
+    ids=["str", "Path", "a file of text"],
 )
 def test_a_path_or_a_text_is_told_at_once(source: Any) -> None:
     with pytest.raises(TypeError, match=ADVICE):
@@ -98,7 +100,7 @@ def test_a_file_opened_as_text_is_told_at_once() -> None:
         times(text)
 
 
-@pytest.mark.parametrize("source", [7, None, object()])
+@pytest.mark.parametrize("source", [7, None, object()], ids=["a number", "None", "an object"])
 def test_what_cannot_be_read_is_told_at_once(source: Any) -> None:
     with pytest.raises(TypeError, match="a source is bytes, a binary file or an iterable of bytes, not"):
         read_exchanges(source)
