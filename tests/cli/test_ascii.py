@@ -14,6 +14,7 @@ from tests.test_layers import ROOT, trees
 TOUR = str(ROOT / "captures" / "tour.pcapng")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "words",
     [

@@ -95,6 +95,7 @@ def check_partial(output: str, found: Outcome, how: str) -> list[dict[str, Any]]
     return rows
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("output", FORMATS)
 @pytest.mark.parametrize("answer", ANSWERS)
 @pytest.mark.usefixtures("interrupted")
@@ -110,6 +111,7 @@ def test_an_interrupted_answer_says_so(answer: str, output: str, capture: Path) 
             assert row["partial"]["of"] == capture.stat().st_size
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("output", FORMATS)
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_a_limited_answer_says_so(answer: str, output: str, capture: Path) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import monotonic
+from types import SimpleNamespace
 
 import pytest
 
+from kwcli.reading import follow_captures
 from kwcli.run_environment import Exit
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw
@@ -20,7 +23,7 @@ def stop(_seconds: float) -> None:
 
 @pytest.fixture(autouse=True)
 def _stop_when_nothing_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwcli.reading.follow_captures.time.sleep", stop)
+    monkeypatch.setattr(follow_captures, "time", SimpleNamespace(sleep=stop, monotonic=monotonic))
 
 
 @pytest.mark.parametrize("command", FOLLOWING)
