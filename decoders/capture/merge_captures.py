@@ -16,7 +16,7 @@ _NUMBERS: Final = (1 << FILE_SHIFT) - 1
 
 
 def packet_number_before_file(file_index: int) -> int:
-    """The number before those of this file's packets: its first packet has `number_before_file(file)` + 1."""
+    """The number before those of this file's packets: its first packet has this number + 1."""
     return file_index << FILE_SHIFT
 
 

@@ -96,7 +96,7 @@ class Connections:
         return self._ended.get(key)
 
     def set_remembered_end(self, key: bytes, memory: tuple[int, int, int] | None) -> None:
-        """Set what is remembered for a key to what `remembered_end` gave elsewhere."""
+        """Set what is remembered for a key to what `find_remembered_end` gave elsewhere."""
         self._ended.pop(key, None)
         if memory is not None:
             self._ended[key] = memory

@@ -310,7 +310,7 @@ class Decryption:
 
 
 def missing_secrets_of(connection: Connection) -> list[Any] | None:
-    """The secrets that a connection lacks, as `Decryption.has_missing_secret` takes them; None where it lacks none."""
+    """The secrets that a connection lacks, as `is_missing_secret_known` takes them; None where it lacks none."""
     state = connection.tls
     return (
         cast("TlsConnection", state).missing_secrets()

@@ -38,7 +38,7 @@ MB: Final = 10**6
 class WholeSplits(Rereader):
     """Reads all of a split each time, instead of a window."""
 
-    def _batches(self, split: Split, key: bytes, after: int, until: int | None) -> Iterable[list[Segment]]:
+    def _read_batches_around(self, split: Split, key: bytes, after: int, until: int | None) -> Iterable[list[Segment]]:
         del key, after, until
         return SplitReader(split)
 

@@ -117,7 +117,7 @@ def test_ports_of_another_process_are_not_taken() -> None:
     """No process is given a port that another one was given: a broker stopped for a while must find its port free."""
     code = (
         "import sys; from kwcli.playground.ports import *;"
-        "print(*(free_ports(10)[0] for _ in range(50)), flush=True); sys.stdin.read()"
+        "print(*(find_free_ports(10)[0] for _ in range(50)), flush=True); sys.stdin.read()"
     )
     ours = {find_free_ports(10)[0] for _ in range(50)}
     with ExitStack() as stack:

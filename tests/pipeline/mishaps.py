@@ -22,7 +22,7 @@ class DeadlyFiles(OutputFolder):
         self._marker = str(marker)
         self._home = os.getpid()
 
-    def path(self, path: str) -> str:
+    def full_path(self, path: str) -> str:
         """The place of a path, after the process was killed if the path is the deadly one."""
         if self._word in path and os.getpid() != self._home and not os.path.exists(self._marker):
             Path(self._marker).touch()
@@ -40,7 +40,7 @@ class ClumsyFiles(OutputFolder):
         self._word = word
         self._home = os.getpid()
 
-    def path(self, path: str) -> str:
+    def full_path(self, path: str) -> str:
         """The place of a path. Raises ValueError for a path with `word` in other processes."""
         if self._word in path and os.getpid() != self._home:
             raise ValueError(f"clumsy with {self._word}")
