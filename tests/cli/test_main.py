@@ -98,7 +98,13 @@ def test_rows_are_written_without_the_schema_of_their_attributes(output: str) ->
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("command", list(COMMANDS))
 def test_the_help_of_a_command_loads_no_library(command: str) -> None:
-    assert heavy(loaded_by(command, "--help")) == set()
+    assert heavy(loaded_by(command, "--help")) == TABLES_OF_OPTIONS.get(command, set())
+
+
+# The options of these commands say what is in a table of the library, which loads nothing else.
+TABLES_OF_OPTIONS = {
+    "stats": {"decoders.analysis", "decoders.analysis.statistics_table", "decoders.analysis.time_buckets"},
+}
 
 
 @pytest.mark.parametrize("command", list(COMMANDS))
