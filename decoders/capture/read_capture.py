@@ -46,7 +46,7 @@ _IF_NAME: Final = 2
 _IF_TSRESOL: Final = 9
 _IF_TSOFFSET: Final = 14
 _ISB_DROPS: Final = (5, 7)  # dropped by the interface, by the operating system
-# The start of the comment of a section whose packets kw has cut out of another capture (excerpt_comments.MARK).
+# The start of the comment of a section whose packets kw has cut out of another capture (notes_of_cut_packets.MARK).
 _CUT_OUT: Final = b"cut out by kw sniff -w"
 
 # The finest resolution of a clock, as a power of 2 or 10: a finer one is no clock, and its power a large number.

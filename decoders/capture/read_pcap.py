@@ -40,7 +40,7 @@ _AIX_LINKS: Final = {6: 1, 15: 10, 24: 0}
 class Pcap:
     """One pcap file, whose first 24 bytes are `header`. `read_segments` takes whole records; `packets` counts them.
 
-    Raises Malformed for a link type that is not in `links.LINKS`.
+    Raises Malformed for a link type that is not in `link_types.LINKS`.
     """
 
     def __init__(self, header: bytes, dissector: Dissector, *, fused: bool = True) -> None:

@@ -45,7 +45,7 @@ SEGMENT_KINDS: Final = (bytes, int, int, int, int, int, bytes, int)
 
 
 class AdoptedRun:
-    """A clean run (clean_run.py) that begins at the present state of an engine.
+    """A clean run (past_independent_run.py) that begins at the present state of an engine.
 
     `agreed`: it may be taken over, because the exact state agrees with the state that the run depends on.
     """

@@ -77,7 +77,7 @@ def read_query(env: Environment, query: str) -> str:
     return b"".join(pieces).decode("utf-8", "replace")
 
 
-def write_list_of_views(env: Environment, settings: Settings) -> int:
+def _write_list_of_views(env: Environment, settings: Settings) -> int:
     """Write the tables and views that there are, and their columns: for `--views`, or a command without a query."""
     columns = {name: [column.name for column in its] for name, its in ALL_TABLES.items()} | COLUMNS
     texts = MEANINGS | {name: view.text for name, view in VIEWS.items()}
@@ -98,7 +98,14 @@ EXAMPLES: Final = (
 )
 
 
-def write_introduction(env: Environment, settings: Settings, command: str) -> int:
+def write_what_can_be_asked(env: Environment, settings: Settings, command: str, *, views: bool) -> int:
+    """Write the answer of a command without a query: as text an introduction, else (or with `views`) the list."""
+    if settings.format == "text" and not views and not settings.verbose:
+        return _write_introduction(env, settings, command)
+    return _write_list_of_views(env, settings)
+
+
+def _write_introduction(env: Environment, settings: Settings, command: str) -> int:
     """Write, as text, the tables and views that may be asked and queries to begin with; `command` is `kw sql FILE`."""
     width = max(map(len, ALL))
     texts = MEANINGS | {name: view.text for name, view in VIEWS.items()}

@@ -18,8 +18,7 @@ from kwcli.pipeline.query_output import (
     find_tables_in_query,
     list_tables_and_views,
     read_query,
-    write_introduction,
-    write_list_of_views,
+    write_what_can_be_asked,
 )
 from kwcli.pipeline.sql_views import VIEWS
 from kwcli.pipeline.tables.table_columns import MEANINGS, TABLES
@@ -69,9 +68,7 @@ def run_sql(
     if word is None:
         for name in files:
             _require_input(name)
-        if settings.format == "text" and not views and not settings.verbose:
-            return write_introduction(env, settings, shlex.join(["kw", "sql", *files]))
-        return write_list_of_views(env, settings)
+        return write_what_can_be_asked(env, settings, shlex.join(["kw", "sql", *files]), views=views)
     missing = next((name for name in ("duckdb", "pyarrow") if find_spec(name) is None), None)
     if missing is not None:
         raise Failure(f"kw sql needs {missing}, which is not installed: {pip_command_for_extra('sql')}")

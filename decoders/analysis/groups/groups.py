@@ -4,7 +4,7 @@
 exchange ─► portrait of the group (counts, errors, latency, clients)   ┐
          ─► events of its members (events.py)       ─► timeline.py      ├─► a row for each group
          ─► members heard of, the latest description                    │
-         ─► ends, positions, commits (offsets.py), of all exchanges    ┘
+         ─► ends, positions, commits (lag.py), of all exchanges    ┘
 ```
 
 Of a group that is left out (portraits.py), its numbers alone are kept.

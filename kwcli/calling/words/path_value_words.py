@@ -125,8 +125,8 @@ def compose_body(
     """The body of one version, in JSON form: `start` (an example of that version), changed by the words.
 
     An array that a word goes into holds only elements from words. A new element begins as the example's first one, or
-    with the numbers that mean none (apis/elements.py). A body that was given whole changes only where words say so, and
-    takes only plain fields that it lacks from `start`. Without `start`, fields that are not given are missing.
+    with the numbers that mean none (new_array_elements.py). A body that was given whole changes only where words say
+    so, and takes only plain fields that it lacks from `start`. Without `start`, fields that are not given are missing.
     Raises Failure.
     """
     given = words if isinstance(words, GivenWords) else parse_body_words(api, words, env=env, side=side)

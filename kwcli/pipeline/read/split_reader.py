@@ -43,12 +43,12 @@ class GrowingState(NamedTuple):
 
 
 class SplitReader:
-    """The segments of one split, to be iterated once; packet numbers are `file << 40 | number` (merge.py).
+    """The segments of one split, to be iterated once; packet numbers are `file << 40 | number` (merge_captures.py).
 
     `counts` and `problems` grow during the iteration. `counts` has what `CaptureReader.counts` says; over all splits of
     a file it adds up to the counts of the whole file. `problems` has what ended the reading of a file before the end of
     its piece. `taken` counts bytes of files. `cut_receiver` gets what notes say in a capture that was cut out of
-    another one (excerpt_comments.py). `left` has the states of files that go on, by the files' numbers.
+    another one (notes_of_cut_packets.py). `left` has the states of files that go on, by the files' numbers.
 
     `repeats`: the split is neither merged nor decompressed, so `again` can give the segments since `mark` once more.
     """
