@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         UnknownApi,
         UnsupportedVersion,
     )
+    from decoders.exchanges.body_reader import Needs
     from decoders.exchanges.exchange import Exchange, Skipped
     from decoders.messages.whole_messages import (
         Request,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from decoders.records.model import Batch, Record
     from decoders.records.read_batches import decode_records
     from decoders.schema.model import Api
+    from decoders.tls.key_log import KeyLog
     from decoders.whole_captures import read_exchanges
 
 __all__ = [
@@ -43,8 +45,10 @@ __all__ = [
     "DecodeError",
     "EncodeError",
     "Exchange",
+    "KeyLog",
     "LimitExceeded",
     "Malformed",
+    "Needs",
     "Record",
     "Request",
     "Response",
@@ -74,8 +78,10 @@ _HOMES: Final = {
     "DecodeError": "decoders.errors",
     "EncodeError": "decoders.errors",
     "Exchange": "decoders.exchanges.exchange",
+    "KeyLog": "decoders.tls.key_log",
     "LimitExceeded": "decoders.errors",
     "Malformed": "decoders.errors",
+    "Needs": "decoders.exchanges.body_reader",
     "Record": "decoders.records.model",
     "Request": "decoders.messages.whole_messages",
     "Response": "decoders.messages.whole_messages",

@@ -33,29 +33,32 @@ def without_frames(error: Error) -> Error:
 class DecodeError(Exception):
     """Bytes that cannot be decoded.
 
-    `offset` is the byte (from the start of the buffer handed in) at which decoding gave up, `path` the field
+    `offset` is the byte (from the start of the buffer handed in) at which decoding gave up; 0, and not in the text,
+    where the error is about no byte, as that of an API that a program asks for. `path` is the field
     (`topics[0].name`), empty where there is none. `reason` is the word that the exchange record uses.
     """
 
     reason: ClassVar[str] = "malformed"
 
-    def __init__(self, text: str, *, offset: int = 0, path: str = "") -> None:
+    def __init__(self, text: str, *, offset: int | None = None, path: str = "") -> None:
         super().__init__(text)
         self.text = text
-        self.offset = offset
+        self.offset = offset or 0
         self.path = path
+        self._is_about_byte_0 = offset == 0
 
     def __str__(self) -> str:
-        place = f" at byte {self.offset}"
+        place = f" at byte {self.offset}" if self.offset or self._is_about_byte_0 else ""
         if self.path:
             place += f" ({self.path})"
         return self.text + place
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild, (type(self), self.text, self.offset, self.path))
+        offset = self.offset if self.offset or self._is_about_byte_0 else None
+        return (_rebuild, (type(self), self.text, offset, self.path))
 
 
-def _rebuild(kind: type[DecodeError], text: str, offset: int, path: str) -> DecodeError:
+def _rebuild(kind: type[DecodeError], text: str, offset: int | None, path: str) -> DecodeError:
     return kind(text, offset=offset, path=path)
 
 

@@ -22,10 +22,32 @@ if TYPE_CHECKING:
 else:
     from collections import _tuplegetter  # the descriptor of a field, as namedtuple() has them
 
+    class _FieldsAsSignature:
+        """The signature of a class: its fields as parameters. It is made when `inspect` or `help` asks for it."""
+
+        def __get__(self, made: object, cls: type) -> Any:
+            import inspect
+            import typing
+
+            try:
+                kinds = typing.get_type_hints(cls)
+            except NameError:  # a type that only type checkers import
+                kinds = cls.__annotations__
+            return inspect.Signature(
+                inspect.Parameter(
+                    name,
+                    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                    default=cls._field_defaults.get(name, inspect.Parameter.empty),
+                    annotation=kinds.get(name, inspect.Parameter.empty),
+                )
+                for name in cls._fields
+            )
+
     class _Fields(tuple):
         """What all named tuples have."""
 
         __slots__ = ()
+        __signature__ = _FieldsAsSignature()
 
         def __new__(cls, *values: Any, **named: Any) -> Any:
             made = next(each for each in cls.__mro__ if "_fields" in each.__dict__)

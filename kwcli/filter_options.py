@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.exchanges.exchange import format_rfc3339
 from decoders.filters import Filter, FilterError, parse
+from decoders.wire.near_words import did_you_mean
 from kwcli.reading.input_files import is_read_once
 from kwcli.run_environment import Exit, Failure
-from kwcli.spelling import did_you_mean, find_api
+from kwcli.spelling import find_api
 
 if TYPE_CHECKING:
     from decoders.wire.units import Moment

@@ -11,11 +11,11 @@ import click
 from click.core import ParameterSource
 
 from decoders.named_tuple import NamedTuple
+from decoders.wire.near_words import quote_words
 from kwcli.option_types import JOBS_MAX, Duration, MetricsAddress, PortList, RowCount, TimeWord, WordList
 from kwcli.output import COLUMN_FORMATS, RECORD_FORMATS, find_format_names
 from kwcli.output.settings import Settings, choose_settings
 from kwcli.run_environment import Environment, Exit, Failure, make_flag_callback
-from kwcli.spelling import quote_words
 
 if TYPE_CHECKING:
     from decoders.filters import Filter

@@ -9,8 +9,8 @@ from typing import Final
 
 import click
 
+from decoders.wire.near_words import nearest_words
 from kwcli import other_tools_hints
-from kwcli.spelling import nearest_words
 
 __all__ = ["describe_usage_error"]
 

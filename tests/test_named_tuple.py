@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 import typing
 from collections.abc import Callable
@@ -11,6 +12,9 @@ from typing import Any
 import pytest
 
 from decoders.named_tuple import NamedTuple
+
+if typing.TYPE_CHECKING:
+    from types import SimpleNamespace as NoSuchType
 
 
 class Ours(NamedTuple):
@@ -54,6 +58,13 @@ class Derived(Ours):
 
 class Nothing(NamedTuple):
     """No field."""
+
+
+class Hidden(NamedTuple):
+    """A field of a type that is not there at run time."""
+
+    known: int
+    hidden: NoSuchType
 
 
 @pytest.mark.parametrize(
@@ -106,3 +117,20 @@ def test_methods_and_classes_derived_from_it() -> None:
 def test_it_is_pickled(row: tuple[object, ...]) -> None:
     found = pickle.loads(pickle.dumps(row))
     assert (type(found), found) == (type(row), row)
+
+
+def test_signatures_are_the_fields() -> None:
+    theirs = inspect.signature(Theirs)
+    for made in (Ours, Derived):
+        named = [(each.name, each.kind, each.default) for each in inspect.signature(made).parameters.values()]
+        assert named == [(each.name, each.kind, each.default) for each in theirs.parameters.values()]
+    assert str(inspect.signature(Ours)) == (
+        "(new: int, cls: str | None, defaults: tuple[int, ...] = (), flag: bool = False)"
+    )
+    assert str(inspect.signature(Nothing)) == "()"
+    Ours(1, None)  # its constructor is made at the first call
+    assert list(inspect.signature(Ours).parameters) == list(Ours._fields)
+
+
+def test_a_signature_has_the_text_of_types_that_only_type_checkers_know() -> None:
+    assert str(inspect.signature(Hidden)) == "(known: 'int', hidden: 'NoSuchType')"

@@ -8,6 +8,7 @@ from typing import Final
 
 from decoders.errors import UnknownApi
 from decoders.schema.model import Api, DeclarationError, Section, find_section, parse_api
+from decoders.wire.near_words import did_you_mean
 
 __all__ = ["KEYS", "NAMES", "api", "api_name", "section"]
 
@@ -131,7 +132,8 @@ def api(name_or_key: str | int) -> Api:
     else:
         key = _BY_NAME.get(name_or_key.replace("_", "").replace("-", "").replace(" ", "").lower())
     if key not in NAMES:
-        raise UnknownApi(f"no API {name_or_key!r}")
+        near = did_you_mean(name_or_key, map(api_name, NAMES)) if isinstance(name_or_key, str) else ""
+        raise UnknownApi(f"no API {name_or_key!r}{near}")
     return _parse_declaration(key)
 
 

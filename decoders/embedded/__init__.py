@@ -28,6 +28,7 @@ from decoders.schema.json_form import (
     quote_json,
 )
 from decoders.schema.model import Message, Plan, parse_message, resolve
+from decoders.wire.near_words import did_you_mean
 from decoders.wire.primitives import read_uvarint, write_uvarint
 
 __all__ = [
@@ -241,6 +242,8 @@ def encode_embedded(name: str, version: int, value: Mapping[str, Any]) -> bytes:
         version = 0
     if version not in message.versions:
         raise EncodeError(f"{name} has versions {message.versions}, not {version}")
+    if not isinstance(value, Mapping):
+        raise EncodeError(f"a struct (dict) expected, not {value!r:.80}")
     fields = {key: inner for key, inner in value.items() if key not in _WORDS}
     behind = fields.pop(TRAILING, b"")
     if not isinstance(behind, bytes):
@@ -374,7 +377,7 @@ def exact_structure_name(name: str) -> str:
     """The exact name of a structure from its name in any spelling. Raises UnknownApi."""
     found = _BY_NAME.get(_fold_structure_name(name))
     if found is None:
-        raise UnknownApi(f"no structure {name!r}")
+        raise UnknownApi(f"no structure {name!r}{did_you_mean(name, STRUCTURES)}")
     return found
 
 

@@ -9,12 +9,12 @@ not have is ignored for that version.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final, Protocol, TypeVar
 from uuid import UUID
 
-from decoders.apis import NAMES, api
+from decoders.apis import NAMES, api, api_name
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
 from decoders.exchanges.learned_names import TOPIC_ID_SOURCES, WELL_KNOWN, Topics, paths_of_nameless_ids, values_at_path
 from decoders.frames.header_checks import find_response_body, is_flexible, read_request_head
@@ -36,8 +36,10 @@ from decoders.schema.codec import TRAILING, decode, decode_partial
 from decoders.schema.codegen_support import CRUDE
 from decoders.schema.large_body import decode_without_long_arrays
 from decoders.schema.lazy_decoder import Projector, get_projector
-from decoders.schema.model import Plan, Side, resolve
-from decoders.schema.projection import hide_secrets
+from decoders.schema.model import Field, Plan, Side, resolve
+from decoders.schema.plan_walker import UNKNOWN
+from decoders.schema.projection import hide_secrets, parse_want
+from decoders.wire.near_words import did_you_mean
 from decoders.wire.primitives import format_uuid
 
 # The first ApiVersions request that says which software the client is.
@@ -485,17 +487,29 @@ class ApiReaders:
         return api_reader
 
 
-Paths = Mapping[tuple[int, Side], Iterable[str]]
+# API key or name, and side → paths. (Keys of a mapping are invariant: no union of them takes a mapping of one kind.)
+Paths = Mapping[tuple[Any, Side], Iterable[str]]
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Needs:
-    """The fields that are asked for: paths for each API and side; `|` unites two."""
+    """The fields that a program asks for: paths for each API (its key or name) and side; `|` unites two.
+
+        Needs({("Fetch", "response"): ["responses[].topic", "responses[].partitions[].high_watermark"]})
+
+    A path has `[]` behind arrays and no indices; that of an array or struct takes all of it. A version that lacks the
+    field is read without it. Raises UnknownApi, and TypeError for paths that are no list.
+    """
 
     __slots__ = ("_paths",)
 
     def __init__(self, paths: Paths | None = None) -> None:
-        self._paths = {key: frozenset(wanted) for key, wanted in (paths or {}).items()}
+        self._paths: dict[tuple[int, Side], frozenset[str]] = {}
+        for (name, side), wanted in (paths or {}).items():
+            if isinstance(wanted, str):
+                raise TypeError(f"the paths of {name} {side} are a list: [{wanted!r}]")
+            key = api(name).key if isinstance(name, str) else name
+            self._paths[key, side] = self._paths.get((key, side), frozenset()) | frozenset(wanted)
 
     def __or__(self, other: Needs) -> Needs:
         united = Needs()
@@ -507,6 +521,34 @@ class Needs:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Needs) and self._paths == other._paths
 
+    def __repr__(self) -> str:
+        paths = {(api_name(key), side): sorted(wanted) for (key, side), wanted in self._paths.items()}
+        return f"Needs({paths!r})"
+
     def needed_paths(self, key: int, side: Side) -> frozenset[str]:
         """The paths asked for of a side of an API."""
         return self._paths.get((key, side), frozenset())
+
+    def check(self) -> None:
+        """Raise ValueError for a side or a path that no version has, UnknownApi for an unknown API."""
+        for (key, side), paths in self._paths.items():
+            if side not in SIDES:
+                raise ValueError(f"a side is 'request' or 'response', not {side!r}")
+            message = api(key).message(side)
+            known = list(_list_paths(message.fields, ""))
+            without_brackets = {path.replace("[]", "") for path in known}
+            for path in sorted(paths):
+                name = path.partition(":")[0].replace("[]", "")
+                if name not in without_brackets and name.rpartition(".")[2] != UNKNOWN:
+                    near = did_you_mean(path, known)
+                    raise ValueError(f'{api_name(key)} has no field "{path}" in its {side}{near}')
+                for version in range(message.versions.low, message.versions.high + 1):
+                    parse_want(resolve(message, version), (path,))
+
+
+def _list_paths(fields: Iterable[Field], prefix: str) -> Iterator[str]:
+    """The paths of fields and of those inside them, in the order of the declaration."""
+    for field in fields:
+        path = f"{prefix}{field.name}"
+        yield path
+        yield from _list_paths(field.fields, f"{path}{'[]' if field.array else ''}.")

@@ -82,6 +82,8 @@ def encode_message(
     try:
         return encode(plan, value)
     except EncodeError:
+        if not isinstance(value, Mapping):
+            raise
         renamed = rename_to_current_names(_find_message(api_key, version, kind, layout).fields, version, value)
         if renamed == value:
             raise
@@ -140,7 +142,7 @@ _MAKERS: Final = Makers(_encode_batches_json, _encode_structure_json)
 def decode_request(frame: bytes, *, strict: bool = True) -> Request:
     """A request as it follows its size field: header and body. Raises DecodeError, offsets from the frame's start."""
     if len(frame) < 4:
-        raise Truncated(f"need 4 bytes for API key and version, have {len(frame)}", path="request_api_key")
+        raise Truncated(f"need 4 bytes for API key and version, have {len(frame)}", offset=0, path="request_api_key")
     key = int.from_bytes(frame[:2], "big", signed=True)
     version = int.from_bytes(frame[2:4], "big", signed=True)
     plan = _resolve_plan(key, version, "request", None)

@@ -13,11 +13,11 @@ from decoders.analysis.doctor.diagnosis import ABOUT
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.finding_kinds import SEVERITIES
 from decoders.analysis.doctor.thresholds import THRESHOLDS, Thresholds
+from decoders.wire.near_words import did_you_mean
 from decoders.wire.readable_text import escape_text
 from kwcli.answers.view import AnswerRenderer
 from kwcli.output.short_texts import count_of, find_zone, palette
 from kwcli.run_environment import Exit, Failure
-from kwcli.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row

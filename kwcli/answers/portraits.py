@@ -11,13 +11,13 @@ from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.libraries import format_library
 from decoders.named_tuple import NamedTuple
+from decoders.wire.near_words import did_you_mean
 from decoders.wire.readable_text import escape_text, format_latency, format_size
 from kwcli.answers.groups import GROUP_LINES, draw_group_details, format_lag, format_share
 from kwcli.answers.view import AnswerRenderer, flatten_value, format_software
 from kwcli.output.short_texts import count_of, palette
 from kwcli.output.table import Column, draw_table
 from kwcli.run_environment import Exit, Failure
-from kwcli.spelling import did_you_mean
 from kwcli.stats.text import OTHERS, note_others, wrap_note
 
 if TYPE_CHECKING:

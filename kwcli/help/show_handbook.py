@@ -9,10 +9,10 @@ from typing import Final
 
 import click
 
+from decoders.wire.near_words import did_you_mean
 from kwcli.help.pages import ALIASES, TOPICS, describe_topic, read_page, search_pages
 from kwcli.output.settings import choose_settings
 from kwcli.run_environment import Environment, Exit, Failure
-from kwcli.spelling import did_you_mean
 
 # Lines of prose that are longer than this are hard to read, however wide the terminal is.
 WIDEST = 120

@@ -17,6 +17,7 @@ from decoders.messages.whole_messages import encode_message
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import API_VERSIONS, DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA
 from decoders.schema.model import NONE
+from decoders.wire.near_words import did_you_mean
 from kwcli.net import metadata_requests
 from kwcli.net.addresses import format_address
 from kwcli.net.metadata_requests import (
@@ -30,7 +31,6 @@ from kwcli.net.metadata_requests import (
 )
 from kwcli.net.session.blocking import BrokerConnection, InterruptedRequest, UnansweredRequest
 from kwcli.run_environment import Exit, Failure
-from kwcli.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from kwcli.net.config.client_config import Address, ClientConfig

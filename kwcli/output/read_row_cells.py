@@ -13,10 +13,10 @@ from decoders.messages.body_json import Options
 from decoders.messages.exchange_json import SCHEMA, to_json_dict
 from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import CELL_FORM, cell_text, json_text
+from decoders.wire.near_words import did_you_mean
 from kwcli.output import COLUMN_FORMATS
 from kwcli.output.columns import COLUMNS, CSV_MORE, FOREIGN, OWN, TABLE, WORDS, ColumnWord
 from kwcli.run_environment import Exit, Failure
-from kwcli.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled

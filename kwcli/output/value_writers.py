@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.protocol_facts.paths import FieldPathStep, parse_field_path, values_at_path
 from decoders.wire.deferred_json import make_json_pieces
+from decoders.wire.near_words import did_you_mean
 from kwcli.run_environment import Exit, Failure
-from kwcli.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from kwcli.output.renderers import Write

@@ -29,6 +29,7 @@ import duckdb
 import pyarrow as pa
 
 from decoders.limits import SQL_MEMORY_MAX, SQL_SPILL_MAX
+from decoders.wire.near_words import did_you_mean
 from decoders.wire.readable_text import escape_text
 from kwcli.pipeline.background_call import BackgroundCall
 from kwcli.pipeline.query_output import (
@@ -46,7 +47,6 @@ from kwcli.pipeline.sql_views import VIEWS, build_view_sql
 from kwcli.pipeline.tables.table_columns import ALL_TABLES, TABLES_VERSION, TableColumn
 from kwcli.private_files import ScratchFolder
 from kwcli.run_environment import Exit, Failure
-from kwcli.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from kwcli.output.settings import Settings

@@ -11,6 +11,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.named_tuple import NamedTuple
+from decoders.wire.near_words import did_you_mean
 from decoders.wire.readable_text import escape_text
 from kwcli.output.csv import format_csv_lines, join_values
 from kwcli.output.partial_runs import (
@@ -25,7 +26,6 @@ from kwcli.output.table import Column, draw_table
 from kwcli.pipeline.sql_views import COLUMNS, VIEWS
 from kwcli.pipeline.tables.table_columns import ALL_TABLES, MEANINGS, TABLES
 from kwcli.run_environment import Exit
-from kwcli.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from kwcli.output.settings import Settings

@@ -160,7 +160,7 @@ def _nearest_file_hint(name: str, error: OSError | ValueError) -> str:
         return f" (did you mean -i {name}?)"
     if hint := hint_for_filter_word(name):
         return hint
-    from kwcli.spelling import nearest_words
+    from decoders.wire.near_words import nearest_words
 
     folder, last = os.path.split(name)
     try:

@@ -12,10 +12,11 @@ from decoders.apis import KEYS
 from decoders.protocol_facts.parse_versions import split_version_range
 from decoders.protocol_facts.releases import RELEASES, api_versions_of_release
 from decoders.schema.model import Api
+from decoders.wire.near_words import did_you_mean
 from kwcli.output.settings import Settings
 from kwcli.output.short_texts import palette
 from kwcli.run_environment import Environment, Exit, Failure
-from kwcli.spelling import did_you_mean, find_api, find_release, find_version, parse_api_version
+from kwcli.spelling import find_api, find_release, find_version, parse_api_version
 
 Row = dict[str, Any]
 # Codes or names with commas between them.

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from decoders.analysis.statistics_table import DIMENSION_ROWS, METRICS
+from decoders.wire.near_words import did_you_mean
 from kwcli.run_environment import Exit, Failure
-from kwcli.spelling import did_you_mean
 from kwcli.stats import SORTS, StatsOptions
 
 # Words that people may use for dimensions → the dimension.

@@ -15,6 +15,7 @@ from decoders.apis import api
 from decoders.protocol_facts.keys import FETCH
 from decoders.protocol_facts.names import drop_unknown_fields
 from decoders.schema.model import Versions
+from decoders.wire.near_words import did_you_mean
 from kwcli.calling.words.record_words import (
     OFFLINE,
     TopicLookup,
@@ -26,7 +27,6 @@ from kwcli.calling.words.record_words import (
     split_short_words,
 )
 from kwcli.run_environment import Exit, Failure
-from kwcli.spelling import did_you_mean
 
 WORDS: Final = ("topic", "partition", "offset")
 # Timestamps of ListOffsets that stand for the ends of a partition.

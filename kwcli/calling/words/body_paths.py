@@ -11,8 +11,8 @@ from decoders.protocol_facts import paths
 from decoders.protocol_facts.names import find_field_by_any_name
 from decoders.protocol_facts.paths import FieldPathStep, values_at_path
 from decoders.schema.model import ALL, Api, Field, Side, Versions, parse_message
+from decoders.wire.near_words import did_you_mean, nearest_words
 from kwcli.run_environment import Exit, Failure
-from kwcli.spelling import did_you_mean, nearest_words
 
 __all__ = [
     "APPEND",

@@ -486,8 +486,8 @@ def _find_misspelt_variables(variables: Mapping[str, str]) -> tuple[list[str], l
     given = [name for name in variables if name.startswith("KW_")]
     if not given:
         return [], []
+    from decoders.wire.near_words import did_you_mean
     from kwcli.net.config.unknown_properties import is_about_security
-    from kwcli.spelling import did_you_mean
 
     known = {*_map_variables_to_properties(), *_OTHERS}
     lines: tuple[list[str], list[str]] = ([], [])

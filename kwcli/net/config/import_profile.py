@@ -60,7 +60,7 @@ def _choose_clusters(
     kind, names = clusters[0].kind, [cluster.name for cluster in clusters]
     if context is not None:
         if context not in names:
-            from kwcli.spelling import did_you_mean
+            from decoders.wire.near_words import did_you_mean
 
             there = did_you_mean(context, names) or f"; there are {', '.join(names)}"
             raise Failure(f"{file} has no {kind} {context}{there}", Exit.USAGE)

@@ -78,7 +78,7 @@ class Profiles:
                     origin, *client_properties.parse_properties_with_lines(file.read(), java=True), path
                 )
         except FileNotFoundError:
-            from kwcli.spelling import did_you_mean
+            from decoders.wire.near_words import did_you_mean
 
             names = self.list_names()
             others = did_you_mean(name, names) or ("; kw profile list shows all" if names else "; there are none yet")

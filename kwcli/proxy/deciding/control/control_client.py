@@ -13,6 +13,7 @@ from decoders.exchanges.exchange import Exchange
 from decoders.limits import CONTROL_ANSWER_MAX, HTTP_ANSWER_S
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.named_tuple import NamedTuple
+from decoders.wire.near_words import did_you_mean
 from decoders.wire.readable_text import escape_text
 from kwcli.net.deadline import Deadline
 from kwcli.net.http_request import HttpServer, ask_http
@@ -23,7 +24,6 @@ from kwcli.output.value_writers import JsonWriter
 from kwcli.proxy.deciding.control.http_control import token_file
 from kwcli.proxy.deciding.control.operations import RING_ROWS
 from kwcli.run_environment import Exit, Failure
-from kwcli.spelling import did_you_mean
 from kwcli.user_folders import own_folder
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from decoders.protocol_facts.errors.error_codes import ERRORS, error_name, find_
 from decoders.protocol_facts.keys import FETCH, METADATA
 from decoders.protocol_facts.paths import FieldPathStep, parse_field_path
 from decoders.schema.model import Plan, Side, resolve
+from decoders.wire.near_words import did_you_mean
 from decoders.wire.units import parse_duration, parse_size
-from kwcli.spelling import did_you_mean
 
 When = Literal["connection", "request", "answer"]
 # APIs whose requests name topics that clients ask for by name.

@@ -12,9 +12,9 @@ from importlib.resources import files
 from typing import Any, Final
 
 from decoders.named_tuple import NamedTuple
+from decoders.wire.near_words import did_you_mean
 from kwcli.proxy.deciding.faults.parse_rule import Rule, RuleError, parse_rule
 from kwcli.run_environment import Exit, Failure
-from kwcli.spelling import did_you_mean
 
 PRESET: Final = "preset:"
 SUFFIX: Final = ".faults"
