@@ -27,6 +27,7 @@ from decoders.tcp.connections import Connection, Half
 if TYPE_CHECKING:
     from decoders.exchanges.body_reader import ApiReader, DecodeFailure
     from decoders.exchanges.learned_names import Topics
+    from decoders.protocol_facts.remarks import ExchangeRemark, RemarkId
     from decoders.tls.tls_facts import TlsInfo
 
 __all__ = [
@@ -481,6 +482,19 @@ class Exchange(Seen):
     def retransmitted(self) -> bool:
         """Whether bytes of the exchange were retransmitted."""
         return bool(self.extra and self.extra.get("retransmitted"))
+
+    @property
+    def remarks(self) -> list[ExchangeRemark]:
+        """What the protocol forbids, or does not expect, and was read all the same (protocol_facts/remarks.py)."""
+        if not self.looked:
+            self.read_sides()
+        return self.extra.get("remarks", []) if self.extra else []
+
+    def add_remark(self, identity: RemarkId, text: str, side: Side, *, path: str = "", offset: int = 0) -> None:
+        """Add a remark; `offset` counts bytes behind the size field of the side's frame."""
+        remark: ExchangeRemark = {"side": side, "path": path, "offset": offset, "id": identity, "text": text}
+        extra = self.extra or {}
+        self.extra = {**extra, "remarks": [*extra.get("remarks", ()), remark]}
 
     @property
     def envelope(self) -> EnvelopeId | None:

@@ -77,6 +77,7 @@ EXCHANGE_ATTRIBUTES: Final = {
     "retransmitted": "extra",
     "server": "extra",
     "guessed": "extra",
+    "remarks": "extra",
     "closed": "extra",
     "layout": "derived",
     "trailing": "derived",

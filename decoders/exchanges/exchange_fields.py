@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from decoders.exchanges.exchange_attributes import EXCHANGE_ATTRIBUTES
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.remarks import REMARKS
 from decoders.wire.primitives import RANGES
 
 __all__ = ["EXCHANGE_FIELDS", "SERVER_TIMES", "SHAPES", "ExchangeField", "Shape", "names_below_key"]
@@ -326,6 +327,34 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
         _add_description(
             "api and api_version are those of which alone the response can be; its request is not there", _FLAG
         ),
+    ),
+    "remarks": (
+        _add_description(
+            "what the protocol forbids, or does not expect, and kw read all the same",
+            {
+                "type": "array",
+                "minItems": 1,
+                "items": _object_schema(
+                    {
+                        "side": {"enum": ["request", "response"]},
+                        "path": _TEXT,
+                        "offset": _add_description(
+                            "in bytes behind the size field", _integer_schema(0, RANGES["int32"][1])
+                        ),
+                        "id": {"enum": [*REMARKS]},
+                        "text": _TEXT,
+                    }
+                ),
+            },
+        ),
+        {
+            "remark_sides": "list<string>?@4 sides of its remarks: what the protocol forbids and was read all the same",
+            "remark_paths": "list<string>?@4 their fields",
+            "remark_offsets": "list<int32>?@4 their bytes, counted behind the size field",
+            "remark_ids": "list<string>?@4 their ids (`kw help record`)",
+            "remark_texts": "list<string>?@4 the remarks in words",
+        },
+        "remark",
     ),
     "closed": (
         {"enum": ["fin", "rst", "idle", "capture_end"]},

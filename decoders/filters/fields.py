@@ -256,6 +256,12 @@ FIELDS: Final[dict[str, FieldRow]] = {
         S, "text", lambda x: _read_refusal_part(x, "by"), "option of the proxy that does not serve such requests"
     ),
     "refused.reason": FieldRow(S, "text", lambda x: _read_refusal_part(x, "reason"), "what the proxy serves instead"),
+    "remark": FieldRow(
+        S,
+        "text",
+        lambda x: [each["id"] for each in x.remarks],
+        "ids of its remarks: what the protocol forbids and was read all the same",
+    ),
     "retransmitted": FieldRow(S, "any", lambda x: x.retransmitted, "whether bytes of it were sent again"),
     "session_topic": FieldRow(S, "text", _session_topics, "topics that an incremental fetch asks for", history=True),
     **{f"{name}.{part}": _make_history_field(name, part) for name, part in _HISTORY},
@@ -267,6 +273,7 @@ ALIASES: Final = {
     "version": "api_version",
     "errors": "error",
     "topics": "topic",
+    "remarks": "remark",
     "partitions": "partition",
     "record": "records",
     "keys": "key",

@@ -27,6 +27,7 @@ from decoders.exchanges.logins import make_login
 from decoders.limits import CONNECTIONS_MAX
 from decoders.messages.body_json import REDACTED
 from decoders.messages.redact_exchange_json import redact_record
+from decoders.protocol_facts.remarks import REMARKS
 from decoders.records.codecs import CODEC_NAMES
 from decoders.records.model import ALWAYS
 from decoders.schema.compile_json_schema import compile_json_schema
@@ -248,7 +249,7 @@ def _read_packet_span(span: Any) -> tuple[int | None, int | None]:
 
 
 def _check_types_of_record(record: Mapping[str, Any]) -> None:
-    """Check the types of the errors, the undecoded sides and the Envelope of a record. Raises ValueError."""
+    """Check the types of the errors, undecoded sides, remarks and the Envelope of a record. Raises ValueError."""
     for error in record["errors"]:
         if error["code"].__class__ is not int or not all(isinstance(error[name], str) for name in ("path", "name")):
             raise ValueError("an error without path, code and name")
@@ -256,6 +257,11 @@ def _check_types_of_record(record: Mapping[str, Any]) -> None:
         if side not in SIDES or not isinstance(row["reason"], str) or not isinstance(row["path"], str):
             raise ValueError(f"undecoded {quote_json(side)}")
         _read_int_or_null(row, "offset")
+    for remark in record.get("remarks", ()):
+        if remark["id"] not in REMARKS or remark["side"] not in SIDES or remark["offset"].__class__ is not int:
+            raise ValueError(f"remark {quote_json(remark)}")
+        if not all(isinstance(remark[name], str) for name in ("path", "text")):
+            raise ValueError(f"remark {quote_json(remark)}")
     if "envelope" in record and record["envelope"]["correlation_id"].__class__ not in (int, type(None)):
         raise ValueError(f"envelope is {quote_json(record['envelope'])}")
 

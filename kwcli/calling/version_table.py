@@ -48,7 +48,7 @@ class VersionTable:
         self._write = write
         self._against = against
         self._columns: list[BrokerOffer] = []
-        self.errors = self.expected = self.undecoded = 0
+        self.errors = self.expected = self.undecoded = self.remarks = 0
 
     def add_broker_answer(self, title: str, response: Any) -> None:
         """Add one broker's answer, as a JSON body."""

@@ -30,7 +30,7 @@ class _RecordRenderer:
     def __init__(self, settings: Settings, write: Write) -> None:
         self._write = write
         self._options = Options(settings.records, settings.reveal_secrets, deferred=True, names=settings.names)
-        self.errors = self.expected = self.undecoded = 0
+        self.errors = self.expected = self.undecoded = self.remarks = 0
 
     def _count_exchange_errors(self, errors: list[dict[str, Any]]) -> None:
         expected = all("expected" in error for error in errors)
@@ -60,6 +60,8 @@ class Ndjson(_RecordRenderer):
                         self._count_exchange_errors(record["errors"])
                     if record["status"] == "undecoded":
                         self.undecoded += 1
+                    if "remarks" in record:
+                        self.remarks += len(record["remarks"])
                 try:
                     lines.append(dumps(record, None, OPTIONS))
                 except TypeError:  # parts of it are deferred
@@ -85,6 +87,7 @@ class Json(_RecordRenderer):
             if record.get("errors"):
                 self._count_exchange_errors(record["errors"])
             self.undecoded += record.get("status") == "undecoded"
+            self.remarks += len(record.get("remarks", ()))
             self._writer.add(record)
 
     def close(self) -> None:

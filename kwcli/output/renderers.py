@@ -68,6 +68,9 @@ class Renderer(Protocol):
     @property
     def undecoded(self) -> int: ...
 
+    @property
+    def remarks(self) -> int: ...
+
     def write(self, rows: list[Settled]) -> None: ...
 
     def learn_from(self, rows: list[Settled]) -> None:
@@ -84,16 +87,17 @@ class CountingRenderer:
 
     def __init__(self, write: Write) -> None:
         self._write = write
-        self.errors = self.expected = self.undecoded = 0
+        self.errors = self.expected = self.undecoded = self.remarks = 0
 
     def count_exchanges(self, rows: Iterable[Settled]) -> None:
-        """Count the exchanges that have errors, and those that could not be decoded."""
+        """Count the exchanges that have errors, those that could not be decoded, and the remarks."""
         for row in rows:
             if row.kind == "exchange":
                 unexpected = row.unexpected
                 self.errors += bool(unexpected)
                 self.expected += bool(row.error_codes and not unexpected)
                 self.undecoded += row.status == "undecoded"
+                self.remarks += len(row.remarks)
 
     def learn_from(self, rows: list[Settled]) -> None:
         """Do nothing: most formats need nothing from rows that are not shown."""

@@ -178,6 +178,7 @@ class TextLines:
         self.errors = 0  # exchanges with an unexpected error code in their response
         self.expected = 0  # exchanges with only error codes that the protocol expects
         self.undecoded = 0
+        self.remarks = 0
         self._room, (*self._smaller, self._fact_room) = self.layout.facts, self.layout.fact_rooms
         self._broker = None if self._room is None else self.layout.broker
         self._wide = self.layout.correlation > 0
@@ -228,11 +229,12 @@ class TextLines:
             exchange.error_codes
             or exchange.failed
             or exchange.outcome != "complete"
-            or (exchange.extra is not None and "fault" in exchange.extra)
+            or (exchange.extra is not None and ("fault" in exchange.extra or "remarks" in exchange.extra))
         ):
             sign = self._format_exchange_sign(exchange)
+            only_remarks = sign == " " and "fault" not in (exchange.extra or ())
             text = self._join_facts_that_fit(
-                exchange, facts_of, facts, format_exchange_trouble(exchange), bad="·" not in sign
+                exchange, facts_of, facts, format_exchange_trouble(exchange), bad="·" not in sign and not only_remarks
             )
         elif room is not None and (len(text) > room or not text.isascii()):
             text = self._join_facts_that_fit(exchange, facts_of, facts, "")
@@ -265,6 +267,7 @@ class TextLines:
             self.expected += not failed
         if status == "undecoded":
             self.undecoded += 1
+        self.remarks += len(exchange.remarks)
         sign = SIGNS[status]
         if exchange.error_codes and status == "complete":
             sign = "✗" if failed else "·"
@@ -493,6 +496,11 @@ class LineRenderer:
     def undecoded(self) -> int:
         """Exchanges shown that could not be decoded."""
         return self._lines.undecoded
+
+    @property
+    def remarks(self) -> int:
+        """Remarks on the exchanges shown."""
+        return self._lines.remarks
 
     def are_all_on_latest_day(self, rows: Iterable[Settled]) -> bool:
         """Whether all rows are on the day of the latest line: then their lines depend on no other line's time."""

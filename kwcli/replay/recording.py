@@ -196,7 +196,7 @@ class ReplayRecording:
         self.topics: dict[UUID, str] = dict(WELL_KNOWN)
         self.nodes: dict[str, int] = {}  # address of a broker → its node id
         self._inside: dict[int, ConnectionInfo] = {}  # connections of brokers and controllers among themselves
-        self.errors = self.expected = self.undecoded = 0
+        self.errors = self.expected = self.undecoded = self.remarks = 0
         self._allowed = allowed
         self._size = 0
 

@@ -37,6 +37,7 @@ EXTRA: Final[dict[str, Any]] = {
     "refused": {"by": "--as-kafka", "reason": "r"},
     "file": "a.pcap",
     "guessed": True,
+    "remarks": [{"side": "response", "path": "", "offset": 0, "id": "out_of_order", "text": "t"}],
     "retransmitted": True,
     "closed": "reset",
     "reason": "r",

@@ -505,6 +505,10 @@ def format_exchange_trouble(exchange: Exchange) -> str:
         if status != "orphan_response" and side not in cut:
             place = f" at {failure.path}" if failure.path else ""
             words.append(f"{side} undecoded: {failure.reason}{place}")
+    if exchange.extra is not None and "remarks" in exchange.extra:
+        remark, *others = exchange.extra["remarks"]
+        place = f" at {remark['path']}" if remark["path"] else ""
+        words.append(f"remark: {remark['id']}{place}{f' and {len(others)} more' if others else ''}")
     return escape_text(" ".join(words))
 
 

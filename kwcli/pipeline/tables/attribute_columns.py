@@ -17,10 +17,16 @@ from decoders.schema.json_form import cell_json
 __all__ = ["COLUMN_PARTS", "NOTED", "SERVER", "join_columns_into_attribute", "split_attribute_into_columns"]
 
 
+def _is_list_attribute(key: str) -> bool:
+    """Whether a key has a list of objects: each of its columns has one part of all of them."""
+    return "properties" in SHAPES[key].get("items", ())
+
+
 def _part_in_column(key: str, column: str) -> str | None:
     """The part of a key that a column has; None for the whole value."""
     below = names_below_key(key) or ()
     its = {f"{key}_{part}": part for part in below} | {f"{part}_{key}": part for part in below}
+    its |= {f"{key.removesuffix('s')}_{part}s": part for part in below if _is_list_attribute(key)}
     return its.get(column, below[0] if len(below) == 1 else None)
 
 
@@ -39,6 +45,8 @@ def split_attribute_into_columns(key: str, value: Any) -> list[Any]:
     """The values of the columns of a key; `value` is None where the record does not have it."""
     if _is_flag_attribute(key):
         return [value is not None]
+    if _is_list_attribute(key):
+        return [None if value is None else [each[part] for each in value] for _, part in COLUMN_PARTS[key]]
     return [_encode_cell(value if part is None or value is None else value.get(part)) for _, part in COLUMN_PARTS[key]]
 
 
@@ -46,6 +54,10 @@ def join_columns_into_attribute(key: str, row: Mapping[str, Any]) -> Any:
     """The value of a key, from the columns that it has in a row of the table; None where the record did not have it."""
     if _is_flag_attribute(key):
         return row[COLUMN_PARTS[key][0][0]] or None
+    if _is_list_attribute(key):
+        lists = [row[column] or () for column, _ in COLUMN_PARTS[key]]
+        parts = [part for _, part in COLUMN_PARTS[key]]
+        return [dict(zip(parts, values, strict=True)) for values in zip(*lists, strict=True)] or None
     found = {part: _decode_cell(row[column]) for column, part in COLUMN_PARTS[key]}
     if None in found:
         return found[None]

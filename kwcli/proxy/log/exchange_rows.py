@@ -140,7 +140,7 @@ class LogRows:
             renderer = self._renderer
             lines = closing_lines(
                 self.pairer.summary,
-                ShownCounts(self._shown, renderer.errors, renderer.expected, renderer.undecoded),
+                ShownCounts(self._shown, renderer.errors, renderer.expected, renderer.undecoded, renderer.remarks),
                 packets=0,
                 seconds=self._env.monotonic() - self._begun,
                 passed_over=more,

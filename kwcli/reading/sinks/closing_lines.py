@@ -14,11 +14,12 @@ from decoders.exchanges.exchange import ClientIdentity, count_clients
 from decoders.frames.framing import BEGINS_LATE
 from decoders.limits import CLIENTS_COUNTED_MAX, CONNECTIONS_MAX, TLS_SECRETS_MAX
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.remarks import STRICT_REMARKS
 from decoders.wire.readable_text import format_size
 from kwcli.output.short_texts import NS, UTC_ZONE, TimeZone, count_of
 
 if TYPE_CHECKING:
-    from decoders.exchanges.exchange import Summary
+    from decoders.exchanges.exchange import Settled, Summary
     from decoders.tls.key_log import KeyLog
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "format_time_span",
     "has_cut_packets",
     "is_lossy",
+    "is_row_lossy",
     "limit_line",
     "make_capture_counts",
     "note_dropped_keys",
@@ -63,6 +65,13 @@ PASSED_OVER: Final = {
 def is_lossy(summary: Summary) -> bool:
     """Whether Kafka traffic is missing from the capture."""
     return summary.gaps > 0 or bool(count_gaps_by_reason(summary.skipped)) or bool(summary.requests_only)
+
+
+def is_row_lossy(row: Settled) -> bool:
+    """Whether an exchange lacks a part, could not be decoded, or has a remark that counts under `--strict`."""
+    return row.kind == "exchange" and (
+        row.status in LOSSY or any(remark["id"] in STRICT_REMARKS for remark in row.remarks)
+    )
 
 
 def count_gaps_by_reason(runs: Mapping[str, int]) -> dict[str, int]:
@@ -95,12 +104,13 @@ def describe_passed_over(counts: Mapping[str, int]) -> list[str]:
 
 
 class ShownCounts(NamedTuple):
-    """The exchanges that passed the filters: how many, with errors, with only expected errors, undecoded."""
+    """The exchanges that passed the filters: how many, with errors, with only expected ones, undecoded; the remarks."""
 
     exchanges: int = 0
     errors: int = 0
     expected: int = 0
     undecoded: int = 0
+    remarks: int = 0
 
 
 def format_client_count(found: Collection[ClientIdentity]) -> str:
@@ -137,6 +147,8 @@ def closing_lines(
         parts.append(f"{summary.unanswered:,} unanswered")
     if shown.undecoded:
         parts.append(f"{shown.undecoded:,} undecoded")
+    if shown.remarks:
+        parts.append(count_of(shown.remarks, "remark"))
     parts += describe_skipped_runs(summary.skipped, summary.skipped_bytes)
     parts += passed_over
     counts, took = ", ".join(parts), f"{seconds:.2f} s"
@@ -156,6 +168,7 @@ def limit_line(shown: ShownCounts, seconds: float) -> str:
     """The closing line where --limit has ended the reading; what was read ahead of the limit is left out."""
     counts = [count_of(shown.exchanges, "exchange"), *([count_of(shown.errors, "error")] if shown.errors else [])]
     counts += [f"{shown.undecoded:,} undecoded"] if shown.undecoded else []
+    counts += [count_of(shown.remarks, "remark")] if shown.remarks else []
     return f"{', '.join(counts)} · --limit reached, the rest is not read · {seconds:.2f} s"
 
 

@@ -103,6 +103,11 @@ class _ExportingRenderer:
         """The renderer's count of exchanges that could not be decoded."""
         return self._renderer.undecoded
 
+    @property
+    def remarks(self) -> int:
+        """The renderer's count of remarks."""
+        return self._renderer.remarks
+
     def write(self, rows: list[Settled]) -> None:
         """Report the exchanges, then show the rows: a renderer may let go of what it has shown."""
         with self._lock:

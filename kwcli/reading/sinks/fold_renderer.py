@@ -24,7 +24,7 @@ class FoldRenderer:
     shows_skipped = False
 
     def __init__(self, folds: Sequence[Fold], remedy: str) -> None:
-        self.errors = self.expected = self.undecoded = 0
+        self.errors = self.expected = self.undecoded = self.remarks = 0
         self.folded = folds
         self._adds: list[Callable[[Any], None]] = [fold.add for fold in folds]
         self._remedy = remedy
@@ -50,6 +50,8 @@ class FoldRenderer:
                         self.expected += not unexpected
                     if row.failed and row.outcome == "complete":
                         self.undecoded += 1
+                    if row.extra is not None:
+                        self.remarks += len(row.remarks)
         except LimitExceeded as problem:
             raise Failure(f"{problem.text}: {self._remedy}") from None
 

@@ -275,6 +275,11 @@ class RenderJobs:
         """Exchanges that could not be decoded, in all parts."""
         return self.counts().undecoded
 
+    @property
+    def remarks(self) -> int:
+        """Remarks on exchanges, in all parts."""
+        return self.counts().remarks
+
     def counts(self) -> RowCounts:
         """The counts of all rows written so far, here and by workers."""
         return self._work.counts().add(self._counted)

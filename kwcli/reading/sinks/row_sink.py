@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.exchange import Skipped
 from kwcli.reading.run_coverage import RunCoverage
-from kwcli.reading.sinks.closing_lines import LOSSY, ShownCounts
+from kwcli.reading.sinks.closing_lines import ShownCounts, is_row_lossy
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
 from kwcli.reading.sinks.row_output import RowOutput, needs_file_names, set_file_names, split_off_connection_ends
 
@@ -178,7 +178,7 @@ class FilteredRowSink:
             set_file_names(rows, self._file_names, count=self.tables is None)
         if self.looks_for_loss and not self.found_loss:
             # Every exchange is decoded for this, also one that is not shown.
-            self.found_loss = any(row.kind == "exchange" and row.status in LOSSY for row in rows)
+            self.found_loss = any(map(is_row_lossy, rows))
         if self._ports is not None:
             # With --port the other connections are not shown; the closing line counts them.
             rows = [row for row in rows if row.kind == "exchange" or row.reason != "not_kafka"]
@@ -267,7 +267,9 @@ class FilteredRowSink:
     def shown_counts(self) -> ShownCounts:
         """How many exchanges the filters have let through, and how many of them went wrong."""
         renderer = self._renderer
-        return ShownCounts(self._shown, renderer.errors, renderer.expected + self._expected, renderer.undecoded)
+        return ShownCounts(
+            self._shown, renderer.errors, renderer.expected + self._expected, renderer.undecoded, renderer.remarks
+        )
 
     def no_match_line(self) -> str | None:
         """The sentence that says why no row has matched; None where one has."""

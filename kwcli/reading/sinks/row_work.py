@@ -32,6 +32,7 @@ class RowCounts(NamedTuple):
     errors: int = 0
     expected: int = 0
     undecoded: int = 0
+    remarks: int = 0
     chosen: int = 0  # rows that the filter wants, of those to filter
     passed_over: int = 0  # of those to filter, rows with errors that --errors leaves out
 
@@ -103,7 +104,9 @@ class RowWork:
     def counts(self) -> RowCounts:
         """The counts of all rows so far."""
         renderer = self.renderer
-        return RowCounts(renderer.errors, renderer.expected, renderer.undecoded, self._chosen, self._passed_over)
+        return RowCounts(
+            renderer.errors, renderer.expected, renderer.undecoded, renderer.remarks, self._chosen, self._passed_over
+        )
 
     def begin_worker(self) -> None:
         """Begin as a worker, which gathers states of its own rows only."""
