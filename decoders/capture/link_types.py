@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from struct import Struct
 from typing import Final, Literal
+
+from decoders.named_tuple import NamedTuple
 
 __all__ = [
     "ARP",
@@ -65,8 +66,7 @@ _U16: Final = Struct(">H").unpack_from
 Follow = Callable[[bytes, int, int], tuple[int, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """One link type. `follow(buf, at, end)` gives (EtherType, offset of the packet) for the frame in buf[at:end]."""
 
     name: str

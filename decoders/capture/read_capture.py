@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import astuple, dataclass
 from functools import cache
 from itertools import pairwise
 from math import gcd
@@ -57,17 +56,28 @@ TIME_MAX: Final = (1 << 63) - 1
 TICK_MAX: Final = 1000
 
 
-@dataclass(slots=True)
 class Interface:
     """One capture interface. A tick is `numerator/denominator` ns, `offset_ns` is added; `dropped` is its own count."""
 
-    link_type: int
-    snaplen: int
-    name: str = ""
-    numerator: int = 1000
-    denominator: int = 1
-    offset_ns: int = 0
-    dropped: int = 0
+    __slots__ = ("denominator", "dropped", "link_type", "name", "numerator", "offset_ns", "snaplen")
+
+    def __init__(
+        self,
+        link_type: int,
+        snaplen: int,
+        name: str = "",
+        numerator: int = 1000,
+        denominator: int = 1,
+        offset_ns: int = 0,
+        dropped: int = 0,
+    ) -> None:
+        self.link_type = link_type
+        self.snaplen = snaplen
+        self.name = name
+        self.numerator = numerator
+        self.denominator = denominator
+        self.offset_ns = offset_ns
+        self.dropped = dropped
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -187,7 +197,10 @@ class Pcapng:
 
     def export(self) -> object:
         """The state as built-in values, for `resume`."""
-        interfaces = [list(astuple(interface)) for interface in self.interfaces]
+        interfaces = [
+            [each.link_type, each.snaplen, each.name, each.numerator, each.denominator, each.offset_ns, each.dropped]
+            for each in self.interfaces
+        ]
         cuts = None if self.cuts is None else self.cuts.count
         return [self.packets, self._order, self._earlier_drops, self._time_ns, interfaces, cuts]
 
