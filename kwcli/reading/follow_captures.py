@@ -1,11 +1,8 @@
 """The name of a capture that is being written in; its segments, and those of the files after it, out as they come.
 
-A writer of captures (tcpdump, dumpcap, kw) appends to one file, closes it, and goes on with another one: a new name,
-the first name of its ring again, or the same name after the file was moved away or emptied. Nothing in a file says that
-it is over. So the current file is read as far as it goes, and left when a later one of its ring has a packet: by then
-the writer has closed it, and one more look takes the last bytes. The times of their first packets say which file is
-later, whatever the names are and wherever the ring has come round. A file that was read is recognised by its device,
-its inode and that time, so that one that was emptied and begun anew is another one.
+Which files there are, and which of them is which whatever its name, the tracker says (growing_files.py). The current
+file is read as far as it goes, and left when a later one of its ring has a packet: by then the writer has closed it,
+and one more look takes the last bytes. The times of their first packets say which file is later.
 
     dump0 ████████ closed      dump1 ████░░░ read, growing      dump2 ∙ not there yet
 
@@ -19,19 +16,20 @@ files, whose readers cannot tell an end from a pause.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from decoders.capture.find_cut_points import CutPointFinder
+from decoders.capture.growing_files import HEAD_SIZE, FileTracker, GrowingFile, SeenFile
 from decoders.capture.inflate import COMPRESSED, PIECE_SIZE
 from decoders.capture.merge_captures import packet_number_before_file
 from decoders.capture.read_capture import CaptureReader
-from decoders.named_tuple import NamedTuple
 from kwcli.reading.capture_sources import CAPTURE_MAGICS, add_byte_offset, check_capture_pieces, describe_os_error
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.input_files import has_capture_name
@@ -51,78 +49,41 @@ _IDLE_AFTER_S: Final = 2.0
 # Looks at a ring are at least so far (s) apart, and take at most one part in _SCAN_SHARE of the time.
 _SCAN_S: Final = 0.2
 _SCAN_SHARE: Final = 20
-# A file whose first bytes change is another file. So many are compared: its header and its first packet's header.
-_HEAD_SIZE: Final = 256
 # A writer may hold packets back for as long as this (tcpdump without -U).
 _BUFFERED_S: Final = 30.0
-# Bytes at the beginning of a file in which the first packet's time is looked for.
-_PEEKS: Final = (4096, 1 << 20)
-
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-Key = tuple[int, int, int]
 
 
-class _RingFile(NamedTuple):
-    """A file of the ring as a look found it. `begun_ns`: the time of its first packet; None while it has none."""
+class _OpenFile:
+    """The current file, open: it stays readable after it was moved or deleted. Raises OSError."""
 
-    path: str
-    device: int
-    inode: int
-    size: int
-    changed_ns: int
-    begun_ns: int | None
-    problem: str | None = None
-
-    @property
-    def disk_place(self) -> tuple[int, int]:
-        """The device and inode of the file, whatever its name."""
-        return self.device, self.inode
-
-    @property
-    def identity(self) -> Key:
-        """The key by which the file is recognised; the device and inode alone for a file that is not followed."""
-        if self.problem is not None:
-            return self.device, self.inode, -2
-        return self.device, self.inode, -1 if self.begun_ns is None else self.begun_ns
-
-
-class _GrowingFile:
-    """The current file, open. `at` is the offset of the next byte."""
-
-    def __init__(self, path: str, reader: CaptureReader, begun_ns: int | None) -> None:
-        self.path = path
+    def __init__(self, file: GrowingFile, reader: CaptureReader) -> None:
+        self.file = file
         self.reader = reader
-        self.begun_ns = begun_ns
-        self.at = 0
-        self._head = b""
-        self._descriptor = os.open(path, _FLAGS)
+        self._descriptor = os.open(file.path, _FLAGS)
         about = os.fstat(self._descriptor)
-        self.place = (about.st_dev, about.st_ino)
+        if (about.st_dev, about.st_ino) != file.place:
+            self.close()
+            raise FileNotFoundError(errno.ENOENT, "moved away since it was seen")
 
-    def read(self) -> bytes:
+    def read_next(self) -> bytes:
         """The bytes that are there now after those already read."""
-        os.lseek(self._descriptor, self.at, os.SEEK_SET)
-        data = os.read(self._descriptor, PIECE_SIZE)
-        if self.at < _HEAD_SIZE:
-            self._head += data[: _HEAD_SIZE - self.at]
-        self.at += len(data)
-        if data and self.begun_ns is None:
-            os.lseek(self._descriptor, 0, os.SEEK_SET)
-            self.begun_ns = first_packet_ns(os.read(self._descriptor, _PEEKS[1]))
+        data = self._read(self.file.at, PIECE_SIZE)
+        self.file.at += len(data)
         return data
 
     def is_begun_anew(self) -> bool:
-        """Whether the file was emptied: it is shorter than what was read of it, or begins with other bytes.
+        """Whether the file was emptied, and another capture is written into it."""
+        head = self._read(0, HEAD_SIZE)
+        if self.file.is_replaced_by(os.fstat(self._descriptor).st_size, head):
+            return True
+        if len(head) > self.file.head_size:
+            self.file.note_head(head)
+        return False
 
-        A file emptied under a writer that keeps its offset (logrotate's copytruncate) begins with zeros; it is read on.
-        """
-        if not self.at:
-            return False
-        os.lseek(self._descriptor, 0, os.SEEK_SET)
-        head = os.read(self._descriptor, len(self._head))
-        if head == self._head:
-            return os.fstat(self._descriptor).st_size < self.at
-        return bool(head.strip(b"\0"))
+    def _read(self, at: int, size: int) -> bytes:
+        os.lseek(self._descriptor, at, os.SEEK_SET)
+        return os.read(self._descriptor, size)
 
     def close(self) -> None:
         """Close the file."""
@@ -151,11 +112,9 @@ class CaptureFollower(PacketSource):
         self._numbered = numbered
         self._on_secrets = on_secrets
         self._ring: RingNames = find_ring(word)
-        self._members: dict[str, _RingFile] = {}  # as the latest look found them
-        self._left: dict[Key, int] = {}  # files that were read, or are not to be read → how far
-        self._late: set[Key] = set()
+        self._tracker: FileTracker[GrowingFile] = FileTracker()
         self._ended: Counter[str] = Counter()  # the counts of the readers of files that were left
-        self._file: _GrowingFile | None = None
+        self._file: _OpenFile | None = None
         self._scan_at = 0.0
         folder = self._ring.folder
         if folder and not os.path.isdir(folder):
@@ -176,10 +135,12 @@ class CaptureFollower(PacketSource):
 
     def closing_remarks(self) -> list[str]:
         """The message that the last packet of the current file is not whole yet; none at the end of a packet."""
-        file = self._file
-        if file is None or file.reader.problem is not None or file.at == file.reader.at:
+        if self._file is None or self._file.reader.problem is not None:
             return []
-        return [f"{file.path}: its last packet is not whole yet: {file.at - file.reader.at:,} bytes of it are written"]
+        file, waiting = self._file.file, self._file.file.at - self._file.reader.at
+        return (
+            [f"{file.path}: its last packet is not whole yet: {waiting:,} bytes of it are written"] if waiting else []
+        )
 
     def read_batches(self) -> Iterator[tuple[list[Segment], int]]:
         """Segments as they come, and the time by the packets' clock; an empty list at every look that finds none.
@@ -210,17 +171,17 @@ class CaptureFollower(PacketSource):
 
     # -- the current file ----------------------------------------------------------------------------------------------
 
-    def _begin_file(self, member: _RingFile) -> None:
+    def _begin_file(self, file: GrowingFile) -> None:
         number = len(self.names)
         if self._numbered:
-            self.names.append(member.path)
+            self.names.append(file.path)
         reader = CaptureReader(before=packet_number_before_file(number) if self._numbered else 0)
         reader.on_secrets = self._on_secrets
         try:
-            self._file = _GrowingFile(member.path, reader, member.begun_ns)
+            self._file = _OpenFile(file, reader)
         except OSError as error:  # moved away or deleted since it was seen
-            self._left[member.identity] = member.size
-            self._report(f"{member.path}: {describe_os_error(error)}")
+            file.over, file.at = True, file.size
+            self._report(f"{file.path}: {describe_os_error(error)}")
 
     def _read_segments(self, clock: _PacketClock) -> Iterator[tuple[list[Segment], int]]:
         """Segments of the bytes that are there now in the current file."""
@@ -233,32 +194,33 @@ class CaptureFollower(PacketSource):
             if file.reader.problem is not None:
                 self._report_problem(file, "; everything before it is shown; waiting for the next file")
 
-    def _read_piece(self, file: _GrowingFile) -> bytes:
+    def _read_piece(self, opened: _OpenFile) -> bytes:
         try:
-            return file.read()
+            return opened.read_next()
         except OSError as error:
+            file = opened.file
             raise InputProblem(f"{file.path}: {describe_os_error(error)} at byte {file.at:,}") from None
 
     def _leave_file(self) -> None:
         """Finish the current file: nothing more comes of it."""
-        file = self._file
-        if file is None:
+        opened = self._file
+        if opened is None:
             return
         self._file = None
-        said = file.reader.problem is not None
-        if file.at:
-            file.reader.finish()
-        if not said and file.reader.problem is not None:
-            self._report_problem(file, "; the writer has begun another file without finishing this one")
-        self._ended.update(file.reader.counts)
-        if file.begun_ns is not None:
-            self._left[(*file.place, file.begun_ns)] = file.at
-        file.close()
+        said = opened.reader.problem is not None
+        if opened.file.at:
+            opened.reader.finish()
+        if not said and opened.reader.problem is not None:
+            self._report_problem(opened, "; the writer has begun another file without finishing this one")
+        self._ended.update(opened.reader.counts)
+        opened.file.over = True
+        self._tracker.files[opened.file.place] = opened.file  # also where it was missing for a while
+        opened.close()
 
-    def _report_problem(self, file: _GrowingFile, then: str) -> None:
-        problem = file.reader.problem
+    def _report_problem(self, opened: _OpenFile, then: str) -> None:
+        problem = opened.reader.problem
         assert problem is not None
-        self._report(f"{file.path}: {add_byte_offset(problem.text, problem.offset)}{then}")
+        self._report(f"{opened.file.path}: {add_byte_offset(problem.text, problem.offset)}{then}")
 
     def _report(self, text: str) -> None:
         self.is_broken = True
@@ -266,71 +228,77 @@ class CaptureFollower(PacketSource):
 
     # -- the ring ------------------------------------------------------------------------------------------------------
 
-    def _find_first(self) -> _RingFile | None:
+    def _find_first(self) -> GrowingFile | None:
         """The file to begin with: the one that is named, else the oldest of the ring; None while there is none."""
         named = self._ring.first
         if named is None or not os.path.lexists(named):
             return self._find_next()
         try:
-            member = _examine_file(named, None)
+            found = self._look_at_file(named)
+            if found is None:  # empty so far
+                about = os.stat(named)
+                found = GrowingFile(named, named, (about.st_dev, about.st_ino))
+                self._tracker.files[found.place] = found
         except OSError as error:
             raise InputProblem(f"{named}: {describe_os_error(error)}") from None
-        if member.problem is not None:
-            raise InputProblem(member.problem)
-        return member
+        if isinstance(found, str):
+            raise InputProblem(found)
+        return found
 
-    def _pass_over_older(self, first: _RingFile) -> None:
+    def _pass_over_older(self, first: GrowingFile) -> None:
         """Mark the files of the ring that were begun before `first` as not to be read."""
-        for member in self._scan_ring():
-            if member.begun_ns is not None and (first.begun_ns is None or member.begun_ns < first.begun_ns):
-                self._left[member.identity] = member.size
+        for file in self._look_at_ring():
+            if file.begun_ns is not None and (first.begun_ns is None or file.begun_ns < first.begun_ns):
+                file.over, file.at = True, file.size
 
-    def _find_next(self) -> _RingFile | None:
+    def _find_next(self) -> GrowingFile | None:
         """The file not read yet that was begun first; the ring is looked at only now and then."""
         now = time.monotonic()
         if now < self._scan_at:
             return None
-        found = self._scan_ring()
-        took = time.monotonic() - now
-        self._scan_at = now + max(_SCAN_S, took * _SCAN_SHARE)
-        here = self._file.place if self._file is not None else None
-        there = {member.identity for member in found}
-        self._left = {key: at for key, at in self._left.items() if key in there}
-        self._late &= there
+        found = self._look_at_ring()
+        self._scan_at = now + max(_SCAN_S, (time.monotonic() - now) * _SCAN_SHARE)
+        here = self._file.file.place if self._file is not None else None
         waiting = []
-        for member in found:
-            if member.disk_place == here:
+        for file in found:
+            if file.place == here:
                 continue
-            if member.problem is not None:
-                self._report_passed_over(member)
-            elif member.identity in self._left:
-                self._report_late_growth(member)
-            elif member.begun_ns is not None:
-                waiting.append(member)
-        return min(waiting, key=lambda member: (member.begun_ns, member.path), default=None)
+            if not file.over:
+                waiting += [file] if file.begun_ns is not None else []
+            elif file.size > file.at and not file.told:
+                file.told = True
+                self._report(f"{file.path}: has grown after a later file was begun: --follow reads files of one writer")
+        return min(waiting, key=GrowingFile.sort_key, default=None)
 
-    def _report_passed_over(self, member: _RingFile) -> None:
-        """Report once that a file is not read; a folder may have other files than captures, which are not reported."""
-        if member.identity not in self._left:
-            self._left[member.identity] = member.size
-            if not self._ring.every or has_capture_name(member.path):
-                self._report(str(member.problem))
-
-    def _report_late_growth(self, member: _RingFile) -> None:
-        """Report once that a file has grown after it was left."""
-        if member.size > self._left[member.identity] and member.identity not in self._late:
-            self._late.add(member.identity)
-            self._report(f"{member.path}: has grown after a later file was begun: --follow reads files of one writer")
-
-    def _scan_ring(self) -> list[_RingFile]:
-        """The files of the ring that are there now."""
-        members: dict[str, _RingFile] = {}
+    def _look_at_ring(self) -> list[GrowingFile]:
+        """The files of the ring that are there now; those that are not read are reported."""
+        found: list[GrowingFile] = []
+        complete = False
         with suppress(OSError):  # the folder is gone, and may come again
             for path in self._ring.list_existing_paths():
                 with suppress(OSError):  # moved away or deleted meanwhile, or not readable
-                    members[path] = _examine_file(path, self._members.get(path))
-        self._members = members
-        return list(members.values())
+                    file = self._look_at_file(path)
+                    if isinstance(file, GrowingFile):
+                        found.append(file)
+                    elif file is not None and (not self._ring.every or has_capture_name(path)):
+                        self._report(file)
+            complete = True
+        self._tracker.end_look(time.monotonic(), complete=complete)
+        return found
+
+    def _look_at_file(self, path: str) -> GrowingFile | str | None:
+        """The file at a path; or why it is not followed, once; None while it is empty. Raises OSError."""
+        about = os.stat(path)
+        seen = SeenFile(path, path, (about.st_dev, about.st_ino), about.st_size, about.st_mtime_ns)
+        if not stat.S_ISREG(about.st_mode):
+            why = f"{path}: not a regular file: leave --follow out, kw reads it to its end"
+            return self._tracker.pass_over(seen, why)
+        try:
+            return self._tracker.note_file(
+                seen, partial(_read_beginning, path), partial(_begin_tracking, seen), time.monotonic()
+            )
+        except PermissionError as error:
+            return self._tracker.pass_over(seen, f"{path}: {describe_os_error(error)}")
 
 
 class _PacketClock:
@@ -359,40 +327,13 @@ class _PacketClock:
         return BUSY_S if time.monotonic() - self._came < _IDLE_AFTER_S else IDLE_S
 
 
-def _examine_file(path: str, known: _RingFile | None) -> _RingFile:
-    """A file as it is now; it is opened only if it is another one than `known`, or has changed. Raises OSError."""
-    about = os.stat(path)
-    if known is not None and known[1:5] == (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns):
-        return known
-    problem, begun_ns = None, None
-    if not stat.S_ISREG(about.st_mode):
-        problem = f"{path}: not a regular file: leave --follow out, kw reads it to its end"
-    elif about.st_size:
-        try:
-            problem, begun_ns = _examine_contents(path)
-        except PermissionError as error:
-            problem = f"{path}: {describe_os_error(error)}"
-    return _RingFile(path, about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, begun_ns, problem)
-
-
-def _examine_contents(path: str) -> tuple[str | None, int | None]:
-    """Why a file is not followed, and the time of its first packet; None for what there is not."""
+def _read_beginning(path: str, size: int) -> bytes:
     with open(path, "rb") as file:
-        head = file.read(_PEEKS[0])
-        problem = _explain_unusable(path, head)
-        if problem is not None:
-            return problem, None
-        begun_ns = first_packet_ns(head)
-        if begun_ns is None and len(head) == _PEEKS[0]:
-            begun_ns = first_packet_ns(head + file.read(_PEEKS[1]))
-        return None, begun_ns
+        return file.read(size)
 
 
-def first_packet_ns(head: bytes) -> int | None:
-    """The time of the earliest packet in the first bytes of a capture, None where no packet is whole."""
-    walk = CutPointFinder()
-    walk.feed(head)
-    return walk.mark_cut_point().low_ns
+def _begin_tracking(seen: SeenFile, head: bytes) -> GrowingFile | str:
+    return _explain_unusable(seen.path, head) or GrowingFile(seen.path, seen.name, seen.place)
 
 
 def _explain_unusable(path: str, head: bytes) -> str | None:

@@ -206,6 +206,19 @@ def test_a_file_that_is_emptied_under_a_writer_who_stays_where_he_was(tmp_path: 
     assert steps.said == ""
 
 
+def test_a_folder_that_is_away_for_a_while_is_not_read_again(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name, part in zip(("x.pcap", "x.pcap1"), PARTS[:2], strict=True):
+        append(tmp_path / "in" / name, part)
+    steps = Steps(tmp_path / "in" / "x.pcap").look()
+    (tmp_path / "in").rename(tmp_path / "away")
+    steps.look()
+    (tmp_path / "away").rename(tmp_path / "in")
+    append(tmp_path / "in" / "x.pcap2", PARTS[2])
+    assert steps.look().taken == WHOLE
+    assert steps.said == ""
+
+
 def test_a_writer_that_was_killed_is_told_when_another_goes_on(tmp_path: Path) -> None:
     append(tmp_path / "x.pcap", PARTS[0][:-5])
     steps = Steps(tmp_path / "x.pcap").look()
@@ -297,8 +310,13 @@ def test_a_ring_whose_folder_is_large_is_looked_at_rarely(tmp_path: Path, monkey
         append(tmp_path / f"x.pcap{number}", PARTS[0])
     steps = Steps(tmp_path / "x.pcap0").look()
     opened: list[str] = []
-    inside = following._examine_contents
-    monkeypatch.setattr(following, "_examine_contents", lambda path: opened.append(path) or inside(path))  # type: ignore[func-returns-value]
+    inside = following._read_beginning
+
+    def read_beginning(path: str, size: int) -> bytes:
+        opened.append(path)
+        return inside(path, size)
+
+    monkeypatch.setattr(following, "_read_beginning", read_beginning)
     append(tmp_path / "x.pcap50", PARTS[1])
     steps.look()
     assert opened == [str(tmp_path / "x.pcap50")]

@@ -317,6 +317,24 @@ def test_a_file_that_is_emptied_while_it_is_read_costs_the_batch(tmp_path: Path)
     assert tables_in(tmp_path / "out") == tables_in(tmp_path / "run")
 
 
+def test_a_file_that_is_emptied_under_its_writer_is_read_on(tmp_path: Path) -> None:
+    """logrotate's copytruncate: zeros stand before the next bytes."""
+    half = len(RAW) // 2
+    watched = Watched([str(tmp_path / "in.pcap")], tmp_path / "out")
+    with (tmp_path / "in.pcap").open("wb", buffering=0) as writer:
+        writer.write(RAW[:half])
+        watched.read()
+        os.truncate(tmp_path / "in.pcap", 0)
+        watched.read()
+        writer.write(RAW[half:])
+    watched.finish()
+    assert watched.said == ""
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "whole" / "in.pcap").write_bytes(RAW)
+    run_over([str(tmp_path / "whole")], tmp_path / "run")
+    assert tables_in(tmp_path / "out") == tables_in(tmp_path / "run")
+
+
 def test_a_file_that_goes_once_it_is_read_costs_nothing(tmp_path: Path) -> None:
     """Without that, no batch would ever be finished in a ring that is almost too small."""
     kept = ring(tmp_path / "aside", RAW, 3)

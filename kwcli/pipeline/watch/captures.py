@@ -1,13 +1,12 @@
 """Folders in which captures are written in, the bytes of files that the next batch reads out: each byte once.
 
-The problem. Captures come closed and growing, in rings that use names again, early, late and twice, and are deleted
-when a ring needs their place. Names do not say which bytes belong together, nor in which order they were captured.
+The problem. Files grow, end, and come early, late and twice; a batch must read bytes that no other batch reads.
 
-The idea. A file is known by its place on the disk and a digest of its first bytes, not by its name. A file that grows
-is read as far as it goes, batch by batch, from where the batch before has stopped, by a reader whose state is handed
-on. New files wait for `lateness` after they were first seen, so that files which belong before them, or beside them,
-can come; then they are read in the order of their first packets, and merged by packet time where they overlap, as
-`kw pipeline run` does with all files at once.
+The idea. Which file is which, whatever its name, the tracker says (growing_files.py). A file that grows is read as far
+as it goes, batch by batch, from where the batch before has stopped, by a reader whose state is handed on. New files
+wait for `lateness` after they were first seen, so that files which belong before them, or beside them, can come; then
+they are read in the order of their first packets, and merged by packet time where they overlap, as `kw pipeline run`
+does with all files at once.
 
     ring0 ████████ read     ring1 ████▒▒▒▒░░░ growing: ▒ this batch     ring2 ∙ waits: seen a moment ago
 
@@ -29,8 +28,10 @@ from base64 import b64decode, b64encode
 from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
+from decoders.capture.growing_files import HEAD_SIZE, FileTracker, GrowingFile, Place, SeenFile
 from decoders.capture.inflate import COMPRESSED
 from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.plan_splits import WalkJob, cut_file_into_pieces, group_pieces_by_time
@@ -38,7 +39,6 @@ from kwcli.pipeline.read.find_captures import (
     FoundFile,
     SourceFile,
     list_files,
-    make_capture_source,
     open_range_file,
     read_beginning,
 )
@@ -47,7 +47,6 @@ from kwcli.pipeline.read.split_reader import GrowingState
 from kwcli.pipeline.read.splits import FileRange, Problem, Split
 from kwcli.reading.capture_sources import CAPTURE_MAGICS, begins_as_request_log
 from kwcli.reading.decompress_inputs import InputProblem
-from kwcli.reading.follow_captures import first_packet_ns
 from kwcli.reading.input_files import has_capture_name
 from kwcli.run_environment import Failure
 
@@ -55,55 +54,34 @@ __all__ = ["SLOTS", "BatchPlan", "Lag", "PointPlan", "TrackedFile", "WatchedFile
 
 # Packets carry the number of their file: numbers are used again after so many files.
 SLOTS: Final = 4096
-# A file whose first bytes change is another file.
-HEAD_SIZE: Final = 256
-_PEEK_SIZE: Final = 1 << 20
 # A compressed file is read when it has not changed for so long: its end cannot be told from a pause.
 SETTLED_S: Final = 2.0
 # A file that is read to its end is closed when a later file of its point is there and it did not change for so long.
 CLOSED_S: Final = 30.0
 # The most that a file's last packet and its last write are apart, if the file was written as it was captured.
 _LIVE_S: Final = 60.0
-# A file that is missing for so long is gone; before that, a file server may have been away.
-GONE_S: Final = 10.0
+# The fields of a file that a commit keeps, in their order there.
+_KEPT: Final = (
+    *("point", "path", "name", "place", "head", "head_size", "begun_ns", "number", "at", "state", "waiting", "size"),
+    *("changed_ns", "over", "secrets", "inflate", "told", "log"),
+)
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
 @dataclass(slots=True)
-class TrackedFile:
+class TrackedFile(GrowingFile):
     """One file: `at` is the byte to read next, `state` the state of its reader there.
 
     `waiting` counts the bytes before `at` of a packet that is not whole. `number` is the number of the file in packets,
-    -1 before it is begun. A file that is `over` is closed, and its state forgotten. `told`: a growth is told no more.
+    -1 before it is begun. A file that is `over` is closed, and its state forgotten.
     """
 
-    point: str
-    path: str
-    name: str
-    place: tuple[int, int]
-    head: str  # the digest of its first `head_size` bytes
-    head_size: int
-    begun_ns: int | None = None
+    point: str = ""
     number: int = -1
-    at: int = 0
     state: bytes = b""
     waiting: int = 0
-    size: int = 0
-    changed_ns: int = 0
-    over: bool = False
     secrets: bool = False
-    inflate: bool = False
-    told: bool = False
     log: bool = False
-    seen_s: float = 0.0  # by a clock that only goes forward, in this process
-    gone_s: float | None = None  # since when it is missing
-    behind_s: float = 0.0  # since when it has bytes that are not read
-    changed_s: float = 0.0
-
-    @property
-    def key(self) -> tuple[tuple[int, int], str]:
-        """The identity of the file: its place on the disk and the digest of its first bytes."""
-        return self.place, self.head
 
     @property
     def is_begun(self) -> bool:
@@ -112,26 +90,17 @@ class TrackedFile:
 
     def to_row(self) -> list[Any]:
         """The file as a JSON array."""
-        return [
-            *(
-                self.point,
-                _encode_path(self.path),
-                _encode_path(self.name),
-                list(self.place),
-                self.head,
-                self.head_size,
-            ),
-            *(self.begun_ns, self.number, self.at, b64encode(self.state).decode(), self.waiting, self.size),
-            *(self.changed_ns, self.over, self.secrets, self.inflate, self.told, self.log),
-        ]
+        kept = {name: getattr(self, name) for name in _KEPT}
+        kept |= {"path": _encode_path(self.path), "name": _encode_path(self.name), "place": list(self.place)}
+        return [*(kept | {"state": b64encode(self.state).decode()}).values()]
 
     @classmethod
     def from_row(cls, row: Sequence[Any]) -> TrackedFile:
-        """The file of an array that `row` made. Raises ValueError and TypeError."""
-        point, path, name, place, *rest = row
-        made = cls(point, _decode_path(path), _decode_path(name), (place[0], place[1]), *rest)
-        made.state = b64decode(made.state)
-        return made
+        """The file of an array that `to_row` made. Raises ValueError and TypeError."""
+        kept = dict(zip(_KEPT, row, strict=True))
+        device, inode = kept["place"]
+        kept |= {"path": _decode_path(kept["path"]), "name": _decode_path(kept["name"]), "place": (device, inode)}
+        return cls(**kept | {"state": b64decode(kept["state"])})
 
 
 class PointPlan(NamedTuple):
@@ -169,7 +138,7 @@ class WatchedFiles:
     points: tuple[tuple[str, str], ...]
     lateness_s: float
     batch_size: int
-    files: dict[tuple[tuple[int, int], str], TrackedFile] = field(default_factory=dict)
+    tracker: FileTracker[TrackedFile] = field(default_factory=FileTracker)
     names: list[str] = field(default_factory=list)  # by number
     count: int = 0  # files begun so far
     last_ns: dict[str, int] = field(default_factory=dict)  # the packet read last, by point
@@ -178,9 +147,12 @@ class WatchedFiles:
     whole: bool = False  # no more files will come: none waits for its lateness
     _planned: dict[int, TrackedFile] = field(default_factory=dict)  # by number, the files that the plan reads
     _planned_count: int = 0
-    _by_path: dict[tuple[tuple[int, int], str], TrackedFile] = field(default_factory=dict)
     _walked: dict[tuple[Any, ...], tuple[list[FileRange], Problem | None]] = field(default_factory=dict)
-    _passed: set[tuple[Any, ...]] = field(default_factory=set)
+
+    @property
+    def files(self) -> dict[Place, TrackedFile]:
+        """The files that are tracked."""
+        return self.tracker.files
 
     # -- what is kept --------------------------------------------------------------------------------------------------
 
@@ -200,7 +172,7 @@ class WatchedFiles:
 
     def resume(self, state: Mapping[str, Any]) -> None:
         """Go on where `state` was called. Raises Failure where the state is damaged."""
-        seen = {key: (file.seen_s, file.changed_s) for key, file in self.files.items()}
+        seen = self.files
         try:
             rows = [TrackedFile.from_row(row) for row in state["files"]]
             self.names = [_decode_path(name) for name in state["names"]]
@@ -209,20 +181,18 @@ class WatchedFiles:
             self.last_changed_ns = dict(state["last_changed_ns"])
         except (KeyError, TypeError, ValueError):
             raise Failure("the state of the last batch is damaged: watch into another folder") from None
-        self.files = {file.key: file for file in rows}
-        for key, times in seen.items():
-            if key in self.files:
-                self.files[key].seen_s, self.files[key].changed_s = times
+        self.tracker.files = {file.place: file for file in rows}
+        for place, file in seen.items():
+            if place in self.files:
+                self.files[place].seen_s, self.files[place].changed_s = file.seen_s, file.changed_s
 
     # -- looking -------------------------------------------------------------------------------------------------------
 
     def look_for_files(self, now_s: float) -> list[Problem]:
         """Look which files are there now; the problems: files that are lost, and files that are no captures."""
         problems: list[Problem] = []
-        there: set[tuple[tuple[int, int], str]] = set()
         reached = True
         self.unreachable = {}
-        self._by_path = {(file.place, file.path): file for file in self.files.values()}
         for point, word in [*self.points, *(("", word) for word in self.words)]:  # a named point comes first
             try:
                 for found, listed in list_files(word):
@@ -234,118 +204,45 @@ class WatchedFiles:
                             self.unreachable[word] = found.text
                             reached = False
                         continue
-                    key = self._track_file(point, found, listed, now_s, problems)
-                    if key is not None:
-                        there.add(key)
+                    self._track_file(point, found, listed, now_s, problems)
             except InputProblem as problem:
                 if not self._is_empty(word):
                     self.unreachable[word] = problem.text
                     reached = False
-        if reached:
-            self._drop_missing_files(there, now_s, problems)
+        for file in self.tracker.end_look(now_s, complete=reached, final=self.whole):
+            self._report_lost_file(file, problems)
         self._refresh_sizes(now_s, problems)
         return problems
 
-    def _track_file(
-        self, point: str, found: FoundFile, listed: bool, now_s: float, problems: list[Problem]
-    ) -> tuple[tuple[int, int], str] | None:
-        """Take note of a file that is there; its key, None where it is not to be read."""
-        place = _identify_on_disk(found)
-        known = self._by_path.get((place, found.path))
-        if known is not None and known.size == found.size and known.changed_ns == _parse_stamp(found.stamp):
-            return known.key
-        passed = (place, found.size, found.stamp)
-        if passed in self._passed or not found.size:
-            return None
+    def _track_file(self, point: str, found: FoundFile, listed: bool, now_s: float, problems: list[Problem]) -> None:
+        """Take note of a file that is there."""
+        seen = SeenFile(found.path, found.name, _identify_on_disk(found), found.size, _parse_stamp(found.stamp))
+        begin = partial(self._begin_tracking_file, point, seen)
         try:
-            with open_range_file(found.path, found.name) as opened:
-                head = opened.read(0, HEAD_SIZE)
-                size = known.head_size if known is not None else len(head)
-                digest = hashlib.sha256(head[:size]).hexdigest()
-                key = (place, digest)
-                file = self.files.get(key) or self._find_file_by_digest(place, head)
-                if file is not None and found.size < file.at:  # emptied, and begun anew
-                    self._report_lost_file(self.files.pop(file.key), problems)
-                    file = None
-                if file is None:
-                    file = self._begin_tracking_file(point, found, head, opened)
-                    if file is None:
-                        self._passed.add(passed)
-                        if not listed or has_capture_name(found.name):
-                            problems.append(Problem(found.name, None, "not a capture: passed over"))
-                        return None
-                    file.seen_s = now_s
-                    self.files[file.key] = file
+            file = self.tracker.note_file(seen, partial(_read_beginning, seen), begin, now_s)
         except InputProblem as problem:
             if os.path.lexists(found.path) or _SCHEME.match(found.path):
                 self.unreachable[found.name] = problem.text
-            return known.key if known is not None else None
-        if file.head_size < len(head):
-            del self.files[file.key]
-            file.head, file.head_size = hashlib.sha256(head).hexdigest(), len(head)
-            self.files[file.key] = file
-        if file.size != found.size or file.changed_ns != _parse_stamp(found.stamp):
-            file.changed_s = now_s
-        if file.at == file.size < found.size or not file.size:
-            file.behind_s = now_s
-        file.path, file.name, file.size, file.changed_ns = found.path, found.name, found.size, _parse_stamp(found.stamp)
-        if file.begun_ns is None and not file.inflate:
-            with suppress(InputProblem), open_range_file(found.path, found.name) as opened:
-                file.begun_ns = first_packet_ns(opened.read(0, _PEEK_SIZE))
-        return file.key
+            return
+        if isinstance(file, str) and (not listed or has_capture_name(found.name)):
+            problems.append(Problem(found.name, None, file))
 
-    def _find_file_by_digest(self, place: tuple[int, int], head: bytes) -> TrackedFile | None:
-        """The known file at this place whose digest is of fewer first bytes, with which `head` begins."""
-        for file in self.files.values():
-            if file.place == place and file.head == hashlib.sha256(head[: file.head_size]).hexdigest():
+    @staticmethod
+    def _begin_tracking_file(point: str, seen: SeenFile, head: bytes) -> TrackedFile | str:
+        """A file that was not seen before; or that it is neither a capture nor a request log."""
+        file = TrackedFile(seen.path, seen.name, seen.place, point=point)
+        file.inflate = COMPRESSED.match(head[:4]) is not None
+        if file.inflate or not any(magic.startswith(head[:4]) for magic in CAPTURE_MAGICS):
+            with open_range_file(seen.path, seen.name) as opened:
+                begin = read_beginning(opened, seen.name)
+            if begins_as_request_log(begin):
+                file.log, file.begun_ns = True, 0
                 return file
-        return None
-
-    def _begin_tracking_file(self, point: str, found: FoundFile, head: bytes, opened: Any) -> TrackedFile | None:
-        """A file that was not seen before; None where it is neither a capture nor a request log."""
-        inflate = COMPRESSED.match(head[:4]) is not None
-        if not any(magic.startswith(head[:4]) for magic in CAPTURE_MAGICS) and begins_as_request_log(
-            read_beginning(opened, found.name)
-        ):
-            digest = hashlib.sha256(head).hexdigest()
-            made = TrackedFile(point, found.path, found.name, _identify_on_disk(found), digest, len(head), 0)
-            made.inflate, made.log = inflate, True
-            return made
-        if inflate:
-            try:
-                begin = next(make_capture_source(opened, found.name).read_capture_pieces(), b"")
-            except InputProblem:
-                begin = b""
-            if begin[:4] not in CAPTURE_MAGICS:
-                return None if begin else self._begin_tracking_compressed_file(point, found, head)
-        elif not any(magic.startswith(head[:4]) for magic in CAPTURE_MAGICS):
-            return None
-        return TrackedFile(
-            *(point, found.path, found.name, _identify_on_disk(found), hashlib.sha256(head).hexdigest(), len(head)),
-            inflate=inflate,
-            secrets=bool(find_captures_with_secrets([SourceFile(point, found.path, found.size, "", found.name)])),
-        )
-
-    def _begin_tracking_compressed_file(self, point: str, found: FoundFile, head: bytes) -> TrackedFile | None:
-        """A compressed file that is too short yet to know what it is; None where its name is not a capture's."""
-        if not has_capture_name(found.name):
-            return None
-        digest = hashlib.sha256(head).hexdigest()
-        return TrackedFile(point, found.path, found.name, _identify_on_disk(found), digest, len(head), inflate=True)
-
-    def _drop_missing_files(
-        self, there: set[tuple[tuple[int, int], str]], now_s: float, problems: list[Problem]
-    ) -> None:
-        """Drop the files that are gone; the bytes that were not read of them are lost."""
-        taken = {place for place, _ in there}
-        for key, file in list(self.files.items()):
-            if key in there:
-                file.gone_s = None
-                continue
-            if file.gone_s is None:
-                file.gone_s = now_s
-            if self.whole or file.place in taken or now_s - file.gone_s > GONE_S:
-                self._report_lost_file(self.files.pop(key), problems)
+            if begin[:4] not in CAPTURE_MAGICS:  # a compressed file may be too short yet to know what it is
+                return file if file.inflate and has_capture_name(seen.name) else "not a capture: passed over"
+        source = SourceFile(point, seen.path, seen.size, "", seen.name)
+        file.secrets = bool(find_captures_with_secrets([source]))
+        return file
 
     @staticmethod
     def _report_lost_file(file: TrackedFile, problems: list[Problem]) -> None:
@@ -415,7 +312,7 @@ class WatchedFiles:
         for point, its in sorted(by_point.items()):
             pieces: list[tuple[list[FileRange], bool]] = []
             room = share
-            begun = sorted((file for file in its if file.is_begun and not file.over), key=_sort_key_by_time)
+            begun = sorted((file for file in its if file.is_begun and not file.over), key=GrowingFile.sort_key)
             for file in begun:
                 if file.size > file.at and file.gone_s is None and room > 0:
                     self._planned[file.number] = file
@@ -461,7 +358,7 @@ class WatchedFiles:
         due = [file for file in ready if not file.log]
         found: list[list[FileRange]] = []
         by_number: dict[int, TrackedFile] = {}
-        for number, file in enumerate(sorted(due, key=_sort_key_by_time)):
+        for number, file in enumerate(sorted(due, key=GrowingFile.sort_key)):
             pieces, problem = self._walk_file(file, number)
             if problem is not None and not pieces:
                 problems.append(problem)
@@ -509,7 +406,7 @@ class WatchedFiles:
 
     def _walk_file(self, file: TrackedFile, number: int) -> tuple[list[FileRange], Problem | None]:
         """The file as one piece with its times, and its problem."""
-        key = (*file.key, file.size, file.changed_ns)
+        key = (file.place, file.head, file.size, file.changed_ns)
         if key not in self._walked:
             source = SourceFile(file.point, file.path, file.size, "", file.name)
             walked = cut_file_into_pieces(WalkJob(0, source, max(file.size, 1)))
@@ -573,10 +470,6 @@ class WatchedFiles:
         return Lag(sum(file.size - file.at for file in behind), now_s - since, len(behind))
 
 
-def _sort_key_by_time(file: TrackedFile) -> tuple[int, str]:
-    return (file.begun_ns if file.begun_ns is not None else 1 << 62, file.path)
-
-
 def _make_unread_range(file: TrackedFile, end: int) -> FileRange:
     """The unread bytes of a file up to `end`. Without a state the reader goes over the bytes before them once more."""
     lead = file.at if file.state or file.log else 0
@@ -603,9 +496,14 @@ def _is_unchanged(file: TrackedFile) -> bool:
         if (about.st_dev, about.st_ino) != file.place or about.st_size < file.size:
             return False
         with open(file.path, "rb") as opened:
-            return hashlib.sha256(opened.read(file.head_size)).hexdigest() == file.head
+            return file.has_head(opened.read(HEAD_SIZE))
     except OSError:
         return False
+
+
+def _read_beginning(seen: SeenFile, size: int) -> bytes:
+    with open_range_file(seen.path, seen.name) as file:
+        return file.read(0, size)
 
 
 def _identify_on_disk(found: FoundFile) -> tuple[int, int]:
