@@ -114,7 +114,7 @@ def read_topics(exchange: Exchange) -> Sequence[str | None]:
     requested, answered = _topic_arrays_of_both_sides(key)
     if requested is None or answered is None:
         return _topic_names_anywhere(exchange)
-    for arrays, view in ((requested, exchange.view("request")), (answered, exchange.response_view)):
+    for arrays, view in ((requested, exchange.view("request")), (answered, exchange._response_view)):
         if view.__class__ is dict:
             for array, field in arrays:
                 for element in view.get(array) or ():
@@ -127,7 +127,7 @@ def _topic_names_anywhere(exchange: Exchange) -> list[str]:
     """The topics of an exchange, wherever its bodies name them."""
     found: list[str] = entity_names_of_both_sides(exchange, "topicName")
     for side in SIDES:
-        for path in exchange.api_reader.paths_of_nameless_topics(side):
+        for path in exchange._api_reader.paths_of_nameless_topics(side):
             for identity in values_at_path(exchange.view(side), path):
                 if isinstance(identity, UUID) and exchange.topic_name(identity) is None:
                     found.append(topic_by_id(exchange, identity) or "")

@@ -148,12 +148,12 @@ def error_codes_by_partition(exchange: Exchange) -> dict[Partition, list[int]]:
 def topics_of_error_codes(exchange: Exchange) -> list[str | None]:
     """For each error code of the response the topic that it is about; None for a code about no topic."""
     view = exchange.view("response")
-    return [_topic_on_path(exchange, view, path) for path, _ in exchange.error_codes or ()]
+    return [_topic_on_path(exchange, view, path) for path, _ in exchange._error_codes or ()]
 
 
 def throttle_ns(exchange: Exchange) -> int:
     """The throttle time in the response, in ns; 0 where there is none."""
-    view = exchange.response_view if exchange.looked else exchange.view("response")
+    view = exchange._response_view if exchange._looked else exchange.view("response")
     ms = view.get("throttle_time_ms") if isinstance(view, dict) else None
     return ms * NS_PER_MS if ms and isinstance(ms, int) and ms > 0 else 0
 

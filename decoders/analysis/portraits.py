@@ -194,7 +194,7 @@ class Portraits(ABC):
         """Count an exchange."""
         if exchange.api_key is None:
             return
-        exchange.read_sides()
+        exchange._read_sides()
         time_ns = exchange.time_ns
         names: Names | None = None
         self.counted_apart = False
@@ -308,7 +308,7 @@ def _add_portrait_to_others(others: Portrait, portrait: Portrait) -> None:
 
 def _api_and_version(exchange: Exchange) -> str:
     """The name that an exchange has in the facet `apis`."""
-    return f"{exchange.api_reader.name} {exchange.api_version}"
+    return f"{exchange._api_reader.name} {exchange.api_version}"
 
 
 def common_numbers(group: GroupStatistics) -> Row:

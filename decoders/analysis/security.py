@@ -252,7 +252,7 @@ class Security:
         """Observe an exchange."""
         if exchange.envelope is not None:
             return  # a broker forwards it for its client
-        exchange.read_sides()
+        exchange._read_sides()
         info, key = exchange.connection_info, exchange.api_key
         clear, host, user = info.tls is None, host_of(info.client), exchange.user
         listener = self._seen.get_or_make("listener", info.broker, int(clear))
@@ -312,7 +312,7 @@ class Security:
             found = list(names(exchange))
             if found:
                 its = self._count_client(
-                    self._seen.get_or_make("secret", broker, what, exchange.api_reader.name), exchange
+                    self._seen.get_or_make("secret", broker, what, exchange._api_reader.name), exchange
                 )
                 for name in found:
                     its.count_name("names", name)

@@ -74,7 +74,7 @@ class Ladders:
         if ladder is None:
             return
         ladder.count += 1
-        exchange.read_sides()
+        exchange._read_sides()
         errors, status = exchange.unexpected, exchange.status
         failed = bool(errors) or status in _FAILED
         ladder.failed += failed

@@ -253,7 +253,7 @@ class Statistics:
             self.last_ns = time_ns
             if (time_ns >> self._shift) - (self.first_ns >> self._shift) >= SLICES_MAX and self.over_time:
                 self._extend_time_and_slices(time_ns, time_ns)
-        exchange.read_sides()
+        exchange._read_sides()
         waited = waited_ns(exchange) if exchange.api_key in WAITING and self.metric == "latency" else None
         parts = None if self._partition is None else self._find_codes_and_records(exchange)
         for key in self._keys(exchange):
@@ -261,7 +261,7 @@ class Statistics:
             group.count += 1
             if exchange.outcome == "unanswered":
                 group.unanswered += 1
-            elif exchange.failed and exchange.outcome == "complete":
+            elif exchange._failed and exchange.outcome == "complete":
                 group.undecoded += 1
             asked, answered = exchange.request_size, exchange.response_size
             if not exchange.envelope:
@@ -269,7 +269,7 @@ class Statistics:
                 group.response_bytes += answered or 0
             if asked is None and answered is None:
                 group.unsized += 1
-            found = self._count_errors(group, exchange, key, parts) if exchange.error_codes else 0
+            found = self._count_errors(group, exchange, key, parts) if exchange._error_codes else 0
             if waited is not None:
                 group.waited += 1
                 group.waited_ns += waited
@@ -292,7 +292,7 @@ class Statistics:
     def _find_codes_and_records(self, exchange: Exchange) -> _CodesAndRecords:
         """Error codes and records of an exchange by partition: looked for once for all of its groups."""
         records = records_by_partition(exchange) if self.metric == "records" else {}
-        return _CodesAndRecords(error_codes_by_partition(exchange) if exchange.error_codes else {}, records)
+        return _CodesAndRecords(error_codes_by_partition(exchange) if exchange._error_codes else {}, records)
 
     def _partition_of(self, key: Key) -> Partition:
         topic = None if self._topic is None else key[self._topic]

@@ -41,7 +41,7 @@ class DimensionRow(NamedTuple):
 
 
 DIMENSION_ROWS: Final[dict[str, DimensionRow]] = {
-    "api": DimensionRow(lambda x: x.api_reader.name, "name of the API", spellings="apis"),
+    "api": DimensionRow(lambda x: x._api_reader.name, "name of the API", spellings="apis"),
     "version": DimensionRow(lambda x: x.api_version, "version of the request", is_number=True, spellings="api_version"),
     "client": DimensionRow(
         "read_client_name", "client id, or where there is none the client's address", spellings="clients"

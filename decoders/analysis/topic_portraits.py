@@ -164,7 +164,7 @@ class TopicPortraits(Portraits):
     def _learn_leaders_and_ids(self, exchange: Exchange) -> None:
         if exchange.api_key is None:
             return
-        exchange.read_sides()
+        exchange._read_sides()
         if self._learns_offsets:
             self._offsets.learn(exchange)
         if exchange.api_key != METADATA:
@@ -229,7 +229,7 @@ class TopicPortraits(Portraits):
         name = software_of(software["name"], software["version"]) if software else None
         names = [
             (facet_of_api(exchange.api_key), client),
-            ("apis", f"{exchange.api_reader.name} {exchange.api_version}"),
+            ("apis", f"{exchange._api_reader.name} {exchange.api_version}"),
         ]
         names += [("software", name)] if name else []
         return names + [("groups", group) for group in entities_of(exchange, "groupId")]

@@ -71,11 +71,11 @@ class Sides(Protocol):
     request_raw: bytes | None
     response_raw: bytes | None
     extra: dict[str, Any] | None
-    request_view: Any
-    response_view: Any
-    error_codes: list[tuple[str, int]] | None
-    failed: dict[Side, DecodeFailure] | None
-    early: dict[Side, str] | None
+    _request_view: Any
+    _response_view: Any
+    _error_codes: list[tuple[str, int]] | None
+    _failed: dict[Side, DecodeFailure] | None
+    _early: dict[Side, str] | None
 
     @property
     def is_token(self) -> bool:
@@ -94,7 +94,7 @@ class Sides(Protocol):
     def topic_name(self, identity: UUID) -> str | None:
         """The name of a topic id."""
 
-    def set_views(
+    def _set_views(
         self,
         request_view: Any,
         response_view: Any,
@@ -254,19 +254,19 @@ class ApiReader:
                 if request[at]:
                     raise Unusual
                 at += 1
-            exchange.request_view, _, after = quick[0](request, at, len(request))
+            exchange._request_view, _, after = quick[0](request, at, len(request))
             if after != len(request):
                 raise Unusual
             if response is None:
-                exchange.response_view = exchange.error_codes = None
+                exchange._response_view = exchange._error_codes = None
             else:
                 at = self.response_at
                 if at == 9 and response[8]:
                     raise Unusual
-                exchange.response_view, exchange.error_codes, after = quick[1](response, at, len(response))
+                exchange._response_view, exchange._error_codes, after = quick[1](response, at, len(response))
                 if after != len(response):
                     raise Unusual
-            exchange.failed = exchange.early = None
+            exchange._failed = exchange._early = None
         except FAILURES:
             self._read_views_with_failures(exchange)
 
@@ -277,7 +277,7 @@ class ApiReader:
 
     def _read_views_with_failures(self, exchange: Sides) -> None:
         if self.key is None:
-            exchange.set_views(None, None, None, _describe_unread_sides(exchange), None)
+            exchange._set_views(None, None, None, _describe_unread_sides(exchange), None)
             return
         failures: dict[Side, DecodeFailure] = {}
         layout: dict[Side, str] = {}
@@ -298,7 +298,7 @@ class ApiReader:
             error_codes = codes or error_codes
             if release is not None:
                 layout[side] = release
-        exchange.set_views(views[0], views[1], error_codes, failures or None, layout or None)
+        exchange._set_views(views[0], views[1], error_codes, failures or None, layout or None)
 
     def project_side(self, side: Side, data: bytes) -> tuple[Any, list[tuple[str, int]] | None, str | None] | None:
         """The view of a frame, its error codes and the release of its layout; None when it cannot be decoded."""

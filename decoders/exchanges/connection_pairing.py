@@ -81,7 +81,7 @@ if TYPE_CHECKING:
 def set_initial_values(exchange: Exchange, info: ConnectionInfo, api_reader: ApiReader) -> None:
     """Set the attributes of a new exchange to their initial values."""
     exchange.connection_info = info
-    exchange.api_reader = api_reader
+    exchange._api_reader = api_reader
     exchange.api_key = None
     exchange.api_version = None
     exchange.client_id = None
@@ -89,9 +89,9 @@ def set_initial_values(exchange: Exchange, info: ConnectionInfo, api_reader: Api
     exchange.login = None
     exchange.outcome = "complete"
     exchange.extra = None
-    exchange.looked = False
+    exchange._looked = False
     exchange.place = 0
-    exchange.known = 0
+    exchange._topics_known = 0
 
 
 def make_orphan_exchange(info: ConnectionInfo, api_reader: ApiReader, frame: Frame, correlation_id: int) -> Exchange:
@@ -375,7 +375,7 @@ class Pairing:
             self._take_frame_without_head(self.requests, frame)
             return
         exchange = self._make_exchange_of_request(frame)
-        api_reader = exchange.api_reader
+        api_reader = exchange._api_reader
         if api_reader.key == PRODUCE:
             self.take_produce_request(exchange)
             return
@@ -490,7 +490,7 @@ class Pairing:
         found = guess_request(exchange.response_raw or b"")
         if found is not None:
             exchange.api_key, exchange.api_version = found
-            exchange.api_reader = self.context.api_readers.get_reader(*found)
+            exchange._api_reader = self.context.api_readers.get_reader(*found)
             exchange.extra = {**(exchange.extra or {}), "guessed": True}
 
     def _take_frame_without_head(self, direction: FrameDirection, frame: Frame) -> None:
@@ -593,9 +593,9 @@ class Pairing:
 
     def settle(self, exchange: Exchange) -> None:
         """Settle an exchange whose two sides are there, as far as they ever will be."""
-        if exchange.api_reader.read_when_settled:
+        if exchange._api_reader.read_when_settled:
             self._read_settled_views(exchange)
-        exchange.known = len(self.context.topics.names)
+        exchange._topics_known = len(self.context.topics.names)
         self.context.out.append(exchange)
         if exchange.api_key == ENVELOPE:
             self._open_envelope(exchange)
@@ -616,7 +616,7 @@ class Pairing:
         data = exchange.request_raw
         assert data is not None
         try:
-            silent = has_acks_zero(exchange.api_reader, data, read_request_head(data, 0, len(data)).body)
+            silent = has_acks_zero(exchange._api_reader, data, read_request_head(data, 0, len(data)).body)
         except DecodeError:
             silent = False
         if silent:
@@ -640,7 +640,7 @@ class Pairing:
                 learn_owners(exchange, self.context.owners)
             return
         if exchange.api_key not in LOGGING_IN:
-            exchange.api_reader.add_topic_names(exchange, self.context.topics)
+            exchange._api_reader.add_topic_names(exchange, self.context.topics)
             return
         response = exchange.response
         error_code = None if response is None else response.get("error_code")

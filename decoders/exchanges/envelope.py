@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _NEVER: Final = frozenset({ENVELOPE, SASL_HANDSHAKE, SASL_AUTHENTICATE})
 
 # The attributes that it has of its Envelope: times, packets, and how many topic names are known.
-_OF_ENVELOPE: Final = ("known", *(name for name in SLOTS if name.endswith(("_ns", "_packet", "_packet_end"))))
+_OF_ENVELOPE: Final = ("_topics_known", *(name for name in SLOTS if name.endswith(("_ns", "_packet", "_packet_end"))))
 
 
 def open_envelope(outer: Exchange, api_readers: ApiReaders) -> Exchange | None:
@@ -44,13 +44,13 @@ def open_envelope(outer: Exchange, api_readers: ApiReaders) -> Exchange | None:
         return None
     inner = Exchange()
     inner.connection_info = outer.connection_info
-    inner.api_reader = api_readers.get_reader(head.api_key, head.api_version)
+    inner._api_reader = api_readers.get_reader(head.api_key, head.api_version)
     inner.api_key, inner.api_version = head.api_key, head.api_version
     inner.correlation_id = head.correlation_id
     inner.client_id = None if head.client_id is None else head.client_id.decode("utf-8", "surrogateescape")
     inner.client_software = None
     inner.login = _read_forwarded_principal(outer)
-    inner.looked = False
+    inner._looked = False
     for name in _OF_ENVELOPE:
         setattr(inner, name, getattr(outer, name))
     # Its offset in the Envelope, so that no other request begins there.

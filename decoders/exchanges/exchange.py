@@ -282,14 +282,14 @@ class Exchange(Seen):
 
     __slots__ = (
         *SLOTS,
-        *("api_reader", "connection_info"),
-        *("_values", "early", "error_codes", "failed", "looked", "request_view", "response_view"),
+        *("_api_reader", "connection_info"),
+        *("_early", "_error_codes", "_failed", "_looked", "_request_view", "_response_view", "_values"),
     )
 
     kind: Literal["exchange"] = "exchange"
     record: Mapping[str, Any] | None = None  # the record it was read from (messages/exchange_from_json.py)
-    revealed: Mapping[str, Any] | None = None  # that record with the secrets that it was written with
-    api_reader: ApiReader
+    _revealed: Mapping[str, Any] | None = None  # that record with the secrets that it was written with
+    _api_reader: ApiReader
     api_key: int | None
     api_version: int | None
     correlation_id: int | None
@@ -309,23 +309,23 @@ class Exchange(Seen):
     outcome: Status
     place: int  # of the request's first byte in its direction's stream
     response_place: int  # of the response's first byte, where there is a response
-    known: int  # topic names known when this was settled
+    _topics_known: int  # topic names known when this was settled
     login: Login | None  # in force when the request was sent; for a step of a login, the login that it is part of
     extra: dict[str, Any] | None
 
     # Each of these is set only once it has been asked for.
-    looked: bool
-    request_view: View
-    response_view: View
+    _looked: bool
+    _request_view: View
+    _response_view: View
     _values: dict[Side, Any]
-    error_codes: list[tuple[str, int]] | None
-    failed: dict[Side, DecodeFailure] | None
-    early: dict[Side, str] | None
+    _error_codes: list[tuple[str, int]] | None
+    _failed: dict[Side, DecodeFailure] | None
+    _early: dict[Side, str] | None
 
     @property
     def api(self) -> str | None:
         """The name of the API."""
-        return self.api_reader.name
+        return self._api_reader.name
 
     @property
     def latency_ms(self) -> float | None:
@@ -349,7 +349,7 @@ class Exchange(Seen):
         first, last = self.response_packet, self.response_packet_end
         return {"request": request, "response": [first, last] if first and last else None}
 
-    def set_views(
+    def _set_views(
         self,
         request_view: View,
         response_view: View,
@@ -358,42 +358,42 @@ class Exchange(Seen):
         layout: dict[Side, str] | None,
     ) -> None:
         """Store the views, error codes, failures and early layouts that api_reader.look() has found."""
-        self.request_view = request_view
-        self.response_view = response_view
-        self.error_codes = error_codes
-        self.failed = failures
-        self.early = layout
+        self._request_view = request_view
+        self._response_view = response_view
+        self._error_codes = error_codes
+        self._failed = failures
+        self._early = layout
 
-    def read_sides(self) -> None:
+    def _read_sides(self) -> None:
         """Read the fields of both sides that the engine's needs name (body_reader.py), unless that is done.
 
         It sets both views, the error codes, the failures and the early layouts.
         """
-        if not self.looked:
-            self.looked = True
-            self.api_reader.read_views(self)
+        if not self._looked:
+            self._looked = True
+            self._api_reader.read_views(self)
 
     def view(self, side: Side) -> View:
-        """The fields of a side, as `read_sides` has read them; None where the side is not there.
+        """The fields of a side, as `_read_sides` has read them; None where the side is not there.
 
         When the side cannot be decoded: all fields before the failure, so any key may be missing.
         """
-        if not self.looked:
-            self.read_sides()
-        return self.request_view if side == "request" else self.response_view
+        if not self._looked:
+            self._read_sides()
+        return self._request_view if side == "request" else self._response_view
 
-    def forget(self) -> None:
+    def _forget(self) -> None:
         """Free the bytes and views of both sides, where only the rest of the exchange is kept for a while."""
-        self.request_raw = self.response_raw = self.request_view = self.response_view = None
+        self.request_raw = self.response_raw = self._request_view = self._response_view = None
 
     @property
     def status(self) -> Status:
         """`outcome`, but `undecoded` where the outcome is `complete` and a side cannot be decoded."""
         if self.outcome != "complete":
             return self.outcome
-        if not self.looked:
-            self.read_sides()
-        return "undecoded" if self.failed else "complete"
+        if not self._looked:
+            self._read_sides()
+        return "undecoded" if self._failed else "complete"
 
     @property
     def reason(self) -> str | None:
@@ -407,37 +407,37 @@ class Exchange(Seen):
     @property
     def failures(self) -> dict[Side, DecodeFailure]:
         """The failure of each side that cannot be decoded."""
-        if not self.looked:
-            self.read_sides()
-        return self.failed or {}
+        if not self._looked:
+            self._read_sides()
+        return self._failed or {}
 
     @property
     def layout(self) -> dict[Side, str]:
         """For each side with an early-access layout, the release of that layout."""
-        if not self.looked:
-            self.read_sides()
-        return self.early or {}
+        if not self._looked:
+            self._read_sides()
+        return self._early or {}
 
     @property
     def errors(self) -> list[ApiError]:
         """Every error code of the response that is not 0."""
-        if not self.looked:
-            self.read_sides()
-        expected = self.api_reader.expected
+        if not self._looked:
+            self._read_sides()
+        expected = self._api_reader.expected
         return [
             (ExpectedApiError if code in expected else ApiError)(path, code, error_name(code))
-            for path, code in self.error_codes or ()
+            for path, code in self._error_codes or ()
         ]
 
     @property
     def unexpected(self) -> list[tuple[str, int]]:
         """Path and code of each error that counts: one that the protocol does not expect (`errors_expected`)."""
-        if not self.looked:
-            self.read_sides()
-        if not self.error_codes:
+        if not self._looked:
+            self._read_sides()
+        if not self._error_codes:
             return []
-        expected = self.api_reader.expected
-        return [error for error in self.error_codes if error[1] not in expected] if expected else self.error_codes
+        expected = self._api_reader.expected
+        return [error for error in self._error_codes if error[1] not in expected] if expected else self._error_codes
 
     @property
     def request(self) -> Any:
@@ -470,7 +470,7 @@ class Exchange(Seen):
         except AttributeError:
             values = self._values = {}
         if side not in values:
-            values[side] = self.api_reader.values(self, side)
+            values[side] = self._api_reader.values(self, side)
         return values[side]
 
     @property
@@ -531,11 +531,11 @@ class Exchange(Seen):
     @property
     def topic_names(self) -> dict[str, str]:
         """Names, learnt earlier in the capture, of the topic ids in this exchange."""
-        return self.api_reader.topic_names(self)
+        return self._api_reader.topic_names(self)
 
     def topic_name(self, identity: UUID) -> str | None:
         """The name of a topic id, if the capture had shown it before this exchange was settled."""
-        return self.connection_info.topics.find_name(identity, self.known)
+        return self.connection_info.topics.find_name(identity, self._topics_known)
 
     @property
     def fetch_session(self) -> FetchSession | None:

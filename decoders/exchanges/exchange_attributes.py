@@ -54,7 +54,7 @@ EXCHANGE_ATTRIBUTES: Final = {
     "response_size": "slot response always",
     "response_raw": "slot response",
     "response_place": "slot response",
-    "known": "slot",
+    "_topics_known": "slot",
     "status": "derived always",
     "reason": "derived always",
     "errors": "derived always",

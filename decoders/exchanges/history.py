@@ -106,8 +106,8 @@ class FetchSessionState:
 
     def partitions_by_topic(self, exchange: Exchange) -> Partitions:
         """The partitions of the session by topic name, or id if no name is known; one object until they change."""
-        if self.shown is None or (self.ids and self.known != exchange.known):
-            self.known = exchange.known
+        if self.shown is None or (self.ids and self.known != exchange._topics_known):
+            self.known = exchange._topics_known
             self.shown = {}
             for name in sorted(self.topics):
                 told = exchange.topic_name(self.ids[name]) if name in self.ids else None
@@ -289,7 +289,7 @@ class History:
             known = facts.get(row.connection_info.number)
             if (
                 known is None
-                or row.api_reader not in known.told
+                or row._api_reader not in known.told
                 or known.news != self._news
                 or known.client_id != row.client_id
                 or known.software is not row.client_software
@@ -330,7 +330,7 @@ class History:
             noted["node"] = node
         known.noted, known.news = noted, self._news
         if len(known.told) < _TOLD_MAX and (not learns or (traits is not None and traits.knows_exchange(exchange))):
-            known.told.add(exchange.api_reader)
+            known.told.add(exchange._api_reader)
         return known
 
     # Fetch sessions.
@@ -338,7 +338,7 @@ class History:
     def _follow_fetch_session(self, exchange: Exchange) -> None:
         number, api_reader, request, extra = (
             exchange.connection_info.number,
-            exchange.api_reader,
+            exchange._api_reader,
             exchange.request_raw,
             exchange.extra,
         )
@@ -368,10 +368,10 @@ class History:
                 self._open_fetch_session(exchange)
 
     def _open_fetch_session(self, exchange: Exchange) -> None:
-        answer = exchange.api_reader.read_paths(exchange, "response", _OPENED)
+        answer = exchange._api_reader.read_paths(exchange, "response", _OPENED)
         if answer is None or answer.get(_ERROR) or not answer.get("session_id"):
             return
-        asked = exchange.api_reader.read_paths(exchange, "request", _ASKED)
+        asked = exchange._api_reader.read_paths(exchange, "request", _ASKED)
         if asked is not None:
             session = FetchSessionState(answer["session_id"])
             session.apply_partition_changes(asked)
@@ -385,7 +385,7 @@ class History:
             return
         session.epoch = epoch + 1 if epoch < _LAST_EPOCH else 1
         if not unchanged:
-            changes = exchange.api_reader.read_paths(exchange, "request", _CHANGED)
+            changes = exchange._api_reader.read_paths(exchange, "request", _CHANGED)
             if changes is None:
                 self._forget_fetch_session(number)
                 return
@@ -396,7 +396,7 @@ class History:
                 self._forget_fetch_session(number)
                 return
         _add_extra_key(exchange, SESSION_PARTITIONS, session.partitions_by_topic(exchange))
-        answer, at = exchange.response_raw, exchange.api_reader.response_at + 4
+        answer, at = exchange.response_raw, exchange._api_reader.response_at + 4
         if answer is not None and answer[at : at + 2] != b"\0\0":
             self._forget_fetch_session(number)
 
@@ -420,10 +420,9 @@ class History:
             _add_extra_key(exchange, "group", self._members[exchange.connection_info.number])
             return
         where = _MEMBERS[exchange.api_key]  # type: ignore[index]  # it has one
-        request = exchange.api_reader.read_paths(exchange, "request", where.request_paths)
-        answer = (
-            exchange.api_reader.read_paths(exchange, "response", where.response_paths) if where.response_paths else None
-        )
+        api_reader, paths = exchange._api_reader, where.response_paths
+        request = api_reader.read_paths(exchange, "request", where.request_paths)
+        answer = api_reader.read_paths(exchange, "response", paths) if paths else None
         if request is None:
             return
         group, member = request.get(where.group), request.get(where.member)
@@ -448,17 +447,19 @@ class History:
     def _repeats_member_fields(self, exchange: Exchange) -> bool:
         """Whether an exchange is a heartbeat or commit of the member already known, without an error, as most are."""
         heads, request = self._heads.get(exchange.connection_info.number), exchange.request_raw
-        if heads is None or exchange.api_key not in _ALIKE or not exchange.api_version or not exchange.api_reader.quick:
+        if heads is None or exchange.api_key not in _ALIKE or not exchange.api_version:
+            return False
+        if not exchange._api_reader.quick:
             return False
         if request is None or len(request) < 14 or exchange.extra is not None:
             return False
         length = request[12] << 8 | request[13]
-        flexible = exchange.api_reader.flexible
+        flexible = exchange._api_reader.flexible
         if not request.startswith(heads[flexible], (14 + length if length < 0x8000 else 14) + flexible):
             return False
         if exchange.api_key == _COMMIT:
             return True
-        answer, at = exchange.response_raw, exchange.api_reader.response_at + 4
+        answer, at = exchange.response_raw, exchange._api_reader.response_at + 4
         return answer is not None and answer[at : at + 2] == b"\0\0"
 
     def _keep_group_member(self, exchange: Exchange, said: dict[str, Any], head: tuple[bytes, bytes]) -> None:
@@ -492,14 +493,14 @@ class History:
     def _add_group_of_request(self, exchange: Exchange) -> None:
         """Note the group in an OffsetFetch of a member that asks for the offsets of its own group."""
         said = self._members.get(exchange.connection_info.number)
-        request = None if said is None else exchange.api_reader.read_paths(exchange, "request", _GROUPS)
+        request = None if said is None else exchange._api_reader.read_paths(exchange, "request", _GROUPS)
         if said is not None and request is not None:
             asked = [request.get("group_id"), *(group.get("group_id") for group in request.get("groups") or ())]
             if [json_text(name) for name in asked if name is not None] == [said["id"]]:
                 _add_extra_key(exchange, "group", said)
 
     def _follow_leave_group(self, exchange: Exchange) -> None:
-        request = exchange.api_reader.read_paths(
+        request = exchange._api_reader.read_paths(
             exchange, "request", frozenset({"group_id", "member_id", "members[].member_id"})
         )
         said = self._members.get(exchange.connection_info.number)
@@ -513,7 +514,7 @@ class History:
     # Transactions.
 
     def _follow_produce_request(self, exchange: Exchange) -> None:
-        request, null = exchange.request_raw, exchange.api_reader.null_id
+        request, null = exchange.request_raw, exchange._api_reader.null_id
         if not null or request is None or len(request) < 14:
             return
         length = request[12] << 8 | request[13]
@@ -523,7 +524,7 @@ class History:
     def _follow_producer_id(self, exchange: Exchange) -> None:
         where = _PRODUCERS[exchange.api_key]  # type: ignore[index]  # it has one
         paths = frozenset(filter(None, (where.identity, where.producer, where.epoch)))
-        request = exchange.api_reader.read_paths(exchange, "request", paths)
+        request = exchange._api_reader.read_paths(exchange, "request", paths)
         identity = None if request is None else request.get(where.identity)
         if request is None or not identity:
             return
@@ -531,7 +532,7 @@ class History:
         if where.producer:
             self._keep_producer_id(key, request.get(where.producer), request.get(where.epoch))
         # A new producer id or epoch holds for later exchanges: EndTxn belongs to the transaction that it ends.
-        answer = exchange.api_reader.read_paths(exchange, "response", _NEW_PRODUCER) if where.new else None
+        answer = exchange._api_reader.read_paths(exchange, "response", _NEW_PRODUCER) if where.new else None
         news = answer is not None and not answer.get(_ERROR)
         if news and answer is not None and not where.producer:
             self._keep_producer_id(key, answer.get("producer_id"), answer.get("producer_epoch"))
@@ -552,7 +553,7 @@ class History:
 
     def _add_transaction_of_producer(self, exchange: Exchange) -> None:
         """Note the transaction that a marker ends."""
-        request = exchange.api_reader.read_paths(exchange, "request", _MARKED)
+        request = exchange._api_reader.read_paths(exchange, "request", _MARKED)
         markers = [] if request is None else request.get("markers") or []
         if len(markers) == 1:
             producer, epoch = markers[0].get("producer_id"), markers[0].get("producer_epoch")
@@ -563,7 +564,7 @@ class History:
     # Nodes.
 
     def _learn_broker_nodes(self, exchange: Exchange) -> None:
-        answer = exchange.api_reader.read_paths(exchange, "response", _NODES[exchange.api_key])  # type: ignore[index]  # it has one
+        answer = exchange._api_reader.read_paths(exchange, "response", _NODES[exchange.api_key])  # type: ignore[index]  # it has one
         if answer is None:
             return
         cluster = answer.get("cluster_id") or None

@@ -68,7 +68,7 @@ class Traits:
             self._add_request_values(exchange, key)
 
     def _add_request_values(self, exchange: Exchange, key: int) -> None:
-        view: Any = exchange.api_reader.read_paths(
+        view: Any = exchange._api_reader.read_paths(
             exchange, "request", _ASKED[key] | (_REPLICA if key == FETCH else frozenset())
         )
         if view is None:
@@ -79,7 +79,7 @@ class Traits:
         self.values[key] = " ".join(_flatten_value(view, path) for path in TRAITS[key])
 
     def _add_version_offers(self, exchange: Exchange) -> None:
-        answer: Any = exchange.api_reader.read_paths(exchange, "response", _OFFERED)
+        answer: Any = exchange._api_reader.read_paths(exchange, "response", _OFFERED)
         if answer is not None and not answer.get("error_code"):
             for row in answer.get("api_keys") or ():
                 if row["api_key"] in _KEPT:

@@ -203,10 +203,10 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 exchange.response_raw = data if after - at == size else data[at:after]
                 budget.held -= len(exchange.request_raw)  # type: ignore[arg-type]  # a request in flight has its bytes
                 at = after
-                if exchange.api_reader.read_when_settled:
+                if exchange._api_reader.read_when_settled:
                     owner.settle(exchange)
                 else:
-                    exchange.known = len(names)
+                    exchange._topics_known = len(names)
                     push(exchange)
                 if direction.mode != RESPONSE:
                     break
@@ -227,7 +227,7 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                     owner.note_new_client_id(client_raw)
                 exchange = Exchange()
                 exchange.connection_info = owner.connection_info
-                exchange.api_reader = api_reader
+                exchange._api_reader = api_reader
                 exchange.api_key = api_reader.key
                 exchange.api_version = api_reader.version
                 exchange.correlation_id = correlation_id
@@ -236,7 +236,7 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 exchange.login = owner.login
                 exchange.outcome = "complete"
                 exchange.extra = None
-                exchange.looked = False
+                exchange._looked = False
                 exchange.time_ns = exchange.request_end_ns = time_ns
                 exchange.request_packet = exchange.request_packet_end = packet
                 exchange.request_size = need

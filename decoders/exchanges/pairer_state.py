@@ -207,7 +207,7 @@ def resume_request(context: Context, pairing: Pairing, state: object) -> Exchang
     if not isinstance(exchange.request_raw, bytes):
         raise Malformed("a saved request without its bytes")
     if isinstance(exchange.api_key, int) and isinstance(exchange.api_version, int):
-        exchange.api_reader = context.api_readers.get_reader(exchange.api_key, exchange.api_version)
+        exchange._api_reader = context.api_readers.get_reader(exchange.api_key, exchange.api_version)
     return exchange
 
 

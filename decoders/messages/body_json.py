@@ -226,7 +226,7 @@ class Readers:
 
 def read_both_bodies_quickly(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers] | None:
     """The bodies of an exchange, and the Readers, in the common case (see ApiReader.look); None in other cases."""
-    api_reader = exchange.api_reader
+    api_reader = exchange._api_reader
     request, response = exchange.request_raw, exchange.response_raw
     if (
         not api_reader.quick
@@ -272,7 +272,7 @@ def read_body_json(
     data = exchange.raw(side)
     if data is None:
         return None, None, None, None
-    api_reader = exchange.api_reader
+    api_reader = exchange._api_reader
     missing = exchange.extra.get(side) if exchange.extra is not None else None
     if missing is None:
         try:
@@ -296,7 +296,7 @@ def trailing_json(exchange: Exchange, plan: Plan, options: Options) -> Any:
     data = exchange.request_raw
     if data is None:
         return None
-    at = exchange.api_reader.find_body_offset("request", data)
+    at = exchange._api_reader.find_body_offset("request", data)
     if options.deferred and len(data) - at > BODY_WHOLE_MAX:
         tail = data[find_message_end(plan, data, at, len(data)) :] or None
     else:
@@ -423,7 +423,7 @@ def make_conceal_of_exchange(exchange: Exchange) -> Conceal | None:
     The long arrays of a large body are deferred: secrets are collected while the arrays are read once more, and
     messages are concealed whenever they are read. Only the secrets are held, SECRETS_MAX at most.
     """
-    if exchange.api_reader.key not in ECHOING or exchange.response_raw is None:
+    if exchange._api_reader.key not in ECHOING or exchange.response_raw is None:
         return None
     return _make_conceal_of_bodies(exchange, {side: read_body_json(exchange, side, _SHOWN)[0] for side in SIDES})
 

@@ -56,7 +56,7 @@ _UNKNOWN_PLACE: Final = -1
 class RecordedExchange(Exchange):
     """An exchange that holds the record that it was read from, without and with its secrets, and its views."""
 
-    __slots__ = ("names", "record", "revealed", "views")
+    __slots__ = ("_revealed", "names", "record", "views")
 
     names: Mapping[UUID, str]  # of the topic ids in it
     views: tuple[Any, Any]
@@ -90,7 +90,7 @@ class Recorded(ApiReader):
         }
         codes = [(error["path"], error["code"]) for error in record["errors"]]
         assert isinstance(exchange, RecordedExchange)
-        exchange.set_views(*exchange.views, codes or None, failures or None, record.get("layout"))
+        exchange._set_views(*exchange.views, codes or None, failures or None, record.get("layout"))
 
     def values(self, exchange: Sides, side: Side) -> Any:
         """The body of a side in JSON form, as the record has it."""
@@ -157,7 +157,7 @@ class FromRecords:
         key, version = _read_int_or_null(record, "api_key"), _read_int_or_null(record, "api_version")
         api_reader = _make_recorded_version(key, version)
         exchange = RecordedExchange()
-        exchange.revealed = record
+        exchange._revealed = record
         exchange.record = record = redact_record(record)
         set_initial_values(exchange, self._find_connection_info(record), api_reader)
         exchange.place = _UNKNOWN_PLACE

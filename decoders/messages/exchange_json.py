@@ -62,7 +62,7 @@ def list_errors_of_large_response(exchange: Exchange, plan: Plan) -> Listed:
     """
     data = exchange.response_raw
     assert data is not None
-    api_reader = exchange.api_reader
+    api_reader = exchange._api_reader
     at = api_reader.find_body_offset("response", data)
     _, codes, _ = get_projector(plan, _NOTHING, True)(data, at, len(data))
     if codes is None or len(codes) < ERRORS_SHOWN_MAX:
@@ -78,7 +78,7 @@ def read_fields(exchange: Exchange, side: Side, paths: frozenset[str]) -> dict[s
     """The fields at `paths` of a side, in the stable layout, however large its body is. Raises DecodeError."""
     data = exchange.raw(side)
     assert data is not None
-    api_reader = exchange.api_reader
+    api_reader = exchange._api_reader
     view: dict[str, Any] = get_projector(api_reader.stable_plan(side), paths, False)(
         data, api_reader.find_body_offset(side, data), len(data)
     )[0]
@@ -90,7 +90,7 @@ def read_side_without_records(exchange: Exchange, side: Side, plan: Plan) -> dic
     data = exchange.raw(side)
     assert data is not None
     return read_body_without_records(
-        exchange.api_reader, side, plan, data, exchange.api_reader.find_body_offset(side, data), len(data)
+        exchange._api_reader, side, plan, data, exchange._api_reader.find_body_offset(side, data), len(data)
     )
 
 
@@ -131,7 +131,7 @@ def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
     if settled.record is None:
         return exchange_json(settled, options)
     file = settled.extra.get("file") if settled.extra else None
-    known = settled.revealed if options.reveal_secrets and settled.revealed is not None else settled.record
+    known = settled._revealed if options.reveal_secrets and settled._revealed is not None else settled.record
     record = {**known, "file": file} if file else dict(known)
     return add_number_words(record) if options.names else record
 
@@ -164,7 +164,7 @@ def skipped_json(skipped: Skipped) -> dict[str, Any]:
 def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any]:
     """The record of an exchange."""
     info = exchange.connection_info
-    api_reader = exchange.api_reader
+    api_reader = exchange._api_reader
     request, response, (errors, errors_cut), plans, failures, layout, trailing = _read_both_bodies(exchange, options)
     hidden = (
         api_reader.key in ECHOING and not options.reveal_secrets and conceal_echoed_secrets(exchange, request, response)
@@ -237,7 +237,7 @@ def _read_both_bodies(exchange: Exchange, options: Options) -> _Read:
         if readers.errors is not None and response is not None:
             readers.errors(response, found)
         return request, response, (found, 0), readers.plans if readers.nameless else _NO_PLANS, None, None, None
-    if exchange.api_reader.key is None:
+    if exchange._api_reader.key is None:
         request, response, failures = _describe_unread_bodies(exchange, options)
         return request, response, ([], 0), _NO_PLANS, failures, None, None
     request, response, plans, failures, layout, trailing = _read_bodies_closely(exchange, options)
@@ -279,7 +279,7 @@ def _add_keys_that_say_something(record: dict[str, Any], exchange: Exchange, pla
             record["user"] = json_text(user)
         if mechanism is not None:
             record["mechanism"] = json_text(mechanism)
-    if exchange.known and plans != _NO_PLANS:
+    if exchange._topics_known and plans != _NO_PLANS:
         bodies = record["request"], record["response"]
         if options.deferred:
             bodies = (
@@ -361,7 +361,7 @@ def undecoded_json(exchange: Exchange, side: Side, failure: DecodeFailure, optio
     """The entry under `undecoded` for a side that could not be decoded."""
     data = exchange.raw(side) or b""
     raw: Any = b64encode(data[4 : 4 + RAW_KEPT_MAX]).decode("ascii")
-    api_reader = exchange.api_reader
+    api_reader = exchange._api_reader
     echoing = side == "response" and api_reader.key in ECHOING
     if not options.reveal_secrets and (echoing or layouts_have_secrets(api_reader.key, api_reader.list_layouts(side))):
         raw = redacted_json(len(data) - 4)
@@ -376,9 +376,9 @@ def find_topic_names(
     texts = exchange.connection_info.topics.texts
     for plan, body, side in zip(plans, (request, response), SIDES, strict=True):
         if plan is not None:
-            for path in exchange.api_reader.paths_of_nameless_topics(side):
+            for path in exchange._api_reader.paths_of_nameless_topics(side):
                 for text in values_at_path(body, path):
                     name = texts.get(text)
-                    if name is not None and name[1] < exchange.known:
+                    if name is not None and name[1] < exchange._topics_known:
                         names[text] = json_text(name[0])
     return names

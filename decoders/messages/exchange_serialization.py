@@ -113,7 +113,7 @@ class RowPacker:
 
     def _add_usual_exchange(self, row: Exchange) -> bool:
         """Pack an exchange if it is a usual one; returns whether it is."""
-        request, response, api_reader = row.request_raw, row.response_raw, row.api_reader
+        request, response, api_reader = row.request_raw, row.response_raw, row._api_reader
         request_size, response_size = row.request_size, row.response_size
         if (
             row.outcome != "complete"
@@ -155,7 +155,7 @@ class RowPacker:
             response_size,
             row.place,
             row.response_place,
-            row.known,
+            row._topics_known,
         )
         if row.extra is not None:
             self._extras.append((self.count, row.extra))
@@ -166,12 +166,12 @@ class RowPacker:
 
     def _pack_unusual(self, row: Exchange) -> tuple[Any, ...]:
         if row.record is not None:
-            return ("record", row.revealed, row.extra, row.place)
+            return ("record", row._revealed, row.extra, row.place)
         values = {name: getattr(row, name) for name in SLOTS if hasattr(row, name)}
         return (
             "exchange",
             self._number_connection(row.connection_info),
-            (row.api_reader.key, row.api_reader.version),
+            (row._api_reader.key, row._api_reader.version),
             values,
         )
 
@@ -229,12 +229,12 @@ class RowUnpacker:
                 exchange.client_id = who[1]
                 exchange.client_software = who[2]
                 exchange.login = who[3]
-                api_reader = exchange.api_reader = versions[said[1]]
+                api_reader = exchange._api_reader = versions[said[1]]
                 exchange.api_key = api_reader.key
                 exchange.api_version = api_reader.version
                 exchange.outcome = "complete"
                 exchange.extra = None
-                exchange.looked = False
+                exchange._looked = False
                 exchange.correlation_id = said[2]
                 exchange.time_ns = said[3]
                 exchange.request_end_ns = said[4]
@@ -248,7 +248,7 @@ class RowUnpacker:
                 exchange.response_size = said[12]
                 exchange.place = said[13]
                 exchange.response_place = said[14]
-                exchange.known = said[15]
+                exchange._topics_known = said[15]
                 exchange.request_raw = read(said[11] + 4)
                 exchange.response_raw = read(said[12] + 4)
                 rows.append(exchange)
@@ -286,10 +286,10 @@ def _unpack_unusual(said: Any, connections: list[ConnectionInfo], api_readers: A
     exchange = Exchange()
     exchange.connection_info = connections[said[1]]
     key, version = said[2]
-    exchange.api_reader = (
+    exchange._api_reader = (
         api_readers.unknown if key is None or version is None else api_readers.get_reader(key, version)
     )
-    exchange.looked = False
+    exchange._looked = False
     for name, value in said[3].items():
         setattr(exchange, name, value)
     return exchange

@@ -191,8 +191,8 @@ class RequestLogLines(LineReader):
         else:
             silent = key == PRODUCE and row["request"].get("acks") == 0
             exchange.outcome = "no_response_expected" if silent else "unanswered"
-        exchange.api_reader.add_topic_names(exchange, self._topics)
-        exchange.known = len(self._topics.names)
+        exchange._api_reader.add_topic_names(exchange, self._topics)
+        exchange._topics_known = len(self._topics.names)
         record = exchange_json(exchange, _WHOLE) | _make_server_keys(row)
         return record | {"request": {}} if refused else record
 

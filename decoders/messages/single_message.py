@@ -65,7 +65,7 @@ def is_readable_message(alone: SingleMessage) -> bool:
     """Whether the body of a message decodes to its end."""
     return (
         alone.missing is None
-        and _make_exchange_of_message(alone).api_reader.project_side(alone.side, alone.frame) is not None
+        and _make_exchange_of_message(alone)._api_reader.project_side(alone.side, alone.frame) is not None
     )
 
 
@@ -92,7 +92,7 @@ def frame_body(body: bytes, side: Side, key: int, version: int) -> bytes:
 def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
     """The record of a message, with the fields before a failure to decode it, and with bytes after the message."""
     exchange = _make_exchange_of_message(alone)
-    side, api_reader = alone.side, exchange.api_reader
+    side, api_reader = alone.side, exchange._api_reader
     body, failure, release, plan = read_body_json(exchange, side, options)
     echoing = api_reader.key in ECHOING and side == "response" and not options.reveal_secrets
     hidden = echoing and conceal_echoed_secrets(exchange, None, body)
@@ -130,7 +130,7 @@ def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
 def _make_exchange_of_message(alone: SingleMessage) -> Exchange:
     """An exchange that has one frame alone."""
     exchange = Exchange()
-    exchange.api_reader = ApiReader(alone.key, alone.version, _NO_NEEDS)
+    exchange._api_reader = ApiReader(alone.key, alone.version, _NO_NEEDS)
     exchange.extra = {alone.side: alone.missing} if alone.missing is not None else None
     exchange.outcome = "complete"
     exchange.request_raw = alone.frame if alone.side == "request" else None

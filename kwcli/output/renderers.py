@@ -95,7 +95,7 @@ class CountingRenderer:
             if row.kind == "exchange":
                 unexpected = row.unexpected
                 self.errors += bool(unexpected)
-                self.expected += bool(row.error_codes and not unexpected)
+                self.expected += bool(row._error_codes and not unexpected)
                 self.undecoded += row.status == "undecoded"
                 self.remarks += len(row.remarks)
 

@@ -207,13 +207,13 @@ class TextLines:
         """The line of an exchange, after a line for its day where that is a new one."""
         time_ns = exchange.time_ns
         seconds = time_ns // NS
-        request, response = exchange.view("request"), exchange.response_view
-        facts_of, api = self._api_readers.get(exchange.api_reader) or self._make_api_line_parts(exchange)
+        request, response = exchange.view("request"), exchange._response_view
+        facts_of, api = self._api_readers.get(exchange._api_reader) or self._make_api_line_parts(exchange)
         if exchange.api_key in NODE_LISTS:
             self.learn_node_addresses(exchange)
         client_key = (exchange.connection_info, exchange.client_id, exchange.client_software is None)
         between = self._between_of.get(client_key) or self._format_client_columns(client_key, exchange)
-        if exchange.failed:
+        if exchange._failed:
             facts = list_sure_facts(exchange, facts_of, self._fact_room)
         else:
             facts = facts_of(exchange, request or NO_VIEW, response or NO_VIEW, self._fact_room)
@@ -226,8 +226,8 @@ class TextLines:
             text = " ".join(facts)
         sign = " "
         if (
-            exchange.error_codes
-            or exchange.failed
+            exchange._error_codes
+            or exchange._failed
             or exchange.outcome != "complete"
             or (exchange.extra is not None and ("fault" in exchange.extra or "remarks" in exchange.extra))
         ):
@@ -262,14 +262,14 @@ class TextLines:
     def _format_exchange_sign(self, exchange: Exchange) -> str:
         status = exchange.status
         failed = bool(exchange.unexpected)
-        if exchange.error_codes:
+        if exchange._error_codes:
             self.errors += failed
             self.expected += not failed
         if status == "undecoded":
             self.undecoded += 1
         self.remarks += len(exchange.remarks)
         sign = SIGNS[status]
-        if exchange.error_codes and status == "complete":
+        if exchange._error_codes and status == "complete":
             sign = "✗" if failed else "·"
         return f"{self.palette.sign[sign]}{sign}{self.palette.off}" if sign != " " else " "
 
@@ -326,7 +326,7 @@ class TextLines:
         p = self.palette
         row = find_api_facts(exchange.api_key)
         made = (row.facts if row else list_no_facts, f"{p.api}{f'{text}{number}':<{width}}{p.off}")
-        self._api_readers[exchange.api_reader] = made
+        self._api_readers[exchange._api_reader] = made
         return made
 
     def _format_client_columns(self, client_key: tuple[ConnectionInfo, str | None, bool], exchange: Exchange) -> str:
@@ -408,7 +408,7 @@ class TextLines:
             left = room - cell_width(trouble) - 1
             return self._join_facts_and_trouble(_cut_to_first_facts_that_fit(facts, left), trouble, bad=bad)
         head = head.removeprefix("group ")  # the name says enough
-        if exchange.error_codes or exchange.status == "unanswered":
+        if exchange._error_codes or exchange.status == "unanswered":
             width = self._width or room
             if max(cell_width(head), cell_width(trouble)) <= width - CONTINUED_AT:
                 return self._put_trouble_below(head, trouble, width, bad=bad)

@@ -163,7 +163,7 @@ class RecordedRequest:
         data = exchange.raw("request")
         if data is None or (exchange.extra is not None and exchange.extra.get("request")):
             raise NotReplayable("incomplete", "a part of it is not in the recording")
-        body = data[exchange.api_reader.find_body_offset("request", data) :]
+        body = data[exchange._api_reader.find_body_offset("request", data) :]
         try:
             decode_message(self.api_key, self.version, "request", body, strict=False)
         except DecodeError as problem:
@@ -172,7 +172,7 @@ class RecordedRequest:
 
     def _encode_body_of_record(self) -> bytes:
         """The body's bytes, from a record that kw wrote. Raises NotReplayable where values are redacted or missing."""
-        record = self.exchange.revealed or self.exchange.record
+        record = self.exchange._revealed or self.exchange.record
         assert record is not None
         if record["request"] is None or "request" in record.get("undecoded", {}):
             raise NotReplayable("undecoded", "the recording could not decode it")

@@ -96,7 +96,7 @@ class ReportFolds:
         for name, fold in self.found.items():
             self._feed_fold(name, fold, exchanges)
         throttled = [exchange for exchange in exchanges if throttle_ns(exchange)]
-        failed = [exchange for exchange in exchanges if exchange.error_codes and exchange.unexpected]
+        failed = [exchange for exchange in exchanges if exchange._error_codes and exchange.unexpected]
         for name, fold in self._rare.items():
             self._feed_fold(name, fold, failed if name == "errors" else throttled)
         if self.full:

@@ -131,7 +131,7 @@ def _read_error_codes_of_frames(row: Exchange, frames: Frames) -> tuple[bool, li
     unread, codes = False, []
     for side, data in zip(SIDES, frames, strict=True):
         if data is not None:
-            found = None if side in (row.extra or {}) else row.api_reader.project_side(side, data)
+            found = None if side in (row.extra or {}) else row._api_reader.project_side(side, data)
             unread |= found is None
             codes += (found and found[1]) or []
     return unread, codes
@@ -371,7 +371,7 @@ def _holds_enclosed_message(row: Exchange, request_frame: bytes) -> bool:
     """Whether the request of an Envelope holds a message."""
     missing = row.extra.get("request") if row.extra is not None else None
     return isinstance(
-        row.api_reader.decode_fields_before_failure("request", request_frame, missing)[0].get("request_data"), bytes
+        row._api_reader.decode_fields_before_failure("request", request_frame, missing)[0].get("request_data"), bytes
     )
 
 

@@ -51,7 +51,7 @@ class TrafficMetrics:
 
     def _learn_offsets(self, exchange: Exchange) -> None:
         if exchange.api_key is not None:
-            exchange.read_sides()
+            exchange._read_sides()
             self._offsets.learn(exchange)
 
     def add(self, exchange: Exchange) -> None:

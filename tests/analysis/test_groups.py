@@ -441,8 +441,8 @@ def test_sides_that_end_in_the_middle_stop_nobody(name: str, make: type[Groups |
     reader, engine = CaptureReader(), Engine(needs=WantedPaths(fold.needs))
     for each in engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]) + engine.finish():
         if isinstance(each, Exchange):
-            each.read_sides()
-            each.request_view, each.response_view = cut(each.request_view, draw), cut(each.response_view, draw)
+            each._read_sides()
+            each._request_view, each._response_view = cut(each._request_view, draw), cut(each._response_view, draw)
             fold.add(each)
     assert fold.rows()
 

@@ -40,7 +40,7 @@ class Body:
             self.version = 0  # a broker answers so if it does not know the version
         raw = exchange.request_raw if side == "request" else exchange.response_raw
         assert raw is not None
-        self.data = raw[exchange.api_reader.find_body_offset(side, raw) :]
+        self.data = raw[exchange._api_reader.find_body_offset(side, raw) :]
         self.value = orjson.loads(orjson.dumps(record[side]))
         self.place = f"{record['api']} {self.version} {side} {record['packets'][side]}"
 
@@ -49,7 +49,7 @@ class Body:
 
     def decoded(self, data: bytes) -> Any:
         """The JSON form of other bytes of this message."""
-        layouts = self.exchange.api_reader.list_layouts(self.side)
+        layouts = self.exchange._api_reader.list_layouts(self.side)
         plan = next(each.plan for each in layouts if each.release is None and each.plan.version == self.version)
         value, after = get_json_decoder(plan, hooks_of_side(self.key, self.side), True)(
             data, 0, len(data), make_hook_table(ALL)

@@ -39,7 +39,7 @@ def test_a_request_is_composed_of_its_record(name: str) -> None:
         value = compose_body(declared, version, given, start=start)
         again = encode_composed_body(declared, version, value, layout=given.body.layout)
         assert again == encode_json(exchange.api_key, version, "request", given.body.value, layout=given.body.layout)
-        sent = exchange.request_raw[exchange.api_reader.find_body_offset("request", exchange.request_raw) :]
+        sent = exchange.request_raw[exchange._api_reader.find_body_offset("request", exchange.request_raw) :]
         found["same"] += again == sent
         found["requests"] += 1
         if number % 7 == 0 and given.body.layout is None:

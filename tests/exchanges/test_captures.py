@@ -114,8 +114,8 @@ def test_views_records_and_values_agree(path: Path) -> None:
         assert record["time"] == each.time
         assert record["errors"] == [error._asdict() for error in each.errors]
         assert record.get("topic_names", {}) == each.topic_names
-        if each.api_reader.key is not None and each.response_raw is not None and not each.failures:
-            plan = each.api_reader.list_layouts("response")[0].plan
+        if each._api_reader.key is not None and each.response_raw is not None and not each.failures:
+            plan = each._api_reader.list_layouts("response")[0].plan
             if not (each.api == "ApiVersions" and each.errors):
                 plain = [{key: error[key] for key in ("path", "code", "name")} for error in record["errors"]]
                 assert list_errors_in_body(plan, each.response) == plain

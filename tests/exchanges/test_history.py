@@ -331,7 +331,7 @@ def test_nothing_is_noted_where_nobody_asks() -> None:
     said = remembered(rows)
     assert not any(key in each for each in said for key in ("group", "transaction", "node"))
     assert len(exchanges(rows)) > 100
-    assert all(one <= two for one, two in pairwise(row.known for row in exchanges(rows)))
+    assert all(one <= two for one, two in pairwise(row._topics_known for row in exchanges(rows)))
 
 
 @pytest.mark.parametrize(

@@ -84,10 +84,10 @@ def settled() -> list[Exchange]:
 def begun(exchange: Exchange) -> Exchange:
     """A copy that is not decoded yet, without the facts of its end."""
     made = copy(exchange)
-    for word in ("request_view", "response_view", "_values", "error_codes", "failed", "early"):
+    for word in ("_request_view", "_response_view", "_values", "_error_codes", "_failed", "_early"):
         if hasattr(made, word):
             delattr(made, word)
-    made.looked = False
+    made._looked = False
     made.extra = None
     made.outcome = "complete"
     made.response_end_ns = None

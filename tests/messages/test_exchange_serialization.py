@@ -33,14 +33,14 @@ EVERYTHING: Final = Options(records=True, reveal_secrets=True, names=True)
 READ_AGAIN: Final = frozenset(
     {
         "_values",
-        "early",
-        "error_codes",
-        "failed",
-        "looked",
-        "request_view",
-        "response_view",
+        "_early",
+        "_error_codes",
+        "_failed",
+        "_looked",
+        "_request_view",
+        "_response_view",
         "connection_info",
-        "api_reader",
+        "_api_reader",
     }
 )
 
@@ -52,8 +52,8 @@ def attributes(row: Settled) -> dict[str, Any]:
     info = row.connection_info
     found["connection_info"] = (info.number, info.client, info.broker, info.began_ns, info.opened, info.tls)
     if isinstance(row, Exchange):
-        found["api_reader"] = (row.api_reader.key, row.api_reader.version)
-        found.setdefault("known", 0)
+        found["_api_reader"] = (row._api_reader.key, row._api_reader.version)
+        found.setdefault("_topics_known", 0)
     return found
 
 
@@ -125,8 +125,8 @@ def test_what_many_rows_share_is_one_object() -> None:
     rows = [row for _, found in feeds(FOLDER / "tour.pcapng", random.Random(4)) for row in found]
     made = through(rows, engine, other)
     assert len({id(row.connection_info) for row in made}) == len({id(row.connection_info) for row in rows})
-    assert len({row.api_reader for row in made if row.kind == "exchange"}) == len(
-        {row.api_reader for row in rows if row.kind == "exchange"}
+    assert len({row._api_reader for row in made if row.kind == "exchange"}) == len(
+        {row._api_reader for row in rows if row.kind == "exchange"}
     )
 
 

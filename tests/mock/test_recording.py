@@ -94,7 +94,7 @@ def record(recording: RecordedCluster, name: str, version: int, response: dict[s
     row.api_key, row.api_version, row.client_id = api(name).key, version, "test"
     row.outcome = "complete"
     row.request_raw, row.response_raw = b"request", b"response"
-    row.looked, row.failed = True, None
+    row._looked, row._failed = True, None
     row._values = {"request": {"topics": [{"name": topic}]}, "response": response}
     recording.add(row)
 

@@ -55,13 +55,13 @@ def exchange(key: int | None = 3, version: int | None = 12, **attributes: Any) -
         topics.add(identity, name)
     made = Exchange()
     made.connection_info = ConnectionInfo(said.connection, said.client, said.broker, said.time_ns, topics)
-    made.api_reader, made.api_key, made.api_version = _api_reader(key, version), key, version
+    made._api_reader, made.api_key, made.api_version = _api_reader(key, version), key, version
     made.correlation_id, made.client_id, made.client_software = (
         said.correlation_id,
         said.client_id,
         said.client_software,
     )
-    made.login, made.known, made.place = said.login, len(topics.names), 0
+    made.login, made._topics_known, made.place = said.login, len(topics.names), 0
     made.outcome = "complete" if said.status == "undecoded" else said.status
     made.extra = {"closed": said.closed} if said.closed else None
     made.time_ns, made.request_size, made.response_size = said.time_ns, said.request_size, said.response_size
@@ -72,8 +72,8 @@ def exchange(key: int | None = 3, version: int | None = 12, **attributes: Any) -
         made.request_end_ns, made.response_ns = said.time_ns, said.time_ns + round(said.latency_ms * 1e6)
     if said.duration_ms is not None:
         made.response_end_ns = said.time_ns + round(said.duration_ms * 1e6)
-    made.looked = True
-    made.set_views(said.request_view, said.response_view, list(said.codes) or None, dict(said.failures) or None, None)
+    made._looked = True
+    made._set_views(said.request_view, said.response_view, list(said.codes) or None, dict(said.failures) or None, None)
     return made
 
 

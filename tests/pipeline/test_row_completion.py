@@ -30,7 +30,7 @@ def test_names_learnt_elsewhere_are_those_that_the_whole_capture_knew(name: str)
             since.setdefault(identity.bytes, (topic, segment[1]))
     whole = batch_of(settled)
     for exchange in settled:
-        exchange.known = 0
+        exchange._topics_known = 0
     alone = batch_of(settled)
     facts = SharedFacts()
     facts.add_fact_part(pack([{}, {identity: list(row) for identity, row in since.items()}, {}, (0, 0)]))

@@ -72,14 +72,14 @@ class BodyObserver(NamedTuple):
 
 
 def _body_or_empty(exchange: Exchange, side: Side) -> dict[str, Any]:
-    view = exchange.request_view if side == "request" else exchange.response_view
+    view = exchange._request_view if side == "request" else exchange._response_view
     return view if isinstance(view, dict) else {}
 
 
 def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> list[str | None]:
     raw = exchange.request_raw
     answered = exchange.outcome != "no_response_expected"
-    refused = error_codes_by_partition(exchange) if exchange.error_codes and exchange.unexpected else {}
+    refused = error_codes_by_partition(exchange) if exchange._error_codes and exchange.unexpected else {}
     if exchange.response_ns is not None and exchange.request_end_ns is not None:
         took = exchange.response_ns - exchange.request_end_ns
         if took >= _IN_FLIGHT_NS:
@@ -90,7 +90,7 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
             its.add_to_sum("took", took)
             its.keep_greatest("ended", exchange.response_ns)
     topics = []
-    for element in structs_at(exchange.request_view, _PRODUCED.topics):
+    for element in structs_at(exchange._request_view, _PRODUCED.topics):
         topic = topic_of_element(exchange, element)
         topics.append(topic)
         its = seen.get_or_make("produce", client, topic)

@@ -104,7 +104,7 @@ class Doctor:
         key = exchange.api_key
         if key is None or key not in NAMES:
             return
-        exchange.read_sides()
+        exchange._read_sides()
         info = exchange.connection_info
         seen = self._seen
         client_id, client, link = self._links.get(info) or self._find_client_link(exchange)
@@ -132,7 +132,7 @@ class Doctor:
             its.count_exchange(exchange)
             its.add_to_sum("ms", throttled // NS_PER_MS)
             its.keep_greatest("ms", throttled // NS_PER_MS)
-        if exchange.error_codes and exchange.unexpected:
+        if exchange._error_codes and exchange.unexpected:
             self._observe_error_codes(exchange, key, client)
         else:
             self._observe_success(exchange, key, client, topics)

@@ -133,7 +133,7 @@ class _GroupExchange:
     @property
     def api_name(self) -> str | None:
         """The name of the exchange's API."""
-        return self.exchange.api_reader.name
+        return self.exchange._api_reader.name
 
     def make_event(
         self,
@@ -310,10 +310,10 @@ def _events_of_offset_commit(group_exchange: _GroupExchange) -> Found:
     member = str(request.get("member_id") or "")
     if not member:
         return
-    codes = {code for _, code in exchange.error_codes or ()}
+    codes = {code for _, code in exchange._error_codes or ()}
     generation = int(request.get("generation_id_or_member_epoch", -1))
     for code in sorted(codes & FENCING):
-        yield group_exchange.make_event("fenced", member, generation, text=exchange.api_reader.name, error=code)
+        yield group_exchange.make_event("fenced", member, generation, text=exchange._api_reader.name, error=code)
     if group_exchange.answered and not codes:
         yield group_exchange.group, Heard(member, request.get("group_instance_id"), beat=False)
 
@@ -331,7 +331,7 @@ def _events_of_new_protocol_heartbeat(group_exchange: _GroupExchange) -> Found:
         return
     if group_exchange.error:
         kind = "fenced" if group_exchange.error in FENCING else "refused"
-        yield group_exchange.make_event(kind, member, asked, text=exchange.api_reader.name, **shared)
+        yield group_exchange.make_event(kind, member, asked, text=exchange._api_reader.name, **shared)
         return
     if asked < 0:
         yield group_exchange.make_event("left", member, asked, **shared)

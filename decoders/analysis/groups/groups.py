@@ -206,7 +206,7 @@ class Groups(Portraits):
         """Learn what an exchange says of offsets, whether or not it counts."""
         self._learns = True
         if exchange.api_key is not None:
-            exchange.read_sides()
+            exchange._read_sides()
             self._offsets.learn(exchange)
 
     def keys_of_exchange(self, exchange: Exchange) -> Iterable[tuple[str]]:
@@ -218,12 +218,12 @@ class Groups(Portraits):
         """The clients, coordinators and APIs of the groups."""
         key, info = exchange.api_key, exchange.connection_info
         client = client_of(exchange.client_id, info.client)
-        names = [("apis", f"{exchange.api_reader.name} {exchange.api_version}")]
+        names = [("apis", f"{exchange._api_reader.name} {exchange.api_version}")]
         if key in _ASKING:
             names.append(("asked_by", client))
         else:
             names += [("clients", client), ("readers", f"{client}\0{host_of(info.client)}")]
-        if key in _COORDINATED and exchange.outcome == "complete" and not exchange.error_codes:
+        if key in _COORDINATED and exchange.outcome == "complete" and not exchange._error_codes:
             names.append(("coordinators", info.broker))
         return names
 

@@ -488,7 +488,7 @@ def format_exchange_trouble(exchange: Exchange) -> str:
         words.append(f"⚡ {exchange.extra['fault']['action']}")
     if exchange.extra is not None and "refused" in exchange.extra:
         words.append(f"⚡ refused by {exchange.extra['refused']['by']}")
-    if exchange.error_codes:
+    if exchange._error_codes:
         words += dict.fromkeys(error.name for error in exchange.errors)
     status = exchange.status
     if status == "unanswered":

@@ -121,7 +121,7 @@ class ShuffleWriter:
             place = len(self._owners)
             self._owners.append(None)
         if row.kind == "exchange":
-            row.forget()
+            row._forget()
         return place
 
     @property

@@ -334,13 +334,13 @@ class ExchangeColumns:
         return made
 
     def _add_exchange(self, exchange: Exchange) -> None:
-        exchange.read_sides()
-        key, api_reader, failed = exchange.api_key, exchange.api_reader, exchange.failed
+        exchange._read_sides()
+        key, api_reader, failed = exchange.api_key, exchange._api_reader, exchange._failed
         status = "undecoded" if failed and exchange.outcome == "complete" else exchange.outcome
         topics, groups, count, contents, throttle, waits = (
             _SILENT if key is None else self._read_contents(exchange, key)
         )
-        unusual = exchange.extra or exchange.error_codes or failed or exchange.early
+        unusual = exchange.extra or exchange._error_codes or failed or exchange._early
         software = exchange.client_software
         name, version = (software["name"], software["version"]) if software else (None, None)
         who = (exchange.client_id, name, version, exchange.user, exchange.mechanism)
@@ -411,7 +411,7 @@ class ExchangeColumns:
             groups = self._groups.find_or_add(found, found) if found else 0
         if kind.holds and sole is None:
             contents = self._sum_record_batches(exchange, parts)
-        view = exchange.response_view
+        view = exchange._response_view
         if kind.throttles and view.__class__ is dict:
             throttle = view.get("throttle_time_ms") or None
         if kind.waits:
@@ -447,7 +447,7 @@ class ExchangeColumns:
         names = tuple(_topics(exchange))
         ids: dict[Any, None] = {}
         for side in SIDES:
-            for path in exchange.api_reader.paths_of_nameless_topics(side):
+            for path in exchange._api_reader.paths_of_nameless_topics(side):
                 ids |= dict.fromkeys(values_at_path(exchange.view(side), path))
         if not names and not ids:
             return 0
@@ -477,8 +477,8 @@ class ExchangeColumns:
         return (batches, records, size) if size else _NOTHING
 
     def _pool_rare_values(self, exchange: Exchange) -> int:
-        codes, expected = exchange.error_codes or (), exchange.api_reader.expected
-        failed, early, extra = exchange.failed, exchange.early or {}, exchange.extra or {}
+        codes, expected = exchange._error_codes or (), exchange._api_reader.expected
+        failed, early, extra = exchange._failed, exchange._early or {}, exchange.extra or {}
         side = reason = path = offset = None
         if failed:
             side, first = next(iter(failed.items()))
@@ -532,14 +532,14 @@ def _read_waits(exchange: Exchange) -> tuple[Any, ...]:
     """How long a fetch may wait and did, and its session; how long a member waited for its group."""
     if exchange.api_key in GATHERINGS:
         return None, None, waited_ns(exchange), None, None, None
-    request = exchange.request_view
+    request = exchange._request_view
     if request.__class__ is not dict:
         return _NO_WAIT
     most, answered, sent = request.get("max_wait_ms"), exchange.response_ns, exchange.request_end_ns
     waited = None
     if most and answered is not None and sent is not None and 10 * (answered - sent) >= 9 * most * NS_PER_MS:
         waited = waited_ns(exchange)  # which looks for records too
-    session = make_fetch_session(request, exchange.response_view) if exchange.api_key == FETCH else None
+    session = make_fetch_session(request, exchange._response_view) if exchange.api_key == FETCH else None
     if session is None:
         return most, request.get("min_bytes"), waited, None, None, None
     return most, request.get("min_bytes"), waited, *session.values()

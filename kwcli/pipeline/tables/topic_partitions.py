@@ -82,11 +82,11 @@ def read_partitions_of_exchange(exchange: Exchange, shown: Shown) -> list[Partit
     places = TOPIC_ARRAYS.get(key) if key is not None else None
     if places is None or key is None:
         return []
-    exchange.read_sides()
+    exchange._read_sides()
     rows: list[Partition] = []
     known: dict[tuple[Any, ...], Partition] = {}
     for place in places:
-        view = exchange.request_view if place.side == "request" else exchange.response_view
+        view = exchange._request_view if place.side == "request" else exchange._response_view
         if view.__class__ is not dict:
             continue
         raw = exchange.raw(place.side)
@@ -135,7 +135,7 @@ class SingleTopic:
 
         None for any other exchange. The views of the exchange have to be there.
         """
-        ask, view = self._ask, exchange.request_view
+        ask, view = self._ask, exchange._request_view
         try:
             (element,) = view[ask.topics]
             (part,) = element[ask.partitions]
@@ -153,7 +153,7 @@ class SingleTopic:
             row[_OFFSET] = part.get(ask.offset)
         if ask.records:
             _count_record_batches(row, exchange.request_raw, part.get(ask.records))
-        reply, view = self._reply, exchange.response_view
+        reply, view = self._reply, exchange._response_view
         if view is None:
             return row if topic else None
         try:

@@ -98,7 +98,7 @@ class FilterContext:
     def learn_topic_names(self, exchange: Exchange) -> None:
         """Learn the names of topic ids from an answer."""
         known = len(self.topics.names)
-        exchange.api_reader.add_topic_names(exchange, self.topics)
+        exchange._api_reader.add_topic_names(exchange, self.topics)
         if len(self.topics.names) > known:
             self.rules_changed()
 
@@ -133,7 +133,7 @@ class FilteredConnection:
         exchange = Exchange()
         set_initial_values(exchange, self._ends, filter_context.api_readers.unknown)
         exchange.time_ns = now_ns
-        exchange.known = len(filter_context.topics.names)
+        exchange._topics_known = len(filter_context.topics.names)
         set_response_missing(exchange)
         if self._node is not None:
             exchange.extra = {"node": {"id": self._node}}
@@ -150,7 +150,7 @@ class FilteredConnection:
     ) -> Exchange:
         """An exchange of what all requests with such a header have in common."""
         exchange = self._begin_exchange(filter_context, now_ns)
-        exchange.api_reader = filter_context.api_readers.get_reader(api_key, version)
+        exchange._api_reader = filter_context.api_readers.get_reader(api_key, version)
         exchange.api_key, exchange.api_version = api_key, version
         exchange.client_id = None if client_id is None else client_id.decode("utf-8", "surrogateescape")
         exchange.client_software = self._software

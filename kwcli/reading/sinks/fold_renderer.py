@@ -42,13 +42,13 @@ class FoldRenderer:
                 if row.kind == "exchange":
                     for add in adds:
                         add(row)
-                    if not row.looked:
-                        row.read_sides()
-                    if row.error_codes:
+                    if not row._looked:
+                        row._read_sides()
+                    if row._error_codes:
                         unexpected = row.unexpected
                         self.errors += bool(unexpected)
                         self.expected += not unexpected
-                    if row.failed and row.outcome == "complete":
+                    if row._failed and row.outcome == "complete":
                         self.undecoded += 1
                     if row.extra is not None:
                         self.remarks += len(row.remarks)
