@@ -486,11 +486,11 @@ class Exchange(Seen):
     @property
     def remarks(self) -> list[ExchangeRemark]:
         """What the protocol forbids, or does not expect, and was read all the same (protocol_facts/remarks.py)."""
-        if not self.looked:
-            self.read_sides()
+        if not self._looked:
+            self._read_sides()
         return self.extra.get("remarks", []) if self.extra else []
 
-    def add_remark(self, identity: RemarkId, text: str, side: Side, *, path: str = "", offset: int = 0) -> None:
+    def _add_remark(self, identity: RemarkId, text: str, side: Side, *, path: str = "", offset: int = 0) -> None:
         """Add a remark; `offset` counts bytes behind the size field of the side's frame."""
         remark: ExchangeRemark = {"side": side, "path": path, "offset": offset, "id": identity, "text": text}
         extra = self.extra or {}

@@ -1,7 +1,7 @@
 """The remarks that an exchange can carry: what the protocol forbids, or does not expect, and kw read all the same.
 
 A remark is no failure: the exchange stays `complete`, its bodies and error codes count. Who finds one adds it
-by `Exchange.add_remark`.
+by `Exchange._add_remark`.
 """
 
 from __future__ import annotations
