@@ -12,10 +12,10 @@ import orjson
 
 from decoders.exchanges.body_reader import SIDES
 from decoders.filters.fields import entity_names
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.wire.deferred_json import make_json_pieces
-from decoders.wire.readable_text import escape_text
+from decoders.wire.format_and_escape_text import escape_text
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

@@ -25,7 +25,7 @@ else:
 __all__ = ["MODULES", "mypyc_attr"]
 
 MODULES: Final = (
-    "decoders/wire/readable_text.py",
+    "decoders/wire/format_and_escape_text.py",
     "decoders/wire/redact_text.py",
     "decoders/wire/primitives.py",
     "decoders/schema/json_form.py",
@@ -57,12 +57,12 @@ MODULES: Final = (
     "decoders/exchanges/connection_pairing.py",
     "decoders/exchanges/pairer.py",
     "decoders/exchanges/pairer_state.py",
-    "decoders/messages/body_json.py",
+    "decoders/messages/build_body_json.py",
     "decoders/messages/exchange_from_json.py",
     "decoders/messages/exchange_json.py",
     "decoders/messages/exchange_serialization.py",
     "decoders/messages/internal_topic_records.py",
-    "kwcli/output/facts/line_facts_of_apis.py",
+    "kwcli/output/facts/line_fact_functions.py",
     "kwcli/output/facts/compile_line_facts.py",
     "kwcli/output/text.py",
     "kwcli/output/json.py",

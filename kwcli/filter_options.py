@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 from decoders.exchanges.exchange import format_rfc3339
 from decoders.filters import Filter, FilterError, parse
 from decoders.wire.near_words import did_you_mean
-from kwcli.reading.input_files import is_read_once
+from kwcli.reading.list_input_files import is_read_once
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import find_api
 
 if TYPE_CHECKING:
-    from decoders.wire.units import Moment
+    from decoders.wire.parse_units import Moment
     from kwcli.run_environment import Environment
 
 # What --errors selects: an error code, undecodable bytes, or a request that was unanswered when its connection ended.
@@ -131,7 +131,7 @@ def resolve_time_range(
                 name = "standard input" if word == "-" else word
                 text = f"kw cannot know when {name} begins and ends: give date and time, 2026-11-21T17:34:05Z"
                 raise Failure(f"--since, --until: {text}", Exit.USAGE)
-        from kwcli.reading.capture_inputs import find_time_span_of_captures
+        from kwcli.reading.read_captures_by_time import find_time_span_of_captures
 
         found = find_time_span_of_captures(files, env)
         if found is None and all(map(os.path.isfile, files)):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from decoders.wire.units import Moment
+    from decoders.wire.parse_units import Moment
 
 # Processes of --jobs, and threads of a Spark on this machine: more than the cores of any machine gain nothing, and a
 # thousand times more leave no process for anybody else. (Not in decoders.limits, which --help would load.)
@@ -41,7 +41,7 @@ class Duration(ParsedWord[float]):
     name = "duration"
 
     def parse_word(self, value: str) -> float:
-        from decoders.wire.units import parse_duration
+        from decoders.wire.parse_units import parse_duration
 
         try:
             return parse_duration(value.strip())
@@ -82,7 +82,7 @@ class ByteSize(ParsedWord[int]):
     name = "amount"
 
     def parse_word(self, value: str) -> int:
-        from decoders.wire.units import parse_size
+        from decoders.wire.parse_units import parse_size
 
         try:
             size = int(parse_size(value.strip()))
@@ -144,7 +144,7 @@ class TimeWord(ParsedWord["Moment"]):
     name = "time"
 
     def parse_word(self, value: str) -> Moment:
-        from decoders.wire.units import parse_moment
+        from decoders.wire.parse_units import parse_moment
 
         try:
             return parse_moment(value)

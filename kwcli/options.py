@@ -19,7 +19,7 @@ from kwcli.run_environment import Environment, Exit, Failure, make_flag_callback
 
 if TYPE_CHECKING:
     from decoders.filters import Filter
-    from decoders.wire.units import Moment
+    from decoders.wire.parse_units import Moment
 
 FORMATS: Final = find_format_names(frames=False)
 # The formats of a command that shows frames: also the frames' bytes.

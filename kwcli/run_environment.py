@@ -259,7 +259,7 @@ class Environment:
             return
         text = self.hide_secrets(text)
         if not text.isprintable():
-            from decoders.wire.readable_text import escape_text
+            from decoders.wire.format_and_escape_text import escape_text
 
             text = escape_text(text)
         if self.ascii:

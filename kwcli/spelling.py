@@ -44,7 +44,7 @@ def find_structure_name(word: str) -> str:
 
 def find_release(word: str) -> str:
     """The release that `2.8`, `v2.8.2`, `0.10` (the last one of those) or `latest` means. Raises Failure (usage)."""
-    from decoders.protocol_facts.parse_versions import parse_release_name
+    from decoders.protocol_facts.parse_versions_and_releases import parse_release_name
     from decoders.protocol_facts.releases import RELEASES
 
     try:
@@ -68,7 +68,7 @@ def find_version(api: Api, word: str | int) -> int:
 
 def parse_api_version(api: Api, word: str | int) -> int:
     """The version that `12`, `v12`, `latest` or `earliest` means, in the API or not. Raises Failure (usage)."""
-    from decoders.protocol_facts.parse_versions import parse_api_version
+    from decoders.protocol_facts.parse_versions_and_releases import parse_api_version
 
     try:
         return parse_api_version(str(word), api.versions)

@@ -4,7 +4,7 @@ Names, addresses and messages come from brokers, captures, files and the command
 control characters in them: ESC moves the cursor or rewrites lines, CR, BEL and the C1 controls act by themselves, and
 the bidirectional controls make a line read otherwise than it is (CVE-2021-42574). Two places guard against that:
 
-    a value ── clean() (wire/readable_text.py) where a line of text is made: no control character or line end survives
+    a value ── clean() (wire/format_and_escape_text.py) where text is made: no control character or line end survives
     bytes ──── Terminal, which wraps a terminal's standard output and error: the last check of all that is written
 
 `clean` applies to text in pipes as well, where a line end in a name would forge a line. JSON and CSV keep their values;
@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from decoders.wire.readable_text import escape_text
+from decoders.wire.format_and_escape_text import escape_text
 
 __all__ = ["Terminal", "Writable"]
 

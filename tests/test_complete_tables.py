@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import decoders.analysis
+from decoders.analysis.client_and_broker_portraits import Portraits
 from decoders.analysis.doctor.finding_kinds import FINDINGS
-from decoders.analysis.fold import Fold
-from decoders.analysis.portraits import Portraits
+from decoders.analysis.fold_interface import Fold
 from decoders.capture.link_types import LINKS
-from kwcli.answers.flat_columns import FLAT_COLUMNS
+from kwcli.analyses.flat_columns import FLAT_COLUMNS
 from kwcli.proxy.deciding.faults.parse_rule import ACTIONS, parse_rule
 from kwcli.report.exchange_folds import FOLDS as FOLDS_OF_REPORT
 from tests.analysis import test_doctor, test_doctor_precision, test_folds, test_portraits

@@ -38,9 +38,9 @@ import orjson
 
 from decoders.analysis.client_uses import AuditedClient, ClientUses, Used, name_in_client_text
 from decoders.analysis.dimensions import host_of, library_in
-from decoders.analysis.fold import Row
+from decoders.analysis.fold_interface import Row
 from decoders.analysis.heavy_keys import fits_into_rows
-from decoders.analysis.tally import Tally
+from decoders.analysis.sum_amounts_by_key import Tally
 from decoders.apis import NAMES, api
 from decoders.exchanges.exchange import format_rfc3339
 from decoders.exchanges.libraries import merge_libraries
@@ -62,7 +62,7 @@ from decoders.protocol_facts.keys import (
     SASL_HANDSHAKE,
     SYNC_GROUP,
 )
-from decoders.protocol_facts.parse_versions import parse_release_name
+from decoders.protocol_facts.parse_versions_and_releases import parse_release_name
 from decoders.protocol_facts.releases import (
     HISTORY,
     RELEASES,

@@ -9,6 +9,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from decoders.analysis.dimension_and_metric_table import DIMENSION_ROWS
 from decoders.analysis.exchange_facts import (
     TOPIC_FIELDS,
     Partition,
@@ -16,7 +17,6 @@ from decoders.analysis.exchange_facts import (
     topic_named_by,
     topic_of_element,
 )
-from decoders.analysis.statistics_table import DIMENSION_ROWS
 from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.learned_names import values_at_path
 from decoders.exchanges.libraries import format_library

@@ -15,7 +15,7 @@ from decoders.analysis.time_buckets import SHIFT_MIN, SLICES_MAX, shift_for
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
-    from decoders.analysis.fold import Row
+    from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 

@@ -28,7 +28,7 @@ from decoders.protocol_facts.keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_H
 from decoders.protocol_facts.public_configs import is_public_config
 
 if TYPE_CHECKING:
-    from decoders.analysis.fold import Row
+    from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 

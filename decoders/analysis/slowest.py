@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from decoders.analysis.exchange_facts import WAITING, WAITS, waited_ns
-from decoders.analysis.fold import Row
+from decoders.analysis.fold_interface import Row
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import format_rfc3339
 from decoders.wire.state_serialization import pack, state_fields, unpack

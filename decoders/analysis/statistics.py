@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from decoders.analysis.dimension_and_metric_table import METRICS, PERCENTS
 from decoders.analysis.dimensions import Key, make_key_reader, paths_of_dimensions
 from decoders.analysis.exchange_facts import (
     WAITING,
@@ -21,10 +22,9 @@ from decoders.analysis.exchange_facts import (
     records_of,
     waited_ns,
 )
-from decoders.analysis.fold import Row, sort_by_key
+from decoders.analysis.fold_interface import Row, sort_by_key
 from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits_into_rows, is_full, split_by_weight
 from decoders.analysis.percentiles import count_by_bin, percentile
-from decoders.analysis.statistics_table import METRICS, PERCENTS
 from decoders.analysis.time_buckets import (
     SHIFT_MIN,
     SLICES_MAX,
@@ -203,7 +203,7 @@ class _CodesAndRecords(NamedTuple):
 
 
 class Statistics:
-    """Groups of exchanges by any dimensions, with one metric (both in statistics_table.py).
+    """Groups of exchanges by any dimensions, with one metric (both in dimension_and_metric_table.py).
 
     `bucket_ns` is the width of the dimension `time`. An exchange that is about several topics counts for each of them;
     its records and error codes count for their own topic and partition (a dimension that goes with `topic`).

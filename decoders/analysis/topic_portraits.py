@@ -8,10 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from decoders.analysis.dimensions import client_of, software_of
-from decoders.analysis.exchange_facts import topic_of_element
-from decoders.analysis.groups.lag import NOTHING, GroupOffsets, offset_paths
-from decoders.analysis.portraits import (
+from decoders.analysis.client_and_broker_portraits import (
     Names,
     Portrait,
     Portraits,
@@ -21,7 +18,10 @@ from decoders.analysis.portraits import (
     topics_of,
     versions_used,
 )
-from decoders.analysis.tally import TopicBatches
+from decoders.analysis.dimensions import client_of, software_of
+from decoders.analysis.exchange_facts import topic_of_element
+from decoders.analysis.groups.lag import NOTHING, GroupOffsets, offset_paths
+from decoders.analysis.sum_amounts_by_key import TopicBatches
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import format_rfc3339
 from decoders.exchanges.learned_names import NULL_ID
@@ -33,7 +33,7 @@ from decoders.wire.primitives import format_uuid
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
-    from decoders.analysis.fold import Row
+    from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from decoders.errors import DecodeError, Malformed, Truncated
 from decoders.limits import LZ4_BLOCK_MAX
-from decoders.wire.readable_text import format_bytes
+from decoders.wire.format_and_escape_text import format_bytes
 
 __all__ = ["COMPRESSED", "PIECE_SIZE", "inflate_pieces", "quote_first_bytes"]
 

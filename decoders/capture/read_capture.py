@@ -18,11 +18,11 @@ from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated, wi
 from decoders.limits import BLOCK_MAX, INTERFACES_MAX, PACKET_MAX
 from decoders.mypyc_modules import mypyc_attr
 from decoders.tcp.chunks import ZERO_WINDOW, Segment
-from decoders.wire.readable_text import format_bytes
+from decoders.wire.format_and_escape_text import format_bytes
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:  # loaded with the first capture that was cut out of another one
-    from decoders.capture.notes_of_cut_packets import CutNote, CutReceiver, CutSegments
+    from decoders.capture.noted_packets_to_segments import CutNote, CutReceiver, CutSegments
 
 __all__ = ["MAGIC", "CaptureReader", "Interface", "Pcapng"]
 
@@ -45,7 +45,8 @@ _IF_NAME: Final = 2
 _IF_TSRESOL: Final = 9
 _IF_TSOFFSET: Final = 14
 _ISB_DROPS: Final = (5, 7)  # dropped by the interface, by the operating system
-# The start of the comment of a section whose packets kw has cut out of another capture (notes_of_cut_packets.MARK).
+# The start of the comment of a section whose packets kw has cut out of another capture
+# (noted_packets_to_segments.MARK).
 _CUT_OUT: Final = b"cut out by kw sniff -w"
 
 # The finest resolution of a clock, as a power of 2 or 10: a finer one is no clock, and its power a large number.
@@ -240,8 +241,8 @@ class Pcapng:
             self._begin_reading_cut_notes().hand_topics_to_receiver(comments, self.cut_receiver)
 
     def _begin_reading_cut_notes(self) -> CutSegments:
-        """Read notes of packets from here on (notes_of_cut_packets.py)."""
-        from decoders.capture.notes_of_cut_packets import CutSegments
+        """Read notes of packets from here on (noted_packets_to_segments.py)."""
+        from decoders.capture.noted_packets_to_segments import CutSegments
 
         if self.cuts is None:
             self.cuts = CutSegments()
@@ -401,7 +402,7 @@ class CaptureReader:
     fed after it are ignored. `kind` is "pcap", "pcapng", or None where the bytes are (so far) no capture. The first
     packet gets the number `before` + 1. `on_secrets` is called with the lines of TLS key logs in a pcapng, before the
     packets after them are given; the lines are not kept. `cut_receiver` gets the facts in the notes of a capture that
-    was cut out of another one (notes_of_cut_packets.py).
+    was cut out of another one (noted_packets_to_segments.py).
     """
 
     dissector: ClassVar[type[Dissector]] = Dissector

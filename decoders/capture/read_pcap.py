@@ -13,7 +13,7 @@ from decoders.errors import Malformed
 from decoders.limits import PACKET_MAX
 from decoders.mypyc_modules import mypyc_attr
 from decoders.tcp.chunks import ZERO_WINDOW, Segment
-from decoders.wire.readable_text import format_bytes
+from decoders.wire.format_and_escape_text import format_bytes
 from decoders.wire.state_serialization import state_fields
 
 __all__ = ["HEADER_SIZE", "MAGICS", "Pcap"]
@@ -51,7 +51,7 @@ class Pcap:
             self._tick, self.link_type = 1, _AIX_LINKS.get(self.link_type, self.link_type)
         self._may_be_swapped = minor <= _SWAPPED_MINOR
         self._record: Callable[[bytes, int], tuple[int, int, int, int]] = Struct(order + "IIII").unpack_from
-        self._dissector: Any = dissector  # it may give more than a segment (copy_packets.py)
+        self._dissector: Any = dissector  # it may give more than a segment (read_packet_copies.py)
         if self.link_type not in LINKS:
             raise Malformed(f"link type {self.link_type} is not supported (tshark may read it)", offset=20)
         self._link = LINKS[self.link_type]

@@ -15,7 +15,7 @@ from decoders.embedded.otlp_metrics import METRICS, encode_metrics_from_json
 from decoders.errors import DecodeError, EncodeError, Truncated, UnknownApi, UnsupportedVersion
 from decoders.limits import EMBEDDED_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.names import rename_to_current_names
+from decoders.protocol_facts.convert_field_names import rename_to_current_names
 from decoders.protocol_facts.public_configs import is_public_config
 from decoders.schema.codec import TRAILING, decode, encode
 from decoders.schema.json_form import (
@@ -98,10 +98,10 @@ STRUCTURES: Final[dict[str, StructureRow]] = {
     "ConnectProtocolMetadata": StructureRow("connect_protocol", "prefix"),
     "ConnectProtocolAssignment": StructureRow("connect_protocol", "prefix"),
     "ConsumerProtocolAssignment": StructureRow("consumer_protocol", "prefix"),
-    "StickyAssignorUserData": StructureRow("assignors", "bare"),
-    "CooperativeStickyAssignorUserData": StructureRow("assignors", "bare"),
-    "SubscriptionInfoData": StructureRow("assignors", "own4"),
-    "AssignmentInfo": StructureRow("assignors", "own4"),
+    "StickyAssignorUserData": StructureRow("assignor_user_data", "bare"),
+    "CooperativeStickyAssignorUserData": StructureRow("assignor_user_data", "bare"),
+    "SubscriptionInfoData": StructureRow("assignor_user_data", "own4"),
+    "AssignmentInfo": StructureRow("assignor_user_data", "own4"),
     "LegacyOffsetCommitKey": StructureRow("consumer_groups", "key", 0),
     "LegacyOffsetCommitValue": StructureRow("consumer_groups", "prefix"),
     "OffsetCommitKey": StructureRow("consumer_groups", "key", 1),
@@ -188,10 +188,10 @@ STRUCTURES: Final[dict[str, StructureRow]] = {
     "RemoteLogSegmentMetadataUpdateRecord": StructureRow("remote_log", "framed", 1),
     "RemotePartitionDeleteMetadataRecord": StructureRow("remote_log", "framed", 2),
     "RemoteLogSegmentMetadataSnapshotRecord": StructureRow("remote_log", "framed", 3),
-    "AbortedTxn": StructureRow("files", "prefix"),
-    "ProducerSnapshot": StructureRow("files", "prefix"),
-    "QuorumStateData": StructureRow("files", "prefix"),
-    "DefaultPrincipalData": StructureRow("files", "prefix"),
+    "AbortedTxn": StructureRow("broker_state_files", "prefix"),
+    "ProducerSnapshot": StructureRow("broker_state_files", "prefix"),
+    "QuorumStateData": StructureRow("broker_state_files", "prefix"),
+    "DefaultPrincipalData": StructureRow("broker_state_files", "prefix"),
 }
 # Structure → path (without indices) of a field that holds another structure → that structure, or one of `INSTEAD`.
 INSIDE: Final[dict[str, dict[str, str]]] = {

@@ -29,7 +29,7 @@ from decoders.schema.json_form import (
     leaf_from_json,
     quote_json,
 )
-from decoders.wire.readable_text import format_bytes
+from decoders.wire.format_and_escape_text import format_bytes
 
 __all__ = ["CODEC", "METRICS", "ORIGINAL", "TEMPORALITY", "encode_metrics_from_json", "metrics_json"]
 

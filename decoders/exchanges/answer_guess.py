@@ -27,7 +27,7 @@ from typing import Any, Final
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import UNSUPPORTED_VERSION, list_layouts
-from decoders.frames.header_checks import ERROR_CODE_MAX, THROTTLE_MAX, is_flexible, skip_header_tags
+from decoders.frames.read_and_judge_headers import ERROR_CODE_MAX, THROTTLE_MAX, is_flexible, skip_header_tags
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import API_VERSIONS
 from decoders.schema.model import Plan

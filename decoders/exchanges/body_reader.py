@@ -17,7 +17,7 @@ from uuid import UUID
 from decoders.apis import NAMES, api, api_name
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
 from decoders.exchanges.learned_names import TOPIC_ID_SOURCES, WELL_KNOWN, Topics, paths_of_nameless_ids, values_at_path
-from decoders.frames.header_checks import find_response_body, is_flexible, read_request_head
+from decoders.frames.read_and_judge_headers import find_response_body, is_flexible, read_request_head
 from decoders.limits import BODY_WHOLE_MAX
 from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
@@ -34,7 +34,7 @@ from decoders.protocol_facts.keys import (
 )
 from decoders.schema.codec import TRAILING, decode, decode_partial
 from decoders.schema.codegen_support import CRUDE
-from decoders.schema.large_body import decode_without_long_arrays
+from decoders.schema.defer_long_arrays import decode_without_long_arrays
 from decoders.schema.lazy_decoder import Projector, get_projector
 from decoders.schema.model import Field, Plan, Side, resolve
 from decoders.schema.plan_walker import UNKNOWN
@@ -170,7 +170,10 @@ class ApiReader:
         self.quick = self.known and (key, version) != (CONTROLLED_SHUTDOWN, 0) and (key != API_VERSIONS or not version)
         self.response_at = 9 if self.flexible and key != API_VERSIONS else 8
         self._quick: tuple[Projector, Projector] | None = None
-        self.json: list[Any] = [None, None]  # the Readers that messages/body_json.py has made: without and with secrets
+        self.json: list[Any] = [
+            None,
+            None,
+        ]  # the Readers that messages/build_body_json.py has made: without and with secrets
         self.read_when_settled = key in _READ_WHEN_SETTLED or names_topic_ids(key, version)
         self.expected = expected_error_codes(key)
         self._needs = needs

@@ -64,7 +64,7 @@ from decoders.frames.framing import (
     Unframed,
     close_direction,
 )
-from decoders.frames.header_checks import NO, YES, judge_request, judge_response, read_request_head
+from decoders.frames.read_and_judge_headers import NO, YES, judge_request, judge_response, read_request_head
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.protocol_facts.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, ENVELOPE, PRODUCE, SASL_AUTHENTICATE
 from decoders.schema.model import Side

@@ -13,14 +13,14 @@ from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.exchange import Settled, Summary
 from decoders.exchanges.learned_names import TOPICS_MAX
 from decoders.exchanges.pairer import Pairer
-from decoders.frames.header_checks import may_begin_frame
+from decoders.frames.read_and_judge_headers import may_begin_frame
 from decoders.tcp.chunks import Chunk, Close, Segment
 from decoders.tcp.connections import NOT_TLS, format_endpoints
 from decoders.tcp.reassembly import Reassembly
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
-    from decoders.capture.notes_of_cut_packets import TopicName
+    from decoders.capture.noted_packets_to_segments import TopicName
     from decoders.tls.decrypt_chunks import Decryption
     from decoders.tls.key_log import KeyLog
 
@@ -159,7 +159,7 @@ class Engine:
 
     def _resume_names_and_chosen(self, names: list[Any], chosen: list[Any]) -> None:
         """Restore the topic names and chosen exchanges that notes in a cut-out capture had given."""
-        from decoders.capture.notes_of_cut_packets import TopicName
+        from decoders.capture.noted_packets_to_segments import TopicName
 
         for each in names:
             since_ns, identity, name = state_fields(each, int, bytes, str)

@@ -13,10 +13,10 @@ from decoders.apis import NAMES
 from decoders.embedded import decode_embedded
 from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Exchange, Login
-from decoders.exchanges.exchange_attributes import SLOTS
+from decoders.exchanges.exchange_attribute_table import SLOTS
 from decoders.exchanges.logins import make_login
-from decoders.frames.header_checks import read_request_head
 from decoders.frames.live_framing import add_size_field
+from decoders.frames.read_and_judge_headers import read_request_head
 from decoders.limits import USER_MAX
 from decoders.protocol_facts.keys import ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.schema.model import Side

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 from uuid import UUID
 
 from decoders.errors import Malformed
-from decoders.exchanges.exchange_attributes import SLOTS
+from decoders.exchanges.exchange_attribute_table import SLOTS
 from decoders.limits import CLIENTS_COUNTED_MAX
 from decoders.protocol_facts.errors.error_codes import ApiError, ExpectedApiError, error_name
 from decoders.protocol_facts.keys import FETCH

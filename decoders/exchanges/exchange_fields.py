@@ -1,7 +1,7 @@
 """What each attribute of an exchange looks like: its part of the JSON Schema, its columns, its word in filters.
 
 The published schema, the paths of columns and filters, completion and the tables of the pipeline are made from it, so
-the commands that decode do not load it. Which attributes there are says decoders/exchanges/exchange_attributes.py.
+the commands that decode do not load it. Which attributes there are says decoders/exchanges/exchange_attribute_table.py.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from decoders.exchanges.exchange_attributes import EXCHANGE_ATTRIBUTES
+from decoders.exchanges.exchange_attribute_table import EXCHANGE_ATTRIBUTES
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.remarks import REMARKS
 from decoders.wire.primitives import RANGES

@@ -51,8 +51,8 @@ from decoders.frames.framing import (
     take_bytes,
     take_gap,
 )
-from decoders.frames.header_checks import RESPONSE as RESPONSE_FORM
-from decoders.frames.header_checks import may_begin_frame
+from decoders.frames.read_and_judge_headers import RESPONSE as RESPONSE_FORM
+from decoders.frames.read_and_judge_headers import may_begin_frame
 from decoders.limits import HELD_MAX, IN_FLIGHT_MAX, RAW_KEPT_MAX, UNDECIDED_MAX
 from decoders.protocols import TLS
 from decoders.schema.model import Side

@@ -15,7 +15,7 @@ from decoders.errors import Malformed
 from decoders.exchanges.connection_pairing import Pairing, set_initial_values, set_response_missing
 from decoders.exchanges.connection_state import Queue, SaslPhase
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Summary
-from decoders.exchanges.exchange_attributes import REQUEST
+from decoders.exchanges.exchange_attribute_table import REQUEST
 from decoders.exchanges.pairer import Context
 from decoders.frames.detect_kafka_connection import UndecidedConnection
 from decoders.frames.framing import Frame, FrameDirection, Unframed

@@ -16,8 +16,8 @@ from decoders.filters.fields import Kind
 from decoders.filters.tokens import Word
 from decoders.filters.values import Network, TimeOfDay, read_value
 from decoders.protocol_facts.errors.error_codes import error_name
+from decoders.wire.parse_units import DAY_NS
 from decoders.wire.primitives import format_uuid
-from decoders.wire.units import DAY_NS
 
 Test = Callable[[Any], bool]
 

@@ -15,9 +15,9 @@ from uuid import UUID
 
 from decoders.apis import api
 from decoders.errors import FilterError
-from decoders.exchanges import exchange_attributes
+from decoders.exchanges import exchange_attribute_table
 from decoders.exchanges.body_reader import SIDES
-from decoders.exchanges.exchange_attributes import SCALARS
+from decoders.exchanges.exchange_attribute_table import SCALARS
 from decoders.filters.expression import (
     all_body_paths,
     apis_with_path,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
 
 # Keys of the records of exchanges and skipped runs that are not always there, or no scalars.
-KEYS: Final = (*(key for key in exchange_attributes.KEYS if key not in SCALARS), "direction", "detail")
+KEYS: Final = (*(key for key in exchange_attribute_table.KEYS if key not in SCALARS), "direction", "detail")
 # Those that are there, or have more in them, only if earlier exchanges are remembered (exchanges/history.py).
 HISTORY: Final = frozenset(
     ["fetch_session", *(name.partition(".")[0] for name, row in FIELDS.items() if row.history and "." in name)]

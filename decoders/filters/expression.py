@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis import KEYS, NAMES, api
 from decoders.errors import FilterError
 from decoders.filters import comparisons
-from decoders.filters.contents import structure_needs
 from decoders.filters.fields import (
     ALIASES,
     BODIES,
@@ -24,9 +23,10 @@ from decoders.filters.fields import (
     entity_paths,
     header_field,
 )
-from decoders.filters.named_numbers import NamedNumber, fold_word, words_of_set
+from decoders.filters.read_partitions_and_records import structure_needs
 from decoders.filters.tokens import Scanner, Word
 from decoders.filters.values import read_value
+from decoders.filters.words_of_numbers import NamedNumber, fold_word, words_of_set
 from decoders.protocol_facts.number_words import number_set_of_field
 from decoders.protocol_facts.paths import FieldPathStep, parse_field_path
 from decoders.schema.json_form import MESSAGE
@@ -560,7 +560,7 @@ def _find_body_field(word: Word, name: str, first: str, path: str) -> _FilterFie
 
 def _conceal_secrets(exchange: Exchange, messages: list[Any]) -> list[Any]:
     """Error messages without the secrets of the exchange that a broker repeats in them."""
-    from decoders.messages.body_json import make_conceal_of_exchange
+    from decoders.messages.build_body_json import make_conceal_of_exchange
 
     conceal = make_conceal_of_exchange(exchange)
     return [conceal(each) if conceal and isinstance(each, str) else each for each in messages]

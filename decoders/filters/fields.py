@@ -8,11 +8,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
-from decoders.analysis.statistics_table import METRICS, Metric
+from decoders.analysis.dimension_and_metric_table import METRICS, Metric
 from decoders.apis import NAMES, api
 from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange import SESSION_PARTITIONS
-from decoders.filters.contents import (
+from decoders.filters.read_partitions_and_records import (
     header_values,
     partition_needs,
     partition_numbers,

@@ -19,7 +19,7 @@ from decoders.embedded import (
     parse_structure_declaration,
     structures_of_record,
 )
-from decoders.filters.contents import records_by_topic
+from decoders.filters.read_partitions_and_records import records_by_topic
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

@@ -13,7 +13,7 @@ from decoders.filters.fields import Kind
 from decoders.filters.tokens import Word
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import ERRORS, find_error_code
-from decoders.wire.units import parse_duration, parse_moment, parse_size
+from decoders.wire.parse_units import parse_duration, parse_moment, parse_size
 
 _NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d+)?|\.\d+)")
 _WORDS: Final = {"true": True, "yes": True, "false": False, "no": False, "null": None, "none": None}

@@ -4,7 +4,7 @@ The problem. Ports say little: brokers listen anywhere, and other protocols use 
 version) is a weak mark, which ZooKeeper's connect request passes. A capture may begin in the middle of a connection.
 
 The idea. The body decides. A connection is Kafka when a request, or its answer, decodes to its last byte
-(header_checks.py).
+(read_and_judge_headers.py).
 
 ```
 first bytes certainly another protocol (protocols/recognise_protocols.py) ─────────────► not Kafka, nothing is held
@@ -30,7 +30,15 @@ from __future__ import annotations
 from typing import Final
 
 from decoders.frames.detect_responses_only import Stretches, find_answers
-from decoders.frames.header_checks import FITS, NO, REQUEST, YES, judge_request, judge_response, may_begin_frame
+from decoders.frames.read_and_judge_headers import (
+    FITS,
+    NO,
+    REQUEST,
+    YES,
+    judge_request,
+    judge_response,
+    may_begin_frame,
+)
 from decoders.limits import FIRST_BYTES_MAX, FRAME_MAX, UNDECIDED_MAX
 from decoders.protocol_facts.keys import CONTROLLED_SHUTDOWN
 from decoders.protocols import TLS

@@ -12,11 +12,10 @@ from struct import Struct
 from typing import Final
 
 from decoders.apis import NAMES, api
-from decoders.frames.header_checks import FITS, HEAD, YES, judge_request
 from decoders.frames.live_framing import add_size_field
+from decoders.frames.read_and_judge_headers import FITS, HEAD, YES, judge_request
 from decoders.limits import FRAME_MAX
 from decoders.protocols import TLS
-from decoders.protocols.detect_sasl import find_sasl_token
 from decoders.protocols.recognise_protocols import (
     CERTAIN,
     LIKELY,
@@ -24,8 +23,9 @@ from decoders.protocols.recognise_protocols import (
     ProtocolSignature,
     printable_text,
 )
+from decoders.protocols.recognise_sasl_tokens import find_sasl_token
 from decoders.tls.explain_first_record import remedy_of_tls_alert
-from decoders.wire.readable_text import format_bytes
+from decoders.wire.format_and_escape_text import format_bytes
 
 # How far from the start another frame is looked for.
 SEARCH_MAX: Final = 1 << 16

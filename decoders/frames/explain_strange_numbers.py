@@ -14,7 +14,7 @@ from decoders.protocols.recognise_protocols import (
     printable_text,
 )
 from decoders.tls.read_handshake import VERSIONS
-from decoders.wire.readable_text import format_bytes
+from decoders.wire.format_and_escape_text import format_bytes
 
 _RECORDS: Final = {0x14: "change of cipher", 0x15: "alert", 0x16: "handshake", 0x17: "encrypted data"}
 # Sizes up to this are usual for Kafka's own frames, and need no explanation.

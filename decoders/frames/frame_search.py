@@ -24,7 +24,7 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any, Final
 
-from decoders.frames.header_checks import FITS, NO, RESPONSE, YES
+from decoders.frames.read_and_judge_headers import FITS, NO, RESPONSE, YES
 from decoders.limits import FRAME_MAX
 
 # Places where a frame may begin

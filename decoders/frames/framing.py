@@ -30,7 +30,7 @@ from struct import Struct
 from typing import Final, Literal, Protocol
 
 from decoders.frames.frame_search import find_frame
-from decoders.frames.header_checks import NO, YES
+from decoders.frames.read_and_judge_headers import NO, YES
 from decoders.limits import FIRST_BYTES_MAX, FRAME_MAX, HELD_MAX, RAW_KEPT_MAX
 from decoders.tcp.chunks import Why
 
@@ -126,7 +126,7 @@ class Owner(Protocol):
         """Why the head at `at`, of a direction in step, cannot be that of a frame of this size; None if it can."""
 
     def judge_frame(self, direction: FrameDirection, data: bytes, at: int) -> int:
-        """A verdict of header_checks.py about a frame beginning at `at`."""
+        """A verdict of read_and_judge_headers.py about a frame beginning at `at`."""
 
     def find_candidates(self, direction: FrameDirection, data: bytes, at: int) -> list[int]:
         """The offsets from `at` on where a cheap look allows a frame."""

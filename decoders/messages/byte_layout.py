@@ -30,7 +30,7 @@ from decoders.errors import DecodeError, without_frames
 from decoders.exchanges.body_reader import ApiReader, DecodeFailure, Layout, Needs, make_failure
 from decoders.exchanges.topic_arrays import find_topic_at_path, may_hold_cluster_metadata
 from decoders.limits import PARTS_MAX
-from decoders.messages.body_json import ECHOING, layouts_have_secrets
+from decoders.messages.build_body_json import ECHOING, layouts_have_secrets
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.headers import (
     request_header_plan,
@@ -44,8 +44,8 @@ from decoders.records.split_into_byte_parts import Hide, split_batches_into_part
 from decoders.schema.codec import make_trailing_error
 from decoders.schema.model import Plan, PlanField, Side
 from decoders.schema.plan_walker import BytePart, Span, Walker
+from decoders.wire.format_and_escape_text import format_bytes
 from decoders.wire.primitives import read_uvarint
-from decoders.wire.readable_text import format_bytes
 
 _INDEX: Final = re.compile(r"\[\d+\]")
 _NO_NEEDS: Final = Needs()

@@ -21,16 +21,15 @@ from decoders.errors import EncodeError, Malformed
 from decoders.exchanges.body_reader import API_READERS_MAX, SIDES, ApiReader, DecodeFailure, Needs, Sides
 from decoders.exchanges.connection_pairing import set_initial_values
 from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Login, Settled, Skipped, Status
-from decoders.exchanges.exchange_attributes import EXTRA
+from decoders.exchanges.exchange_attribute_table import EXTRA
 from decoders.exchanges.learned_names import WELL_KNOWN, Topics
 from decoders.exchanges.logins import make_login
 from decoders.limits import CONNECTIONS_MAX
-from decoders.messages.body_json import REDACTED
+from decoders.messages.build_body_json import REDACTED
 from decoders.messages.redact_exchange_json import redact_record
 from decoders.protocol_facts.remarks import REMARKS
 from decoders.records.codecs import CODEC_NAMES
 from decoders.records.model import ALWAYS
-from decoders.schema.compile_json_schema import compile_json_schema
 from decoders.schema.json_form import (
     BASE64,
     FLOAT_WORDS,
@@ -41,10 +40,11 @@ from decoders.schema.json_form import (
     text_of_cell,
     text_of_json,
 )
+from decoders.schema.json_schema_validator import compile_json_schema
 from decoders.schema.model import Plan, PlanField, Side, resolve
 from decoders.tls.tls_facts import TlsInfo
+from decoders.wire.parse_units import parse_time
 from decoders.wire.primitives import RANGES, format_uuid, uuid_to_bytes
-from decoders.wire.units import parse_time
 
 # Kinds of records that are exchanges, or stand for them.
 KINDS: Final = ("exchange", "skipped")

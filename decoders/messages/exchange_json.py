@@ -16,11 +16,11 @@ from decoders.exchanges.exchange import (
     format_rfc3339,
     make_fetch_session,
 )
-from decoders.exchanges.exchange_attributes import EXTRA
+from decoders.exchanges.exchange_attribute_table import EXTRA
 from decoders.exchanges.learned_names import values_at_path
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS
 from decoders.limits import BODY_WHOLE_MAX, ERRORS_SHOWN_MAX, RAW_KEPT_MAX
-from decoders.messages.body_json import (
+from decoders.messages.build_body_json import (
     ECHOING,
     PLAIN,
     Options,
@@ -57,8 +57,8 @@ def list_errors_of_large_response(exchange: Exchange, plan: Plan) -> Listed:
     """The error codes of a large response that are not 0.
 
     The error codes and names of topic ids in the record are found by going through the bodies; the body of a large
-    message is not there as values (schema/large_body.py). So one projection gives the error codes, another one the ids.
-    Lists that could grow without bound are cut at ERRORS_SHOWN_MAX, and the rest is counted (`Most`).
+    message is not there as values (schema/defer_long_arrays.py). So one projection gives the error codes, another one
+    the ids. Lists that could grow without bound are cut at ERRORS_SHOWN_MAX, and the rest is counted (`Most`).
     """
     data = exchange.response_raw
     assert data is not None

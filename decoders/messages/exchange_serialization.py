@@ -16,7 +16,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped
-from decoders.exchanges.exchange_attributes import SLOTS
+from decoders.exchanges.exchange_attribute_table import SLOTS
 
 if TYPE_CHECKING:
     from uuid import UUID

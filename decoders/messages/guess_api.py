@@ -17,14 +17,14 @@ from uuid import UUID
 from decoders.apis import KEYS, NAMES, api
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import ApiReader, Layout, Needs
-from decoders.frames.header_checks import HEAD, judge_request, read_request_head
+from decoders.frames.read_and_judge_headers import HEAD, judge_request, read_request_head
 from decoders.limits import BODY_WHOLE_MAX, VALUE_WHOLE_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.protocol_facts.headers import response_header_plan, response_header_version
 from decoders.records.read_batches import read_first_batch_header
 from decoders.schema.codegen_support import CRUDE
-from decoders.schema.large_body import LargeWalker, find_message_end
+from decoders.schema.defer_long_arrays import LargeWalker, find_message_end
 from decoders.schema.model import Plan, PlanField, Side, Versions, resolve
 from decoders.schema.plan_walker import Span, Walker
 

@@ -21,9 +21,9 @@ from decoders.exchanges.exchange import Settled
 from decoders.limits import LINE_NESTING_MAX, RECORD_LINE_MAX
 from decoders.messages.exchange_from_json import KINDS, FromRecords
 from decoders.named_tuple import NamedTuple
-from decoders.schema.compile_json_schema import Check, compile_json_schema
 from decoders.schema.json_form import has_at_most_levels
-from decoders.wire.readable_text import format_bytes
+from decoders.schema.json_schema_validator import Check, compile_json_schema
+from decoders.wire.format_and_escape_text import format_bytes
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 # The bytes around records: blanks, ends of lines, and the signs of an array.

@@ -16,7 +16,7 @@ from typing import Any, Final
 from decoders.embedded import STRUCTURES, VERSION, parse_structure_declaration
 from decoders.exchanges.body_reader import SIDES, Layout, list_layouts
 from decoders.exchanges.topic_arrays import may_hold_cluster_metadata
-from decoders.messages.body_json import ECHOING, REDACTED, conceal_error_messages, layouts_have_secrets
+from decoders.messages.build_body_json import ECHOING, REDACTED, conceal_error_messages, layouts_have_secrets
 from decoders.protocol_facts.public_configs import is_public_config
 from decoders.records.records_as_json import metadata_record_holds_secret
 from decoders.schema.json_form import BASE64, STRUCTURE, redacted_json

@@ -35,18 +35,18 @@ from decoders.exchanges.connection_pairing import set_initial_values, set_reques
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
 from decoders.exchanges.learned_names import Topics
 from decoders.limits import HISTORY_MAX
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import exchange_json
 from decoders.messages.read_ndjson import BLANK, LineReader
 from decoders.messages.single_message import frame_body
 from decoders.messages.whole_messages import encode_message
+from decoders.protocol_facts.convert_field_names import drop_unknown_fields, rename_to_current_names
 from decoders.protocol_facts.keys import API_VERSIONS, PRODUCE
-from decoders.protocol_facts.names import drop_unknown_fields, rename_to_current_names
-from decoders.schema.compile_json_schema import compile_json_schema
+from decoders.schema.json_schema_validator import compile_json_schema
 from decoders.schema.model import Field, Side
+from decoders.wire.parse_units import parse_time
 from decoders.wire.primitives import RANGES, uuid_to_bytes
 from decoders.wire.state_serialization import pack, state_fields, unpack
-from decoders.wire.units import parse_time
 
 __all__ = ["SERVER_SAYS", "RequestLogLines"]
 

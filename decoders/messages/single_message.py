@@ -8,7 +8,7 @@ from typing import Any, Final
 from decoders.exchanges.body_reader import ApiReader, DecodeFailure, Needs
 from decoders.exchanges.exchange import Exchange
 from decoders.frames.live_framing import add_size_field
-from decoders.messages.body_json import (
+from decoders.messages.build_body_json import (
     ECHOING,
     PLAIN,
     Options,

@@ -8,6 +8,7 @@ from typing import Any, Final
 from decoders.apis import api
 from decoders.errors import DecodeError, EncodeError, Truncated, UnsupportedVersion
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.convert_field_names import rename_to_current_names
 from decoders.protocol_facts.headers import (
     request_header_plan,
     request_header_version,
@@ -15,7 +16,6 @@ from decoders.protocol_facts.headers import (
     response_header_version,
 )
 from decoders.protocol_facts.keys import API_VERSIONS
-from decoders.protocol_facts.names import rename_to_current_names
 from decoders.schema.codec import decode, encode
 from decoders.schema.codegen_support import CRUDE
 from decoders.schema.json_form import Makers, body_from_json

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from decoders.apis import api
+from decoders.mocking.accept_any_login import handle_sasl_authenticate, handle_sasl_handshake
 from decoders.mocking.classic_groups import (
     handle_heartbeat,
     handle_join_group,
@@ -21,9 +22,8 @@ from decoders.mocking.describe_groups import (
     handle_describe_groups,
     handle_list_groups,
 )
-from decoders.mocking.fetch_sessions import Fetches
+from decoders.mocking.fetch_with_sessions import Fetches
 from decoders.mocking.finish_responses import ResponseBody
-from decoders.mocking.logins import handle_sasl_authenticate, handle_sasl_handshake
 from decoders.mocking.metadata_and_topics import (
     handle_create_topics,
     handle_delete_topics,

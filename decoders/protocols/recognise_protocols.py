@@ -9,7 +9,7 @@ from typing import Final
 
 from decoders.named_tuple import NamedTuple
 from decoders.protocols import TLS
-from decoders.wire.readable_text import replace_unprintable
+from decoders.wire.format_and_escape_text import replace_unprintable
 
 # Descriptions of first bytes
 

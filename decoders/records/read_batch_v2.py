@@ -20,7 +20,7 @@ from decoders.records.codecs import CODEC_MASK, CODEC_NAMES, inflate
 from decoders.records.model import Budget, Form, Row, TooLarge, set_batch_error
 from decoders.records.read_rows_v2 import NotPlain, read_rows_checked, read_rows_fast, wrap_int64
 from decoders.records.records_as_json import DeferredRecords, Failures, decode_control_record
-from decoders.wire.readable_text import format_bytes
+from decoders.wire.format_and_escape_text import format_bytes
 
 # The smallest record: length, attributes, two deltas, two lengths and a count of headers, one byte each.
 RECORD_MIN: Final = 7

@@ -17,7 +17,7 @@ from decoders.records.read_batch_v2 import FAR, read_batch_header
 from decoders.records.records_as_json import records_json
 from decoders.schema.json_form import json_bytes
 from decoders.wire.deferred_json import DeferredList
-from decoders.wire.readable_text import format_bytes
+from decoders.wire.format_and_escape_text import format_bytes
 
 _MAGIC_MAX: Final = 2
 # The size of a batch with one record of one-byte fields, without key, value and headers.
@@ -99,7 +99,7 @@ _AT_ONCE: Final = PIECE * RECORD_BYTE_COST
 _new: Final = tuple.__new__  # half the cost of the class's own
 
 
-def collect_records(rows: Iterator[Row]) -> list[Any]:
+def read_records(rows: Iterator[Row]) -> list[Any]:
     """The rows of a batch as a list of Record: the form that the library uses."""
     return list(map(_new, repeat(Record), rows))
 
@@ -191,7 +191,7 @@ def read_batches(data: bytes | None, *, records: bool, budget: Budget | None = N
     return list(
         map(
             batch_from_fields,
-            read_batches_as_fields(bytes(data or b""), budget or Budget(), collect_records if records else None),
+            read_batches_as_fields(bytes(data or b""), budget or Budget(), read_records if records else None),
         )
     )
 

@@ -24,7 +24,7 @@ from decoders.records.model import Budget, Form, Row, TooLarge, blank_batch_json
 from decoders.records.read_batch_v2 import Problem, inflate_within_budget
 from decoders.records.read_rows_v2 import wrap_int64
 from decoders.records.records_as_json import DeferredRecords, Failures
-from decoders.wire.readable_text import format_bytes
+from decoders.wire.format_and_escape_text import format_bytes
 
 # offset, size, crc, magic, attributes
 _HEAD: Final = Struct(">qiIbb")

@@ -23,8 +23,8 @@ from decoders.records.model import (
     Header,
     Row,
 )
+from decoders.wire.format_and_escape_text import format_bytes
 from decoders.wire.primitives import read_varint, read_varlong
-from decoders.wire.readable_text import format_bytes
 
 _INT64 = 1 << 64
 

@@ -15,8 +15,8 @@ from decoders.protocol_facts.public_configs import is_public_config
 from decoders.records.model import Budget, Form, Header, Row
 from decoders.schema.json_form import json_bytes, json_text
 from decoders.wire.deferred_json import DeferredList, DeferredText
+from decoders.wire.format_and_escape_text import is_plain_text
 from decoders.wire.primitives import read_uvarint
-from decoders.wire.readable_text import is_plain_text
 
 # Type number of a control record → its name, and the structure of its value.
 TYPES: Final[dict[int, tuple[str, str]]] = {

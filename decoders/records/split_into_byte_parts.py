@@ -27,8 +27,8 @@ from decoders.records.batch_layout import (
 )
 from decoders.records.codecs import CODEC_MASK, CODEC_NAMES
 from decoders.schema.plan_walker import BytePart
+from decoders.wire.format_and_escape_text import format_bytes
 from decoders.wire.primitives import STRUCTS, read_varint, read_varlong
-from decoders.wire.readable_text import format_bytes
 
 _INT32: Final = Struct(">i")
 _CRC: Final = Struct(">I")

@@ -13,7 +13,7 @@ declaration (text)
           │   ├ JSON form    json_form.py: what records show
           │   └ projection   projection.py: only the fields that are asked for, the rest is stepped over; by the
           │                  walker where messages are rare
-          └ large_body.py      bodies above BODY_WHOLE_MAX: long arrays are read while the output is written
+          └ defer_long_arrays.py      bodies above BODY_WHOLE_MAX: long arrays are read while the output is written
 and back:  json_form.py (JSON form → values), encoder_codegen.py (source of an encoder), plan_walker.py (exact errors)
 ```
 

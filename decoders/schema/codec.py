@@ -15,7 +15,7 @@ from decoders.schema.json_form import Hook, body_to_json
 from decoders.schema.lazy_decoder import get_decoder, get_encoder
 from decoders.schema.model import Plan
 from decoders.schema.plan_walker import Walker, encode_by_walking
-from decoders.wire.readable_text import format_bytes
+from decoders.wire.format_and_escape_text import format_bytes
 
 TRAILING: Final = "_trailing"
 # How much plan_walker.py encodes before an encoder is worth its cost, in bytes; each message counts MESSAGE bytes more.

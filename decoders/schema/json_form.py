@@ -14,8 +14,8 @@ from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import FIXED, Field, Plan, PlanField
 from decoders.schema.plan_walker import UNKNOWN
+from decoders.wire.format_and_escape_text import PLAIN, has_control_characters
 from decoders.wire.primitives import RANGES, encode_text, format_uuid, uuid_to_bytes
-from decoders.wire.readable_text import PLAIN, has_control_characters
 from decoders.wire.redact_text import has_redaction
 
 Hook = Callable[..., Any]
@@ -188,7 +188,7 @@ class JsonForm:
             return self.call_hook(field.kind, hook, value, owner)
         return self.leaf(field.kind, value)
 
-    def call_hook(self, kind: str, hook: str, value: Any, owner: Mapping[str, Any]) -> Any:  # noqa: ARG002  # see large_body
+    def call_hook(self, kind: str, hook: str, value: Any, owner: Mapping[str, Any]) -> Any:  # noqa: ARG002  # see defer_long_arrays
         """The JSON form of a field with a hook, as the hook's function makes it."""
         beside = sibling_of_hook(hook)
         return self.table[hook](value, owner.get(beside)) if beside else self.table[hook](value)

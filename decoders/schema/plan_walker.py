@@ -16,6 +16,7 @@ from decoders.limits import PARTS_MAX, TAGS_MAX, VALUES_MAX
 from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import STRUCT_DEFAULT, Field, Plan, PlanField, is_default, least_size_of_element
+from decoders.wire.format_and_escape_text import format_bytes
 from decoders.wire.primitives import (
     LETTERS,
     RANGES,
@@ -29,7 +30,6 @@ from decoders.wire.primitives import (
     write_size,
     write_uvarint,
 )
-from decoders.wire.readable_text import format_bytes
 
 What = Literal["value", "size", "flag", "tags", "tag"]
 

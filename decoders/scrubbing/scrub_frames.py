@@ -5,8 +5,8 @@ kind in the table (field_kinds.py), and its uuids. Numbers stay: sizes, errors, 
 
 A message that cannot be read to its end is overwritten whole with bytes that cannot be read either: before the reading
 fails, text may have been taken for numbers. Only a message of which the capture lacks the end keeps what is there. For
-the same reason a number whose bytes spell text (find_spelled_text.py) becomes -1, and a message is overwritten if its
-sizes and tags spell text. A correlation id that does so becomes another one, the same for request and response.
+the same reason a number whose bytes spell text (find_text_read_as_numbers.py) becomes -1, and a message is overwritten
+if its sizes and tags spell text. A correlation id that does so becomes another one, the same for request and response.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import ApiReader, Layout, Needs
 from decoders.exchanges.connection_pairing import has_acks_zero
 from decoders.exchanges.topic_arrays import find_topic_at_path
-from decoders.frames.header_checks import ERROR_CODE_MAX, read_request_head
+from decoders.frames.read_and_judge_headers import ERROR_CODE_MAX, read_request_head
 from decoders.protocol_facts.headers import (
     request_header_plan,
     request_header_version,
@@ -37,7 +37,7 @@ from decoders.protocol_facts.keys import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.schema.model import Plan, Side
 from decoders.schema.plan_walker import Span, Walker
 from decoders.scrubbing.field_kinds import BY_SIBLING, Kind, kind_of_field
-from decoders.scrubbing.find_spelled_text import SPELLED
+from decoders.scrubbing.find_text_read_as_numbers import SPELLED
 from decoders.scrubbing.replace_names import FILLER, KEPT, NameReplacer
 from decoders.scrubbing.scrub_records import GARBAGE, BatchScrubber
 from decoders.scrubbing.scrub_sasl_tokens import scrub_token

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from decoders.capture.copy_packets import PacketCopy
 from decoders.capture.link_types import IP4, IP6, LINKS
+from decoders.capture.read_packet_copies import PacketCopy
 from decoders.named_tuple import NamedTuple
 from decoders.scrubbing.pseudonyms import Pseudonyms
 

@@ -17,8 +17,8 @@ split 1          split 2                     split 3
 
 - A connection whose SYN is in the split is decoded here (`OpenedConnection`). If it is TLS and a secret was missing, it
   says which one: the secret may come later in the capture, or belong to a session that began in another split.
-- A clean run (past_independent_run.py) begins where the past does not matter for the decoding of all that follows. It
-  ends before its first segment that reassembly's fast path does not take.
+- A clean run (decode_with_unknown_past.py) begins where the past does not matter for the decoding of all that follows.
+  It ends before its first segment that reassembly's fast path does not take.
 - All other segments are handed on undecoded to a stitcher, also those of a TLS connection whose hellos are not in the
   split.
 
@@ -41,7 +41,7 @@ from decoders.exchanges.exchange import ConnectionInfo, Ended, Row, Settled
 from decoders.exchanges.pairer import Pairer, doubtful_until_ns
 from decoders.exchanges.pairer_state import export_pairing, export_undecided
 from decoders.limits import SEGMENT_COST
-from decoders.splits.past_independent_run import CleanRun, state_needed_by_clean_run
+from decoders.splits.decode_with_unknown_past import CleanRun, state_needed_by_clean_run
 from decoders.splits.split_parts import (
     END,
     FACT,

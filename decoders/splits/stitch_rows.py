@@ -32,7 +32,7 @@ from decoders.exchanges.pairer import FOREVER
 from decoders.exchanges.pairer_state import resume_attributes, resume_pairing, resume_request, resume_undecided
 from decoders.frames.framing import Frame
 from decoders.limits import IN_FLIGHT_MAX
-from decoders.splits.past_independent_run import FRAME_STATE, ID_RANGE, ORPHAN_ATTRIBUTES, state_needed_by_clean_run
+from decoders.splits.decode_with_unknown_past import FRAME_STATE, ID_RANGE, ORPHAN_ATTRIBUTES, state_needed_by_clean_run
 from decoders.splits.split_parts import END, ROWS, RUN, SEGMENTS, Part, RowCorrection, SharedFacts, unpack_segments
 from decoders.tcp.chunks import Segment
 from decoders.tcp.connections import Connection, Half
@@ -45,7 +45,7 @@ SEGMENT_KINDS: Final = (bytes, int, int, int, int, int, bytes, int)
 
 
 class AdoptedRun:
-    """A clean run (past_independent_run.py) that begins at the present state of an engine.
+    """A clean run (decode_with_unknown_past.py) that begins at the present state of an engine.
 
     `agreed`: it may be taken over, because the exact state agrees with the state that the run depends on.
     """

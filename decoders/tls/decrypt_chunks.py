@@ -12,7 +12,7 @@ chunk ─► Connection.tls?
            NOT_TLS          as it is
            None, TlsLook    first bytes: a hello? no ─► NOT_TLS (the beginning was not in the capture: look on)
                                          yes ─► TlsConnection
-           TlsConnection    records (side_state.py), keys (record_ciphers.py), epochs and holes
+           TlsConnection    records (tls_records.py), keys (record_ciphers.py), epochs and holes
            (decrypt_connection.py)
                             no key yet, and the key log grows ─► its chunks wait, in their order
 ```
@@ -322,7 +322,7 @@ def missing_secrets_of(connection: Connection) -> list[Any] | None:
 def export_tls_connection(tls_state: object) -> list[Any] | None:
     """The state of a connection (`Connection.tls`) as built-in values; None where it is plain, or has no state."""
     if isinstance(tls_state, PossibleTlsConnection):
-        from decoders.tls.side_state import pack_chunk_data
+        from decoders.tls.tls_records import pack_chunk_data
 
         first = tls_state.connection.first
         chunks = [
@@ -333,7 +333,7 @@ def export_tls_connection(tls_state: object) -> list[Any] | None:
 
 
 def _resume_undecided(state: object, connection: Connection) -> PossibleTlsConnection:
-    from decoders.tls.side_state import unpack_chunk_data
+    from decoders.tls.tls_records import unpack_chunk_data
 
     begun, first_head, second_head, rows = state_fields(state, bool, bytes, bytes, list)
     look = PossibleTlsConnection(connection)

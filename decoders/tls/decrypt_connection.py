@@ -45,8 +45,8 @@ from decoders.tls.read_handshake import (
     read_server_hello,
     read_session_ticket,
 )
-from decoders.tls.side_state import HEADER_SIZE, RECORD_HEADER, RECORD_MAX, TlsSide, pack_chunk_data, unpack_chunk_data
 from decoders.tls.tls_facts import TlsFacts
+from decoders.tls.tls_records import HEADER_SIZE, RECORD_HEADER, RECORD_MAX, TlsSide, pack_chunk_data, unpack_chunk_data
 from decoders.wire.state_serialization import state_fields
 
 if TYPE_CHECKING:

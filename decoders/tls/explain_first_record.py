@@ -12,7 +12,7 @@ from decoders.tls.read_handshake import (
     read_client_hello,
     read_server_hello,
 )
-from decoders.wire.readable_text import escape_text
+from decoders.wire.format_and_escape_text import escape_text
 
 __all__ = ["describe_first_tls_record", "remedy_of_tls_alert"]
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from decoders.limits import TLS_HANDSHAKE_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import replace_unprintable
+from decoders.wire.format_and_escape_text import replace_unprintable
 
 __all__ = [
     "ALERTS",

@@ -7,7 +7,7 @@ from typing import Any, Final, TypedDict
 from decoders.errors import Malformed
 from decoders.tls.cipher_suites import find_suite
 from decoders.tls.read_handshake import VERSIONS, CertificateFacts, ClientHello, ServerHello
-from decoders.wire.readable_text import escape_text
+from decoders.wire.format_and_escape_text import escape_text
 
 __all__ = ["TlsFacts", "TlsInfo"]
 

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from decoders.limits import PIECE
-from decoders.wire.readable_text import format_bytes, has_control_characters
+from decoders.wire.format_and_escape_text import format_bytes, has_control_characters
 
 # Stands for a deferred part in the output of orjson, which has no such byte otherwise.
 _MARK: Final = b"\0"

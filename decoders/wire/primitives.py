@@ -14,7 +14,7 @@ from typing import Final
 from uuid import UUID
 
 from decoders.errors import Malformed, Truncated
-from decoders.wire.readable_text import format_bytes
+from decoders.wire.format_and_escape_text import format_bytes
 
 
 def read_uvarint(buf: bytes, at: int, end: int, bits: int = 32) -> tuple[int, int]:

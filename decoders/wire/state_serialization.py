@@ -13,7 +13,7 @@ from types import UnionType
 from typing import Any, Final
 
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
-from decoders.wire.readable_text import format_bytes
+from decoders.wire.format_and_escape_text import format_bytes
 
 __all__ = ["pack", "state_fields", "unpack"]
 

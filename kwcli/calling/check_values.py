@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from decoders.errors import EncodeError
+from decoders.protocol_facts.convert_field_names import find_field_by_any_name
 from decoders.protocol_facts.enums import ENUMS
-from decoders.protocol_facts.names import find_field_by_any_name
 from decoders.schema.json_form import FLOAT_WORDS, STRUCTURE, leaf_from_json, quote_json, tags_from_json
 from decoders.schema.model import Api, Field, Side
 from decoders.wire.near_words import did_you_mean
 from decoders.wire.primitives import RANGES
-from kwcli.calling.words.body_paths import TAGS, is_record_struct, raise_unknown_field
+from kwcli.calling.words.resolve_body_paths import TAGS, is_record_struct, raise_unknown_field
 
 _LISTED = 8
 

@@ -10,7 +10,7 @@ from decoders.apis import api
 from decoders.protocol_facts.errors.error_codes import ERRORS, error_name
 from decoders.protocol_facts.keys import LIST_OFFSETS
 from decoders.schema.model import NONE, Versions
-from kwcli.net.metadata_requests import build_offset_request
+from kwcli.net.metadata_messages import build_offset_request
 from kwcli.run_environment import Failure
 
 _TRIES: Final = 3

@@ -9,18 +9,18 @@ from uuid import UUID
 
 from decoders.errors import without_frames
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.find_routing_places import fields_that_route, find_routing_places, keep_only_places
 from decoders.protocol_facts.routing import NODE_RESOURCES, route_of_api
-from decoders.protocol_facts.routing_places import fields_that_route, find_routing_places, keep_only_places
 from decoders.schema.model import Api
 from decoders.wire.primitives import uuid_to_bytes
 from kwcli.net.addresses import format_address
 from kwcli.net.cluster import ClusterClient
-from kwcli.net.metadata_requests import is_kraft
+from kwcli.net.metadata_messages import is_kraft
 from kwcli.output.short_texts import count_of
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
-    from kwcli.net.metadata_requests import Kind
+    from kwcli.net.metadata_messages import Kind
     from kwcli.net.session.blocking import BrokerConnection
 
 Word = Literal["any", "node", "controller", "all", "group", "transaction", "share", "leader"]

@@ -24,8 +24,8 @@ from decoders.schema.model import Api, Side, Versions
 from kwcli.calling.check_values import infer_types_of_plain_words
 from kwcli.calling.read_bodies import SourceBody
 from kwcli.calling.words import SHORT_WORDS
-from kwcli.calling.words.body_paths import fail
 from kwcli.calling.words.path_value_words import compose_body, encode_composed_body, parse_body_words, read_object_word
+from kwcli.calling.words.resolve_body_paths import fail
 from kwcli.run_environment import Environment, Exit
 from kwcli.spelling import find_api, find_version, parse_api_version
 

@@ -9,18 +9,18 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.messages.body_json import Options, make_conceal_of_exchange
+from decoders.messages.build_body_json import Options, make_conceal_of_exchange
 from decoders.messages.exchange_json import to_json_dict
 from decoders.protocol_facts.keys import API_VERSIONS, CREATE_TOPICS, PRODUCE
 from decoders.schema.model import FOREVER, NONE, Versions
 from decoders.wire.deferred_json import Deferred, DeferredText
-from decoders.wire.readable_text import escape_text, format_latency
-from kwcli.calling.words.body_paths import SelectPath
+from decoders.wire.format_and_escape_text import escape_text, format_latency
+from kwcli.calling.words.resolve_body_paths import SelectPath
 from kwcli.output import FACT_FORMATS, RECORD_FORMATS
 from kwcli.output.body_printer import BodyPrinter, decode_failure_lines, encode_lines, find_message_plan, format_scalar
 from kwcli.output.renderers import WantedPaths, open_renderer, renderer_needs
 from kwcli.output.short_texts import count_of, cut, palette
-from kwcli.output.value_writers import JsonWriter, open_value_writer
+from kwcli.output.write_json_values import JsonWriter, open_value_writer
 
 if TYPE_CHECKING:
     from decoders.exchanges.body_reader import Needs
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kwcli.output.renderers import Renderer, Write
     from kwcli.output.settings import Settings
     from kwcli.output.short_texts import Palette
-    from kwcli.output.value_writers import ValueWriter
+    from kwcli.output.write_json_values import ValueWriter
     from kwcli.run_environment import Environment
 
 

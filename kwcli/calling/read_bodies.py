@@ -14,7 +14,7 @@ from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Api, Side
 from kwcli.calling.check_values import DEEPEST, PlainWord
-from kwcli.calling.words.body_paths import fail
+from kwcli.calling.words.resolve_body_paths import fail
 from kwcli.run_environment import Environment, Exit
 
 __all__ = [

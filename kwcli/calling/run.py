@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.exchanges.learned_names import NODE_LISTS
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.find_routing_places import find_routing_places
 from decoders.protocol_facts.keys import PRODUCE
-from decoders.protocol_facts.routing_places import find_routing_places
 from decoders.schema.model import Api, Versions
-from decoders.wire.readable_text import format_latency
-from kwcli.calling.build_exchanges import ExchangeBuilder
+from decoders.wire.format_and_escape_text import format_latency
 from kwcli.calling.destinations import Destination, NodeTarget, RequestRouter, format_node_name
+from kwcli.calling.pair_sent_and_received import ExchangeBuilder
 from kwcli.calling.version_choice import VersionChoice, find_common_versions
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.deadline import Deadline
@@ -28,7 +28,7 @@ from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from kwcli.calling.ping import Ping
+    from kwcli.calling.ping_summary import Ping
     from kwcli.calling.print_exchanges import CallOutput
     from kwcli.calling.request_builder import BuiltRequest, RequestDraft
     from kwcli.net.config.client_config import ClientConfig
@@ -82,7 +82,7 @@ class CallRun:
         self._code = Exit.DONE
         self.ping: Ping | None = None
         if plan.repeat != 1:
-            from kwcli.calling.ping import Ping
+            from kwcli.calling.ping_summary import Ping
 
             self.ping = Ping()
 

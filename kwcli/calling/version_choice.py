@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.parse_versions import HIGHEST, LOWEST
+from decoders.protocol_facts.parse_versions_and_releases import HIGHEST, LOWEST
 from decoders.protocol_facts.releases import (
     UNSTABLE,
     api_versions_of_release,

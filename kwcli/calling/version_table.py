@@ -15,7 +15,7 @@ from decoders.protocol_facts.find_alike_releases import OPTIONAL, find_most_alik
 from decoders.protocol_facts.keys import LEADER_AND_ISR
 from decoders.protocol_facts.releases import Offer, drop_unserved_versions
 from decoders.schema.model import Versions
-from decoders.wire.readable_text import escape_text
+from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.short_texts import Palette, cell_width, cut_start_to_width, palette, shorten_api_name
 
 if TYPE_CHECKING:

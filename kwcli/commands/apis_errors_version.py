@@ -35,7 +35,7 @@ class RangeCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not any(word.startswith("--diff") for word in args):
             return super().parse_args(ctx, args)
-        from decoders.protocol_facts.parse_versions import split_version_range
+        from decoders.protocol_facts.parse_versions_and_releases import split_version_range
 
         words: list[str] = []
         left = list(args)

@@ -108,7 +108,7 @@ def command(
     Produce and Fetch take short words as well: topic=orders key=k value=v header=a:b, or one value a line from a pipe;
     topic=orders offset=-10 (before the end), beginning, end, @2026-11-21T03:04.
     """
-    from kwcli.calling.command import CallOptions, run_call
+    from kwcli.calling.call_command import CallOptions, run_call
 
     refuse_clashes(*CLASHES)
     refuse_options_without("repeat", ("interval_s",), "it is the time between repetitions")

@@ -156,7 +156,7 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
 
     _check_run_options(options)
     from kwcli.filter_options import resolve_time_range
-    from kwcli.reading.input_files import choose_key_logs
+    from kwcli.reading.list_input_files import choose_key_logs
 
     words = [*options.sources, *(place for _, place in options.points)]
     since_ns, until_ns = resolve_time_range(options.since_ns, options.until_ns, words, env)  # type: ignore[arg-type]  # as typed
@@ -234,7 +234,7 @@ def watch_command(env: Environment, options: RunOptions, wanted: WatchOptions, f
     refuse_clashes(Clash("once", ("finish",), "both read what is there and end; --finish also ends open connections"))
     refuse_options_without("doctor", ("thresholds",), "thresholds are for its findings")
     from kwcli.pipeline.watch.watch_captures import run_watch
-    from kwcli.reading.input_files import choose_key_logs
+    from kwcli.reading.list_input_files import choose_key_logs
 
     keylogs = choose_key_logs(options.keylogs, env.variables)
     return run_watch(env, options._replace(filter=filters.filter_text(), keylogs=keylogs), wanted)
@@ -261,9 +261,9 @@ def compact_command(env: Environment, folder: str, lateness: float, keep_days: i
     _check_pyarrow_installed()
     from datetime import timedelta
 
-    from kwcli.pipeline.run_messages import format_compacted_line
+    from kwcli.pipeline.show_run_progress import format_compacted_line
     from kwcli.pipeline.store.compaction import compact_tables
-    from kwcli.pipeline.store.run_store import os_errors_as_failures
+    from kwcli.pipeline.store.table_store import os_errors_as_failures
 
     with os_errors_as_failures(folder):
         for done in compact_tables(folder, timedelta(seconds=lateness), keep_days):
@@ -330,7 +330,7 @@ def sql_command(
     Besides the tables there are views for the usual questions: latency_by_api, clients, old_versions, slowest, ….
     Without a query they are listed. `kw sql` needs no Spark, and queries captures too.
     """
-    from kwcli.pipeline.query_output import read_query, write_what_can_be_asked
+    from kwcli.pipeline.query_tables_and_output import read_query, write_what_can_be_asked
     from kwcli.pipeline.spark_sql import run_spark_query
 
     if views and query is not None:

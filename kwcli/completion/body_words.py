@@ -12,7 +12,7 @@ from kwcli.reference.walk_field_paths import walk_field_paths
 
 # Key → the module of kwcli/calling/records whose WORDS an API takes besides the fields of its request. A TAB waits for
 # what is imported here, so these modules are imported for their APIs only.
-_SHORT: Final = {0: "produce_request", 1: "fetch_request", 2: "offsets_request"}
+_SHORT: Final = {0: "produce_request", 1: "fetch_request", 2: "list_offsets_request"}
 
 
 def body_words(key: int) -> tuple[str, ...]:

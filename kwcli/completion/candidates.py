@@ -363,7 +363,7 @@ def _complete_number_words(field: str) -> Iterator[Candidate]:
     """Candidates for a body's field with numbers: the words that these numbers have in any API."""
     from decoders.filters.expression import apis_with_path, number_word_sets_at
     from decoders.filters.fields import BODIES
-    from decoders.filters.named_numbers import words_of_set
+    from decoders.filters.words_of_numbers import words_of_set
     from decoders.protocol_facts.errors.error_codes import ERRORS
     from decoders.protocol_facts.number_words import ERROR
 

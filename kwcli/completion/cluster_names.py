@@ -209,12 +209,12 @@ def _ask_cluster(env: Environment, what: What, asked: ClusterWords, path: str) -
 
 def _list_topics(client: ClusterClient) -> list[str]:
     from decoders.protocol_facts.keys import METADATA
-    from kwcli.net import metadata_requests
+    from kwcli.net import metadata_messages
 
     connection = client.connect_to_any()
     version = client.choose_version(connection, METADATA)
-    answer = client.send_request(connection, METADATA, version, metadata_requests.build_topics_request(version, None))
-    return [topic.name for topic in metadata_requests.parse_topics(answer) if topic.name]
+    answer = client.send_request(connection, METADATA, version, metadata_messages.build_topics_request(version, None))
+    return [topic.name for topic in metadata_messages.parse_topics(answer) if topic.name]
 
 
 def _list_groups(client: ClusterClient) -> list[str]:

@@ -17,8 +17,8 @@ from kwcli.declarations.compare_with_release import (
     compare_structures_with_release,
     versions_to_ask_each_release,
 )
-from kwcli.declarations.field_abouts import compare_abouts_files, make_abouts_files
-from kwcli.declarations.make_record_schema import (
+from kwcli.declarations.make_abouts_files import compare_abouts_files, make_abouts_files
+from kwcli.declarations.make_published_schemas import (
     PUBLISHED,
     PUBLISHED_STATISTICS,
     format_schema,
@@ -146,7 +146,7 @@ def format_() -> None:
 def schema() -> None:
     """Write record.schema.json and statistics.schema.json anew, with the rows of their tables.
 
-    The tables are decoders/exchanges/exchange_fields.py and decoders/analysis/statistics_table.py.
+    The tables are decoders/exchanges/exchange_fields.py and decoders/analysis/dimension_and_metric_table.py.
     """
     PUBLISHED.write_text(format_schema(make_record_schema()), "utf-8")
     PUBLISHED_STATISTICS.write_text(format_schema(make_statistics_schema()), "utf-8")

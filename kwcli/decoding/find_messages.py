@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
 from decoders.frames.explain_strange_bytes import explain_bytes
-from decoders.frames.header_checks import HEAD, NO, REQUEST, YES, judge_request, read_request_head
+from decoders.frames.read_and_judge_headers import HEAD, NO, REQUEST, YES, judge_request, read_request_head
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import Candidate, guess_request, guess_response
 from decoders.messages.single_message import SingleMessage, frame_body, header_size, is_readable_message
-from decoders.wire.readable_text import format_bytes
+from decoders.wire.format_and_escape_text import format_bytes
 from kwcli.decoding.read_inputs import InputBytes
 from kwcli.run_environment import Failure
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.capture.dissect_packets import Dissector
 from decoders.capture.link_types import LINKS
-from decoders.frames.header_checks import NO, judge_request
+from decoders.frames.read_and_judge_headers import NO, judge_request
 from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import format_bytes
+from decoders.wire.format_and_escape_text import format_bytes
 from kwcli.reading.capture_sources import CAPTURE_MAGICS
 from kwcli.run_environment import Exit, Failure
 

@@ -16,7 +16,7 @@ from decoders.protocols.recognise_protocols import Finding
 from kwcli.decoding.find_messages import MessageHints, NamedMessage, explain_doubtful_response, find_messages
 from kwcli.decoding.read_inputs import InputBytes, gather_input_bytes
 from kwcli.decoding.write_messages import MessageOutput, format_decode_failure
-from kwcli.output.value_writers import VALUE_WRITERS
+from kwcli.output.write_json_values import VALUE_WRITERS
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from decoders.messages.single_message import Told, make_conceal_of_message, message_json
-from decoders.wire.readable_text import format_bytes
+from decoders.wire.format_and_escape_text import format_bytes
 from kwcli.decoding.find_messages import NamedMessage, explain_doubtful_response
-from kwcli.output.value_writers import VALUE_WRITERS, open_value_writer
+from kwcli.output.write_json_values import VALUE_WRITERS, open_value_writer
 
 if TYPE_CHECKING:
     from kwcli.output.settings import Settings
@@ -89,7 +89,7 @@ class MessageOutput:
         self._env.stdout.write(data)
 
     def _format_message_as_text(self, message: NamedMessage, told: Told) -> Iterator[str]:
-        from decoders.wire.readable_text import escape_text
+        from decoders.wire.format_and_escape_text import escape_text
         from kwcli.output.body_printer import BodyPrinter, format_scalar
         from kwcli.output.short_texts import palette
 

@@ -150,7 +150,7 @@ def _format_since(column: TableColumn) -> str:
 
 def _list_dimensions_and_metrics_as_markdown() -> str:
     """Markdown tables of the dimensions and the metrics of `kw stats`."""
-    from decoders.analysis.statistics_table import DIMENSION_ROWS, METRICS
+    from decoders.analysis.dimension_and_metric_table import DIMENSION_ROWS, METRICS
 
     lines = ["", "## Dimensions", "", "| `--by` | meaning |", "| --- | --- |"]
     lines += [f"| `{name}` | {row.text} |" for name, row in DIMENSION_ROWS.items()]
@@ -165,7 +165,7 @@ def _list_dimensions_and_metrics_as_markdown() -> str:
 
 def _list_metric_fields_as_markdown() -> str:
     """A line with the fields of filters that are metrics of `kw stats`."""
-    from decoders.analysis.statistics_table import METRICS
+    from decoders.analysis.dimension_and_metric_table import METRICS
 
     fields = ", ".join(f"`{row.field or name}`" for name, row in METRICS.items())
     return f"\nThe metrics of `kw stats` are fields too: {fields}.\n"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from kwcli.net.addresses import format_address
 from kwcli.net.listening import BACKLOG
-from kwcli.net.session.asyncio_connections import TlsServer
+from kwcli.net.session.open_asyncio_connections import TlsServer
 from kwcli.proxy.log.log_queue import CLIENT, SERVER, LogQueue, now_ns
 from kwcli.proxy.repeated_messages import RepeatFilter
 from kwcli.run_environment import Environment, Exit

@@ -8,10 +8,10 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from decoders.mocking.accept_any_login import UNPROVEN_MECHANISMS
 from decoders.mocking.cluster_from_recording import RecordedCluster, RedactedRecording
 from decoders.mocking.cluster_state import PASSWORD, MockNode
 from decoders.mocking.handler_table import make_brokers
-from decoders.mocking.logins import UNPROVEN_MECHANISMS
 from decoders.mocking.refusal import Refusal
 from decoders.named_tuple import NamedTuple
 from decoders.protocols.make_scram_proofs import HASHES
@@ -23,7 +23,7 @@ from kwcli.output.settings import Settings
 from kwcli.proxy.log.start_process import start
 from kwcli.reading.run_reading import ReadingRun
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
-from kwcli.reading.sinks.views import ReadingView
+from kwcli.reading.sinks.view_and_packet_tap import ReadingView
 from kwcli.run_environment import Environment, Exit, Failure
 
 if TYPE_CHECKING:

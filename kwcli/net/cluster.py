@@ -18,9 +18,9 @@ from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import API_VERSIONS, DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA
 from decoders.schema.model import NONE
 from decoders.wire.near_words import did_you_mean
-from kwcli.net import metadata_requests
+from kwcli.net import metadata_messages
 from kwcli.net.addresses import format_address
-from kwcli.net.metadata_requests import (
+from kwcli.net.metadata_messages import (
     ClusterNode,
     Kind,
     TopicMetadata,
@@ -135,7 +135,7 @@ class ClusterClient:
         Raises Failure when there is no controller until the deadline, or when it cannot be known.
         """
         first = self.connect_to_any()
-        if not self.config.controllers and metadata_requests.is_kraft(first.versions):
+        if not self.config.controllers and metadata_messages.is_kraft(first.versions):
             return first, "forwards to the active controller (KRaft)"
         for _ in self._attempts_until_deadline("the cluster has no active controller"):
             if self._controller not in self._nodes:
@@ -182,10 +182,10 @@ class ClusterClient:
         for attempt, _ in enumerate(self._attempts_until_deadline("topics stay unavailable") if missing else ()):
             waiting = []
             for topic in self._request_topics(missing):
-                if topic.error in metadata_requests.UNKNOWN_TOPIC:
+                if topic.error in metadata_messages.UNKNOWN_TOPIC:
                     if attempt + 1 < UNKNOWN_TRIES:
                         waiting.append(topic.name)
-                elif topic.error and not topic.partitions and metadata_requests.is_retriable_error(topic.error):
+                elif topic.error and not topic.partitions and metadata_messages.is_retriable_error(topic.error):
                     waiting.append(topic.name)
                 elif topic.error and not topic.partitions:
                     raise Failure(f"topic {topic.name}: {error_name(topic.error)}")
@@ -224,12 +224,15 @@ class ClusterClient:
                     return topic.name
             if attempt == UNKNOWN_TRIES:
                 return None
-            version = self.choose_version(connection, METADATA, metadata_requests.BY_ID)
+            version = self.choose_version(connection, METADATA, metadata_messages.BY_ID)
             self._learn_nodes_and_topics(
                 connection,
                 version,
                 self.send_request(
-                    connection, METADATA, version, metadata_requests.build_topic_id_request(version, identity)
+                    connection,
+                    METADATA,
+                    version,
+                    metadata_messages.build_topic_id_request(version, identity),
                 ),
             )
         return None
@@ -336,16 +339,16 @@ class ClusterClient:
     def _request_nodes(self) -> None:
         connection = self.connect_to_any()
         if self.config.controllers:
-            version = self.choose_version(connection, DESCRIBE_CLUSTER, metadata_requests.ENDPOINT_TYPE)
+            version = self.choose_version(connection, DESCRIBE_CLUSTER, metadata_messages.ENDPOINT_TYPE)
             answer = self.send_request(
-                connection, DESCRIBE_CLUSTER, version, metadata_requests.build_controllers_request(version)
+                connection, DESCRIBE_CLUSTER, version, metadata_messages.build_controllers_request(version)
             )
             if answer["error_code"]:
                 said = answer.get("error_message") or ""
                 raise Failure(f"{connection.peer}: {error_name(answer['error_code'])} {said}".rstrip())
         else:
             version = self.choose_version(connection, METADATA)
-            answer = self.send_request(connection, METADATA, version, metadata_requests.build_nodes_request(version))
+            answer = self.send_request(connection, METADATA, version, metadata_messages.build_nodes_request(version))
         self._learn_nodes(answer)
 
     @property
@@ -357,13 +360,13 @@ class ClusterClient:
     def _learn_nodes(self, answer: Mapping[str, Any]) -> None:
         self.cluster_id = answer.get("cluster_id") or self.cluster_id
         self._controller = answer.get("controller_id", -1)
-        self._nodes = metadata_requests.parse_nodes(answer)
+        self._nodes = metadata_messages.parse_nodes(answer)
         self._recognise_first_node(self._nodes)
 
     def recognise_first_node(self, answer: Mapping[str, Any]) -> None:
         """Take the node id of the server that we were given from a Metadata or DescribeCluster answer."""
         if self._first is not None and self._first.node_id is None:
-            self._recognise_first_node(metadata_requests.parse_nodes(answer))
+            self._recognise_first_node(metadata_messages.parse_nodes(answer))
 
     def _recognise_first_node(self, nodes: Mapping[int, ClusterNode]) -> None:
         first = self._first
@@ -377,33 +380,33 @@ class ClusterClient:
 
     def _request_coordinator(self, kind: Kind, key: str) -> ClusterNode:
         connection = self.connect_to_any()
-        _, since = metadata_requests.KINDS[kind]
+        _, since = metadata_messages.KINDS[kind]
         version = self.choose_version(connection, FIND_COORDINATOR, since)
-        body = metadata_requests.build_coordinator_request(version, kind, key)
+        body = metadata_messages.build_coordinator_request(version, kind, key)
         found: Mapping[str, Any] = {}
 
         def failure_text() -> str:
-            return metadata_requests.explain_missing_coordinator(kind, key, found)
+            return metadata_messages.explain_missing_coordinator(kind, key, found)
 
         for _ in self._attempts_until_deadline(failure_text):
             answer = self.send_request(connection, FIND_COORDINATOR, version, body)
             found = find_coordinator_or_fail(connection, version, answer, key)
             if not found["error_code"]:
                 break
-            if not metadata_requests.is_retriable_error(found["error_code"]):
+            if not metadata_messages.is_retriable_error(found["error_code"]):
                 raise Failure(failure_text())
-        return metadata_requests.make_node(found["node_id"], (found["host"], found["port"]))
+        return metadata_messages.make_node(found["node_id"], (found["host"], found["port"]))
 
     def _request_topics(self, names: list[str]) -> list[TopicMetadata]:
         connection = self.connect_to_any()
         version = self.choose_version(connection, METADATA)
         answer = self.send_request(
-            connection, METADATA, version, metadata_requests.build_topics_request(version, names)
+            connection, METADATA, version, metadata_messages.build_topics_request(version, names)
         )
         self._learn_nodes(answer)
         found = {topic.name: topic for topic in parse_topics_or_fail(connection, version, answer)}
         return [
-            found.get(name) or TopicMetadata(name, None, {}, min(metadata_requests.UNKNOWN_TOPIC)) for name in names
+            found.get(name) or TopicMetadata(name, None, {}, min(metadata_messages.UNKNOWN_TOPIC)) for name in names
         ]
 
     def _learn_nodes_and_topics(self, connection: BrokerConnection, version: int, answer: Mapping[str, Any]) -> None:
@@ -424,7 +427,7 @@ class ClusterClient:
         try:
             version = self.choose_version(connection, METADATA)
             answer = self.send_request(
-                connection, METADATA, version, metadata_requests.build_topics_request(version, None)
+                connection, METADATA, version, metadata_messages.build_topics_request(version, None)
             )
             told = [topic.name for topic in parse_topics_or_fail(connection, version, answer) if topic.name]
         except Failure:

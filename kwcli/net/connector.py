@@ -11,7 +11,8 @@ from typing import Any, Final
 from decoders.errors import without_frames
 from kwcli.net.addresses import find_address_problem, format_address
 from kwcli.net.config.client_config import Address, ClientConfig, TlsSettings
-from kwcli.net.connection_stops import (
+from kwcli.net.deadline import Deadline
+from kwcli.net.explain_connection_end import (
     NO_BROKER,
     Cause,
     ConnectionStop,
@@ -20,7 +21,6 @@ from kwcli.net.connection_stops import (
     explain_silence,
     explain_silent_close,
 )
-from kwcli.net.deadline import Deadline
 from kwcli.run_environment import Exit, Failure
 
 # An address from getaddrinfo: its family, and the argument of connect().
@@ -227,7 +227,7 @@ class Connector:
 
     def _add_names_in_certificate(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
         """The stop with the names in a certificate that is not for this host, asked for by one more connection."""
-        from kwcli.net.connection_stops import make_other_name_stop
+        from kwcli.net.explain_connection_end import make_other_name_stop
         from kwcli.net.tls_connect import read_certificate_names
 
         tls = self._config.tls or TlsSettings()

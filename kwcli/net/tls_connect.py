@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Any, Final
 
 from kwcli.net.config.client_config import TlsSettings
-from kwcli.net.connection_stops import Cause, ConnectionStop
 from kwcli.net.deadline import Deadline
+from kwcli.net.explain_connection_end import Cause, ConnectionStop
 from kwcli.net.tls.key_stores import Identity, lock_key, read_identity, read_trusted_certificates
 from kwcli.private_files import open_private_file
 from kwcli.run_environment import Exit, Failure
@@ -114,7 +114,7 @@ def _write_temporary_file(own: Identity) -> Iterator[tuple[str, str | None]]:
     import tempfile
     from base64 import b64encode
 
-    from kwcli.net.tls.jks import StoreError
+    from kwcli.net.tls.read_pem_and_jks import StoreError
 
     password = b64encode(os.urandom(24)).decode()
     try:
@@ -181,7 +181,7 @@ def start_tls(link: socket.socket, host: str, tls: TlsSettings, deadline: Deadli
 
 def explain_tls_error(error: OSError, tls: TlsSettings, name: str) -> ConnectionStop:
     """The stop for an error of the handshake, or of the first read after it. `name` is the host meant to be reached."""
-    from kwcli.net.connection_stops import make_tls_stop
+    from kwcli.net.explain_connection_end import make_tls_stop
 
     stop = make_tls_stop(error, tls, name)
     reason = getattr(error, "reason", None)

@@ -11,7 +11,7 @@ from decoders.apis import NAMES, api, api_name
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import resolve
 from decoders.wire.deferred_json import Deferred, DeferredList, DeferredText, make_json_pieces
-from decoders.wire.readable_text import escape_text, format_bytes
+from decoders.wire.format_and_escape_text import escape_text, format_bytes
 from kwcli.output.renderers import OncePiece
 from kwcli.output.short_texts import ALL_METRICS, Palette, cell_width, cut, format_number_with_word
 
@@ -323,7 +323,7 @@ class BodyPrinter:
 
     def _client_metrics_lines(self, head: str, metrics: dict[str, Any], depth: int) -> Iterator[str]:
         """The metrics that a client pushed, a line for each."""
-        from kwcli.output.client_metrics import client_metric_lines, format_client_metrics_heading
+        from kwcli.output.format_client_metrics import client_metric_lines, format_client_metrics_heading
 
         yield self._add_value_cut_to_width(head, (format_client_metrics_heading(metrics), ""))
         indent = INDENT * (depth + 1)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import format_latency, format_size
+from decoders.wire.format_and_escape_text import format_latency, format_size
 
 
 class ColumnWord(NamedTuple):

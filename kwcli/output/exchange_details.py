@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.topic_arrays import batch_array, partitions_in
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.wire.deferred_json import Deferred, DeferredList
-from decoders.wire.readable_text import escape_text
+from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.body_printer import (
     GAP,
     BodyPrinter,

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.wire.deferred_json import make_json_pieces
-from kwcli.output.value_writers import JsonWriter
+from kwcli.output.write_json_values import JsonWriter
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled

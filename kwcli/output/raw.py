@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from decoders.exchanges.body_reader import SIDES
-from decoders.messages.body_json import conceal_echoes_in_parts, make_conceal_of_exchange
+from decoders.messages.build_body_json import conceal_echoes_in_parts, make_conceal_of_exchange
 from decoders.messages.byte_layout import split_frame
 from kwcli.output.renderers import CountingRenderer
 

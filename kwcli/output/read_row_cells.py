@@ -7,9 +7,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.errors import FilterError
-from decoders.exchanges.exchange_attributes import SCALARS
+from decoders.exchanges.exchange_attribute_table import SCALARS
 from decoders.filters.exchange_paths import RecordPath, first_words_of_paths, record_path
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import SCHEMA, to_json_dict
 from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import CELL_FORM, cell_text, json_text
@@ -46,7 +46,7 @@ class RowColumn(NamedTuple):
         """The paths that the column reads of one side of an API."""
         if self.path is not None:
             return self.path.needs(key, side)
-        from kwcli.output.facts.line_facts_of_apis import facts_paths
+        from kwcli.output.facts.line_fact_functions import facts_paths
 
         return facts_paths(key, side)  # `node` and `summary` read what lines of text read
 
@@ -124,7 +124,7 @@ class RowReader:
         return column.path.attribute, None if column.path.attribute else column.path.values
 
     def _make_derived_column_reader(self, name: str) -> Values:
-        from kwcli.output.facts.line_facts_of_apis import format_line_facts
+        from kwcli.output.facts.line_fact_functions import format_line_facts
 
         if name == "node":
             return lambda row, _record: [self._nodes[row.broker]] if row.broker in self._nodes else []

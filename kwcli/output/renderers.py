@@ -138,7 +138,7 @@ def renderer_needs(settings: Settings) -> Needs:
         return lambda key, side: frozenset().union(*(column.needed_paths(key, side) for column in found))
     if settings.format not in FACT_FORMATS:
         return _need_no_paths
-    from kwcli.output.facts.line_facts_of_apis import facts_paths
+    from kwcli.output.facts.line_fact_functions import facts_paths
 
     return facts_paths
 

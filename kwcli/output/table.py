@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import escape_text
+from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.renderers import CountingRenderer
 from kwcli.output.short_texts import NS, cell_width, cut, cut_start_to_width, find_zone, palette
 

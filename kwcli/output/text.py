@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 from decoders.exchanges.learned_names import NODE_LISTS, NodeIds
 from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import escape_text, format_latency, format_size
+from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
 from kwcli.output.columns import COLUMNS, TEXT
 from kwcli.output.facts.compile_line_facts import FactLimits
-from kwcli.output.facts.line_facts_of_apis import (
+from kwcli.output.facts.line_fact_functions import (
     NO_VIEW,
     find_api_facts,
     format_exchange_trouble,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 import yaml
 
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.named_tuple import NamedTuple
 from decoders.wire.deferred_json import Deferred, DeferredList, DeferredText, split_deferred

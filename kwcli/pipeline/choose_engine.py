@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import format_size
+from decoders.wire.format_and_escape_text import format_size
 from kwcli.extras import pip_command_for_extra
 from kwcli.output.short_texts import count_of
 from kwcli.run_environment import Failure

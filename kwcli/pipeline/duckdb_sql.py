@@ -29,10 +29,10 @@ import duckdb
 import pyarrow as pa
 
 from decoders.limits import SQL_MEMORY_MAX, SQL_SPILL_MAX
+from decoders.wire.format_and_escape_text import escape_text
 from decoders.wire.near_words import did_you_mean
-from decoders.wire.readable_text import escape_text
 from kwcli.pipeline.background_call import BackgroundCall
-from kwcli.pipeline.query_output import (
+from kwcli.pipeline.query_tables_and_output import (
     QueryResult,
     TableFiles,
     choose_terminal_row_limit,

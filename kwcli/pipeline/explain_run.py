@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from decoders.wire.readable_text import format_size
+from decoders.wire.format_and_escape_text import format_size
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.choose_engine import find_required_java
 from kwcli.pipeline.plan_splits import choose_split_size
@@ -16,8 +16,8 @@ from kwcli.run_environment import Failure
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kwcli.pipeline.captures_covered_by_run import CoveredCaptures
     from kwcli.pipeline.choose_engine import EngineChoice
-    from kwcli.pipeline.covered_captures import CoveredCaptures
     from kwcli.pipeline.plan_splits import SplitPlan
     from kwcli.pipeline.read.find_captures import SourceFile
     from kwcli.pipeline.read.splits import FileRange

@@ -11,17 +11,17 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.wire.readable_text import escape_text
+from decoders.wire.format_and_escape_text import escape_text
+from kwcli.pipeline.captures_covered_by_run import CoveredCaptures, add_covered_captures, find_captures_asked_for
 from kwcli.pipeline.choose_engine import EngineChoice, choose_engine
-from kwcli.pipeline.covered_captures import CoveredCaptures, add_covered_captures, find_captures_asked_for
-from kwcli.pipeline.job_spec import EngineResult, JobSpec, build_job_spec
+from kwcli.pipeline.engine_job_and_result import EngineResult, JobSpec, build_job_spec
 from kwcli.pipeline.plan_splits import plan_splits_of_captures, start_planning, sum_sizes
 from kwcli.pipeline.read.decode_request_logs import decode_request_logs_into_tables
 from kwcli.pipeline.read.read_tls_keys import find_captures_with_secrets
-from kwcli.pipeline.run_messages import ProgressBar, format_run_closing_line, format_tables_line
+from kwcli.pipeline.show_run_progress import ProgressBar, format_run_closing_line, format_tables_line
 from kwcli.pipeline.store.manifest import normalize_by_json
 from kwcli.pipeline.store.output_folder import OutputFolder, require_local_folder
-from kwcli.pipeline.store.run_store import TableStore, open_store, refuse_foreign_folder
+from kwcli.pipeline.store.table_store import TableStore, open_store, refuse_foreign_folder
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.reading.key_logs import check_key_logs
@@ -29,7 +29,7 @@ from kwcli.reading.sinks.closing_lines import CaptureCounts, describe_passed_ove
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
-    from kwcli.pipeline.job_spec import Progress
+    from kwcli.pipeline.engine_job_and_result import Progress
     from kwcli.pipeline.plan_splits import PendingPlan, SplitPlan
     from kwcli.pipeline.read.find_captures import FoundCaptures, SourceFile
     from kwcli.pipeline.read.splits import Problem
@@ -243,9 +243,9 @@ def _build_job_spec(options: RunOptions, files: list[SourceFile]) -> JobSpec:
 def _start_engine(env: Environment, engine_choice: EngineChoice) -> Iterator[Engine]:
     """The function of the engine; its Spark, if any, runs for as long as the context is open."""
     if engine_choice.engine == "local":
-        from kwcli.pipeline import local_engine
+        from kwcli.pipeline import single_process_engine
 
-        yield local_engine.decode_splits_into_tables
+        yield single_process_engine.decode_splits_into_tables
         return
     from kwcli.pipeline.spark import engine
     from kwcli.pipeline.spark.sessions import LEAN, open_own_session

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.wire.readable_text import escape_text
-from kwcli.pipeline.query_output import (
+from decoders.wire.format_and_escape_text import escape_text
+from kwcli.pipeline.query_tables_and_output import (
     ListedTables,
     QueryResult,
     TableFiles,

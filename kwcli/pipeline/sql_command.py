@@ -13,7 +13,7 @@ import click
 
 from kwcli.extras import pip_command_for_extra
 from kwcli.options import Clash, refuse_clashes, refuse_given_options
-from kwcli.pipeline.query_output import (
+from kwcli.pipeline.query_tables_and_output import (
     ListedTables,
     find_tables_in_query,
     list_tables_and_views,
@@ -24,7 +24,7 @@ from kwcli.pipeline.sql_views import VIEWS
 from kwcli.pipeline.tables.table_columns import MEANINGS, TABLES
 from kwcli.private_files import ScratchFolder
 from kwcli.reading.decompress_inputs import InputProblem
-from kwcli.reading.input_files import is_table_folder, list_paths
+from kwcli.reading.list_input_files import is_table_folder, list_paths
 from kwcli.run_environment import Exit, Failure, describe_write_error
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _query_captures(
     limit: int | None,
 ) -> Exit:
     """Make the tables that the query needs from captures, and run the query on them."""
-    from kwcli.pipeline.captures_to_tables import is_query_about_bodies, read_captures_into_tables
+    from kwcli.pipeline.captures_to_temporary_tables import is_query_about_bodies, read_captures_into_tables
     from kwcli.pipeline.duckdb_sql import SCRATCH, TablesDatabase
 
     about = [name for name in find_tables_in_query(query, [*TABLES, *VIEWS]) if name in TABLES] or ["exchanges"]

@@ -12,8 +12,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final
 
+from decoders.analysis.dimension_and_metric_table import PERCENTS
 from decoders.analysis.percentiles import BINS_PER_E, VALUE_MAX, bin_edges, value_of_bin
-from decoders.analysis.statistics_table import PERCENTS
 from decoders.apis import KEYS
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.errors_by_api import expected_error_codes

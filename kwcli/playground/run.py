@@ -23,7 +23,7 @@ from kwcli.playground.properties import PASSWORDS, ClusterOptions, Listener, for
 from kwcli.playground.temp_dirs import PlaygroundFolder, find_playgrounds_folder, remove_abandoned_folders
 from kwcli.playground.traffic import MEMBERS, TrafficMaker, create_topics
 from kwcli.run_environment import Exit, Failure
-from kwcli.user_command import exit_code_of, start_user_command
+from kwcli.run_user_command import exit_code_of, start_user_command
 
 if TYPE_CHECKING:
     from kwcli.run_environment import Environment

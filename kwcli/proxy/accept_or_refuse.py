@@ -28,7 +28,7 @@ from kwcli.net.listening import BACKLOG
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
-    from kwcli.net.session.asyncio_connections import Dialler
+    from kwcli.net.session.open_asyncio_connections import Dialler
 
 BACKOFF_FIRST_S: Final = 1.0
 BACKOFF_MOST_S: Final = 30.0

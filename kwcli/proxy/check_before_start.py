@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.apis import NAMES, api
 from decoders.errors import without_frames
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import escape_text
+from decoders.wire.format_and_escape_text import escape_text
 from kwcli.net.addresses import format_address
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import Address, ClientConfig
@@ -32,7 +32,7 @@ from kwcli.telemetry.http_server import listen_for_metrics
 
 if TYPE_CHECKING:
     from decoders.schema.model import Versions
-    from kwcli.net.metadata_requests import ClusterNode
+    from kwcli.net.metadata_messages import ClusterNode
     from kwcli.net.session.blocking import BrokerConnection
     from kwcli.proxy.tls.inbound import Inbound
 

@@ -17,7 +17,7 @@ from kwcli.malloc_trim import TRIM_S, Trimmer, set_malloc_thresholds
 from kwcli.net.addresses import format_address
 from kwcli.net.config.client_config import Address
 from kwcli.net.listening import BACKLOG
-from kwcli.net.session.asyncio_connections import Dialler, Logins, TlsServer
+from kwcli.net.session.open_asyncio_connections import Dialler, Logins, TlsServer
 from kwcli.proxy.accept_or_refuse import Acceptor, LoginBackoff, Reached, dial_first
 from kwcli.proxy.listeners import (
     FIRST_BASE,
@@ -38,8 +38,8 @@ from kwcli.proxy.relay.upstream_login import BrokerLogin
 from kwcli.proxy.repeated_messages import RepeatFilter, SeenTexts
 from kwcli.proxy.settings import DiscoveredNodes, ProxySettings
 from kwcli.run_environment import Environment, Exit, Failure
+from kwcli.run_user_command import exit_code_of, start_user_command
 from kwcli.telemetry.http_server import MetricsConnection, listen_for_metrics
-from kwcli.user_command import exit_code_of, start_user_command
 
 if TYPE_CHECKING:
     from kwcli.proxy.log.log_queue import LogQueue

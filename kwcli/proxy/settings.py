@@ -10,7 +10,7 @@ from decoders.named_tuple import NamedTuple
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import Address, ClientConfig
 from kwcli.net.deadline import Deadline
-from kwcli.net.metadata_requests import ClusterNode
+from kwcli.net.metadata_messages import ClusterNode
 from kwcli.proxy.relay.memory_share import SHARED_MEMORY_MAX
 from kwcli.run_environment import Exit, Failure
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from decoders.capture.inflate import COMPRESSED, PIECE_SIZE, quote_first_bytes
 from decoders.limits import COMPRESSED_NESTING_MAX
 from kwcli.reading.decompress_inputs import InputProblem, inflate_input
-from kwcli.reading.input_files import (
+from kwcli.reading.list_input_files import (
     OpenFiles,
     StoredFile,
     describe_foreign_format,

@@ -32,7 +32,7 @@ from decoders.capture.merge_captures import packet_number_before_file
 from decoders.capture.read_capture import CaptureReader
 from kwcli.reading.capture_sources import CAPTURE_MAGICS, add_byte_offset, check_capture_pieces, describe_os_error
 from kwcli.reading.decompress_inputs import InputProblem
-from kwcli.reading.input_files import has_capture_name
+from kwcli.reading.list_input_files import has_capture_name
 from kwcli.reading.packet_sources import PacketSource
 from kwcli.reading.ring_file_names import RingNames, find_ring
 

@@ -17,7 +17,7 @@ from typing import Final
 
 from decoders.limits import KEY_LOG_JUNK_MAX, KEY_LOG_PIPE_S, KEY_LOG_READ_MAX, KEY_LOG_SILENCE_S
 from decoders.tls.key_log import KeyLog, KeyLogFeed
-from decoders.wire.readable_text import format_size
+from decoders.wire.format_and_escape_text import format_size
 from kwcli.run_environment import Exit, Failure
 
 __all__ = ["KeyLogFiles", "add_secrets_of_captures", "check_key_logs"]

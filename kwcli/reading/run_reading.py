@@ -15,11 +15,11 @@ from decoders.exchanges.engine import Engine
 from decoders.tls.key_log import KeyLog
 from kwcli.output.renderers import WantedPaths
 from kwcli.output.short_texts import count_of, find_zone
-from kwcli.reading.capture_inputs import Captures
 from kwcli.reading.capture_sources import add_byte_offset, escape_non_utf8
 from kwcli.reading.decompress_inputs import InputProblem
-from kwcli.reading.input_files import choose_key_logs, is_read_once
 from kwcli.reading.key_logs import KeyLogFiles, add_secrets_of_captures
+from kwcli.reading.list_input_files import choose_key_logs, is_read_once
+from kwcli.reading.read_captures_by_time import Captures
 from kwcli.reading.run_coverage import RunCoverage
 from kwcli.reading.run_ends import Event, RunEnds, RunPhase
 from kwcli.reading.sinks.closing_lines import (
@@ -34,7 +34,7 @@ from kwcli.reading.sinks.closing_lines import (
     note_dropped_keys,
 )
 from kwcli.reading.sinks.row_sink import FilteredRowSink, paths_for_order
-from kwcli.reading.sinks.views import ReadingView, add_metrics_export, view_of_format
+from kwcli.reading.sinks.view_and_packet_tap import ReadingView, add_metrics_export, view_of_format
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from kwcli.options import CaptureOptions, FilterOptions
     from kwcli.output.settings import Settings
     from kwcli.reading.packet_sources import PacketSource
-    from kwcli.reading.sinks.views import PacketTap
+    from kwcli.reading.sinks.view_and_packet_tap import PacketTap
     from kwcli.run_environment import Environment
 
 __all__ = ["ReadingOutcome", "ReadingRun"]
@@ -151,7 +151,7 @@ class ReadingRun:
 
     def _open_interface(self, interface: str) -> PacketSource:
         from kwcli.reading.live_capture import KernelFilter, LiveCapture
-        from kwcli.reading.sinks.kept_packets_file import open_packet_file
+        from kwcli.reading.sinks.write_live_capture import open_packet_file
 
         asked = self._capture
         capture = LiveCapture(interface, KernelFilter(asked.ports, asked.bpf), self._env)
@@ -223,7 +223,7 @@ class ReadingRun:
 
     def _read_records(self, source: PacketSource) -> bool:
         """Show the exchanges of records that kw wrote; False when as many as wanted have been shown."""
-        from decoders.filters.contents import lacks_records
+        from decoders.filters.read_partitions_and_records import lacks_records
 
         sink, ports = self._sink, self._ports
         if self._settings.format in ("hex", "raw"):

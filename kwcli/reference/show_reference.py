@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from decoders.apis import KEYS
-from decoders.protocol_facts.parse_versions import split_version_range
+from decoders.protocol_facts.parse_versions_and_releases import split_version_range
 from decoders.protocol_facts.releases import RELEASES, api_versions_of_release
 from decoders.schema.model import Api
 from decoders.wire.near_words import did_you_mean
@@ -201,7 +201,7 @@ def _write_rows_in_format(env: Environment, settings: Settings, rows: Row | Sequ
 
         env.stdout.write(orjson.dumps(rows, option=orjson.OPT_INDENT_2) + b"\n")
         return
-    from kwcli.output.value_writers import open_value_writer
+    from kwcli.output.write_json_values import open_value_writer
 
     writer = open_value_writer(settings, lambda data: _write_to_stdout(env, data))
     for row in [rows] if isinstance(rows, dict) else rows:

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.named_tuple import NamedTuple
 from decoders.replaying.id_map import IdMap, NameMap, NotReplayable, match_nodes
 from decoders.replaying.replay_classes import CLASSES
-from kwcli.calling.build_exchanges import ExchangeBuilder
+from kwcli.calling.pair_sent_and_received import ExchangeBuilder
 from kwcli.replay.recording import AllowedChanges, RecordedRequest, ReplayRecording
 from kwcli.replay.replayed_client import ReplayContext, ReplayedClient, ReplayOutcome
 from kwcli.replay.target_cluster import ReplayTarget

@@ -15,10 +15,10 @@ from decoders.messages.exchange_json import SCHEMA, to_json_dict
 from decoders.replaying.answer_comparison import Difference, format_error_code
 from decoders.replaying.replay_classes import classify_api
 from decoders.schema.json_form import json_text
-from decoders.wire.readable_text import escape_text, format_latency
+from decoders.wire.format_and_escape_text import escape_text, format_latency
 from kwcli.output.short_texts import count_of, find_zone, palette
 from kwcli.output.table import Column, draw_table
-from kwcli.output.value_writers import JsonWriter
+from kwcli.output.write_json_values import JsonWriter
 
 if TYPE_CHECKING:
     from kwcli.output.renderers import Write

@@ -14,7 +14,7 @@ from decoders.apis import NAMES
 from decoders.errors import DecodeError, EncodeError
 from decoders.exchanges.learned_names import NODE_LISTS, WELL_KNOWN, broker_addresses, list_nodes_of_answer
 from decoders.limits import MIB
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.whole_messages import decode_message, encode_json
 from decoders.named_tuple import NamedTuple
@@ -22,8 +22,8 @@ from decoders.protocol_facts.keys import PRODUCE
 from decoders.protocol_facts.routing import route_of_api
 from decoders.replaying.id_map import NotReplayable
 from decoders.replaying.replay_classes import ApiClass, classify_api
+from decoders.wire.format_and_escape_text import format_bytes
 from decoders.wire.primitives import uuid_to_bytes
-from decoders.wire.readable_text import format_bytes
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import find_api
 

@@ -17,8 +17,8 @@ from decoders.exchanges.exchange import Exchange
 from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.whole_messages import encode_message
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.find_routing_places import find_routing_places
 from decoders.protocol_facts.keys import FETCH
-from decoders.protocol_facts.routing_places import find_routing_places
 from decoders.replaying.answer_comparison import (
     Answer,
     Difference,
@@ -36,7 +36,7 @@ from kwcli.replay.recording import WHOLE, RecordedRequest, is_answered_by_broker
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
-    from kwcli.calling.build_exchanges import ExchangeBuilder
+    from kwcli.calling.pair_sent_and_received import ExchangeBuilder
     from kwcli.net.config.client_config import Address
     from kwcli.replay.target_cluster import NodeRequest, ReplayTarget
     from kwcli.run_environment import Environment

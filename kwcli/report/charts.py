@@ -14,12 +14,12 @@ from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import escape_text, format_latency, format_size
+from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
 from kwcli.output.short_texts import cut
 from kwcli.report.build_report import BY, Report, align_values_to_times, format_report_time, list_bucket_times
 
 if TYPE_CHECKING:
-    from decoders.analysis.fold import Row
+    from decoders.analysis.fold_interface import Row
 
 __all__ = ["BUSY", "Chart", "draw_charts"]
 

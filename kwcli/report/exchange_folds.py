@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import orjson
 
+from decoders.analysis.client_and_broker_portraits import Brokers, Clients
 from decoders.analysis.client_compatibility import Audit
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.exchange_facts import throttle_ns
 from decoders.analysis.groups.groups import Groups
 from decoders.analysis.over_time import OverTime
-from decoders.analysis.portraits import Brokers, Clients
 from decoders.analysis.security import Security
-from decoders.analysis.sequence_diagrams import Ladders
+from decoders.analysis.sequence_diagram_steps import Ladders
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
-from decoders.analysis.tally import Tally, sums
+from decoders.analysis.sum_amounts_by_key import Tally, sums
 from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.errors import LimitExceeded
 from decoders.exchanges.exchange import Skipped
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.schema.json_form import row_json
 from decoders.wire.state_serialization import pack, state_fields, unpack
 from kwcli.report.build_report import NS, TABLES, FoldResults
 
 if TYPE_CHECKING:
-    from decoders.analysis.fold import Row
+    from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Exchange, Settled
     from decoders.schema.model import Side
 

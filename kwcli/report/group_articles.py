@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from decoders.wire.readable_text import escape_text, format_latency
-from kwcli.answers.groups import MemberNames, format_assignment, format_cause
+from decoders.wire.format_and_escape_text import escape_text, format_latency
+from kwcli.analyses.draw_group_page import MemberNames, format_assignment, format_cause
 from kwcli.output.short_texts import count_of, cut
 from kwcli.report.build_report import Report, format_report_time, parse_rfc3339_ns
 
 if TYPE_CHECKING:
-    from decoders.analysis.fold import Row
+    from decoders.analysis.fold_interface import Row
 
 __all__ = ["format_group_articles"]
 

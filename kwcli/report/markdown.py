@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from decoders.wire.readable_text import escape_text
+from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.short_texts import cut
 from kwcli.report.build_report import Report, format_report_time, list_report_sentences
 from kwcli.report.sections import SECTIONS, explain_finding, format_section_title, list_totals, select_first_rows

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from decoders.wire.readable_text import escape_text, format_latency, format_size
+from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
 from kwcli import VERSION
 from kwcli.output.short_texts import count_of, cut
 from kwcli.report.build_report import Report, format_report_time, list_report_sentences
@@ -38,7 +38,7 @@ from kwcli.report.version_matrix import format_version_matrix
 from kwcli.stats.text import format_packets
 
 if TYPE_CHECKING:
-    from decoders.analysis.fold import Row
+    from decoders.analysis.fold_interface import Row
 
 __all__ = ["NAME", "ROWS", "format_page"]
 

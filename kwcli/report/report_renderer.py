@@ -7,8 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.exchange import Skipped
-from decoders.messages.body_json import Options
-from kwcli.answers.view import AnswerRenderer
+from decoders.messages.build_body_json import Options
+from kwcli.analyses.render_answer import AnswerRenderer
 from kwcli.output.short_texts import count_of
 from kwcli.private_files import write_private_file
 from kwcli.report.build_report import build_report, list_report_sentences

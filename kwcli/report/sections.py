@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import escape_text, format_latency, format_size
-from kwcli.answers.view import flatten_value, format_software
+from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
+from kwcli.analyses.render_answer import flatten_value, format_software
 from kwcli.report.build_report import Report, find_rows_at_path, format_report_time
 from kwcli.stats.text import OTHERS, format_packets, format_rate, note_others
 
 if TYPE_CHECKING:
-    from decoders.analysis.fold import Row
+    from decoders.analysis.fold_interface import Row
 
 Say = Callable[["Row"], str]
 _VERDICTS: Final = 3

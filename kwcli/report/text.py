@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.time_buckets import Join, add_amounts
-from decoders.wire.readable_text import format_latency, format_size
-from kwcli.answers.doctor import format_findings
+from decoders.wire.format_and_escape_text import format_latency, format_size
+from kwcli.analyses.doctor import format_findings
 from kwcli.output.short_texts import Palette, cell_width, count_of, palette
 from kwcli.output.table import Column, draw_table
 from kwcli.report.build_report import (
@@ -28,7 +28,7 @@ from kwcli.report.sections import (
 from kwcli.stats.text import SPARK_LEAST, SPARK_MOST, draw_sparkline, format_rate, wrap_note
 
 if TYPE_CHECKING:
-    from decoders.analysis.fold import Row
+    from decoders.analysis.fold_interface import Row
     from kwcli.output.settings import Settings
 
 # Rows of a table without -v.

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from decoders.wire.readable_text import escape_text
-from kwcli.answers.view import flatten_value
+from decoders.wire.format_and_escape_text import escape_text
+from kwcli.analyses.render_answer import flatten_value
 from kwcli.output.short_texts import cut, format_number_ranges
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from decoders.capture.notes_of_cut_packets import MARK, CutNote, format_note_comment
+from decoders.capture.noted_packets_to_segments import MARK, CutNote, format_note_comment
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import format_rfc3339
@@ -14,8 +14,8 @@ from decoders.limits import BATCH_INFLATED_MAX
 from decoders.scrubbing.scrub_records import inflate_batches_anywhere
 from decoders.scrubbing.search_names_in_bytes import NameSearch, select_searchable_names
 from kwcli.output.short_texts import count_of
-from kwcli.reading.capture_inputs import Captures
-from kwcli.scrub.first_reading import FirstReading, KeptFacts
+from kwcli.reading.read_captures_by_time import Captures
+from kwcli.scrub.make_scrubbed_payloads import FirstReading, KeptFacts
 from kwcli.scrub.write_scrubbed_capture import PROGRAM
 
 if TYPE_CHECKING:

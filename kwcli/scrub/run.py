@@ -42,14 +42,14 @@ from decoders.wire.primitives import format_uuid
 from kwcli.check_overwriting import is_names_table, is_scrubbed_capture, refuse_overwriting
 from kwcli.output.short_texts import count_of
 from kwcli.private_files import is_open_descriptor_path, open_private_file, write_private_file
-from kwcli.reading.capture_inputs import Captures
 from kwcli.reading.capture_sources import STANDARD_INPUT
-from kwcli.reading.input_files import choose_key_logs
 from kwcli.reading.key_logs import KeyLogFiles, add_secrets_of_captures
+from kwcli.reading.list_input_files import choose_key_logs
+from kwcli.reading.read_captures_by_time import Captures
 from kwcli.reading.sinks.closing_lines import DROPPED_KEYS_LINE
 from kwcli.run_environment import Exit, Failure
 from kwcli.scrub.check_scrubbed_capture import ScrubbedCaptureCheck
-from kwcli.scrub.first_reading import FirstReading
+from kwcli.scrub.make_scrubbed_payloads import FirstReading
 from kwcli.scrub.write_scrubbed_capture import write_scrubbed_capture
 from kwcli.sniff.files_read_twice import OutFile, Spooled, check_output, environment_with_stdin, reopen_captures
 from kwcli.terminal.progress import ProgressLine

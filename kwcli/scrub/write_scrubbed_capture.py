@@ -7,19 +7,19 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, cast
 from uuid import UUID
 
-from decoders.capture.copy_packets import PacketCopy
-from decoders.capture.notes_of_cut_packets import MARK, CutNote, format_note_comment, format_topic_comments
+from decoders.capture.noted_packets_to_segments import MARK, CutNote, format_note_comment, format_topic_comments
 from decoders.capture.pcapng_writer import PcapngWriter
+from decoders.capture.read_packet_copies import PacketCopy
 from decoders.scrubbing.scrub_packets import RAW, PacketScrubber
 from decoders.scrubbing.scrub_records import GARBAGE
 from decoders.tcp.connections import sequence_difference
 from kwcli.proxy.log.capture_file import SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
-from kwcli.scrub.first_reading import FIN, PAYLOAD, PLAIN_SAYS, RST, SEQ, DecryptedConnection, FirstReading
+from kwcli.scrub.make_scrubbed_payloads import FIN, PAYLOAD, PLAIN_SAYS, RST, SEQ, DecryptedConnection, FirstReading
 from kwcli.sniff.external_sort import BY_PACKET, PacketRecords
 
 if TYPE_CHECKING:
-    from kwcli.reading.capture_inputs import Captures
+    from kwcli.reading.read_captures_by_time import Captures
     from kwcli.sniff.files_read_twice import OutFile
 
 __all__ = ["PROGRAM", "write_scrubbed_capture"]

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, cast
 
-from decoders.capture.copy_packets import CopyReader, PacketCopy
 from decoders.capture.pcapng_writer import PcapngWriter
+from decoders.capture.read_packet_copies import CopyReader, PacketCopy
 from kwcli.private_files import StagedFile
-from kwcli.reading.capture_inputs import Captures
+from kwcli.reading.read_captures_by_time import Captures
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class OutFile:
 
 def check_output(name: str, files: Sequence[str]) -> None:
     """Raise Failure (usage) where `name` cannot be written, or one of the files cannot be read twice."""
-    from kwcli.reading.input_files import is_read_once
+    from kwcli.reading.list_input_files import is_read_once
 
     if name == "-":
         raise Failure("-w -: rows go to standard output; name a file: -w OUT.pcapng", Exit.USAGE)

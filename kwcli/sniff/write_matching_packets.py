@@ -15,11 +15,11 @@ kept for as long as a row may come of it; the second time the packets of the row
 ```
 
 Of most connections OUT has the packets with bytes of a frame that is in a row, each with a note that says which bytes
-those are (decoders/capture/notes_of_cut_packets.py): a reader of OUT takes what lies between neither for a row nor for
-a loss. Three kinds of connections are taken whole, and have no notes but the name of their broker on the first packet:
-those with rows, if whole connections are wanted (--whole-connections, or no filter at all); those with rows from TLS;
-and those with tokens of a raw SASL login. Connections of the last two kinds are taken up to their last row, as they
-cannot be read without what came before; their notes also say which exchanges are rows.
+those are (decoders/capture/noted_packets_to_segments.py): a reader of OUT takes what lies between neither for a row nor
+for a loss. Three kinds of connections are taken whole, and have no notes but the name of their broker on the first
+packet: those with rows, if whole connections are wanted (--whole-connections, or no filter at all); those with rows
+from TLS; and those with tokens of a raw SASL login. Connections of the last two kinds are taken up to their last row,
+as they cannot be read without what came before; their notes also say which exchanges are rows.
 
 What always holds: the rows of a run are the same as without `-w`. OUT takes its name when it is whole, so that a file
 that was there before stays if OUT cannot be written. Memory is bounded: the log has what the engine may still need, and
@@ -40,9 +40,8 @@ from typing import TYPE_CHECKING, Final, cast
 from uuid import UUID
 
 from decoders.apis import api_name
-from decoders.capture.copy_packets import PacketCopy
 from decoders.capture.merge_captures import file_index_of_packet
-from decoders.capture.notes_of_cut_packets import (
+from decoders.capture.noted_packets_to_segments import (
     MARK,
     CutNote,
     PayloadPart,
@@ -51,6 +50,7 @@ from decoders.capture.notes_of_cut_packets import (
     format_topic_comments,
 )
 from decoders.capture.pcapng_writer import PcapngWriter
+from decoders.capture.read_packet_copies import PacketCopy
 from decoders.errors import without_frames
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import ENVELOPE
@@ -58,7 +58,7 @@ from decoders.tcp.chunks import Segment
 from decoders.tcp.connections import reverse_key, sequence_difference
 from decoders.wire.primitives import uuid_to_bytes
 from kwcli.output.short_texts import count_of
-from kwcli.reading.capture_inputs import Captures
+from kwcli.reading.read_captures_by_time import Captures
 from kwcli.reading.sinks.row_output import renumber_packets_in_file
 from kwcli.run_environment import Exit, Failure
 from kwcli.sniff.external_sort import BY_FILE, BY_PACKET, PacketRecords, SortedRecords
@@ -127,7 +127,7 @@ class ExchangePackets(NamedTuple):
 
 
 class MatchingPacketsWriter:
-    """The -w of one run, and the tap (sinks/views.py) that sees its rows. Raises Failure if OUT cannot be made.
+    """The -w of one run, and the tap (sinks/view_and_packet_tap.py) that sees its rows. Raises Failure without OUT.
 
     `whole`: all packets of connections that have a row, as also without a filter or limit; `limited`: there is a limit.
     """

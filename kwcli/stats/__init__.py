@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from decoders.analysis.statistics_table import DIMENSION_ROWS, METRICS, PERCENTS
+from decoders.analysis.dimension_and_metric_table import DIMENSION_ROWS, METRICS, PERCENTS
 from decoders.named_tuple import NamedTuple
 
 BY: Final = tuple(DIMENSION_ROWS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from decoders.analysis.statistics_table import DIMENSION_ROWS, METRICS
+from decoders.analysis.dimension_and_metric_table import DIMENSION_ROWS, METRICS
 from decoders.wire.near_words import did_you_mean
 from kwcli.run_environment import Exit, Failure
 from kwcli.stats import SORTS, StatsOptions

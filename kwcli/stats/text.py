@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.statistics_table import DIMENSION_ROWS, METRICS, PERCENTS
+from decoders.analysis.dimension_and_metric_table import DIMENSION_ROWS, METRICS, PERCENTS
 from decoders.analysis.time_buckets import Join, add_amounts
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import escape_text, format_latency, format_size
+from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
 from kwcli.output.short_texts import count_of as number_of
 from kwcli.output.short_texts import palette
 from kwcli.output.table import Column, draw_table
 
 if TYPE_CHECKING:
-    from decoders.analysis.fold import Row
+    from decoders.analysis.fold_interface import Row
     from kwcli.output.settings import Settings
-    from kwcli.stats.view import StatsResult
+    from kwcli.stats.render_statistics import StatsResult
 
 MARKS: Final = "▁▂▃▄▅▆▇█"
 SPARK_LEAST: Final = 10
@@ -96,7 +96,7 @@ def _bytes_cell(*names: str) -> Cell:
     return add_sizes
 
 
-# The columns that metrics name (decoders/analysis/statistics_table.py).
+# The columns that metrics name (decoders/analysis/dimension_and_metric_table.py).
 TEXT_COLUMNS: Final[dict[str, StatsColumn]] = {
     "count": StatsColumn("count", _count_cell("count"), 1),
     "rate": StatsColumn("rate", _format_rate, 8),

@@ -46,19 +46,19 @@ from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode,
 
 from decoders.analysis.dimensions import DIMENSIONS, paths_of_dimensions
 from decoders.analysis.exchange_facts import RECORDS, records_by_partition
-from decoders.filters.contents import header_values
+from decoders.filters.read_partitions_and_records import header_values
 from decoders.limits import SPANS_HELD_MAX
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import FETCH, OFFSET_COMMIT, PRODUCE, SHARE_ACKNOWLEDGE, SHARE_FETCH
 from kwcli import VERSION
 from kwcli.output.short_texts import count_of
-from kwcli.telemetry.otlp_collector import Collector, NotDelivered
 from kwcli.telemetry.prometheus import BOUNDS_S, Family, Histogram, clean_label
+from kwcli.telemetry.send_to_otlp_collector import Collector, NotDelivered
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
-    from kwcli.telemetry.otlp_collector import Signal
+    from kwcli.telemetry.send_to_otlp_collector import Signal
 
 # Spans that are sent together, and how long the first of them waits for others.
 _BATCH: Final = 512

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import escape_text
+from decoders.wire.format_and_escape_text import escape_text
 
 # Upper bounds in seconds; a Fetch that finds nothing waits half a second.
 BOUNDS_S: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)

@@ -7,7 +7,7 @@ from struct import pack
 from typing import Any
 
 from decoders import encode_request, encode_response
-from decoders.analysis.fold import Fold
+from decoders.analysis.fold_interface import Fold
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Row
 from decoders.tcp.chunks import ZERO_WINDOW, Segment

@@ -35,7 +35,7 @@ from decoders.protocol_facts.keys import (
 )
 from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Batch, Record
-from kwcli.answers.doctor import _NAMED, _finding_details
+from kwcli.analyses.doctor import _NAMED, _finding_details
 from kwcli.output.renderers import WantedPaths
 from kwcli.output.settings import Settings
 from kwcli.run_environment import Exit

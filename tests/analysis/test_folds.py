@@ -14,15 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.analysis import dimensions
+from decoders.analysis.dimension_and_metric_table import METRICS
 from decoders.analysis.dimensions import DIMENSIONS
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.exchange_facts import WAITING
-from decoders.analysis.fold import Fold
+from decoders.analysis.fold_interface import Fold
 from decoders.analysis.percentiles import ACCURACY, bin_number_of, count_by_bin, percentile
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
-from decoders.analysis.statistics_table import METRICS
-from decoders.analysis.tally import BatchSizes, ClientVersions, Tally, TopicBatches
+from decoders.analysis.sum_amounts_by_key import BatchSizes, ClientVersions, Tally, TopicBatches
 from decoders.analysis.time_buckets import add_amounts
 from decoders.apis import KEYS
 from decoders.capture.read_capture import CaptureReader
@@ -30,7 +30,7 @@ from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
 from tests.captures.shipped import CLEAN, capture_bytes, segments
@@ -421,7 +421,7 @@ def test_states_of_other_tallies_are_refused(monkeypatch: pytest.MonkeyPatch) ->
     wrong.join_amounts(("a", 1.5), (1, 2, 3))
     with pytest.raises(DecodeError, match="float in a wrong place"):
         tally().resume(wrong.export())
-    monkeypatch.setattr("decoders.analysis.tally.GROUPS_MAX", 1)
+    monkeypatch.setattr("decoders.analysis.sum_amounts_by_key.GROUPS_MAX", 1)
     full = tally()
     full.join_amounts(("a", 1), (1, 1, 1))
     with pytest.raises(DecodeError, match="more than 1 groups by name, number"):
@@ -458,7 +458,7 @@ def test_batches_merge_as_if_one_had_counted_all(taken: list[tuple[str, int, str
 def test_states_of_batches_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DecodeError):
         BatchSizes().resume(tally().export())
-    monkeypatch.setattr("decoders.analysis.tally.GROUPS_MAX", 1)
+    monkeypatch.setattr("decoders.analysis.sum_amounts_by_key.GROUPS_MAX", 1)
     full = BatchSizes()
     full.add_batches(("Produce", "a"), batches(1, 1, "none"))
     with pytest.raises(DecodeError, match="more than 1 groups by api, topic"):

@@ -14,12 +14,12 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
+from decoders.analysis.client_and_broker_portraits import Clients, Portrait
 from decoders.analysis.client_compatibility import Audit
 from decoders.analysis.client_uses import AuditedClient, ClientUses
 from decoders.analysis.groups.groups import Groups
 from decoders.analysis.groups.lag import ReaderPosition
 from decoders.analysis.heavy_keys import DistinctCount
-from decoders.analysis.portraits import Clients, Portrait
 from decoders.analysis.statistics import Statistics
 from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.capture.read_capture import CaptureReader

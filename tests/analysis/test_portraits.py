@@ -11,9 +11,9 @@ from random import Random
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
-from decoders.analysis import portraits, topic_portraits
+from decoders.analysis import client_and_broker_portraits, topic_portraits
+from decoders.analysis.client_and_broker_portraits import Brokers, Clients, Portraits
 from decoders.analysis.groups.groups import Groups
-from decoders.analysis.portraits import Brokers, Clients, Portraits
 from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import Malformed
@@ -172,7 +172,7 @@ def test_brokers_by_node() -> None:
 
 
 def test_names_beyond_the_limit_are_said_to_be_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(portraits, "NAMES_OF_PORTRAIT_MAX", 1)
+    monkeypatch.setattr(client_and_broker_portraits, "NAMES_OF_PORTRAIT_MAX", 1)
     rows = folded(TopicPortraits, exchanges("tour.pcapng")).rows()
     row = next(row for row in rows if row["topic"] == "orders")
     assert len(row["reads"]) == len(row["groups"]) == 1

@@ -103,7 +103,7 @@ def test_its_line_its_class_and_what_is_expected_follow(tree: Path) -> None:
 from decoders.protocol_facts.errors.errors_by_api import expected_error_codes
 from decoders.replaying.replay_classes import classify_api
 from kwcli.output.facts.compile_line_facts import FactLimits
-from kwcli.output.facts.line_facts_of_apis import find_api_facts
+from kwcli.output.facts.line_fact_functions import find_api_facts
 from tests.output.fakes import exchange
 made = exchange({KEY}, 1)
 for response in ({{"found": [4, 5]}}, {{}}):
@@ -126,7 +126,7 @@ from decoders.protocol_facts.errors.errors_by_api import expected_errors
 from decoders.protocol_facts.example_requests import example_of_all_versions
 from decoders.protocol_facts.routing import route_of_api
 from decoders.replaying.replay_classes import classify_api
-from kwcli.output.facts.line_facts_of_apis import find_api_facts
+from kwcli.output.facts.line_fact_functions import find_api_facts
 right = probe_things.DECLARATION
 for old, new, read in (
     ("route group", "route grp", route_of_api),

@@ -13,7 +13,7 @@ from decoders.apis import KEYS, NAMES, api, section
 from decoders.protocol_facts.errors.error_places import ERROR_PLACES
 from decoders.protocol_facts.releases import HISTORY, RELEASES, versions_of_api_by_release
 from kwcli.declarations.notation import read_all_declarations
-from kwcli.output.facts.line_facts_of_apis import FUNCTIONS
+from kwcli.output.facts.line_fact_functions import FUNCTIONS
 from kwcli.reference.abouts import read_api_abouts
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import decoders
 from decoders import EncodeError, Exchange
-from decoders.messages.body_json import Options, hooks_of_side, make_hook_table
+from decoders.messages.build_body_json import Options, hooks_of_side, make_hook_table
 from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.whole_messages import encode_json
 from decoders.schema.lazy_decoder import get_json_decoder

@@ -18,11 +18,11 @@ from pathlib import Path
 from decoders.exchanges.engine import Engine
 from kwcli.pipeline.plan_splits import SplitPlan, plan_splits
 from kwcli.pipeline.read.find_captures import find_captures
-from kwcli.pipeline.read.split_reader import SplitReader
+from kwcli.pipeline.read.read_split_segments import SplitReader
 from kwcli.pipeline.tables.connection_columns import ConnectionColumns
 from kwcli.pipeline.tables.exchange_columns import ExchangeColumns
 from kwcli.pipeline.tables.table_columns import TABLES
-from kwcli.pipeline.tables.topic_partitions import TableNeeds
+from kwcli.pipeline.tables.topic_partition_rows import TableNeeds
 from kwcli.pipeline.tables.write_parquet import TableWriter
 
 PROFILES = ("small", "mixed", "big")

@@ -30,7 +30,7 @@ import pyarrow.parquet as pq
 
 from kwcli.pipeline.store.finish_commits import COMMITS, read_newest_commit
 from kwcli.pipeline.store.output_folder import OutputFolder
-from kwcli.pipeline.watch.captures import TrackedFile
+from kwcli.pipeline.watch.track_captures import TrackedFile
 from tests.bench.traffic import PORT
 from tests.bench.tree import ROLES
 from tests.bench.volume import write

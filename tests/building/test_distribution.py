@@ -178,7 +178,7 @@ def test_the_installed_program_runs_as_a_module(wheel: Installed, tmp_path: Path
 @pytest.mark.long
 def test_spark_finds_the_data_source_of_an_editable_install(tmp_path: Path) -> None:
     """Spark looks through the modules of the folders in `sys.path`, where no finder of an install is asked."""
-    code = f"from kwcli.building.build_backend import build_editable; print(build_editable({str(tmp_path)!r}))"
+    code = f"from kwcli.building.mypyc_build_backend import build_editable; print(build_editable({str(tmp_path)!r}))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True)
     python = _install(tmp_path / done.stdout.splitlines()[-1], tmp_path / "environment").python
     code = "import pkgutil; print([each.name for each in pkgutil.iter_modules() if each.name.startswith('pyspark_')])"

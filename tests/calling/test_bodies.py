@@ -13,7 +13,7 @@ from decoders.apis import api
 from kwcli.calling.check_values import PlainWord
 from kwcli.calling.format_skeleton import format_skeleton
 from kwcli.calling.read_bodies import extract_body_of_document, parse_json_or_yaml
-from kwcli.calling.unsent_requests import edit_body_in_editor
+from kwcli.calling.show_unsent_request import edit_body_in_editor
 from kwcli.calling.words.path_value_words import compose_body, parse_body_words
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import world

@@ -8,7 +8,7 @@ import pytest
 
 import decoders
 from decoders import Exchange, api
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from decoders.messages.whole_messages import encode_json
 from decoders.protocol_facts.example_requests import example_request
 from kwcli.calling.format_skeleton import format_skeleton

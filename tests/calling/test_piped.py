@@ -11,8 +11,8 @@ from typing import BinaryIO
 import pytest
 
 from decoders.apis import api
-from kwcli.calling import command
-from kwcli.calling.command import read_piped_body
+from kwcli.calling import call_command
+from kwcli.calling.call_command import read_piped_body
 from kwcli.run_environment import Failure
 from tests.cli.worlds import world
 
@@ -41,7 +41,7 @@ def test_a_file(tmp_path: Path) -> None:
 
 
 def test_a_pipe_that_stays_silent_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "PATIENCE_MS", 30)
+    monkeypatch.setattr(call_command, "PATIENCE_MS", 30)
     read, write = os.pipe()
     begun = time.monotonic()
     assert found(os.fdopen(read, "rb")) is None
@@ -56,7 +56,7 @@ def test_a_pipe_whose_other_end_is_closed() -> None:
 
 
 def test_a_socket_that_stays_silent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "PATIENCE_MS", 30)
+    monkeypatch.setattr(call_command, "PATIENCE_MS", 30)
     here, there = socket.socketpair()
     with here, there:
         assert found(here.makefile("rb")) is None

@@ -8,7 +8,7 @@ import pytest
 
 from decoders.apis import api
 from decoders.schema.model import Side
-from kwcli.calling.words.body_paths import SelectPath
+from kwcli.calling.words.resolve_body_paths import SelectPath
 from kwcli.run_environment import Exit, Failure
 
 BODY = {

@@ -8,7 +8,7 @@ from typing import Any, Final
 from decoders.capture.read_capture import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 
 __all__ = ["EVERYTHING", "records", "settled"]

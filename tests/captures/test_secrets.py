@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from tests.broker.options import PASSWORDS
 from tests.captures.reading import settled

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.exchanges.exchange import Exchange
-from decoders.messages.body_json import Options, read_body_json
+from decoders.messages.build_body_json import Options, read_body_json
 from kwcli.output.short_texts import cell_width
 from tests.captures.reading import exchanges
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes

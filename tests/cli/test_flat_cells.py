@@ -15,8 +15,8 @@ import click
 import duckdb
 import pytest
 
-from decoders.analysis.doctor.diagnosis import ABOUT
-from kwcli.answers.flat_columns import FLAT_COLUMNS
+from decoders.analysis.doctor.find_problems import ABOUT
+from kwcli.analyses.flat_columns import FLAT_COLUMNS
 from kwcli.main import kw as commands
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw, world

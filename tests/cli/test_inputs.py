@@ -15,9 +15,9 @@ import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
 import pytest
 import zstandard
 
-from kwcli.reading.capture_inputs import Captures, find_time_span_of_captures
 from kwcli.reading.capture_sources import CaptureSource, open_source
 from kwcli.reading.decompress_inputs import InputProblem
+from kwcli.reading.read_captures_by_time import Captures, find_time_span_of_captures
 from tests.cli.worlds import world
 
 PLAIN = bytes.fromhex("d4c3b2a1") + bytes(range(256)) * 2000 + bytes(300_000)

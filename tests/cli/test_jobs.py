@@ -16,7 +16,7 @@ from typing import Final
 import pytest
 
 from kwcli.main import run
-from kwcli.reading import capture_inputs
+from kwcli.reading import read_captures_by_time
 from kwcli.reading.sinks import render_jobs as jobs
 from kwcli.reading.sinks import row_sink
 from kwcli.reading.sinks.render_jobs import PartResult, PartSizes, RenderJobs, WorkerMessage
@@ -78,8 +78,8 @@ def kw(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runner:
     monkeypatch.setattr(jobs, "SIZES", PartSizes(3, 7, 1 << 14))
     monkeypatch.setattr(jobs, "RETURNED_MAX", 1 << 11)  # some parts write by themselves
     monkeypatch.setattr(row_sink, "SHARED_MIN", 0)
-    monkeypatch.setattr(capture_inputs, "MERGED_MAX", 1 << 12)  # rows come in small pieces
-    monkeypatch.setattr(capture_inputs, "_PIECE_MIN", 1 << 12)
+    monkeypatch.setattr(read_captures_by_time, "MERGED_MAX", 1 << 12)  # rows come in small pieces
+    monkeypatch.setattr(read_captures_by_time, "_PIECE_MIN", 1 << 12)
     monkeypatch.setattr(jobs, "can_fork", lambda: True)  # the threads of the test runner do not matter
 
     def runner(*words: str, stdin: bytes = b"") -> Outcome:

@@ -10,8 +10,8 @@ from typing import Final
 
 import pytest
 
-from decoders.capture.copy_packets import CopyReader, PacketCopy
 from decoders.capture.link_types import ARP, IP4, IP6
+from decoders.capture.read_packet_copies import CopyReader, PacketCopy
 from kwcli.reading.kernel_filter.bpf_program import assemble_program, pack_instructions
 from kwcli.reading.kernel_filter.broker_port_filter import condition_for_broker_ports
 from kwcli.reading.kernel_filter.packet_layout import PacketLayout

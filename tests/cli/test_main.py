@@ -91,7 +91,7 @@ def test_what_fields_mean_is_loaded_when_it_is_shown(words: list[str], shown: bo
 @pytest.mark.parametrize("output", ["text", "ndjson"])
 def test_rows_are_written_without_the_schema_of_their_attributes(output: str) -> None:
     loaded = loaded_by("sniff", str(ROOT / "captures" / "tour.pcapng"), "-o", output)
-    assert "decoders.exchanges.exchange_attributes" in loaded
+    assert "decoders.exchanges.exchange_attribute_table" in loaded
     assert "decoders.exchanges.exchange_fields" not in loaded
     # A class that it makes costs as much as the decoding of a hundred exchanges; orjson loads it for its own use.
     assert output == "ndjson" or "dataclasses" not in loaded
@@ -105,7 +105,7 @@ def test_the_help_of_a_command_loads_no_library(command: str) -> None:
 
 # The options of these commands say what is in a table of the library, which loads nothing else.
 TABLES_OF_OPTIONS = {
-    "stats": {"decoders.analysis", "decoders.analysis.statistics_table", "decoders.analysis.time_buckets"},
+    "stats": {"decoders.analysis", "decoders.analysis.dimension_and_metric_table", "decoders.analysis.time_buckets"},
 }
 
 

@@ -21,10 +21,10 @@ from decoders.capture.read_capture import CaptureReader
 from decoders.limits import MERGED_MAX
 from decoders.tcp.chunks import Segment
 from kwcli.reading import capture_sources
-from kwcli.reading.capture_inputs import Captures
 from kwcli.reading.capture_sources import open_source
 from kwcli.reading.decompress_inputs import InputProblem
-from kwcli.reading.input_files import OpenFiles, ReplacedFile
+from kwcli.reading.list_input_files import OpenFiles, ReplacedFile
+from kwcli.reading.read_captures_by_time import Captures
 from kwcli.run_environment import Exit
 from tests.capture.frames import ACK, ethernet, ipv4, tcp
 from tests.capture.made import capture
@@ -87,9 +87,9 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         now.discard(descriptor)
         system_close(descriptor)
 
-    monkeypatch.setattr("kwcli.reading.input_files.os.open", opens)
-    monkeypatch.setattr("kwcli.reading.input_files.os.close", closes)
-    monkeypatch.setattr("kwcli.reading.input_files.OpenFiles.__init__.__defaults__", (MOST,))
+    monkeypatch.setattr("kwcli.reading.list_input_files.os.open", opens)
+    monkeypatch.setattr("kwcli.reading.list_input_files.os.close", closes)
+    monkeypatch.setattr("kwcli.reading.list_input_files.OpenFiles.__init__.__defaults__", (MOST,))
     return counts
 
 
@@ -144,7 +144,7 @@ def test_the_more_there_are_the_smaller_are_their_pieces(tmp_path: Path, monkeyp
         return feed(self, data, now_ns)
 
     monkeypatch.setattr(CaptureReader, "feed", counted)
-    monkeypatch.setattr("kwcli.reading.capture_inputs.MERGED_MAX", MERGED_MAX >> 8)
+    monkeypatch.setattr("kwcli.reading.read_captures_by_time.MERGED_MAX", MERGED_MAX >> 8)
     data = [pcap(*(packet(n, BEGIN + n * SECOND + at) for n in range(500))) for at in range(10)]
     captures = Captures(written(tmp_path, data), world())
     assert sum(map(len, captures)) == 5000
@@ -216,7 +216,7 @@ def test_pipes_stay_open(tmp_path: Path, opened: list[int]) -> None:
 
 def test_too_many_pipes_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capture_sources, "open_files_limit", lambda: 8)
-    monkeypatch.setattr("kwcli.reading.input_files.open_files_limit", lambda: 8)
+    monkeypatch.setattr("kwcli.reading.list_input_files.open_files_limit", lambda: 8)
     files = OpenFiles()
     for _ in range(4):
         open_source("/dev/null", world(), files)

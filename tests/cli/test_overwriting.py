@@ -30,7 +30,7 @@ from kwcli.private_files import (
 )
 from kwcli.proxy.log.capture_file import CaptureFiles
 from kwcli.proxy.log.log_protocol import LogPlan
-from kwcli.reading.sinks.kept_packets_file import PacketFile
+from kwcli.reading.sinks.write_live_capture import PacketFile
 from kwcli.run_environment import Exit
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw, world

@@ -16,7 +16,7 @@ import yaml
 
 import decoders
 from decoders.exchanges.engine import Engine
-from kwcli.output.partial_runs import describe_judged_part, describe_partial_run
+from kwcli.output.report_partial_input import describe_judged_part, describe_partial_run
 from kwcli.reading.run_coverage import PartialRun, RunCoverage
 from kwcli.run_environment import Exit
 from tests.captures.shipped import FOLDER

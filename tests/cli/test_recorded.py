@@ -12,7 +12,7 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from decoders.analysis.statistics_table import METRICS
+from decoders.analysis.dimension_and_metric_table import METRICS
 from decoders.messages.read_ndjson import RecordLines
 from kwcli.run_environment import Exit
 from tests.cli.worlds import Outcome, kw, world

@@ -17,7 +17,7 @@ import pytest
 from decoders import encode_embedded
 from decoders.apis import KEYS, api
 from decoders.embedded import STRUCTURES, parse_structure_declaration
-from decoders.messages.body_json import ECHOING
+from decoders.messages.build_body_json import ECHOING
 from decoders.protocol_facts.keys import SASL_AUTHENTICATE
 from decoders.schema.model import Side, resolve
 from kwcli.commands import decode

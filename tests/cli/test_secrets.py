@@ -12,7 +12,7 @@ import pytest
 
 import decoders
 from decoders.limits import BODY_WHOLE_MAX, SECRETS_MAX
-from decoders.messages.body_json import ECHOING
+from decoders.messages.build_body_json import ECHOING
 from kwcli.commands import decode
 from kwcli.main import kw as program
 from kwcli.options import FRAME_FORMATS as FORMATS

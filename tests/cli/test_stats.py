@@ -17,17 +17,17 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
+from decoders.analysis.dimension_and_metric_table import METRICS
 from decoders.analysis.dimensions import DIMENSIONS
-from decoders.analysis.statistics_table import METRICS
-from kwcli.declarations.make_record_schema import PUBLISHED_STATISTICS, format_schema, make_statistics_schema
+from kwcli.declarations.make_published_schemas import PUBLISHED_STATISTICS, format_schema, make_statistics_schema
 from kwcli.output.settings import Settings
 from kwcli.output.short_texts import PLAIN
 from kwcli.output.table import Column, draw_table
 from kwcli.run_environment import Exit
 from kwcli.stats import BY, SORTS, StatsOptions
 from kwcli.stats.options import check_options
+from kwcli.stats.render_statistics import StatsResult, format_table
 from kwcli.stats.text import columns_of_metric, draw_sparkline, format_text
-from kwcli.stats.view import StatsResult, format_table
 from tests.cli.worlds import Outcome, kw, world
 from tests.sampling import sampled
 
@@ -175,14 +175,14 @@ def test_the_columns_of_a_metric_exist() -> None:
 
 ADDED = """
 import sys
-from decoders.analysis import statistics_table as table
+from decoders.analysis import dimension_and_metric_table as table
 table.METRICS["answer"] = table.Metric("bytes of the response", "bytes", 1, lambda x: x.response_size, sort="sum")
 table.DIMENSION_ROWS["port"] = table.DimensionRow(
     lambda x: int(x.connection_info.broker.rpartition(":")[2]), "port of the broker", is_number=True, spellings="ports"
 )
 from decoders.filters import parse
 from decoders.filters.fields import FIELDS
-from kwcli.declarations.make_record_schema import make_statistics_schema
+from kwcli.declarations.make_published_schemas import make_statistics_schema
 from kwcli.help.pages import read_page
 from kwcli.main import main
 

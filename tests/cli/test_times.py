@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from decoders.wire.units import parse_moment
+from decoders.wire.parse_units import parse_moment
 from kwcli.filter_options import build_time_expression, resolve_time_range
 from kwcli.run_environment import Exit, Failure
 from tests.captures.shipped import FOLDER, segments

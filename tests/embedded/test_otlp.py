@@ -18,7 +18,7 @@ from decoders.embedded.otlp_metrics import METRICS, ORIGINAL, encode_metrics_fro
 from decoders.errors import EncodeError
 from decoders.limits import METRICS_MESSAGES_MAX, METRICS_SIZE_MAX
 from decoders.records.codecs import NAMES, deflate
-from kwcli.output.client_metrics import client_metric_lines
+from kwcli.output.format_client_metrics import client_metric_lines
 from kwcli.output.short_texts import PLAIN
 from tests.broker.jars import Missing, explain_missing_tools
 from tests.captures.shipped import FOLDER

@@ -11,7 +11,7 @@ from typing import Any
 from decoders.apis import KEYS, api
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.protocol_facts.headers import (
     request_header_plan,

@@ -17,8 +17,8 @@ import decoders
 from decoders.capture.read_capture import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled, Skipped
-from decoders.exchanges.exchange_attributes import SCALARS
-from decoders.messages.body_json import Options, list_errors_in_body
+from decoders.exchanges.exchange_attribute_table import SCALARS
+from decoders.messages.build_body_json import Options, list_errors_in_body
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.read_ndjson import check_exchange_record

@@ -13,8 +13,8 @@ from decoders.apis import api
 from decoders.exchanges import connection_pairing, pairer
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.pairer import Pairer
-from decoders.frames import framing, header_checks
-from decoders.messages.body_json import Options
+from decoders.frames import framing, read_and_judge_headers
+from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.schema.codec import encode
 from decoders.schema.model import resolve
@@ -361,7 +361,7 @@ def test_too_many_in_flight_gives_up_the_oldest(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.plain
 def test_a_frame_beyond_the_limit_keeps_its_header(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (framing, connection_pairing, header_checks):
+    for module in (framing, connection_pairing, read_and_judge_headers):
         monkeypatch.setattr(module, "FRAME_MAX", 1000)
     large = request(METADATA, 1, 2, "app", {"topics": [{"name": "x" * 2000}]})
     rows: list[Row] = [("c", beat(1)), ("b", beaten(1)), ("c", large[:900]), ("c", large[900:])]

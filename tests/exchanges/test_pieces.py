@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from decoders.exchanges.exchange import Exchange
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from tests.broker.clients.batches import batch
 from tests.exchanges.talks import request, response, run, segments

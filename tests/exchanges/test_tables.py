@@ -14,12 +14,12 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import SESSION_PATHS, Exchange, format_rfc3339
 from decoders.exchanges.learned_names import TOPIC_ID_SOURCES, TopicIdSource
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS
-from decoders.messages.body_json import list_errors_in_body, make_error_finder
+from decoders.messages.build_body_json import list_errors_in_body, make_error_finder
 from decoders.schema.codec import encode
 from decoders.schema.lazy_decoder import get_projector
 from decoders.schema.model import Plan, Side, resolve
 from decoders.schema.projection import parse_want
-from decoders.wire.units import parse_time
+from decoders.wire.parse_units import parse_time
 from tests.exchanges.talks import Talker, run, segments
 from tests.schema.values import random_value
 

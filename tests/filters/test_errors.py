@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.filters import FIELDS, FilterError, parse
-from decoders.wire.units import DURATIONS, SIZES
+from decoders.wire.parse_units import DURATIONS, SIZES
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from decoders import read_exchanges
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.exchange import Exchange
 from decoders.filters import Filter, Phase, parse
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.schema.model import Side
 from tests.captures.plain import read_bytes

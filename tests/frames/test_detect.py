@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from decoders.exchanges.exchange import Skipped
 from decoders.frames.detect_kafka_connection import UndecidedConnection
-from decoders.frames.header_checks import FITS, HEAD, NO, YES, judge_request, judge_response
+from decoders.frames.read_and_judge_headers import FITS, HEAD, NO, YES, judge_request, judge_response
 from decoders.limits import UNDECIDED_MAX
 from decoders.protocols.recognise_protocols import describe_likely_protocol, find_likely_protocol, find_proven_protocol
 from decoders.tcp.chunks import Close, Gap

@@ -18,7 +18,7 @@ from decoders.frames.framing import (
     take_bytes,
     take_gap,
 )
-from decoders.frames.header_checks import FITS, HEAD, NO, YES
+from decoders.frames.read_and_judge_headers import FITS, HEAD, NO, YES
 
 MARK = b"KFKA"
 

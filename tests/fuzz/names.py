@@ -19,9 +19,9 @@ from decoders.apis import KEYS, api
 from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Record
 from decoders.schema.model import Side
-from kwcli.commands.answers.clients_groups_topics_brokers import FORMATS as ANSWER_FORMATS
+from kwcli.commands.analyses.clients_groups_topics_brokers import FORMATS as ANSWER_FORMATS
 from kwcli.options import FORMATS, WITHOUT_BODIES
-from kwcli.stats.view import FORMATS as STATS_FORMATS
+from kwcli.stats.render_statistics import FORMATS as STATS_FORMATS
 from kwcli.terminal_escaping import ERASE
 from tests.capture.spoken import spoken
 from tests.exchanges.talks import Turns, plan, request, response, segments

@@ -17,7 +17,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from decoders.analysis.statistics_table import METRICS
+from decoders.analysis.dimension_and_metric_table import METRICS
 from decoders.filters.fields import FIELDS
 from decoders.messages.read_ndjson import RecordLines
 from decoders.messages.request_log import RequestLogLines

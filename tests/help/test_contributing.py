@@ -25,7 +25,7 @@ FIRST_SCREEN: Final = 60
 TABLES: Final = (
     ("kwcli/main.py", "COMMANDS"),
     ("kwcli/help/pages.py", "TOPICS"),
-    ("kwcli/answers/flat_columns.py", ""),
+    ("kwcli/analyses/flat_columns.py", ""),
 )
 TOUR: Final = ROOT / "captures/tour.pcapng"
 
@@ -61,7 +61,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("decoders", "kwcli"):
         shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
     files = files_of_example()
-    assert sorted(files) == ["decoders/analysis/sizes.py", "kwcli/commands/answers/sizes.py", "kwcli/help/sizes.md"]
+    assert sorted(files) == ["decoders/analysis/sizes.py", "kwcli/commands/analyses/sizes.py", "kwcli/help/sizes.md"]
     for path, text in files.items():
         assert not (tree / path).exists()
         (tree / path).write_text(text)

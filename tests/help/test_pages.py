@@ -15,8 +15,8 @@ import click
 import pytest
 
 import kwcli.help
+from decoders.analysis.dimension_and_metric_table import METRICS
 from decoders.analysis.dimensions import DIMENSIONS
-from decoders.analysis.statistics_table import METRICS
 from decoders.filters import FIELDS
 from kwcli.help.pages import ALIASES, TOPICS, describe_topic, read_page
 from kwcli.main import COMMANDS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 
 from decoders.exchanges.exchange import Settled
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 
 

@@ -18,15 +18,23 @@ from decoders.exchanges.connection_pairing import (
 )
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange
-from decoders.exchanges.exchange_attributes import ALWAYS, EXCHANGE_ATTRIBUTES, EXTRA, KEYS, REQUEST, SCALARS, SLOTS
+from decoders.exchanges.exchange_attribute_table import (
+    ALWAYS,
+    EXCHANGE_ATTRIBUTES,
+    EXTRA,
+    KEYS,
+    REQUEST,
+    SCALARS,
+    SLOTS,
+)
 from decoders.exchanges.exchange_fields import _ROWS, EXCHANGE_FIELDS, SHAPES
 from decoders.exchanges.learned_names import Topics
 from decoders.filters.exchange_paths import record_path
 from decoders.filters.fields import FIELDS
 from decoders.frames.framing import Frame
 from decoders.messages.exchange_json import exchange_json
-from decoders.splits.past_independent_run import ORPHAN_ATTRIBUTES
-from kwcli.declarations.make_record_schema import PUBLISHED, format_schema, make_record_schema
+from decoders.splits.decode_with_unknown_past import ORPHAN_ATTRIBUTES
+from kwcli.declarations.make_published_schemas import PUBLISHED, format_schema, make_record_schema
 from kwcli.output.columns import COLUMNS, WORDS
 from kwcli.pipeline.tables.exchange_columns import BODY_COLUMNS
 from kwcli.pipeline.tables.stored_exchanges import EXCHANGE_COLUMNS

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoders.messages.body_json import read_body_json
+from decoders.messages.build_body_json import read_body_json
 from decoders.messages.guess_api import Candidate, guess_request, guess_response
 from decoders.messages.whole_messages import encode_message
 from decoders.schema.model import Versions

@@ -13,7 +13,7 @@ import pytest
 from decoders import Record
 from decoders.embedded import STRUCTURES, TOPICS, encode_embedded, parse_structure_declaration
 from decoders.exchanges.exchange import Exchange
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.whole_messages import encode_json
 from decoders.records.encode_batches import encode_batch

@@ -11,7 +11,7 @@ import pytest
 from decoders.apis import KEYS, api
 from decoders.embedded import encode_embedded
 from decoders.messages import enum_names
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from decoders.messages.byte_layout import split_frame
 from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.single_message import SingleMessage, frame_body, message_json

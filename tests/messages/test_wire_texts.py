@@ -19,11 +19,11 @@ from decoders.exchanges.learned_names import Topics
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
 from decoders.schema.json_form import json_text, text_of_cell
-from kwcli.commands.answers.clients_groups_topics_brokers import FORMATS as ANSWER_FORMATS
+from kwcli.commands.analyses.clients_groups_topics_brokers import FORMATS as ANSWER_FORMATS
 from kwcli.options import FORMATS
 from kwcli.proxy.log.log_protocol import LogPlan
 from kwcli.run_environment import Exit
-from kwcli.stats.view import FORMATS as STATS_FORMATS
+from kwcli.stats.render_statistics import FORMATS as STATS_FORMATS
 from tests.captures.shipped import capture_bytes
 from tests.cli.worlds import Outcome, in_format, kw
 from tests.messages.wire_texts import TEXTS, as_str, captured, followed, plain, single

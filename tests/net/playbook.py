@@ -9,7 +9,7 @@ import pytest
 
 import decoders
 from kwcli.net.config.client_config import SaslSettings
-from kwcli.net.connection_stops import ConnectionStop
+from kwcli.net.explain_connection_end import ConnectionStop
 from kwcli.net.sasl import Mechanism, make_mechanism
 from kwcli.net.session.session import Event, Opened, Outgoing, ReceivedAnswer, Session
 

@@ -13,8 +13,8 @@ import pytest
 import uvloop
 
 from kwcli.net.config.client_config import ClientConfig, KeyStoreFile, OAuthSettings, SaslSettings, TlsSettings
-from kwcli.net.session.asyncio_connections import Dialler, Logins
-from kwcli.net.session.asyncio_connections import TlsServer as DoorServer
+from kwcli.net.session.open_asyncio_connections import Dialler, Logins
+from kwcli.net.session.open_asyncio_connections import TlsServer as DoorServer
 from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.run_environment import Exit, Failure
 from tests.net.tls_server import TlsServer, server_context

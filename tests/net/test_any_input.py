@@ -13,7 +13,7 @@ from kwcli.net.sasl import SaslRefused
 from kwcli.net.sasl.oauthbearer import OAuthBearer
 from kwcli.net.sasl.scram import Scram
 from kwcli.net.session import oauth_tokens
-from kwcli.net.tls import jks, key_stores
+from kwcli.net.tls import key_stores, read_pem_and_jks
 
 FIELDS = st.lists(st.tuples(st.sampled_from("rsivem"), st.text(max_size=30)), max_size=6)
 JKS_HEAD = b"\xfe\xed\xfe\xed\0\0\0\x02\0\0\0\x01\0\0\0\x01"
@@ -59,9 +59,9 @@ def test_answers_of_token_endpoints(status: int, content: bytes) -> None:
 @settings(max_examples=200)
 def test_stores(content: bytes, password: str | None) -> None:
     for start in (JKS_HEAD, JKS_HEAD[:8], b""):
-        with suppress(jks.StoreError):
-            jks.read_jks(start + content, password, password)
-    with suppress(jks.StoreError):
+        with suppress(read_pem_and_jks.StoreError):
+            read_pem_and_jks.read_jks(start + content, password, password)
+    with suppress(read_pem_and_jks.StoreError):
         key_stores.read_pkcs12(b"\x30" + content, password)
 
 
@@ -70,8 +70,8 @@ def test_texts(text: str) -> None:
     with suppress(jaas.JaasError):
         jaas.parse_jaas(text)
     client_properties.parse_properties_with_lines(text)
-    list(jks.find_pem_blocks(text))
-    list(jks.find_pem_blocks(f"-----BEGIN X-----{text}-----END X-----"))
+    list(read_pem_and_jks.find_pem_blocks(text))
+    list(read_pem_and_jks.find_pem_blocks(f"-----BEGIN X-----{text}-----END X-----"))
     with suppress(AddressError):
         assert parse_addresses(",".join(format_address(each) for each in parse_addresses(text))) == parse_addresses(
             text

@@ -12,8 +12,8 @@ import pytest
 import decoders
 from decoders.schema.model import Versions
 from kwcli.net.config.client_config import Address, ClientConfig, SaslSettings
-from kwcli.net.connection_stops import ConnectionStop
 from kwcli.net.deadline import Deadline
+from kwcli.net.explain_connection_end import ConnectionStop
 from kwcli.net.sasl import make_mechanism
 from kwcli.net.session.blocking import BrokerConnection, Reply
 from kwcli.net.session.negotiation import Offer

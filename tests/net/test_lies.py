@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 import decoders
-from kwcli.net import metadata_requests
+from kwcli.net import metadata_messages
 from kwcli.net.addresses import find_address_problem
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.net.deadline import Deadline
-from kwcli.net.session.asyncio_connections import Dialler
 from kwcli.net.session.blocking import BrokerConnection
+from kwcli.net.session.open_asyncio_connections import Dialler
 from kwcli.proxy.listeners import ProxyListeners, ProxyPorts
 from kwcli.proxy.relay.rewrite_addresses import Endpoint
 from kwcli.proxy.settings import discover_nodes
@@ -357,13 +357,13 @@ def test_all_nodes_are_asked_in_the_time_there_is(tried: list[tuple[str, int]]) 
 
 def test_a_list_of_nodes_is_gone_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
-    real = metadata_requests.make_node
+    real = metadata_messages.make_node
 
-    def counted(number: int, *words: Any) -> metadata_requests.ClusterNode:
+    def counted(number: int, *words: Any) -> metadata_messages.ClusterNode:
         made.append(number)
         return real(number, *words)
 
-    monkeypatch.setattr(metadata_requests, "make_node", counted)
+    monkeypatch.setattr(metadata_messages, "make_node", counted)
     with (
         Liar({METADATA: thousands}) as liar,
         ClusterClient(ClientConfig((liar.address,)), Deadline(10.0, time.monotonic)) as cluster,
@@ -381,8 +381,8 @@ def test_a_long_answer_is_read_in_the_time_there_is(monkeypatch: pytest.MonkeyPa
         ended.append(given_up.wait(10.0))
         return decoders.decode_response(*words, **more)
 
-    monkeypatch.setattr("kwcli.net.metadata_requests.LONG", 50_000)
-    monkeypatch.setattr("kwcli.net.metadata_requests.decode_response", endless)
+    monkeypatch.setattr("kwcli.net.metadata_messages.LONG", 50_000)
+    monkeypatch.setattr("kwcli.net.metadata_messages.decode_response", endless)
     with Liar({METADATA: thousands}) as liar:
         done = kw(*EVERYWHERE, "-b", liar.bootstrap, "--timeout", "1s")
     assert not ended  # the answer is still being read

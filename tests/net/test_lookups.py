@@ -15,15 +15,15 @@ from decoders.apis import api
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.protocol_facts.keys import DESCRIBE_CLUSTER, FIND_COORDINATOR, LIST_OFFSETS, METADATA
 from decoders.schema.model import ALL, FOREVER, Api, Field, Message, Versions
-from kwcli.net import metadata_requests
+from kwcli.net import metadata_messages
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.net.deadline import Deadline
-from kwcli.net.metadata_requests import KINDS
+from kwcli.net.metadata_messages import KINDS
 from tests.calling.scripted import Node, metadata
 
 TOPIC_ID: Final = UUID(int=7)
-NAMED: Final = Versions(metadata_requests.WITHOUT_CREATING, FOREVER)
+NAMED: Final = Versions(metadata_messages.WITHOUT_CREATING, FOREVER)
 
 
 class LookUp(NamedTuple):
@@ -35,37 +35,39 @@ class LookUp(NamedTuple):
     asks: tuple[str, ...] = ()
 
 
-COORDINATORS: Final = cast("list[tuple[metadata_requests.Kind, tuple[int, int]]]", list(KINDS.items()))
+COORDINATORS: Final = cast("list[tuple[metadata_messages.Kind, tuple[int, int]]]", list(KINDS.items()))
 
 
-def coordinator(kind: metadata_requests.Kind, version: int) -> dict[str, Any]:
-    return metadata_requests.build_coordinator_request(version, kind, "k-1")
+def coordinator(kind: metadata_messages.Kind, version: int) -> dict[str, Any]:
+    return metadata_messages.build_coordinator_request(version, kind, "k-1")
 
 
 LOOK_UPS: Final[dict[str, LookUp]] = {
-    "nodes": LookUp(METADATA, ALL, metadata_requests.build_nodes_request),
+    "nodes": LookUp(METADATA, ALL, metadata_messages.build_nodes_request),
     "topics": LookUp(
-        METADATA, NAMED, lambda version: metadata_requests.build_topics_request(version, ["t-1"]), ("t-1",)
+        METADATA, NAMED, lambda version: metadata_messages.build_topics_request(version, ["t-1"]), ("t-1",)
     ),
     "all topics": LookUp(
-        METADATA, Versions(0, NAMED.low - 1), lambda version: metadata_requests.build_topics_request(version, ["t-1"])
+        METADATA,
+        Versions(0, NAMED.low - 1),
+        lambda version: metadata_messages.build_topics_request(version, ["t-1"]),
     ),
     "id": LookUp(
         METADATA,
-        Versions(metadata_requests.BY_ID, FOREVER),
-        lambda version: metadata_requests.build_topic_id_request(version, TOPIC_ID),
+        Versions(metadata_messages.BY_ID, FOREVER),
+        lambda version: metadata_messages.build_topic_id_request(version, TOPIC_ID),
         (str(TOPIC_ID),),
     ),
     "controllers": LookUp(
         DESCRIBE_CLUSTER,
-        Versions(metadata_requests.ENDPOINT_TYPE, FOREVER),
-        metadata_requests.build_controllers_request,
+        Versions(metadata_messages.ENDPOINT_TYPE, FOREVER),
+        metadata_messages.build_controllers_request,
         ("'endpoint_type': 2",),
     ),
     "offset": LookUp(
         LIST_OFFSETS,
         ALL,
-        lambda version: metadata_requests.build_offset_request(version, "t-1", 3, -2),
+        lambda version: metadata_messages.build_offset_request(version, "t-1", 3, -2),
         ("t-1", "3", "-2"),
     ),
     **{

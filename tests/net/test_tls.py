@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from kwcli.net.config.client_config import KeyStoreFile, TlsSettings
-from kwcli.net.tls import jks
+from kwcli.net.tls import read_pem_and_jks
 from kwcli.net.tls_connect import make_client_context, translate_ciphers
 from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.run_environment import Exit, Failure
@@ -242,7 +242,7 @@ def test_parameters_of_a_jks_key_are_null_or_none(stores: Path) -> None:
         entry = bytes([0x30, 0x81, len(content)]) + content
         store = whole[:at] + len(entry).to_bytes(4, "big") + entry + whole[stop:-20]
         digest = hashlib.sha1(STORE.encode("utf-16-be") + b"Mighty Aphrodite" + store).digest()
-        found.append(jks.read_jks(store + digest, STORE, KEY))
+        found.append(read_pem_and_jks.read_jks(store + digest, STORE, KEY))
     assert found[0] == found[1]
     assert found[0].key is not None
 
@@ -251,13 +251,13 @@ def test_parameters_of_a_jks_key_are_null_or_none(stores: Path) -> None:
 def test_a_jks_store_cut_or_bent_anywhere_is_an_error_or_read(stores: Path, password: str | None) -> None:
     whole = (stores / "client.jks").read_bytes()
     for at in range(4, len(whole), 7):
-        with pytest.raises(jks.StoreError):
-            jks.read_jks(whole[:at], password, KEY)
+        with pytest.raises(read_pem_and_jks.StoreError):
+            read_pem_and_jks.read_jks(whole[:at], password, KEY)
         bent = bytearray(whole)
         bent[at] ^= 0xFF
         if password is not None:
-            with pytest.raises(jks.StoreError):
-                jks.read_jks(bytes(bent), password, KEY)
+            with pytest.raises(read_pem_and_jks.StoreError):
+                read_pem_and_jks.read_jks(bytes(bent), password, KEY)
 
 
 @pytest.mark.one_in(3)

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from kwcli.net.config.client_config import TlsSettings
-from kwcli.net.connection_stops import ConnectionStop, make_tls_stop
+from kwcli.net.explain_connection_end import ConnectionStop, make_tls_stop
 from kwcli.net.tls_connect import make_client_context
 
 

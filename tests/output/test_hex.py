@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from decoders.embedded import encode_embedded
 from decoders.exchanges.exchange import Exchange
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from decoders.messages.byte_layout import split_frame
 from decoders.messages.exchange_json import to_json_dict
 from decoders.records.encode_batches import encode_batch

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoders.wire.readable_text import escape_text, format_latency, format_size
+from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
 from kwcli.output.short_texts import (
     cell_width,
     count_of,

@@ -15,7 +15,7 @@ from decoders.apis import KEYS, api
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Settled
 from kwcli.output.facts.compile_line_facts import FactLimits
-from kwcli.output.facts.line_facts_of_apis import find_api_facts
+from kwcli.output.facts.line_fact_functions import find_api_facts
 from kwcli.output.renderers import WantedPaths, renderer_needs
 from kwcli.output.settings import Settings
 from kwcli.output.short_texts import cell_width

@@ -19,7 +19,7 @@ LOOKS: Final = """    "colour": (
 """
 # Module of a table → the new row, and the row that it stands before.
 ROWS: Final = {
-    "decoders.exchanges.exchange_attributes": (
+    "decoders.exchanges.exchange_attribute_table": (
         '    "colour": "extra",\n',
         '    "via": "extra",\n',
     ),
@@ -47,8 +47,8 @@ def follow_value() -> None:
     from decoders.filters.exchange_paths import record_path
     from decoders.messages.exchange_from_json import FromRecords
     from decoders.messages.exchange_json import to_json_dict
-    from decoders.schema.compile_json_schema import compile_json_schema
-    from kwcli.declarations.make_record_schema import make_record_schema
+    from decoders.schema.json_schema_validator import compile_json_schema
+    from kwcli.declarations.make_published_schemas import make_record_schema
     from kwcli.pipeline.tables.arrow_schemas import SCHEMAS
     from kwcli.pipeline.tables.stored_exchanges import StoredRowReader
     from kwcli.pipeline.tables.table_columns import TABLES_VERSION

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import pyarrow.dataset as ds
 
-from kwcli.pipeline import local_engine
-from kwcli.pipeline.job_spec import EngineResult, JobSpec
+from kwcli.pipeline import single_process_engine
+from kwcli.pipeline.engine_job_and_result import EngineResult, JobSpec
 from kwcli.pipeline.plan_splits import PendingPlan, SplitPlan, make_finished_plan, plan_splits
 from kwcli.pipeline.read.find_captures import find_captures
 from kwcli.pipeline.read.splits import Split
-from kwcli.pipeline.store.run_store import open_store
+from kwcli.pipeline.store.table_store import open_store
 from kwcli.pipeline.tables.table_columns import TABLES
 
 
@@ -42,7 +42,7 @@ def run(folder: Path, job: Job) -> EngineResult:
     """Run a job into tables in one process."""
     with open_store(str(folder)) as store:
         staging = store.start_staging()
-        outcome = local_engine.decode_splits_into_tables(job.spec, job.pending_plan, staging)
+        outcome = single_process_engine.decode_splits_into_tables(job.spec, job.pending_plan, staging)
         store.commit(staging, outcome.written, sources=[], options={}, tables=job.spec.tables, facts={})
     return outcome
 

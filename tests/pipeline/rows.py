@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Settled
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from decoders.tcp.chunks import Segment
 from kwcli.pipeline.tables.exchange_columns import ExchangeColumns
-from kwcli.pipeline.tables.topic_partitions import TableNeeds
+from kwcli.pipeline.tables.topic_partition_rows import TableNeeds
 
 ROW_TABLES: Final = ("exchanges", "topic_partitions", "skipped")
 

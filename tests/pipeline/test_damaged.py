@@ -11,14 +11,14 @@ import pytest
 
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Row
-from decoders.messages.body_json import PLAIN
+from decoders.messages.build_body_json import PLAIN
 from decoders.tcp.chunks import Segment
 from kwcli.pipeline.tables.arrow_schemas import ROWS
 from kwcli.pipeline.tables.connection_columns import ConnectionColumns
 from kwcli.pipeline.tables.exchange_columns import ExchangeColumns
 from kwcli.pipeline.tables.split_by_table_and_date import split_by_date, split_by_table
 from kwcli.pipeline.tables.table_columns import TABLES
-from kwcli.pipeline.tables.topic_partitions import TableNeeds
+from kwcli.pipeline.tables.topic_partition_rows import TableNeeds
 from tests.captures.shipped import CLEAN, segments
 from tests.exchanges.chunked import exchanges, play
 from tests.exchanges.talks import framed, request

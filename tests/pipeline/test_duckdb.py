@@ -24,7 +24,7 @@ from decoders.analysis.percentiles import count_by_bin, percentile
 from decoders.limits import SQL_MEMORY_MAX
 from kwcli.extras import pip_command_for_extra
 from kwcli.pipeline.duckdb_sql import TablesDatabase
-from kwcli.pipeline.query_output import ListedTables, list_columns_by_table
+from kwcli.pipeline.query_tables_and_output import ListedTables, list_columns_by_table
 from kwcli.pipeline.report.read_tables import Tables
 from kwcli.pipeline.sql_views import COLUMNS, VIEWS, build_view_sql
 from kwcli.pipeline.tables.table_columns import ALL_TABLES, TABLES

@@ -8,8 +8,8 @@ from threading import Timer
 import pytest
 
 from kwcli.pipeline.read.splits import Split
-from kwcli.pipeline.spark import driver_task_files
-from kwcli.pipeline.spark.driver_task_files import Coordination
+from kwcli.pipeline.spark import driver_task_coordination
+from kwcli.pipeline.spark.driver_task_coordination import Coordination
 from kwcli.pipeline.spark.stage_schemas import ReadReport
 from kwcli.pipeline.store.output_folder import OutputFolder
 from kwcli.pipeline.store.staging import Staging
@@ -49,7 +49,7 @@ def test_a_task_says_why_there_is_no_split(staging: Staging) -> None:
 
 
 def test_a_task_waits_for_nobody_whose_folder_is_gone(staging: Staging, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver_task_files, "GONE_S", 0.2)
+    monkeypatch.setattr(driver_task_coordination, "GONE_S", 0.2)
     Coordination(staging).make_folder()
     timer = Timer(0.1, lambda: staging.files.remove(staging.folder))
     timer.start()

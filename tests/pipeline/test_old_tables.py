@@ -17,9 +17,9 @@ import pytest
 
 from kwcli.pipeline.sql_views import VIEWS
 from kwcli.pipeline.store.manifest import Manifest
-from kwcli.pipeline.store.run_store import find_tables
+from kwcli.pipeline.store.table_store import find_tables
 from kwcli.pipeline.tables.table_columns import ALL_TABLES, TABLES, TABLES_VERSION
-from kwcli.pipeline.tables.table_versions import NewerTables, read_file_version
+from kwcli.pipeline.tables.upgrade_table_rows import NewerTables, read_file_version
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw
 from tests.pipeline.added_column import CODES, HERE, NOW, READERS, read_with

@@ -187,7 +187,7 @@ def test_what_is_too_much_is_left_out_and_told(
     if master is not None:
         request.getfixturevalue("spark")
     folder = write(tmp_path / "tables", "tour.pcapng")
-    monkeypatch.setattr("decoders.analysis.tally.GROUPS_MAX", 4)
+    monkeypatch.setattr("decoders.analysis.sum_amounts_by_key.GROUPS_MAX", 4)
     monkeypatch.setattr("decoders.analysis.heavy_keys.KEYS_SHOWN_MAX", 4)
     made = found(folder, master=master)
     left_out = {each["what"] for each in made["left_out"]}

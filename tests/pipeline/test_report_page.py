@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from decoders.wire.readable_text import format_latency
+from decoders.wire.format_and_escape_text import format_latency
 from kwcli.output.short_texts import cut
 from kwcli.report.page import NAME, ROWS
 from kwcli.report.sections import SECTIONS, format_section_title, list_totals

@@ -11,7 +11,7 @@ from decoders.splits.split_parts import canonical_connection_key
 from decoders.tcp.chunks import Segment
 from kwcli.pipeline.plan_splits import plan_splits
 from kwcli.pipeline.read.find_captures import find_captures
-from kwcli.pipeline.read.split_reader import SplitReader, read_segments_between
+from kwcli.pipeline.read.read_split_segments import SplitReader, read_segments_between
 from kwcli.pipeline.spark import stitch_stage
 from kwcli.pipeline.spark.stitch_stage import Rereader
 from tests.captures.shipped import FOLDER, capture_bytes
@@ -25,7 +25,7 @@ NAMES = ("tour.pcapng", "three-nodes.pcapng.zst", "sasl-raw.pcap")
 def test_any_part_of_any_connection(name: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = Random(seed)
     monkeypatch.setattr(stitch_stage, "WINDOW", rng.choice([1, 5000, 30_000]))
-    monkeypatch.setattr("kwcli.pipeline.read.split_reader.PIECE_SIZE", rng.choice([300, 4000]))
+    monkeypatch.setattr("kwcli.pipeline.read.read_split_segments.PIECE_SIZE", rng.choice([300, 4000]))
     splits = plan_splits(find_captures([str(FOLDER / name)]).files, rng.choice([20_000, 60_000])).splits
     again = Rereader(splits)
     again.set_point("")
@@ -44,7 +44,7 @@ def test_any_part_of_any_connection(name: str, seed: int, monkeypatch: pytest.Mo
 
 def test_where_a_connection_is_not_nothing_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stitch_stage, "WINDOW", 1000)
-    monkeypatch.setattr("kwcli.pipeline.read.split_reader.PIECE_SIZE", 1000)
+    monkeypatch.setattr("kwcli.pipeline.read.read_split_segments.PIECE_SIZE", 1000)
     path = tmp_path / "plain.pcap"
     path.write_bytes(capture_bytes("sasl-raw.pcap"))
     (split,) = plan_splits(find_captures([str(path)]).files).splits

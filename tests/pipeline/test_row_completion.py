@@ -11,7 +11,7 @@ from decoders.splits.split_parts import SharedFacts
 from decoders.wire.state_serialization import pack
 from kwcli.pipeline.spark.row_completion import RowCompletion
 from kwcli.pipeline.spark.stage_schemas import IDENTITY, STITCHED
-from kwcli.pipeline.tables.topic_partitions import TableNeeds
+from kwcli.pipeline.tables.topic_partition_rows import TableNeeds
 from tests.captures.shipped import segments
 from tests.pipeline.rows import ROW_TABLES, batch_of
 

@@ -10,8 +10,8 @@ import pytest
 from decoders.analysis.dimensions import DIMENSIONS
 from decoders.analysis.exchange_facts import records_of, waited_ns
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.exchange_attributes import SCALARS
-from decoders.messages.body_json import PLAIN
+from decoders.exchanges.exchange_attribute_table import SCALARS
+from decoders.messages.build_body_json import PLAIN
 from decoders.messages.exchange_json import to_json_dict
 from kwcli.pipeline.tables.arrow_schemas import ROWS, SCHEMAS
 from kwcli.pipeline.tables.split_by_table_and_date import split_by_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from kwcli.pipeline.run_messages import ProgressBar, format_duration, format_run_closing_line, format_tables_line
+from kwcli.pipeline.show_run_progress import ProgressBar, format_duration, format_run_closing_line, format_tables_line
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.pipeline.tables.write_parquet import WrittenFile
 from tests.cli.worlds import world, written

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from decoders.wire.readable_text import format_latency
+from decoders.wire.format_and_escape_text import format_latency
 from kwcli.run_environment import Exit
 from tests.captures.shipped import CLEAN, FOLDER
 from tests.cli.worlds import kw

@@ -15,7 +15,7 @@ import pytest
 from kwcli.extras import pip_command_for_extra
 from kwcli.pipeline.plan_splits import plan_splits
 from kwcli.pipeline.read.find_captures import SourceFile, _RemoteFile, find_captures, open_range_file
-from kwcli.pipeline.read.split_reader import SplitReader
+from kwcli.pipeline.read.read_split_segments import SplitReader
 from kwcli.run_environment import Exit, Failure
 from tests.captures.shipped import FOLDER
 from tests.captures.shipped import segments as read

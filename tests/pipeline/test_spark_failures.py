@@ -11,7 +11,7 @@ import pytest
 
 import tests.pipeline.mishaps
 from kwcli.pipeline.spark.explain_failures import extract_reason, make_failure_of_exception
-from kwcli.pipeline.store.run_store import open_store
+from kwcli.pipeline.store.table_store import open_store
 from kwcli.run_environment import Failure
 from tests.pipeline.jobs import job_of
 from tests.pipeline.mishaps import ClumsyFiles
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 WORKER = """An exception was thrown from the Python worker:
 Traceback (most recent call last):
-  File "kwcli/reading/capture_inputs.py", line 130, in _checked
+  File "kwcli/reading/read_captures_by_time.py", line 130, in _checked
     raise InputProblem(
 {last}
 """
@@ -32,7 +32,7 @@ Traceback (most recent call last):
     ("text", "said"),
     [
         (
-            WORKER.format(last="kwcli.reading.capture_inputs.InputProblem: a.pcap: not a capture: empty"),
+            WORKER.format(last="kwcli.reading.read_captures_by_time.InputProblem: a.pcap: not a capture: empty"),
             "a.pcap: not a capture: empty",
         ),
         (WORKER.format(last="kwcli.run_environment.Failure: -f: no such field"), "-f: no such field"),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwcli.pipeline.query_output import ListedTables, list_columns_by_table
+from kwcli.pipeline.query_tables_and_output import ListedTables, list_columns_by_table
 from kwcli.pipeline.report.read_tables import Tables
 from kwcli.pipeline.spark_sql import _create_temporary_views, _refuse_unknown_names
 from kwcli.pipeline.sql_views import COLUMNS, VIEWS, build_view_sql

@@ -13,8 +13,8 @@ import pytest
 from kwcli.pipeline.read.splits import FileRange, Split
 from kwcli.pipeline.spark import watch_batch
 from kwcli.pipeline.spark.watch_batch import run_watch_batch, share_points_among_tasks
-from kwcli.pipeline.watch.captures import PointPlan
 from kwcli.pipeline.watch.decode_batch import BatchInput, TaskReport, decode_points
+from kwcli.pipeline.watch.track_captures import PointPlan
 from tests.captures.shipped import FOLDER
 from tests.pipeline.watched import Watched, run_over, tables_in
 

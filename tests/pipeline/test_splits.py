@@ -23,7 +23,7 @@ from decoders.capture.read_capture import CaptureReader
 from decoders.tcp.chunks import Segment
 from kwcli.pipeline.plan_splits import SplitPlan, iterate_splits_of_single_file, plan_splits
 from kwcli.pipeline.read.find_captures import find_captures
-from kwcli.pipeline.read.split_reader import SplitReader
+from kwcli.pipeline.read.read_split_segments import SplitReader
 from kwcli.pipeline.read.splits import Problem, Split
 from kwcli.reading.capture_sources import open_source
 from kwcli.reading.decompress_inputs import InputProblem
@@ -145,7 +145,7 @@ def test_what_was_read_is_read_again(seed: int) -> None:
     random = Random(seed)
     files = [damaged(random, capture(random, random.choice([3, 40, 150]))) for _ in range(3)]
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kwcli.pipeline.read.split_reader.PIECE_SIZE", random.choice([50, 400, 5000]))
+        patch.setattr("kwcli.pipeline.read.read_split_segments.PIECE_SIZE", random.choice([50, 400, 5000]))
         plans = [planned([path], random.choice([700, 20_000]), 300) for path in written(Path(folder), files)]
         pieces = [piece for made in plans for one in made.splits for piece in one.pieces]
         assume(pieces)  # an empty capture has no splits

@@ -22,13 +22,13 @@ from decoders.splits.split_parts import END, ROWS, RUN, SEGMENTS
 from decoders.splits.split_segments import Splitter
 from decoders.splits.stitch_rows import Stitcher
 from kwcli.pipeline.spark import read_stage
-from kwcli.pipeline.spark.driver_task_files import Coordination
+from kwcli.pipeline.spark.driver_task_coordination import Coordination
 from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.row_completion import RowCompletion
 from kwcli.pipeline.spark.stage_schemas import PARTS, STITCHED, StageInput, WriteReport
 from kwcli.pipeline.spark.stitch_stage import stitch_partition
 from kwcli.pipeline.spark.write_stage import write_tables
-from kwcli.pipeline.store.run_store import open_store
+from kwcli.pipeline.store.table_store import open_store
 from kwcli.pipeline.tables.write_parquet import WrittenFile
 from kwcli.run_environment import Failure
 from tests.bench.volume import write

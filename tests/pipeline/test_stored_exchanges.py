@@ -14,21 +14,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from decoders.analysis.client_and_broker_portraits import Brokers, Clients
 from decoders.analysis.client_compatibility import Audit, AuditTarget
+from decoders.analysis.dimension_and_metric_table import METRICS
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.groups.groups import Groups
-from decoders.analysis.portraits import Brokers, Clients
 from decoders.analysis.security import Security
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
-from decoders.analysis.statistics_table import METRICS
-from decoders.analysis.tally import ClientVersions
+from decoders.analysis.sum_amounts_by_key import ClientVersions
 from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import Malformed
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Settled
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from kwcli.output.renderers import WantedPaths
 from kwcli.pipeline.tables.connection_columns import ConnectionColumns, read_connection_end
 from kwcli.pipeline.tables.stored_exchanges import StoredExchanges, StoredRowReader

@@ -15,13 +15,13 @@ from decoders.analysis.exchange_facts import records_of
 from decoders.apis import api
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, TopicArray, topic_array_paths
-from decoders.messages.body_json import PLAIN
+from decoders.messages.build_body_json import PLAIN
 from decoders.messages.exchange_json import to_json_dict
 from kwcli.pipeline.tables import write_parquet as write
 from kwcli.pipeline.tables.arrow_schemas import OWN, ROWS, SCHEMAS, TYPES
 from kwcli.pipeline.tables.split_by_table_and_date import split_by_table
 from kwcli.pipeline.tables.table_columns import ALL_TABLES, MEANINGS, TABLES, TABLES_VERSION, TableColumn
-from kwcli.pipeline.tables.topic_partitions import NAMES
+from kwcli.pipeline.tables.topic_partition_rows import NAMES
 from kwcli.pipeline.tables.write_parquet import TableWriter
 from tests.captures.shipped import CLEAN, segments
 from tests.pipeline.rows import Memory, batch_of, rows_of, settled_for_tables

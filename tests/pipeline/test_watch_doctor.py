@@ -10,8 +10,8 @@ from typing import Any, Final
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
-from decoders.analysis.doctor.diagnosis import ABOUT
 from decoders.analysis.doctor.doctor import Doctor
+from decoders.analysis.doctor.find_problems import ABOUT
 from decoders.analysis.doctor.thresholds import Thresholds
 from decoders.exchanges.exchange import format_rfc3339
 from kwcli.pipeline.watch.findings_by_date import DAY_NS, DailyDoctors, WatchFindings, identify_finding

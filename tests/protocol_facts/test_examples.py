@@ -12,8 +12,8 @@ import pytest
 
 from decoders.apis import KEYS, api
 from decoders.messages.whole_messages import decode_message, encode_json
+from decoders.protocol_facts.default_array_elements import ELEMENTS, new_array_element
 from decoders.protocol_facts.example_requests import NAME, example_of_all_versions, example_request
-from decoders.protocol_facts.new_array_elements import ELEMENTS, new_array_element
 from decoders.protocol_facts.routing import route_of_api
 from decoders.schema.model import Field, Versions
 

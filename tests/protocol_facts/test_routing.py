@@ -9,8 +9,8 @@ from typing import Any, Final, get_args
 import pytest
 
 from decoders.apis import KEYS, api
+from decoders.protocol_facts.find_routing_places import fields_that_route, find_routing_places, keep_only_places
 from decoders.protocol_facts.routing import Sender, To, route_of_api
-from decoders.protocol_facts.routing_places import fields_that_route, find_routing_places, keep_only_places
 from decoders.schema.model import Field
 
 ROUTES: Final = {key: route_of_api(key) for key in KEYS}

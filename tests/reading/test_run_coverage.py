@@ -12,7 +12,7 @@ from kwcli.output.settings import Settings
 from kwcli.reading.run_coverage import PartialRun, RunCoverage
 from kwcli.reading.run_reading import ReadingRun
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
-from kwcli.reading.sinks.views import ReadingView
+from kwcli.reading.sinks.view_and_packet_tap import ReadingView
 from kwcli.run_environment import Environment
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import world
@@ -86,7 +86,7 @@ def test_an_interrupted_pipe_is_told_with_the_bytes_read_and_no_size() -> None:
 
 
 def test_an_interrupted_file_is_told_with_its_size(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from kwcli.reading.capture_inputs import Captures
+    from kwcli.reading.read_captures_by_time import Captures
 
     big = tmp_path / "big.pcapng"
     big.write_bytes(TOUR.read_bytes() * 4)

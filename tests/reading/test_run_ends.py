@@ -20,7 +20,7 @@ from kwcli.reading.run_coverage import PartialRun
 from kwcli.reading.run_ends import TRANSITIONS, Event, RunEnds, RunPhase
 from kwcli.reading.run_reading import ReadingOutcome, ReadingRun
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
-from kwcli.reading.sinks.views import ReadingView
+from kwcli.reading.sinks.view_and_packet_tap import ReadingView
 from kwcli.run_environment import Exit, Failure
 from kwcli.sniff.run_sniff import run_sniff
 from kwcli.sniff.write_matching_packets import MatchingPacketsWriter

@@ -12,7 +12,7 @@ from struct import unpack_from
 
 import pytest
 
-from decoders.frames.header_checks import FITS, NO, judge_request
+from decoders.frames.read_and_judge_headers import FITS, NO, judge_request
 from decoders.limits import CELL_MAX
 from decoders.messages.guess_api import guess_request
 from decoders.records.read_batches import read_batches, read_first_batch_header

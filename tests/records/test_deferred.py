@@ -11,12 +11,12 @@ import pytest
 
 from decoders import limits
 from decoders.errors import DecodeError
-from decoders.messages.body_json import Options, hooks_of_side, make_hook_table
+from decoders.messages.build_body_json import Options, hooks_of_side, make_hook_table
 from decoders.records.codecs import NAMES, deflate
 from decoders.records.encode_batches import encode_batch, encode_message_set
 from decoders.records.model import Batch, Budget, Record
 from decoders.records.read_batches import DeferredBatches, batches_json, batches_json_or_deferred
-from decoders.schema import large_body
+from decoders.schema import defer_long_arrays
 from decoders.schema.codec import decode_partial
 from decoders.schema.json_form import json_bytes
 from decoders.schema.lazy_decoder import get_json_decoder
@@ -116,8 +116,8 @@ def test_long_values(data: bytes) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_bodies(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """Every layout of every API by the JSON decoder; and cut bodies, of which the walker reads the rest."""
-    monkeypatch.setattr(large_body, "PIECE", 3)
-    monkeypatch.setattr(large_body, "VALUE_WHOLE_MAX", 8)
+    monkeypatch.setattr(defer_long_arrays, "PIECE", 3)
+    monkeypatch.setattr(defer_long_arrays, "VALUE_WHOLE_MAX", 8)
     rng = Random(seed)
     arrays = 0
     for each in all_layouts():
@@ -125,16 +125,16 @@ def test_bodies(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
         data = encode_by_walking(plan, random_value(plan, rng, values=60))
         names = hooks_of_side(each.key, each.side)
         hooks = make_hook_table(Options())
-        reading = large_body.BodyReader(names, hooks, reveal=False)
+        reading = defer_long_arrays.BodyReader(names, hooks, reveal=False)
         body, after, failure = reading.read(plan, data, 0, len(data))
         expected, end = get_json_decoder(plan, names, False)(data, 0, len(data), hooks)
         assert (after, failure) == (end, None)
         text = b"".join(make_json_pieces(body))
         assert text == orjson.dumps(expected)
         assert b"".join(make_json_pieces(body)) == text
-        arrays += any(isinstance(value, large_body.DeferredArray) for value in body.values())
+        arrays += any(isinstance(value, defer_long_arrays.DeferredArray) for value in body.values())
         cut = rng.randrange(len(data) + 1)
-        left, problem = large_body.decode_partial_large(plan, data, 0, cut, reading)
+        left, problem = defer_long_arrays.decode_partial_large(plan, data, 0, cut, reading)
         known, expected_problem = decode_partial(plan, data, 0, cut, json=True, hooks=names, table=hooks)
         assert b"".join(make_json_pieces(left)) == orjson.dumps(known)
         if expected_problem is not None:

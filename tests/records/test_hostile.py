@@ -20,7 +20,7 @@ from decoders.records.model import Budget, Record
 from decoders.records.read_batches import batches_json, read_batches
 from decoders.records.read_rows_v2 import read_rows_checked, read_rows_fast, read_rows_of_any_width
 from decoders.records.summarize_records import summarize_records
-from decoders.wire.readable_text import format_bytes
+from decoders.wire.format_and_escape_text import format_bytes
 from tests.records.batch_json import batch_json
 from tests.records.making import batch, message, record, varint
 from tests.records.test_codecs import BOMBS, lz4_claim

@@ -11,11 +11,11 @@ import pytest
 
 from decoders import read_exchanges
 from decoders.analysis.over_time import OverTime
-from decoders.analysis.sequence_diagrams import Ladders
+from decoders.analysis.sequence_diagram_steps import Ladders
 from decoders.errors import LimitExceeded
 from decoders.exchanges.exchange import Exchange
 from decoders.limits import LADDER_FAILED_MAX, LADDER_FIRST_MAX
-from decoders.messages.body_json import PLAIN
+from decoders.messages.build_body_json import PLAIN
 from kwcli.report.build_report import build_report
 from kwcli.report.exchange_folds import BODY_MAX, ReportFolds, dump_bodies_of_exchange
 from kwcli.run_environment import Exit

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.schema.json_form import cell_json, cell_text, json_bytes, json_text, row_json, text_of_cell
-from decoders.wire.readable_text import is_plain_text
+from decoders.wire.format_and_escape_text import is_plain_text
 
 ROWS = [
     (b"", ""),

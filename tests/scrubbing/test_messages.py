@@ -16,7 +16,7 @@ from decoders.apis import KEYS, api
 from decoders.embedded import STRUCTURES, TOPICS, parse_structure_declaration
 from decoders.exchanges.body_reader import ApiReader, Needs
 from decoders.exchanges.connection_pairing import has_acks_zero
-from decoders.frames.header_checks import find_response_body, read_request_head
+from decoders.frames.read_and_judge_headers import find_response_body, read_request_head
 from decoders.protocol_facts.keys import ENVELOPE, FETCH, FIND_COORDINATOR, JOIN_GROUP
 from decoders.schema.codec import decode
 from decoders.schema.model import Side, resolve

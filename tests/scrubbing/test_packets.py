@@ -7,9 +7,9 @@ from ipaddress import ip_address
 
 import pytest
 
-from decoders.capture.copy_packets import CopyReader, PacketCopy
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.capture.read_capture import CaptureReader
+from decoders.capture.read_packet_copies import CopyReader, PacketCopy
 from decoders.scrubbing.pseudonyms import Pseudonyms
 from decoders.scrubbing.scrub_packets import RAW, PacketScrubber, RewrittenPacket, _internet_checksum
 from decoders.tcp.chunks import Segment

@@ -29,7 +29,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from decoders import read_exchanges
 from decoders.limits import HTTP_ANSWER_MAX, HTTP_HEAD_MAX, MIB
-from decoders.wire.units import parse_time
+from decoders.wire.parse_units import parse_time
 from kwcli.extras import pip_command_for_extra
 from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.run_environment import Exit
@@ -42,7 +42,7 @@ from tests.waiting import until
 if find_spec("opentelemetry.sdk") is None and not os.environ.get("CI"):
     pytest.skip("the extra otel is not installed", allow_module_level=True)
 
-from kwcli.telemetry import otlp, otlp_collector
+from kwcli.telemetry import otlp, send_to_otlp_collector
 
 Behave = Callable[[HostileServer, socket.socket], None]
 TOUR = str(FOLDER / "tour.pcapng")
@@ -270,7 +270,7 @@ def lost(where: str, reason: str) -> list[str]:
 def test_what_did_not_arrive_is_told_once_with_the_reason(
     behave: Behave, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kwcli.telemetry.otlp_collector._FIRST_RETRY_S", 60.0)
+    monkeypatch.setattr("kwcli.telemetry.send_to_otlp_collector._FIRST_RETRY_S", 60.0)
     with hostile(behave) as server:
         outcome = kw("sniff", TOUR, "--otlp", server.url.replace("http://", "http://me:geheim@"), "-o", "csv", "-q")
     assert outcome.code == Exit.DONE
@@ -282,7 +282,7 @@ def test_what_did_not_arrive_is_told_once_with_the_reason(
 
 @pytest.mark.parametrize("behave", [servers.dripping_head, servers.dripping_body, servers.silent])
 def test_a_collector_that_drips_is_given_up(behave: Behave, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("net.http_request", "telemetry.otlp_collector"):
+    for module in ("net.http_client", "telemetry.send_to_otlp_collector"):
         monkeypatch.setattr(f"kwcli.{module}.HTTP_ANSWER_S", 0.25)
     with hostile(behave) as server:
         outcome = kw("sniff", TOUR, "--otlp", server.url, "-o", "csv", "-q")
@@ -291,7 +291,7 @@ def test_a_collector_that_drips_is_given_up(behave: Behave, monkeypatch: pytest.
 
 
 def test_a_collector_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwcli.telemetry.otlp_collector.HTTP_ANSWER_S", 0.2)
+    monkeypatch.setattr("kwcli.telemetry.send_to_otlp_collector.HTTP_ANSWER_S", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         where = f"127.0.0.1:{listener.getsockname()[1]}"
     outcome = kw("sniff", TOUR, "--otlp", f"http://{where}", "-o", "csv", "-q")
@@ -321,7 +321,7 @@ def test_tls_of_a_collector(collector: Collector, tmp_path: Path) -> None:
 
 
 def test_what_is_retried_arrives(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwcli.telemetry.otlp_collector._FIRST_RETRY_S", 0.01)
+    monkeypatch.setattr("kwcli.telemetry.send_to_otlp_collector._FIRST_RETRY_S", 0.01)
     collector.statuses = [503, 429, 200, 504]
     outcome = kw("sniff", TOUR, "--otlp", collector.url, "-q")
     assert outcome.err == ""
@@ -373,7 +373,7 @@ def test_a_user_that_is_no_utf8_is_sent_as_it_is(collector: Collector) -> None:
 
 def test_a_span_that_has_no_form_does_not_take_others_along(collector: Collector) -> None:
     said: list[str] = []
-    exporter = otlp.Exporter(otlp_collector.Collector(collector.url, {}), said.append, waits=True)
+    exporter = otlp.Exporter(send_to_otlp_collector.Collector(collector.url, {}), said.append, waits=True)
     with open(TOUR, "rb") as capture:
         for number, exchange in enumerate(read_exchanges(capture)):
             if number in (3, 100, 192):
@@ -389,7 +389,7 @@ def test_of_live_traffic_it_is_told_at_once_that_nothing_arrives(monkeypatch: py
     monkeypatch.setattr(otlp, "_BATCH", 10)
     said: list[str] = []
     with hostile(servers.answering(b"403 No")) as server:
-        exporter = otlp.Exporter(otlp_collector.Collector(server.url, {}), said.append, waits=False)
+        exporter = otlp.Exporter(send_to_otlp_collector.Collector(server.url, {}), said.append, waits=False)
         for row in list(read_exchanges(Path(TOUR).read_bytes()))[:15]:
             exporter.add(row)
         until(lambda: said)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decoders.wire.readable_text import format_bytes
+from decoders.wire.format_and_escape_text import format_bytes
 
 
 def test_sizes_are_read_out() -> None:

@@ -19,7 +19,7 @@ from decoders.analysis.doctor.diagnosis_input import (
 )
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.observations import Observation
-from decoders.wire.readable_text import format_latency
+from decoders.wire.format_and_escape_text import format_latency
 
 __all__ = ["REACHABILITY"]
 

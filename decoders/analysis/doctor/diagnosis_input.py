@@ -9,7 +9,7 @@ from decoders.analysis.doctor.finding_kinds import FINDINGS, SEVERITIES, Severit
 from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
 from decoders.apis import NAMES, api
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import escape_text
+from decoders.wire.format_and_escape_text import escape_text
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.slow_brokers import BrokerLatencies

@@ -5,7 +5,7 @@ Theory of operation. No exchange is judged when it comes, since what comes later
 ```
 end of a connection ─► resets, windows of 0                ┐
 exchange ─► how it went (errors, unanswered, throttled)    ┤
-         ─► what its API says (body_observers.py)          ├─► observations ─► diagnosis.py ─► findings
+         ─► what its API says (body_observers.py)          ├─► observations ─► find_problems.py ─► findings
          ─► what went well, with whom and when last        ┘    (merge)          (once)
 ```
 
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, Self
 from decoders.analysis.client_compatibility import OFFERED, read_offered_versions
 from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, paths_of_dimensions
 from decoders.analysis.doctor.body_observers import BODY_OBSERVERS, observe_unanswered_produce
-from decoders.analysis.doctor.diagnosis import diagnose
+from decoders.analysis.doctor.find_problems import diagnose
 from decoders.analysis.doctor.observations import Observation, Observations
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
@@ -42,7 +42,7 @@ from decoders.schema.model import Versions
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
-    from decoders.analysis.fold import Row
+    from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange
     from decoders.schema.model import Side
 

@@ -7,7 +7,7 @@ exchange ─► portrait of the group (counts, errors, latency, clients)   ┐
          ─► ends, positions, commits (lag.py), of all exchanges    ┘
 ```
 
-Of a group that is left out (portraits.py), its numbers alone are kept.
+Of a group that is left out (client_and_broker_portraits.py), its numbers alone are kept.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, Self
 
+from decoders.analysis.client_and_broker_portraits import Names, Portrait, Portraits, common_numbers, versions_used
 from decoders.analysis.dimensions import client_of, host_of
 from decoders.analysis.groups.events import EVENT_APIS, Described, GroupEvent, Heard, group_events_of
 from decoders.analysis.groups.lag import (
@@ -30,7 +31,6 @@ from decoders.analysis.groups.lag import (
     offset_paths,
 )
 from decoders.analysis.groups.timeline import Timeline, assignment_by_topic
-from decoders.analysis.portraits import Names, Portrait, Portraits, common_numbers, versions_used
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import format_rfc3339
 from decoders.filters.fields import entity_names_of_both_sides
@@ -39,7 +39,7 @@ from decoders.protocol_facts.keys import LIST_GROUPS, OFFSET_FETCH
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
-    from decoders.analysis.fold import Row
+    from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 

@@ -24,7 +24,7 @@ from decoders.analysis.groups.events import CLASSIC, Assigned, Described, GroupE
 from decoders.exchanges.exchange import format_rfc3339
 
 if TYPE_CHECKING:
-    from decoders.analysis.fold import Row
+    from decoders.analysis.fold_interface import Row
 
 __all__ = ["Generation", "Timeline"]
 

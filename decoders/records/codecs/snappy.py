@@ -13,7 +13,7 @@ import cramjam
 
 from decoders.errors import LimitExceeded, Malformed, Truncated
 from decoders.limits import BLOCKS_MAX
-from decoders.wire.readable_text import format_bytes
+from decoders.wire.format_and_escape_text import format_bytes
 
 _MAGIC: Final = b"\x82SNAPPY\0"
 _HEADER: Final = _MAGIC + b"\0\0\0\x01\0\0\0\x01"

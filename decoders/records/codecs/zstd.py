@@ -18,7 +18,7 @@ import zstandard
 from decoders.errors import LimitExceeded, Malformed, Truncated
 from decoders.limits import BLOCKS_MAX, WINDOW_KEPT_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import format_bytes
+from decoders.wire.format_and_escape_text import format_bytes
 
 _MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _SKIP: Final = 0x184D2A5

@@ -13,10 +13,10 @@ from typing import Any, Final
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.deferred_json import DeferredText
-from decoders.wire.readable_text import escape_text
+from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.body_printer import format_scalar
 from kwcli.output.short_texts import Palette, TimeZone, count_of
-from kwcli.output.value_writers import JsonWriter
+from kwcli.output.write_json_values import JsonWriter
 
 # Output formats for records alone.
 FORMATS: Final = ("text", "ndjson", "json")

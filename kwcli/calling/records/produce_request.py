@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from decoders.apis import api
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.convert_field_names import drop_unknown_fields
 from decoders.protocol_facts.keys import PRODUCE
-from decoders.protocol_facts.names import drop_unknown_fields
 from decoders.records.codecs import NAMES, NUMBERS
 from decoders.records.model import Row
 from decoders.records.records_as_json import records_json

@@ -12,7 +12,7 @@ from typing import Final
 
 from decoders.apis import NAMES
 from decoders.apis import api as declared
-from decoders.protocol_facts.names import find_field_by_any_name
+from decoders.protocol_facts.convert_field_names import find_field_by_any_name
 from decoders.schema.model import ALL, Api, Field, Side, Versions
 from kwcli.run_environment import Exit, Failure
 

@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from decoders.errors import EncodeError
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.convert_field_names import find_field_by_any_name, rename_to_current_names
+from decoders.protocol_facts.default_array_elements import new_array_element
 from decoders.protocol_facts.keys import FETCH, PRODUCE
-from decoders.protocol_facts.names import find_field_by_any_name, rename_to_current_names
-from decoders.protocol_facts.new_array_elements import new_array_element
 from decoders.schema.json_form import bytes_from_json, json_bytes
 from decoders.schema.model import Api, Field, Side
 from kwcli.calling.check_values import PlainWord, ValueChecker
@@ -33,7 +33,8 @@ from kwcli.calling.read_bodies import (
     read_all_stdin,
     read_file,
 )
-from kwcli.calling.words.body_paths import (
+from kwcli.calling.words.entity_words import expand_entity_word
+from kwcli.calling.words.resolve_body_paths import (
     APPEND,
     RECORDS,
     TAGS,
@@ -43,7 +44,6 @@ from kwcli.calling.words.body_paths import (
     list_inner_fields,
     parse_body_path,
 )
-from kwcli.calling.words.entity_words import expand_entity_word
 from kwcli.run_environment import Environment, Exit, Failure
 
 __all__ = ["GivenWords", "compose_body", "encode_composed_body", "parse_body_words"]
@@ -125,9 +125,9 @@ def compose_body(
     """The body of one version, in JSON form: `start` (an example of that version), changed by the words.
 
     An array that a word goes into holds only elements from words. A new element begins as the example's first one, or
-    with the numbers that mean none (new_array_elements.py). A body that was given whole changes only where words say
-    so, and takes only plain fields that it lacks from `start`. Without `start`, fields that are not given are missing.
-    Raises Failure.
+    with the numbers that mean none (default_array_elements.py). A body that was given whole changes only where words
+    say so, and takes only plain fields that it lacks from `start`. Without `start`, fields that are not given are
+    missing. Raises Failure.
     """
     given = words if isinstance(words, GivenWords) else parse_body_words(api, words, env=env, side=side)
     body = deepcopy(dict(start)) if start else {}

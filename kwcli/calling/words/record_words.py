@@ -12,13 +12,13 @@ from uuid import UUID
 from decoders.apis import api
 from decoders.errors import EncodeError
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.names import find_field_by_any_name
+from decoders.protocol_facts.convert_field_names import find_field_by_any_name
 from decoders.records.model import Header
 from decoders.schema.json_form import BASE64, REDACTED, bytes_from_json
 from decoders.schema.model import Versions
 from decoders.wire.near_words import did_you_mean
+from decoders.wire.parse_units import parse_moment
 from decoders.wire.primitives import format_uuid
-from decoders.wire.units import parse_moment
 from kwcli.run_environment import Exit, Failure
 
 _NUMBER: Final = re.compile(r"-?\d{1,19}")

@@ -11,7 +11,7 @@ from decoders.protocol_facts.keys import FETCH, LIST_OFFSETS, PRODUCE
 from decoders.schema.model import Versions
 from kwcli.calling.read_bodies import read_all_stdin, read_file
 from kwcli.calling.records.fetch_request import OffsetLookup, parse_fetch_words
-from kwcli.calling.records.offsets_request import parse_offsets_words
+from kwcli.calling.records.list_offsets_request import parse_offsets_words
 from kwcli.calling.records.parse_record_lines import LineOptions, parse_key_separator
 from kwcli.calling.records.produce_request import parse_produce_words
 from kwcli.run_environment import Environment, Exit, Failure

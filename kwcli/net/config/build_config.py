@@ -508,7 +508,7 @@ def _read_seconds_variable(env: Environment, name: str, default: float) -> float
 
 def parse_seconds(text: str, name: str) -> float:
     """`10`, `10s`, `500ms`, `2m` → seconds. The Failure names `name`, where the text was given."""
-    from decoders.wire.units import parse_duration  # few settings are times
+    from decoders.wire.parse_units import parse_duration  # few settings are times
 
     try:
         found = parse_duration(text.strip().lower()) / 1000

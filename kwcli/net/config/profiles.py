@@ -203,7 +203,7 @@ def format_profile_table(rows: list[Row], width: int | None) -> list[str]:
     """The rows of `listed` as a table; the active profile has a star."""
     if not rows:
         return ["no profiles yet; kw profile import NAME FILE makes one"]
-    from decoders.wire.readable_text import escape_text
+    from decoders.wire.format_and_escape_text import escape_text
     from kwcli.output.short_texts import PLAIN
     from kwcli.output.table import Column, draw_table
 
@@ -251,7 +251,7 @@ def _redact_value(name: str, value: str) -> Any:
 
 def format_profile_lines(row: Row) -> list[str]:
     """The properties as lines of a property file; what a terminal could take for a command is escaped."""
-    from decoders.wire.readable_text import escape_text
+    from decoders.wire.format_and_escape_text import escape_text
 
     lines = []
     for name, value in row.items():

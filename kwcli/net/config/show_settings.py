@@ -225,7 +225,7 @@ def _format_csv_cell(value: Any) -> Any:
 
 
 def _draw_settings_table(columns: Sequence[tuple[str, list[str], int]], width: int | None) -> Iterator[str]:
-    from decoders.wire.readable_text import escape_text
+    from decoders.wire.format_and_escape_text import escape_text
     from kwcli.output.short_texts import PLAIN
     from kwcli.output.table import Column, draw_table
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from decoders.wire.readable_text import format_bytes
+from decoders.wire.format_and_escape_text import format_bytes
 
 
 class SaslRefused(Exception):

@@ -15,7 +15,7 @@ from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.schema.model import Versions
 from decoders.wire.redact_text import list_spellings_of_secrets, make_concealer
-from kwcli.net.connection_stops import Cause, ConnectionStop, make_broken_protocol_stop
+from kwcli.net.explain_connection_end import Cause, ConnectionStop, make_broken_protocol_stop
 from kwcli.net.sasl.mechanism import Mechanism, SaslRefused
 from kwcli.net.session import BareToken, RequestStep, Step, TimedFrame
 from kwcli.run_environment import Exit

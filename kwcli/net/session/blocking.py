@@ -15,9 +15,9 @@ from decoders.schema.model import Versions
 from kwcli import VERSION
 from kwcli.net.addresses import format_address
 from kwcli.net.config.client_config import Address, ClientConfig
-from kwcli.net.connection_stops import QUESTION_S, Cause, ConnectionStop, make_closed_stop
 from kwcli.net.connector import Connector, Timing
 from kwcli.net.deadline import Deadline
+from kwcli.net.explain_connection_end import QUESTION_S, Cause, ConnectionStop, make_closed_stop
 from kwcli.net.session.negotiation import Offer, find_impossible_versions, is_controller, make_assumed_offer
 from kwcli.net.session.session import Event, Opened, Outgoing, ReceivedAnswer, Session, SessionPhase
 from kwcli.run_environment import Exit, Failure

@@ -7,7 +7,7 @@ from typing import Final
 
 from decoders.frames.live_framing import SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX
-from decoders.wire.readable_text import format_bytes
+from decoders.wire.format_and_escape_text import format_bytes
 from kwcli.net.session import TimedFrame
 
 # Bytes that are kept of a stream that is not Kafka, to find out its protocol.

@@ -16,7 +16,7 @@ from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import API_VERSIONS, OFFSET_FETCH, PRODUCE, VOTE
 from decoders.protocol_facts.releases import api_versions_of_release
 from decoders.schema.model import Versions
-from kwcli.net.connection_stops import make_broken_protocol_stop
+from kwcli.net.explain_connection_end import make_broken_protocol_stop
 from kwcli.net.session import RequestStep, Step, TimedFrame
 
 # Version 5 names the broker that the client believes to reach (KIP-1242), so it is for clients that know.

@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, quote_plus, unquote, urlencode, urlsplit
 
 from decoders.limits import HTTP_ANSWER_MAX, HTTP_ANSWER_S
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import format_size
+from decoders.wire.format_and_escape_text import format_size
 from kwcli.extras import pip_command_for_extra
 from kwcli.net.config.client_config import AwsSettings, OAuthSettings, SaslSettings, TlsSettings
 from kwcli.net.config.client_properties import redact_url
@@ -229,7 +229,7 @@ def _request_token_of_endpoint(oauth: OAuthSettings, url: SplitResult, where: st
 
     Raises Failure.
     """
-    from kwcli.net.http_request import HttpProblem, HttpServer, ask_http
+    from kwcli.net.http_client import HttpProblem, HttpServer, ask_http
 
     host, tls = url.hostname or "", TlsSettings(authorities=oauth.authorities)
     context = None
@@ -264,7 +264,7 @@ def _make_unreachable_failure(error: OSError, tls: TlsSettings, host: str, where
     ssl = sys.modules.get("ssl")  # loaded where TLS was asked for
     if ssl is None or not isinstance(error, ssl.SSLError):
         return Failure(f"{where} cannot be reached: {error.strerror or error}", Exit.UNREACHABLE)
-    from kwcli.net.connection_stops import Cause, make_tls_stop
+    from kwcli.net.explain_connection_end import Cause, make_tls_stop
 
     stop = make_tls_stop(error, tls, host)
     if stop.cause is Cause.NAME:

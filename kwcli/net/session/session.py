@@ -23,8 +23,8 @@ from decoders.limits import FRAME_MAX, MIB
 from decoders.protocol_facts.headers import request_header_plan, request_header_version
 from decoders.schema.codec import encode
 from decoders.schema.model import Versions
-from decoders.wire.readable_text import format_bytes
-from kwcli.net.connection_stops import (
+from decoders.wire.format_and_escape_text import format_bytes
+from kwcli.net.explain_connection_end import (
     ConnectionStop,
     make_broken_protocol_stop,
     make_closed_stop,

@@ -11,7 +11,7 @@ from typing import Final
 
 from decoders.named_tuple import NamedTuple
 from kwcli.net.config.client_config import KeyStoreFile
-from kwcli.net.tls.jks import Jks, StoreError, find_pem_blocks, format_pem, read_jks
+from kwcli.net.tls.read_pem_and_jks import Jks, StoreError, find_pem_blocks, format_pem, read_jks
 from kwcli.run_environment import Exit, Failure
 
 # First bytes and limits

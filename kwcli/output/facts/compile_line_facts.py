@@ -10,8 +10,8 @@ from uuid import UUID
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.enums import ENUMS
 from decoders.schema.projection import Get, make_getter
+from decoders.wire.format_and_escape_text import format_size
 from decoders.wire.primitives import format_uuid
-from decoders.wire.readable_text import format_size
 from kwcli.output.short_texts import ALL_METRICS, count_of, format_number_ranges, format_period, join_first_items
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def find_word(table: str, number: int) -> str:
 
 
 # A row is the section `line` of an API's declaration, the most important facts first; APIs that need more than it can
-# say are functions in `line_facts_of_apis.py`. Two blanks or the end of a line separate facts, unless the next line
+# say are functions in `line_fact_functions.py`. Two blanks or the end of a line separate facts, unless the next line
 # begins with `|`. A fact is words and values; it is left out when one of its values is missing or empty. `>path` is a
 # value of the request, `<path` of the response, `a|b` the first that is there; `path:form[:argument]` says how to
 # write it. A path through arrays gives a list. In `topics[]/partitions[].index:parts` the part before the slash is

@@ -14,20 +14,20 @@ from decoders.capture.inflate import PIECE_SIZE
 from decoders.capture.merge_captures import packet_number_before_file
 from decoders.errors import DecodeError
 from decoders.messages.request_log import RequestLogLines
-from kwcli.pipeline.job_spec import EngineResult
+from kwcli.pipeline.engine_job_and_result import EngineResult
 from kwcli.pipeline.read.filter_and_batch_rows import BATCH_WEIGHT, RowFilter, make_exchange_columns
 from kwcli.pipeline.read.find_captures import make_capture_source, open_range_file
-from kwcli.pipeline.read.split_reader import GrowingState
+from kwcli.pipeline.read.read_split_segments import GrowingState
 from kwcli.pipeline.read.splits import FileRange, Problem, make_problem_of_error
-from kwcli.reading.capture_inputs import list_line_problems
 from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.reading.decompress_inputs import InputProblem
+from kwcli.reading.read_captures_by_time import list_line_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from decoders.exchanges.exchange import Settled
-    from kwcli.pipeline.job_spec import JobSpec, Progress
+    from kwcli.pipeline.engine_job_and_result import JobSpec, Progress
     from kwcli.pipeline.read.find_captures import RangeFile, SourceFile
     from kwcli.pipeline.store.staging import Staging
     from kwcli.pipeline.tables.write_parquet import TableWriter

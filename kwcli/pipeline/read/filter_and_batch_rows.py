@@ -9,18 +9,18 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from decoders.capture.merge_captures import file_index_of_packet
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from kwcli.filter_options import build_filter
 from kwcli.pipeline.tables.connection_columns import ConnectionColumns
 from kwcli.pipeline.tables.exchange_columns import ExchangeColumns
-from kwcli.pipeline.tables.topic_partitions import TableNeeds
+from kwcli.pipeline.tables.topic_partition_rows import TableNeeds
 from kwcli.reading.capture_sources import escape_non_utf8
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from decoders.exchanges.exchange import Ended, Row, Settled
-    from kwcli.pipeline.job_spec import JobSpec
+    from kwcli.pipeline.engine_job_and_result import JobSpec
 
 __all__ = ["BATCH_WEIGHT", "RowBatcher", "RowFilter", "make_exchange_columns"]
 

@@ -20,7 +20,7 @@ from kwcli.output.short_texts import count_of
 from kwcli.pipeline.read.splits import Problem, make_problem_of_error
 from kwcli.reading.capture_sources import CAPTURE_MAGICS, CaptureSource, begins_as_request_log, describe_os_error
 from kwcli.reading.decompress_inputs import InputProblem
-from kwcli.reading.input_files import OpenFiles, has_capture_name, list_paths
+from kwcli.reading.list_input_files import OpenFiles, has_capture_name, list_paths
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:

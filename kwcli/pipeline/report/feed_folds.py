@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow.compute as pc
 
+from decoders.analysis.dimension_and_metric_table import METRICS
 from decoders.analysis.percentiles import bin_edges, bin_number_of
 from decoders.analysis.statistics import GroupStatistics
-from decoders.analysis.statistics_table import METRICS
-from decoders.analysis.tally import TopicBatches
+from decoders.analysis.sum_amounts_by_key import TopicBatches
 from decoders.analysis.time_buckets import add_amounts
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from decoders.analysis.dimensions import Key
     from decoders.analysis.slowest import Slowest
     from decoders.analysis.statistics import Statistics
-    from decoders.analysis.tally import BatchSizes, ClientVersions, Tally
+    from decoders.analysis.sum_amounts_by_key import BatchSizes, ClientVersions, Tally
     from decoders.analysis.time_buckets import Join
 
 NS_PER_MS: Final = 1_000_000

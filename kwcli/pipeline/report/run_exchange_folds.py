@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Skipped
-from decoders.messages.body_json import PLAIN
+from decoders.messages.build_body_json import PLAIN
 from kwcli.pipeline.spark.explain_failures import make_failure_of_exception
 from kwcli.pipeline.tables.stored_exchanges import (
     AT_ONCE,

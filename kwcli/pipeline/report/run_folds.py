@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
-from decoders.analysis.tally import BatchSizes, ClientVersions, Tally, sums
+from decoders.analysis.sum_amounts_by_key import BatchSizes, ClientVersions, Tally, sums
 from decoders.errors import LimitExceeded
 from decoders.named_tuple import NamedTuple
 from decoders.wire.state_serialization import pack, state_fields, unpack

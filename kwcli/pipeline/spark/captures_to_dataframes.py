@@ -14,11 +14,11 @@ import uuid
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from kwcli.pipeline.job_spec import JobSpec
+from kwcli.pipeline.engine_job_and_result import JobSpec
 from kwcli.pipeline.plan_splits import SPLIT_SIZE, plan_splits
 from kwcli.pipeline.read.filter_and_batch_rows import RowFilter
 from kwcli.pipeline.read.find_captures import find_captures
-from kwcli.pipeline.spark.driver_task_files import Coordination
+from kwcli.pipeline.spark.driver_task_coordination import Coordination
 from kwcli.pipeline.spark.engine import count_tasks, run_stitch_stages
 from kwcli.pipeline.spark.sessions import make_scratch_folder
 from kwcli.pipeline.spark.stage_schemas import StageInput

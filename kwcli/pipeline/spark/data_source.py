@@ -20,11 +20,11 @@ from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, Strin
 from decoders.capture.merge_captures import file_index_of_packet, packet_number_in_file
 from decoders.named_tuple import NamedTuple
 from decoders.tcp.connections import format_endpoints
-from decoders.wire.units import parse_time
+from decoders.wire.parse_units import parse_time
 from kwcli.option_types import PortList
 from kwcli.pipeline.plan_splits import SPLIT_SIZE, plan_splits
 from kwcli.pipeline.read.find_captures import find_captures
-from kwcli.pipeline.read.split_reader import SplitReader
+from kwcli.pipeline.read.read_split_segments import SplitReader
 from kwcli.pipeline.spark.explain_failures import describe_split_place, turn_errors_into_failures
 from kwcli.pipeline.tables.exchange_columns import split_address
 from kwcli.reading.capture_sources import escape_non_utf8

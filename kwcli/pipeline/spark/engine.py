@@ -15,21 +15,21 @@ from collections.abc import Iterator
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Final
 
-from kwcli.pipeline.job_spec import EngineResult
-from kwcli.pipeline.spark.driver_task_files import Coordination
+from kwcli.pipeline.engine_job_and_result import EngineResult
+from kwcli.pipeline.spark.driver_task_coordination import Coordination
 from kwcli.pipeline.spark.explain_failures import make_failure_of_exception
 from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.stage_schemas import PARTS, STITCHED, StageInput
 from kwcli.pipeline.spark.stitch_stage import stitch_partition
 from kwcli.pipeline.spark.write_stage import RESULT_DDL, write_tables
-from kwcli.pipeline.store.run_store import os_errors_as_failures
+from kwcli.pipeline.store.table_store import os_errors_as_failures
 from kwcli.pipeline.tables.run_counts import RunCounts
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from kwcli.pipeline.job_spec import JobSpec, Progress
+    from kwcli.pipeline.engine_job_and_result import JobSpec, Progress
     from kwcli.pipeline.plan_splits import PendingPlan
     from kwcli.pipeline.read.splits import Problem, Split
     from kwcli.pipeline.spark.stage_schemas import ReadReport, WriteReport

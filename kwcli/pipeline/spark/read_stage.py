@@ -1,7 +1,7 @@
 """The first stage of a job: one split in, its parts by connection out, as batches of `stage_schemas.PARTS`.
 
-The rows that the split could settle itself go into its pool (settled_rows.py). Facts for other connections, counts and
-problems are left as files for the other tasks and the driver (driver_task_files.py).
+The rows that the split could settle itself go into its pool (pool_settled_rows.py). Facts for other connections, counts
+and problems are left as files for the other tasks and the driver (driver_task_coordination.py).
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import pyarrow as pa
 from decoders.splits.split_parts import FACT, ROWS, Part
 from decoders.splits.split_segments import Splitter
 from kwcli.pipeline.read.filter_and_batch_rows import BATCH_WEIGHT, RowFilter, make_exchange_columns
+from kwcli.pipeline.read.read_split_segments import SplitReader
 from kwcli.pipeline.read.read_tls_keys import read_keys
-from kwcli.pipeline.read.split_reader import SplitReader
-from kwcli.pipeline.spark.driver_task_files import Coordination
+from kwcli.pipeline.spark.driver_task_coordination import Coordination
 from kwcli.pipeline.spark.explain_failures import describe_split_place, turn_errors_into_failures
-from kwcli.pipeline.spark.garbage_collection import collect_garbage_seldom
-from kwcli.pipeline.spark.settled_rows import SettledRowsWriter
+from kwcli.pipeline.spark.pool_settled_rows import SettledRowsWriter
 from kwcli.pipeline.spark.stage_schemas import ReadReport, StageInput, Travelling, build_parts_batch
+from kwcli.pipeline.spark.tune_python_gc import collect_garbage_seldom
 from kwcli.reading.sinks.closing_lines import note_dropped_keys
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.tables.arrow_schemas import ENDED, ROWS
 
 if TYPE_CHECKING:
-    from kwcli.pipeline.job_spec import JobSpec
+    from kwcli.pipeline.engine_job_and_result import JobSpec
     from kwcli.pipeline.read.splits import Problem
     from kwcli.pipeline.store.staging import Staging
     from kwcli.pipeline.tables.run_counts import RunCounts

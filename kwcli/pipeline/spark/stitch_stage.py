@@ -22,13 +22,13 @@ from decoders.splits.split_parts import Part, canonical_connection_key
 from decoders.splits.stitch_rows import Stitcher
 from decoders.tcp.connections import format_endpoints
 from kwcli.pipeline.read.filter_and_batch_rows import RowBatcher, RowFilter
+from kwcli.pipeline.read.read_split_segments import ReadPosition, SplitReader, read_segments_between
 from kwcli.pipeline.read.read_tls_keys import read_keys
-from kwcli.pipeline.read.split_reader import ReadPosition, SplitReader, read_segments_between
 from kwcli.pipeline.read.splits import Problem
-from kwcli.pipeline.spark.driver_task_files import Coordination
+from kwcli.pipeline.spark.driver_task_coordination import Coordination
 from kwcli.pipeline.spark.explain_failures import describe_split_place, turn_errors_into_failures
-from kwcli.pipeline.spark.garbage_collection import collect_garbage_seldom
 from kwcli.pipeline.spark.stage_schemas import STITCHED, pack_rows
+from kwcli.pipeline.spark.tune_python_gc import collect_garbage_seldom
 from kwcli.pipeline.tables.connection_columns import encode_text_cell
 from kwcli.pipeline.tables.exchange_columns import split_address
 from kwcli.reading.capture_sources import escape_non_utf8

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from kwcli.pipeline.spark.explain_failures import make_failure_of_exception
 from kwcli.pipeline.spark.write_stage import RESULT, RESULT_DDL
-from kwcli.pipeline.store.run_store import os_errors_as_failures
+from kwcli.pipeline.store.table_store import os_errors_as_failures
 from kwcli.pipeline.watch.decode_batch import BatchInput, TaskReport, decode_points
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-    from kwcli.pipeline.watch.captures import PointPlan
+    from kwcli.pipeline.watch.track_captures import PointPlan
 
 __all__ = ["run_watch_batch"]
 

@@ -33,7 +33,8 @@ from kwcli.extras import pip_command_for_extra
 from kwcli.pipeline.store.finish_commits import COMMIT_LOCK, COMMITS, finish_steps_of_commit, read_newest_commit
 from kwcli.pipeline.store.manifest import Manifest, WrittenTable, normalize_by_json
 from kwcli.pipeline.store.output_folder import PARTIAL, Lock, OutputFolder, require_local_folder
-from kwcli.pipeline.store.run_store import (
+from kwcli.pipeline.store.staging import CONTROL, STAGING, Staging
+from kwcli.pipeline.store.table_store import (
     LOCK,
     MANIFEST,
     find_older_files,
@@ -41,10 +42,9 @@ from kwcli.pipeline.store.run_store import (
     refuse_foreign_folder,
     write_folder_mark,
 )
-from kwcli.pipeline.store.staging import CONTROL, STAGING, Staging
 from kwcli.pipeline.tables.split_by_table_and_date import EPOCH
 from kwcli.pipeline.tables.table_columns import ALL_TABLES
-from kwcli.pipeline.tables.table_versions import refuse_newer_tables
+from kwcli.pipeline.tables.upgrade_table_rows import refuse_newer_tables
 from kwcli.pipeline.tables.write_parquet import TableWriter, WrittenFile
 from kwcli.run_environment import Failure
 

@@ -24,7 +24,7 @@ from kwcli.pipeline.store.output_folder import Lock, OutputFolder, require_local
 from kwcli.pipeline.store.staging import CONTROL
 from kwcli.pipeline.tables.arrow_schemas import SCHEMAS
 from kwcli.pipeline.tables.split_by_table_and_date import EPOCH
-from kwcli.pipeline.tables.table_versions import add_missing_columns, check_file_columns
+from kwcli.pipeline.tables.upgrade_table_rows import add_missing_columns, check_file_columns
 from kwcli.pipeline.tables.write_parquet import TableWriter, WrittenFile
 from kwcli.run_environment import Failure
 

@@ -54,7 +54,7 @@ class WrittenTable(NamedTuple):
 class Manifest(NamedTuple):
     """What a run has left. `options` are those that the rows depend on; `facts` are its messages and counts.
 
-    `version` is the version of the tables (tables/table_versions.py), and `older` has the files that an earlier one
+    `version` is the version of the tables (tables/upgrade_table_rows.py), and `older` has the files that an earlier one
     wrote, each with its version. None: kw wrote no versions yet, so only the files themselves say which columns they
     have.
     """

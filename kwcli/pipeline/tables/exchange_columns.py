@@ -20,12 +20,12 @@ from decoders.analysis.exchange_facts import (
 )
 from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange import make_fetch_session
-from decoders.exchanges.exchange_attributes import ALWAYS
+from decoders.exchanges.exchange_attribute_table import ALWAYS
 from decoders.exchanges.learned_names import WELL_KNOWN, values_at_path
 from decoders.exchanges.topic_arrays import BATCH_ARRAYS, TOPIC_ARRAYS
 from decoders.filters.fields import entity_paths
 from decoders.limits import BODY_TEXT_MAX
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import SCHEMA, exchange_json
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import FETCH
@@ -33,8 +33,8 @@ from decoders.schema.json_form import cell_text
 from decoders.wire.deferred_json import make_json_pieces
 from decoders.wire.primitives import format_uuid
 from kwcli.pipeline.tables.arrow_schemas import OWN, PARTITION, ROWS, TYPES
-from kwcli.pipeline.tables.attribute_columns import COLUMN_PARTS, NOTED, SERVER, split_attribute_into_columns
-from kwcli.pipeline.tables.topic_partitions import NAMES, Partition, SingleTopic, read_partitions_of_exchange
+from kwcli.pipeline.tables.exchange_attribute_columns import COLUMN_PARTS, NOTED, SERVER, split_attribute_into_columns
+from kwcli.pipeline.tables.topic_partition_rows import NAMES, Partition, SingleTopic, read_partitions_of_exchange
 from kwcli.reading.capture_sources import escape_non_utf8
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 
 from decoders.messages.exchange_json import SCHEMA
 from decoders.schema.json_form import cell_text
-from decoders.wire.units import parse_time
+from decoders.wire.parse_units import parse_time
 from kwcli.pipeline.tables.arrow_schemas import SCHEMAS, TYPES
 
 if TYPE_CHECKING:
-    from decoders.analysis.fold import Row
+    from decoders.analysis.fold_interface import Row
 
 __all__ = ["build_findings_batch"]
 

@@ -18,7 +18,7 @@ import orjson
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange import format_rfc3339
-from decoders.exchanges.exchange_attributes import SCALARS
+from decoders.exchanges.exchange_attribute_table import SCALARS
 from decoders.limits import CONNECTIONS_MAX, GROUPS_MAX
 from decoders.messages.exchange_from_json import FromRecords, RecordedExchange
 from decoders.messages.read_ndjson import TOLD_MAX
@@ -26,8 +26,8 @@ from decoders.schema.json_form import cell_json
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.report.read_tables import Tables
 from kwcli.pipeline.tables.arrow_schemas import SCHEMAS
-from kwcli.pipeline.tables.attribute_columns import NOTED, join_columns_into_attribute
 from kwcli.pipeline.tables.connection_columns import ENDED_COLUMNS, read_connection_end
+from kwcli.pipeline.tables.exchange_attribute_columns import NOTED, join_columns_into_attribute
 from kwcli.pipeline.tables.exchange_columns import BODY_CUT
 from kwcli.run_environment import Failure
 

@@ -6,7 +6,7 @@ exchange stand in the table of these (decoders/exchanges/exchange_fields.py); th
 themselves.
 
 Tables outlive the kw that wrote them. A column that is added names the version of the tables that has it first, the one
-after `TABLES_VERSION` so far, and its value in the rows of files that were written before: see table_versions.py.
+after `TABLES_VERSION` so far, and its value in the rows of files that were written before: see upgrade_table_rows.py.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from kwcli.pipeline.tables.arrow_schemas import ROWS
 from kwcli.pipeline.tables.exchange_columns import BODY_COLUMNS
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.pipeline.tables.split_by_table_and_date import EPOCH, split_by_date, split_by_table
-from kwcli.pipeline.tables.table_versions import build_numbered_schema
+from kwcli.pipeline.tables.upgrade_table_rows import build_numbered_schema
 
 __all__ = [
     "BATCH_BYTES",

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
-from kwcli.pipeline.local_engine import PointDecoder
 from kwcli.pipeline.read.filter_and_batch_rows import RowFilter
 from kwcli.pipeline.read.read_tls_keys import read_keys
 from kwcli.pipeline.read.splits import Problem
+from kwcli.pipeline.single_process_engine import PointDecoder
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.pipeline.watch.findings_by_date import DailyDoctors
 from kwcli.reading.sinks.closing_lines import note_dropped_keys
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
-    from kwcli.pipeline.job_spec import JobSpec
-    from kwcli.pipeline.read.split_reader import GrowingState
+    from kwcli.pipeline.engine_job_and_result import JobSpec
+    from kwcli.pipeline.read.read_split_segments import GrowingState
     from kwcli.pipeline.store.batch_store import BatchStaging
     from kwcli.pipeline.tables.write_parquet import WrittenFile
-    from kwcli.pipeline.watch.captures import PointPlan
+    from kwcli.pipeline.watch.track_captures import PointPlan
 
 __all__ = ["BatchInput", "TaskReport", "decode_points", "merge_task_reports"]
 

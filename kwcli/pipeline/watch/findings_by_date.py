@@ -24,8 +24,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from decoders.analysis.doctor.diagnosis import ABOUT
 from decoders.analysis.doctor.doctor import Doctor
+from decoders.analysis.doctor.find_problems import ABOUT
 from decoders.analysis.doctor.finding_kinds import SEVERITIES
 from decoders.capture.merge_captures import packet_number_in_file
 from decoders.errors import DecodeError
@@ -34,7 +34,7 @@ from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.thresholds import Thresholds
-    from decoders.analysis.fold import Row
+    from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Row as Settled
 
 __all__ = ["DailyDoctors", "WatchFindings", "identify_finding"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from decoders.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
-    from kwcli.pipeline.watch.captures import Lag
+    from kwcli.pipeline.watch.track_captures import Lag
     from kwcli.telemetry.prometheus import Family
 
 __all__ = ["WatchProgress", "format_metrics"]

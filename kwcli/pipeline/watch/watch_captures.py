@@ -37,24 +37,24 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import format_size
-from kwcli.answers.doctor import read_thresholds
-from kwcli.answers.view import answer_record
+from decoders.wire.format_and_escape_text import format_size
+from kwcli.analyses.doctor import read_thresholds
+from kwcli.analyses.render_answer import answer_record
 from kwcli.malloc_trim import Trimmer
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.choose_engine import choose_engine
-from kwcli.pipeline.job_spec import JobSpec, build_job_spec
+from kwcli.pipeline.engine_job_and_result import JobSpec, build_job_spec
 from kwcli.pipeline.read.filter_and_batch_rows import RowFilter
 from kwcli.pipeline.store.batch_store import PARQUET, BatchStore, Change, open_batch_store, require_format
 from kwcli.pipeline.store.manifest import normalize_by_json
-from kwcli.pipeline.store.run_store import os_errors_as_failures, write_empty_files
+from kwcli.pipeline.store.table_store import os_errors_as_failures, write_empty_files
 from kwcli.pipeline.tables.findings_table import build_findings_batch
 from kwcli.pipeline.tables.run_counts import RunCounts
-from kwcli.pipeline.tables.table_versions import NewerTables
-from kwcli.pipeline.watch.captures import BatchPlan, WatchedFiles
+from kwcli.pipeline.tables.upgrade_table_rows import NewerTables
 from kwcli.pipeline.watch.decode_batch import BatchInput, TaskReport, decode_points, merge_task_reports
 from kwcli.pipeline.watch.findings_by_date import WatchFindings
 from kwcli.pipeline.watch.format_metrics import WatchProgress, format_metrics
+from kwcli.pipeline.watch.track_captures import BatchPlan, WatchedFiles
 from kwcli.reading.key_logs import check_key_logs
 from kwcli.reading.sinks.closing_lines import DROPPED_KEYS_LINE, KEYS_DROPPED, describe_passed_over
 from kwcli.run_environment import Exit, Failure
@@ -62,12 +62,12 @@ from kwcli.run_environment import Exit, Failure
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from decoders.analysis.fold import Row
+    from decoders.analysis.fold_interface import Row
     from kwcli.pipeline.choose_engine import EngineChoice
     from kwcli.pipeline.read.splits import Problem
     from kwcli.pipeline.run_options import RunOptions, WatchOptions
     from kwcli.pipeline.store.batch_store import BatchStaging
-    from kwcli.pipeline.watch.captures import PointPlan
+    from kwcli.pipeline.watch.track_captures import PointPlan
     from kwcli.run_environment import Environment
 
 __all__ = ["EngineGone", "Watch", "run_watch"]
@@ -261,7 +261,7 @@ class Watch:
 
     def _run_last_batch(self) -> CommittedBatches | None:
         """Settle the open connections in a last batch; None where no point has any."""
-        from kwcli.pipeline.watch.captures import PointPlan
+        from kwcli.pipeline.watch.track_captures import PointPlan
 
         self._report_problems(self._captures.find_cut_files())
         points = tuple(PointPlan(point, ()) for point in sorted(self._states))

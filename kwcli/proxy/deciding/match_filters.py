@@ -24,8 +24,8 @@ from decoders.exchanges.learned_names import Topics
 from decoders.filters import Filter, Phase
 from decoders.filters.prefilter import Possible, Prefilter, TopicIds, join_by_or
 from decoders.frames.framing import Frame
-from decoders.frames.header_checks import read_request_head
 from decoders.frames.live_framing import SIZE_FIELD
+from decoders.frames.read_and_judge_headers import read_request_head
 from decoders.protocol_facts.keys import API_VERSIONS
 from decoders.schema.model import Side
 from kwcli.net.addresses import format_address

@@ -299,7 +299,7 @@ class ConnectionVersionDecider:
     def _make_audited_client(self, exchange: InterceptedExchange) -> AuditedClient:
         from decoders.analysis.client_compatibility import AuditedClient
         from decoders.errors import DecodeError
-        from decoders.frames.header_checks import read_request_head
+        from decoders.frames.read_and_judge_headers import read_request_head
 
         try:
             data = read_request_head(exchange.request, 0, len(exchange.request)).client_id

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
-from decoders.messages.body_json import Options
+from decoders.messages.build_body_json import Options
 from kwcli.malloc_trim import TRIM_S, Trimmer, set_malloc_thresholds
 from kwcli.proxy.log.log_protocol import DEFECT, LogPlan, MessageKind, Parser
 from kwcli.proxy.log.log_queue import Reporter

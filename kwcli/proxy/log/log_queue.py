@@ -32,7 +32,7 @@ import orjson
 
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.wire.readable_text import escape_text, format_size
+from decoders.wire.format_and_escape_text import escape_text, format_size
 from kwcli.proxy.log.log_protocol import CLIENT, COUNTS, HEAD, SERVER, SIZE, TIMES, MessageKind, Parser
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import socket
 
     from decoders.exchanges.exchange import Exchange
-    from decoders.messages.body_json import Options
+    from decoders.messages.build_body_json import Options
 
 __all__ = ["CLIENT", "HELD_MOST", "SERVER", "LogQueue", "Overflow", "Reporter", "Reports", "now_ns"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from decoders.frames.framing import FrameDirection
 from decoders.tcp.chunks import Chunk, Close, Gap, How
 from decoders.tcp.connections import Connection
-from decoders.wire.readable_text import format_size
+from decoders.wire.format_and_escape_text import format_size
 from kwcli.output.short_texts import count_of
 from kwcli.proxy.log.capture_file import CLIENTS, UPSTREAM, CaptureFiles, SyntheticTcp
 from kwcli.proxy.log.exchange_rows import LogRows

@@ -23,7 +23,7 @@ from decoders.exchanges.connection_state import InFlight, Sasl, SaslPhase
 from decoders.exchanges.learned_names import METADATA_TOPIC
 from decoders.frames.live_framing import SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
-from decoders.messages.body_json import ECHOING, conceal_echoes_in_parts, layouts_have_secrets
+from decoders.messages.build_body_json import ECHOING, conceal_echoes_in_parts, layouts_have_secrets
 from decoders.messages.byte_layout import split_frame
 from decoders.messages.whole_messages import decode_request, decode_response
 from decoders.protocol_facts.keys import API_VERSIONS, FETCH, SASL_HANDSHAKE

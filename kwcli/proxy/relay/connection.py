@@ -62,7 +62,7 @@ from kwcli.proxy.relay.socket_half import (
 
 if TYPE_CHECKING:
     from kwcli.net.config.client_config import Address
-    from kwcli.net.session.asyncio_connections import Dialler
+    from kwcli.net.session.open_asyncio_connections import Dialler
     from kwcli.proxy.accept_or_refuse import LoginBackoff
     from kwcli.proxy.deciding.ask_deciders import Deciders
     from kwcli.proxy.listeners import Listener, ProxyListeners

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError, Truncated
 from decoders.exchanges.connection_state import GSSAPI, SaslPhase
-from decoders.frames.header_checks import NO, judge_request
 from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
-from decoders.wire.readable_text import format_bytes
+from decoders.frames.read_and_judge_headers import NO, judge_request
+from decoders.wire.format_and_escape_text import format_bytes
 from kwcli.proxy.relay import handling_by_api_version
 from kwcli.proxy.relay.frame_decisions import (
     LOCAL,

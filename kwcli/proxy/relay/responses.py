@@ -19,7 +19,7 @@ from typing import Final
 from decoders.exchanges.connection_state import SaslPhase
 from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, MIB
-from decoders.wire.readable_text import format_bytes
+from decoders.wire.format_and_escape_text import format_bytes
 from kwcli.proxy.relay.frame_decisions import (
     DECIDE,
     LOCAL,

@@ -18,8 +18,8 @@ from decoders.schema.codegen_support import CRUDE
 from decoders.schema.lazy_decoder import Projector, get_decoder, get_projector
 from decoders.schema.model import Plan, Side, Versions, resolve
 from decoders.schema.plan_walker import UNKNOWN, Span, decode_by_walking
+from decoders.wire.format_and_escape_text import format_bytes
 from decoders.wire.primitives import write_size, write_uvarint
-from decoders.wire.readable_text import format_bytes
 
 
 class AddressRow(NamedTuple):

@@ -20,10 +20,10 @@ from decoders.errors import DecodeError, EncodeError
 from decoders.frames.live_framing import SIZE_FIELD, Framer, add_size_field
 from decoders.messages.whole_messages import encode_request, encode_response
 from decoders.protocol_facts.keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
-from decoders.wire.readable_text import format_bytes
+from decoders.wire.format_and_escape_text import format_bytes
 from kwcli import VERSION
 from kwcli.net.addresses import format_address
-from kwcli.net.connection_stops import ConnectionStop
+from kwcli.net.explain_connection_end import ConnectionStop
 from kwcli.net.session.session import OPENING_FRAME_MAX, Event, Opened, Session, SessionPhase
 from kwcli.proxy.relay.relay_state import CLOSE, END, NOTE, SEND_CLIENT, SEND_SERVER, SERVER, Command
 from kwcli.run_environment import Failure
@@ -31,7 +31,7 @@ from kwcli.run_environment import Failure
 if TYPE_CHECKING:
     from kwcli.net.config.client_config import Address, ClientConfig
     from kwcli.net.sasl.mechanism import Mechanism
-    from kwcli.net.session.asyncio_connections import Logins
+    from kwcli.net.session.open_asyncio_connections import Logins
     from kwcli.proxy.accept_or_refuse import LoginBackoff
 
 # Commands

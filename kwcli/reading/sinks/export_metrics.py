@@ -52,7 +52,7 @@ def export_metrics_of(
 def _make_exporter(env: Environment, capture: CaptureOptions) -> Exporter:
     try:
         from kwcli.telemetry.otlp import Exporter
-        from kwcli.telemetry.otlp_collector import Collector
+        from kwcli.telemetry.send_to_otlp_collector import Collector
     except ImportError:
         raise Failure(f"--otlp needs OpenTelemetry, which is not installed: {pip_command_for_extra('otel')}") from None
     return Exporter(Collector(capture.otlp or "", env.variables), env.report, waits=not capture.is_live)

@@ -10,7 +10,7 @@ from kwcli.reading.run_coverage import RunCoverage
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
-    from decoders.analysis.fold import Fold
+    from decoders.analysis.fold_interface import Fold
     from decoders.exchanges.exchange import Settled
 
 

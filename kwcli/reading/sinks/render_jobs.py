@@ -66,14 +66,14 @@ from decoders.messages.exchange_serialization import (
     pack_new_topic_names,
 )
 from decoders.named_tuple import NamedTuple
-from kwcli.reading.sinks.row_work import RowCounts, RowStep
+from kwcli.reading.sinks.process_row_steps import RowCounts, RowStep
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from decoders.exchanges.pairer import Context
+    from kwcli.reading.sinks.process_row_steps import RowWork
     from kwcli.reading.sinks.row_output import RowOutput
-    from kwcli.reading.sinks.row_work import RowWork
     from kwcli.run_environment import Readable
 
 __all__ = ["PartResult", "PartSizes", "RenderJobs", "WorkerMessage", "can_fork", "has_stdin_paused"]

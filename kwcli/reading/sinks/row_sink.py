@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kwcli.output.settings import Settings
     from kwcli.reading.sinks.no_match_hint import NoMatchHint
     from kwcli.reading.sinks.render_jobs import RenderJobs
-    from kwcli.reading.sinks.views import PacketTap, ReadingView
+    from kwcli.reading.sinks.view_and_packet_tap import PacketTap, ReadingView
     from kwcli.run_environment import Environment
 
 __all__ = ["ORDERS", "SHARED_MIN", "FilteredRowSink", "paths_for_order"]
@@ -140,8 +140,8 @@ class FilteredRowSink:
             return
         if size is not None and size < SHARED_MIN:
             return
+        from kwcli.reading.sinks.process_row_steps import FoldWork, RowWork
         from kwcli.reading.sinks.render_jobs import RenderJobs, can_fork, has_stdin_paused
-        from kwcli.reading.sinks.row_work import FoldWork, RowWork
 
         if not can_fork():
             return

@@ -13,7 +13,7 @@ from decoders.apis import KEYS, api, section
 from decoders.exchanges.exchange import Exchange
 from decoders.schema.model import Field, Side
 from kwcli.output.facts.compile_line_facts import TOPIC_FIELDS, FactLimits
-from kwcli.output.facts.line_facts_of_apis import FUNCTIONS, NO_VIEW, facts_paths, find_api_facts
+from kwcli.output.facts.line_fact_functions import FUNCTIONS, NO_VIEW, facts_paths, find_api_facts
 from tests.output.fakes import exchange
 
 TOPIC = UUID(int=7)

@@ -13,14 +13,14 @@ from decoders.exchanges.exchange import Exchange
 from decoders.limits import CONTROL_ANSWER_MAX, HTTP_ANSWER_S
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.named_tuple import NamedTuple
+from decoders.wire.format_and_escape_text import escape_text
 from decoders.wire.near_words import did_you_mean
-from decoders.wire.readable_text import escape_text
 from kwcli.net.deadline import Deadline
-from kwcli.net.http_request import HttpServer, ask_http
+from kwcli.net.http_client import HttpServer, ask_http
 from kwcli.output.renderers import open_renderer
 from kwcli.output.short_texts import palette
 from kwcli.output.table import NOTHING, Column, draw_table
-from kwcli.output.value_writers import JsonWriter
+from kwcli.output.write_json_values import JsonWriter
 from kwcli.proxy.deciding.control.http_control import token_file
 from kwcli.proxy.deciding.control.operations import RING_ROWS
 from kwcli.run_environment import Exit, Failure

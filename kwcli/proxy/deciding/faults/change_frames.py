@@ -9,8 +9,8 @@ from uuid import UUID
 
 from decoders.errors import DecodeError, EncodeError
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS, partitions_in
-from decoders.frames.header_checks import find_plan, find_response_body, read_request_head
 from decoders.frames.live_framing import SIZE_FIELD, add_size_field
+from decoders.frames.read_and_judge_headers import find_plan, find_response_body, read_request_head
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.protocol_facts.keys import FETCH, METADATA
 from decoders.protocol_facts.paths import FieldPathStep

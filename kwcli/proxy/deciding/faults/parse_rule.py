@@ -27,7 +27,7 @@ from decoders.protocol_facts.keys import FETCH, METADATA
 from decoders.protocol_facts.paths import FieldPathStep, parse_field_path
 from decoders.schema.model import Plan, Side, resolve
 from decoders.wire.near_words import did_you_mean
-from decoders.wire.units import parse_duration, parse_size
+from decoders.wire.parse_units import parse_duration, parse_size
 
 When = Literal["connection", "request", "answer"]
 # APIs whose requests name topics that clients ask for by name.

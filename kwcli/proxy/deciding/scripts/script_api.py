@@ -27,8 +27,8 @@ from typing import Any, Final, Literal
 
 from decoders.apis import api
 from decoders.errors import UnknownApi
-from decoders.frames.header_checks import read_request_head
 from decoders.frames.live_framing import SIZE_FIELD, add_size_field
+from decoders.frames.read_and_judge_headers import read_request_head
 from decoders.messages.byte_layout import split_frame
 from decoders.messages.error_answers import encode_error_frame, make_error_answer
 from decoders.messages.whole_messages import decode_message, encode_message, encode_response
@@ -42,7 +42,7 @@ from decoders.protocol_facts.headers import (
 )
 from decoders.schema.model import Side
 from decoders.schema.plan_walker import BytePart, Walker
-from decoders.wire.units import parse_duration
+from decoders.wire.parse_units import parse_duration
 
 __all__ = [
     "Exchanged",

@@ -1,0 +1,538 @@
+"""Observations in, findings out, worst first: each function looks for one kind."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.analysis.doctor.connection_findings import REACHABILITY
+from decoders.analysis.doctor.diagnosis_input import (
+    LISTED,
+    NS,
+    Case,
+    Found,
+    merge_observations,
+    most_frequent_clients,
+    name_of_api_key,
+    next_less_severe,
+    rate_per_second,
+    words_of_value,
+)
+from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER, SEVERITIES
+from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
+from decoders.frames.framing import BEGINS_LATE
+from decoders.protocol_facts.errors.error_codes import ERRORS, error_name
+from decoders.protocol_facts.errors.remedies import REMEDIES
+from decoders.protocol_facts.keys import INIT_PRODUCER_ID, METADATA
+from decoders.wire.format_and_escape_text import format_latency, format_size
+
+if TYPE_CHECKING:
+    from decoders.analysis.doctor.resent_batches import SentAgain
+    from decoders.analysis.doctor.slow_brokers import BrokerLatencies
+    from decoders.analysis.doctor.thresholds import Thresholds
+    from decoders.analysis.fold_interface import Row
+    from decoders.schema.model import Versions
+
+__all__ = ["ABOUT", "EXAMINATIONS", "diagnose"]
+
+_MS: Final = 1_000_000
+
+
+def diagnose(
+    seen: Observations,
+    done: Mapping[tuple[str, int, str | None], int],
+    latencies: BrokerLatencies,
+    offers: Mapping[tuple[str, int], Versions],
+    faults: list[str],
+    limits: Thresholds,
+) -> list[Row]:
+    """A row for each finding, worst first, then by count.
+
+    `done`: client, API key, subject → time of the last success, in ns.
+    """
+    case = Case(seen, done, latencies, offers, faults, limits)
+    rows = [_make_finding_row(found) for look in EXAMINATIONS for found in look(case)]
+    return sorted(rows, key=lambda row: (SEVERITIES.index(row["severity"]), -row["count"], row["id"], row["title"]))
+
+
+def _make_finding_row(found: Found) -> Row:
+    kind, seen = FINDINGS[found.id], found.seen
+    values = {name: value for name, value in found.values.items() if value is not None}
+    words = defaultdict(str, {name: words_of_value(value) for name, value in values.items()})
+    meaning, remedy = kind.meaning.format_map(words), kind.remedy
+    if found.code is not None:
+        error = ERRORS.get(found.code)
+        meaning = meaning or (error.meaning if error else "an error code that has no name yet")
+        remedy = remedy or REMEDIES.get(found.code, "")
+    return {
+        "id": found.id,
+        "severity": found.severity,
+        "title": kind.title.format_map(words),
+        **seen.count_and_times(),
+        **{name: value for name, value in values.items() if name in ABOUT},
+        "evidence": seen.evidence_rows(),
+        "meaning": meaning,
+        "remedy": remedy,
+    }
+
+
+# Keys of a row that say what a finding is about; all others only fill its title.
+ABOUT: Final = frozenset(
+    {
+        *("client_id", "clients", "topic", "topics", "partition", "partitions", "group", "transactional_id"),
+        *("broker", "node_id", "address", "api", "api_version", "error"),
+        *("went_on", "nearest_topic", "reasons", "users"),
+    }
+)
+
+
+# Error codes.
+
+
+def _find_error_codes(case: Case) -> Iterator[Found]:
+    """Error codes by subject: one finding for all clients that met one code there."""
+    met: dict[tuple[str, int, str, str | None], list[tuple[str, int, Observation]]] = defaultdict(list)
+    for (code, key, client, kind, subject), seen in case.seen.items_of_kind("error"):
+        what = CODES.get(code, OTHER)
+        if subject is None or what in ("login-failed", "version-refused", "controller-moved"):
+            kind, subject = "client_id", client
+            what = OTHER if what == "topic-unknown" else what  # exchanges without bodies do not name the topic
+        if what == "broker-failed":
+            for broker in seen.names.get("brokers", {}):
+                met[what, code, "broker", broker].append((client, key, seen))
+            continue
+        met[what, code, kind, subject].append((client, key, seen))
+    for (what, code, kind, subject), some in met.items():
+        yield _make_error_finding(case, what, code, kind, subject, some)
+
+
+def _make_error_finding(
+    case: Case, what: str, code: int, kind: str, subject: str | None, some: list[tuple[str, int, Observation]]
+) -> Found:
+    whole = merge_observations(seen for _, _, seen in some)
+    about = subject if kind != "client_id" else None
+    went_on = all(_has_succeeded_since(case, client, key, about, seen) for client, key, seen in some)
+    row = FINDINGS[what]
+    severity = row.went_on if went_on else row.severity
+    if not went_on and whole.count < case.limits["errors.few"]:
+        severity = next_less_severe(severity)
+    clients = Observation()
+    for client, _, seen in some:
+        clients.count_name("clients", client, seen.count)
+    names = sort_names_by_count(clients.names["clients"])
+    values: dict[str, Any] = {kind: subject, "error": error_name(code), "subject": _describe_subject(kind, subject)}
+    values["clients"] = names[:LISTED]
+    apis = {name_of_api_key(key) for _, key, _ in some}
+    values["api"] = apis.pop() if len(apis) == 1 else None
+    partitions = whole.names.get("partitions")
+    values["partitions"] = sorted(map(int, partitions))[:LISTED] if partitions and kind == "topic" else None
+    values["client"] = names[0]
+    values["by_user"] = (
+        f" ({words_of_value(sort_names_by_count(whole.names['users']))})" if "users" in whole.names else ""
+    )
+    values["users"] = sort_names_by_count(whole.names.get("users", {}))[:LISTED] or None
+    values["by"] = f" ({values['api']})" if values["api"] else ""
+    brokers = [str(subject)] if kind == "broker" else sort_names_by_count(whole.names.get("brokers", {}))
+    values["broker"] = brokers[0] if len(brokers) == 1 or what == "version-refused" else None
+    if what == "version-refused":
+        versions = sorted(map(int, whole.names.get("versions", {"0": 1})))
+        values |= {"api": values["api"] or name_of_api_key(some[0][1]), "api_version": versions[0]}
+        values["offered"] = _describe_offered_versions(case, values["broker"], some[0][1])
+    if what == "topic-unknown" and subject is not None:
+        near = get_close_matches(subject, sorted(case.topics - {subject}), 1, 0.75)
+        values["nearest_topic"] = near[0] if near else None
+        values["nearest"] = f" (did the client mean {near[0]}?)" if near and not went_on else ""
+    values["went_on"] = went_on or None
+    if what in ("login-failed", "version-refused") and not went_on:
+        values["pace"] = _describe_retry_pace(case, whole)
+    return Found(what, severity, whole, values, code)
+
+
+def _describe_retry_pace(case: Case, seen: Observation) -> str | None:
+    """Words for how often and how fast a client tries again; None where it is no loop."""
+    if seen.count < case.limits["loop.least"]:
+        return None
+    every = format_latency((seen.last - seen.first) / (seen.count - 1) / _MS)
+    return f", {seen.count:,} times, every {every}"
+
+
+def _has_succeeded_since(case: Case, client: str, api_key: int, about: str | None, seen: Observation) -> bool:
+    """Whether the client succeeded with the same API and subject after the last error."""
+    return case.done.get((client, api_key, about), 0) > seen.last
+
+
+def _describe_subject(kind: str, subject: str | None) -> str:
+    nouns = {"topic": "topic", "group": "group", "transactional_id": "transactional id", "client_id": "client"}
+    return f"{nouns[kind]} {subject}" if kind in nouns else f"{subject}"
+
+
+def _describe_offered_versions(case: Case, broker: str | None, api_key: int) -> str:
+    versions = case.offers.get((broker or "", api_key))
+    if versions is not None:
+        return f"{versions.low} to {versions.high}"
+    known = any(where == broker for where, _ in case.offers)
+    return "no version of this API" if known else "other versions"
+
+
+def _find_unanswered_requests(case: Case) -> Iterator[Found]:
+    """Requests without an answer at the end of their connection, but for those that wait by design, such as fetches."""
+    from decoders.analysis.exchange_facts import WAITING
+
+    for (client, broker, key, version, closed), seen in case.seen.items_of_kind("unanswered"):
+        versions = case.offers.get((broker, key))
+        known = versions is not None or any(where == broker for where, _ in case.offers)
+        about = {"client": client, "clients": [client], "api": name_of_api_key(key), "broker": broker}
+        if known and (versions is None or not versions.low <= version <= versions.high):
+            about |= {
+                "api_version": version,
+                "offered": _describe_offered_versions(case, broker, key),
+                "pace": _describe_retry_pace(case, seen),
+            }
+            yield case.make_finding("version-refused", seen, **about)
+        elif key not in WAITING and seen.count >= case.limits["unanswered.least"]:
+            then = "; asked again, it was answered" if case.answered.get((client, key), 0) > seen.last else None
+            yield case.make_finding("unanswered", seen, closed=_CLOSED.get(closed, closed), then=then, **about)
+
+
+_CLOSED: Final = {"fin": "closed", "rst": "reset", "idle": "silent for hours"}
+
+
+# Topics, partitions, brokers.
+
+
+def _find_unhealthy_partitions(case: Case) -> Iterator[Found]:
+    for kind, what in (("offline", "partition-offline"), ("short", "under-replicated")):
+        # One finding for all partitions that lack the same nodes.
+        found: dict[tuple[bool, tuple[str, ...]], dict[tuple[str, int], Observation]] = defaultdict(dict)
+        for (topic, number), seen in case.seen.items_of_kind(kind):
+            known = case.seen.get("topic", topic)
+            healed = known is not None and known.most.get("whole", 0) > seen.last
+            nodes = tuple(sorted(seen.names.get("replicas", {})))
+            found[healed, nodes][topic, number] = seen
+        for (healed, nodes), some in found.items():
+            whole = merge_observations(some.values())
+            topics = sorted({topic for topic, _ in some})
+            values: dict[str, Any] = {"topics": topics[:LISTED], "went_on": healed or None}
+            if len(topics) == 1:
+                values |= {"topic": topics[0], "partitions": sorted(number for _, number in some)[:LISTED]}
+            values["places"] = [f"{topic}-{number}" for topic, number in sorted(some)]
+            values["replicas"] = f" (node {words_of_value(list(nodes))})" if nodes else ""
+            severity = FINDINGS[what].went_on if healed else FINDINGS[what].severity
+            yield Found(what, severity, whole, values)
+
+
+def _find_replicas_out_of_sync(case: Case) -> Iterator[Found]:
+    """Changes of replicas in sync, as leaders tell controllers: one finding of a kind for all partitions."""
+    flapping, shrunk = {}, {}
+    for (topic, number), seen in case.seen.items_of_kind("isr"):
+        (_, _), (_, last) = seen.edges["size"]
+        known = case.seen.get("topic", topic)
+        whole_size = max(seen.most["size"], known.most.get("replicas", 0) if known is not None else 0)
+        if seen.count >= case.limits["isr.changes"]:
+            flapping[topic, number] = seen
+        elif last < whole_size and not _was_in_sync_later(case, topic, seen):
+            shrunk[topic, number] = seen
+    for what, some in (("isr-flapping", flapping), ("isr-shrunk", shrunk)):
+        if some:
+            whole = merge_observations(some.values())
+            topics = sorted({str(topic) for topic, _ in some})[:LISTED]
+            places = [f"{topic}-{number}" for topic, number in some]
+            yield case.make_finding(what, whole, topics=topics, places=places, changes=f"{whole.count:,}")
+
+
+def _was_in_sync_later(case: Case, topic: str | None, seen: Observation) -> bool:
+    """Whether metadata showed the topic with all its replicas in sync later."""
+    known = case.seen.get("topic", topic)
+    return known is not None and known.most.get("whole", 0) > seen.last
+
+
+def _find_slow_brokers(case: Case) -> Iterator[Found]:
+    """Brokers that are slower than their peers in the same work."""
+    for broker, key, ms, usual in case.latencies.find_slow_brokers(case.limits):
+        seen = merge_observations(its for (_, _, where), its in case.seen.items_of_kind("client") if where == broker)
+        words = {"latency": f"{ms:.1f} ms", "peers": f"{usual:.1f} ms"}
+        yield case.make_finding("slow-broker", seen, broker=broker, api=name_of_api_key(key), **words)
+
+
+def _find_controller_elections(case: Case) -> Iterator[Found]:
+    seen = case.seen.get("election")
+    if seen is not None:
+        yield case.make_finding("election", seen, nodes=sort_names_by_count(seen.names["nodes"]))
+
+
+def _find_lagging_followers(case: Case) -> Iterator[Found]:
+    """Followers behind the high watermark: one finding for each node."""
+    found: dict[int, dict[tuple[str, int], Observation]] = defaultdict(dict)
+    for (replica, _, topic, number), seen in case.seen.items_of_kind("follower"):
+        if seen.most["behind"] >= case.limits["follower.records"] and seen.count >= case.limits["follower.fetches"]:
+            found[replica][str(topic), number] = merge_observations(
+                each for each in (found[replica].get((str(topic), number)), seen) if each is not None
+            )
+    for replica, some in found.items():
+        whole = merge_observations(some.values())
+        about = {"node_id": replica, "topics": sorted({topic for topic, _ in some})[:LISTED]}
+        places = [f"{topic}-{number}" for topic, number in sorted(some)]
+        yield case.make_finding("follower-behind", whole, places=places, behind=f"{whole.most['behind']:,}", **about)
+
+
+def _find_moving_leaders(case: Case) -> Iterator[Found]:
+    """Leaders that move more often than when all brokers restart in turn."""
+    each, least = case.limits["leaders.each"], case.limits["leaders.least"]
+    found: dict[str, tuple[int, int, Observation]] = {}
+    for (topic,), seen in case.seen.items_of_kind("topic"):
+        if "epochs" in seen.edges:
+            (_, first), (_, last) = seen.edges["epochs"]
+            found[topic] = (last - first, seen.most.get("partitions", 1), seen)
+    by_controller: dict[str, list[Observation]] = defaultdict(list)
+    for (topic, _), seen in case.seen.items_of_kind("led"):
+        by_controller[str(topic)].append(seen)
+    for topic, some in by_controller.items():
+        moves = sum(last - first for (_, first), (_, last) in (seen.edges["epoch"] for seen in some))
+        found[topic] = max(
+            (moves, len(some), merge_observations(some)),
+            found.get(topic, (0, 0, Observation())),
+            key=lambda its: its[0],
+        )
+    for topic, (moves, partitions, seen) in sorted(found.items()):
+        if moves >= max(least, each * partitions):
+            yield case.make_finding("leaders-move", seen, topic=topic, moves=f"{moves:,}", parts=f"{partitions:,}")
+
+
+# Groups, transactions.
+
+
+def _find_rebalance_storms(case: Case) -> Iterator[Found]:
+    generations: dict[str, list[Observation]] = defaultdict(list)
+    for (group, _), seen in case.seen.items_of_kind("generation"):
+        generations[group].append(seen)
+    for group, some in generations.items():
+        whole = merge_observations(some)
+        members = len(whole.names.get("clients", ()))
+        its = case.seen.get("group", group)
+        came = sum(its.names.get("came", {}).values()) if its is not None else 0
+        least = max(case.limits["rebalance.generations"], case.limits["rebalance.per-member"] * max(members, came))
+        if len(some) >= least:
+            reasons = sort_names_by_count(its.names.get("reasons", {}))[:LISTED] if its is not None else []
+            about = {"group": group, "clients": most_frequent_clients(whole), "reasons": reasons or None}
+            if its is not None:
+                about |= {"cause": _describe_frequent_cause(its), "waited": _describe_longest_wait(its)}
+            yield case.make_finding("rebalance-storm", whole, generations=len(some), members=members, **about)
+
+
+_CAUSES: Final = {"came": "joins", "again": "joins again", "left": "leaves"}
+
+
+def _describe_frequent_cause(its: Observation) -> str | None:
+    """Words for the client that made members wait most often, and how; None where no client did twice."""
+    found = [(count, name, what) for facet, what in _CAUSES.items() for name, count in its.names.get(facet, {}).items()]
+    count, name, what = max(found, default=(0, "", ""))
+    return f"; most often {name} {what} ({count:,} times)" if count > 1 else None
+
+
+def _describe_longest_wait(its: Observation) -> str | None:
+    waited = its.most.get("waited", 0)
+    return f"; members waited up to {format_latency(waited / _MS)}" if waited >= NS else None
+
+
+def _find_missed_heartbeats(case: Case) -> Iterator[Found]:
+    """Members whose heartbeats come late: one finding for all members of a client in a group."""
+    found: dict[tuple[str, str], list[tuple[int, int, int, Observation]]] = defaultdict(list)
+    for (group, _), seen in case.seen.items_of_kind("alive"):
+        timeout = seen.most.get("timeout", round(case.limits["heartbeat.session"] * 1000))
+        pause, second = seen.find_longest_pause()
+        if seen.count >= case.limits["heartbeat.least"] and pause * 1000 >= case.limits["heartbeat.share"] * timeout:
+            found[group, most_frequent_clients(seen)[0]].append((pause, timeout, second, seen))
+    for (group, client), some in found.items():
+        pause, timeout, second, _ = max(some, key=lambda its: its[:3])
+        words = {"pause": format_latency(pause * 1000), "timeout": format_latency(timeout), "client": client}
+        about = {"group": group, "client_id": client}
+        yield case.make_finding("heartbeats-late", merge_observations(its for *_, its in some), **words, **about)
+
+
+def _find_troubled_transactions(case: Case) -> Iterator[Found]:
+    limits = case.limits
+    for (name,), seen in case.seen.items_of_kind("transaction"):
+        aborts, commits = seen.sums.get("aborts", 0), seen.sums.get("commits", 0)
+        about = {"transactional_id": name, "clients": most_frequent_clients(seen)}
+        if aborts >= limits["aborts.least"] and aborts >= limits["aborts.share"] * (aborts + commits):
+            yield case.make_finding("transactions-abort", seen, aborts=aborts, transactions=aborts + commits, **about)
+        begun = seen.most.get("begun", 0)
+        if begun > seen.most.get("ended", 0) and case.last - begun >= limits["transaction.open"] * NS:
+            yield case.make_finding("transaction-hangs", seen, open=format_latency((case.last - begun) / _MS), **about)
+
+
+def _find_growing_lags(case: Case) -> Iterator[Found]:
+    limits = case.limits
+    found: dict[tuple[str, str | None], list[tuple[int, int, Observation]]] = defaultdict(list)
+    for (client, topic, _), seen in case.seen.items_of_kind("lag"):
+        (began_ns, before), (last_ns, after) = seen.edges["lag"]
+        if last_ns - began_ns >= limits["lag.span"] * NS:
+            found[client, topic].append((before, after, seen))
+    for (client, topic), some in found.items():
+        before, after = sum(each[0] for each in some), sum(each[1] for each in some)
+        if after >= limits["lag.records"] and after >= limits["lag.growth"] * before:
+            whole = merge_observations(seen for _, _, seen in some)
+            about = {"client": client, "client_id": client, "topic": topic}
+            yield case.make_finding("lag-growing", whole, lag=f"{after:,}", before=f"{before:,}", **about)
+
+
+def _find_reread_offsets(case: Case) -> Iterator[Found]:
+    """Offsets that a connection fetches more than once."""
+    limits = case.limits
+    found: dict[tuple[str, str | None], list[Observation]] = defaultdict(list)
+    for (client, _, topic, _), seen in case.seen.items_of_kind("read"):
+        found[client, topic].append(seen)
+    for (client, topic), some in found.items():
+        read = sum(seen.sums["offsets"] for seen in some)
+        again = sum(max(seen.sums["offsets"] - seen.most["end"] - seen.most["start"], 0) for seen in some)
+        if again >= limits["again.offsets"] and again >= limits["again.share"] * read:
+            words = {"again": f"{again:,}", "read": f"{read:,}"}
+            yield case.make_finding(
+                "read-again", merge_observations(some), client=client, client_id=client, topic=topic, **words
+            )
+
+
+# Producers and their records.
+
+
+def _find_bad_records(case: Case) -> Iterator[Found]:
+    for (client, topic, how), seen in case.seen.items_of_kind("crc"):
+        yield case.make_finding("records-corrupt", seen, client=client, client_id=client, topic=topic, how=how)
+    old: dict[tuple[str, str], dict[str, Observation]] = defaultdict(dict)
+    for (client, topic, does), seen in case.seen.items_of_kind("old-format"):
+        old[client, does][str(topic)] = seen
+    for (client, does), its in old.items():
+        about = {"client": client, "client_id": client, "topics": sorted(its)[:LISTED], "does": does}
+        yield case.make_finding("old-format", merge_observations(its.values()), **about)
+    for (client,), seen in case.seen.items_of_kind("clock"):
+        ahead = seen.most.get("ahead", 0)
+        if ahead >= case.limits["clock.ahead"] * NS:
+            yield case.make_finding(
+                "clock-ahead", seen, client=client, client_id=client, ahead=format_latency(ahead / _MS)
+            )
+
+
+def _find_inefficient_producers(case: Case) -> Iterator[Found]:
+    limits = case.limits
+    for (client, topic), seen in case.seen.items_of_kind("produce"):
+        batches, records = seen.sums.get("batches", 0), seen.sums.get("records", 0)
+        about = {"client": client, "client_id": client, "topic": topic}
+        rate = rate_per_second(seen, batches)
+        small = batches and records / batches < limits["batch.records"]
+        if small and batches >= limits["batch.least"] and rate >= limits["batch.rate"]:
+            mean = f"{records / batches:.1f}"
+            yield case.make_finding("small-batches", seen, records=mean, rate=f"{rate:.0f}", **about)
+        plain = seen.sums.get("plain", 0)
+        if plain >= limits["plain.size"]:
+            yield case.make_finding("no-compression", seen, size=format_size(plain), **about)
+    for (topic,), seen in case.seen.items_of_kind("skew"):
+        sizes = seen.names.get("partitions", {})
+        total = sum(sizes.values())
+        partition, most = max(sizes.items(), key=lambda item: (item[1], item[0]), default=("", 0))
+        if len(sizes) >= 4 and total >= limits["skew.size"] and most >= limits["skew.share"] * total:
+            writers = merge_observations(
+                its for (_, where), its in case.seen.items_of_kind("produce") if where == topic
+            )
+            about = {"topic": topic, "partition": int(partition), "share": f"{most / total:.0%}"}
+            yield case.make_finding("skew", writers, **about)
+
+
+def _find_resent_batches(case: Case) -> Iterator[Found]:
+    """Batches that were sent more than once; those that may be stored twice are findings of their own."""
+    found: dict[tuple[str, str, str | None], list[SentAgain]] = defaultdict(list)
+    for its in case.seen.sent.find_batches_sent_again():
+        what = "sent-twice" if its.unknown and not its.idempotent else "sent-again"
+        found[what, its.client, its.topic].append(its)
+    for (what, client, topic), some in found.items():
+        if len(some) < case.limits["again.batches"]:
+            continue
+        seen = Observation()
+        for its in some:
+            seen.count_evidence(its.last)
+        refused = sum(its.refused > 0 for its in some)
+        first_refused = 2 * refused > len(some)
+        why = "after they had been refused" if first_refused else "because no answer came, or only a time-out error"
+        about = {"client": client, "client_id": client, "topic": topic, "batches": f"{len(some):,}"}
+        yield case.make_finding(what, seen, why=why, **about)
+
+
+def _find_requests_in_flight(case: Case) -> Iterator[Found]:
+    """How many Produce requests a busy connection has in flight, on average (Little's law)."""
+    limits = case.limits
+    for (client, _, broker), seen in case.seen.items_of_kind("in-flight"):
+        span = seen.most["ended"] - seen.first
+        if seen.count < limits["in-flight.least"] or span <= 0:
+            continue
+        mean = seen.sums["took"] / span
+        about = {"client": client, "client_id": client, "broker": broker, "mean": f"{mean:.1f}"}
+        about["took"] = format_latency(seen.sums["took"] / seen.count / _MS)
+        if mean > limits["in-flight.most"] and (client, INIT_PRODUCER_ID) not in case.answered:
+            yield case.make_finding("many-in-flight", seen, **about)
+        elif limits["in-flight.alone"] <= mean <= 1:
+            yield case.make_finding("one-in-flight", seen, **about)
+
+
+def _find_client_load(case: Case) -> Iterator[Found]:
+    limits = case.limits
+    for (client,), seen in case.seen.items_of_kind("fetch-waits"):
+        if seen.count >= limits["fetch.waits"]:
+            words = {"count": f"{seen.count:,}", "waited": format_latency(seen.sums["waited"] / seen.count / _MS)}
+            yield case.make_finding("fetch-waits", seen, client=client, client_id=client, **words)
+    for (client, broker), seen in case.seen.items_of_kind("throttle"):
+        total = seen.sums["ms"]
+        if total >= limits["throttle.total"]:
+            words = {"total": format_latency(total), "most": format_latency(seen.most["ms"])}
+            yield case.make_finding("throttled", seen, client=client, client_id=client, broker=broker, **words)
+    for (client, broker), seen in case.seen.items_of_kind("sessions-lost"):
+        if seen.count >= limits["sessions.lost"]:
+            about = {"client": client, "client_id": client, "broker": broker}
+            yield case.make_finding("fetch-sessions-lost", seen, lost=f"{seen.count:,}", **about)
+    for (client,), seen in case.seen.items_of_kind("metadata"):
+        rate = rate_per_second(seen, seen.count)
+        if seen.count >= limits["metadata.least"] and rate >= limits["metadata.rate"]:
+            about = {"client": client, "client_id": client, "api": name_of_api_key(METADATA)}
+            yield case.make_finding("metadata-storm", seen, rate=f"{rate:.1f}", **about)
+    for (client, key, side), seen in case.seen.items_of_kind("large"):
+        if seen.most["size"] >= limits["huge.size"]:
+            about = {"client": client, "client_id": client, "api": name_of_api_key(key)}
+            yield case.make_finding("huge-frames", seen, side=side, size=format_size(seen.most["size"]), **about)
+
+
+def _find_capture_faults(case: Case) -> Iterator[Found]:
+    for fault in case.faults:
+        late = fault.startswith(BEGINS_LATE)
+        yield case.make_finding("capture-begins-late" if late else "capture", Observation(), fault=fault)
+    if case.seen.left_out:
+        yield case.make_finding("left-out", Observation())
+
+
+EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
+    *(
+        _find_capture_faults,
+        _find_error_codes,
+        _find_unanswered_requests,
+        *REACHABILITY,
+        _find_unhealthy_partitions,
+        _find_replicas_out_of_sync,
+        _find_lagging_followers,
+        _find_slow_brokers,
+        _find_controller_elections,
+    ),
+    *(
+        _find_moving_leaders,
+        _find_rebalance_storms,
+        _find_missed_heartbeats,
+        _find_troubled_transactions,
+        _find_growing_lags,
+        _find_reread_offsets,
+    ),
+    *(
+        _find_bad_records,
+        _find_inefficient_producers,
+        _find_resent_batches,
+        _find_requests_in_flight,
+        _find_client_load,
+    ),
+)

@@ -1,0 +1,206 @@
+"""What `kw doctor` does: captures in, findings out, worst first, and exit code 4 where one is bad enough."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from decoders.analysis.doctor.doctor import Doctor
+from decoders.analysis.doctor.find_problems import ABOUT
+from decoders.analysis.doctor.finding_kinds import SEVERITIES
+from decoders.analysis.doctor.thresholds import THRESHOLDS, Thresholds
+from decoders.wire.format_and_escape_text import escape_text
+from decoders.wire.near_words import did_you_mean
+from kwcli.analyses.render_answer import AnswerRenderer
+from kwcli.output.short_texts import count_of, find_zone, palette
+from kwcli.run_environment import Exit, Failure
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold_interface import Row
+    from kwcli.net.config.client_config import ConnectionOptions
+    from kwcli.options import CaptureOptions
+    from kwcli.output.settings import Settings
+
+__all__ = ["FAIL_ON", "DoctorRenderer", "check_source", "count_findings", "format_findings", "read_thresholds"]
+
+# Value of --fail-on → the severities that end with exit code 4.
+FAIL_ON: Final[dict[str, tuple[str, ...]]] = {"error": SEVERITIES[:1], "warning": SEVERITIES[:2], "never": ()}
+SIGNS: Final = {"error": "✗", "warning": "!", "note": "·"}
+_MARGIN: Final = " " * 3
+_WIDTH_LEAST: Final = 40
+_NAMED: Final = 3
+
+
+def read_thresholds(words: Iterable[str]) -> Thresholds:
+    """The thresholds that words like `lag.records=5000` set. Raises Failure (usage)."""
+    given: dict[str, float] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name not in THRESHOLDS:
+            meant = did_you_mean(name, THRESHOLDS)
+            raise Failure(f"--threshold: no threshold {name!r}{meant}; kw help doctor lists them", Exit.USAGE)
+        try:
+            given[name] = float(value)
+        except ValueError:
+            what = f"{value!r} is no number" if equals else "the number is missing"
+            raise Failure(
+                f"--threshold {name}: {what}, as in {name}={THRESHOLDS[name].default:g}", Exit.USAGE
+            ) from None
+        if not 0 <= given[name] < float("inf"):
+            raise Failure(f"--threshold {name}: {value} is below 0 or no number", Exit.USAGE)
+    return Thresholds(given)
+
+
+def check_source(capture: CaptureOptions, connection: ConnectionOptions) -> bool:
+    """Whether the options name a cluster, not captures. Raises Failure or UsageError for both, and for neither."""
+    live = _is_cluster_named(connection)
+    if live and (capture.files or capture.interface):
+        text = "-b, a profile and properties examine a cluster, FILE and -i examine traffic: give one of them"
+        raise Failure(text, Exit.USAGE)
+    if live and (capture.metrics is not None or capture.otlp is not None):
+        raise Failure("--metrics and --otlp are for traffic (FILE, -i): leave them out with -b", Exit.USAGE)
+    if not (live or capture.files or capture.interface):
+        text = "give capture files, - for standard input, -i IFACE, or a cluster by -b HOST:PORT"
+        raise click.UsageError(text, click.get_current_context())
+    if not live:
+        capture.check_usage()
+    return live
+
+
+def _is_cluster_named(connection: ConnectionOptions) -> bool:
+    """Whether the command line names brokers or controllers: by an option, a property, or a file of properties."""
+    if connection.servers or connection.controllers or connection.profile or connection.config_files:
+        return True
+    if not connection.properties:
+        return False
+    from kwcli.net.config.client_properties import BY_NAME
+
+    meanings = {BY_NAME[name].meaning for name, _ in connection.properties if name in BY_NAME}
+    return not meanings.isdisjoint(("servers", "controllers"))
+
+
+class DoctorRenderer(AnswerRenderer):
+    """The doctor's findings; in text, a note is one line unless more is asked for (`-v`)."""
+
+    def __init__(self, settings: Settings, thresholds: Thresholds) -> None:
+        fold = self.doctor = Doctor(thresholds)
+        super().__init__(fold, "finding", fold.rows, format_findings, settings)
+        self.hear = fold.set_capture_faults
+        self.ended = fold.observe_connection_end
+        self.keys = sorted(ABOUT)
+
+    def exit_code(self, code: Exit, fail_on: str) -> Exit:
+        """The run's exit code `code`, or Exit.FINDINGS where a finding is as severe as `fail_on` says."""
+        bad = any(row["severity"] in FAIL_ON[fail_on] for row in self.found)
+        return Exit.FINDINGS if bad and code in (Exit.DONE, Exit.LOSSY) else code
+
+    def summary_line(self) -> str:
+        """The summary: `2 errors, 1 warning, 3 notes`; `nothing found`."""
+        return count_findings(self.found)
+
+
+def count_findings(rows: Iterable[Row]) -> str:
+    """How many findings there are by severity: `2 errors, 1 warning, 3 notes`; `nothing found`."""
+    counts = Counter(row["severity"] for row in rows)
+    parts = [count_of(counts[severity], severity) for severity in SEVERITIES if counts[severity]]
+    return ", ".join(parts) or "nothing found"
+
+
+def format_findings(rows: Sequence[Row], settings: Settings) -> str:
+    """A paragraph for each finding; one line for all notes of the same error, unless more is asked for (`-v`)."""
+    colors, lines = palette(settings.color), []
+    for row in rows if settings.verbose else _join_similar_notes(rows):
+        sign, paint = SIGNS[row["severity"]], colors.bad if row["severity"] == "error" else colors.name
+        head = escape_text(row["title"]) + (f" ×{row['count']:,}" if row["count"] > 1 else "")
+        first, *rest = _wrap_text(head, settings)
+        brief = row["severity"] == "note" and not settings.verbose
+        lines.append(f"{paint}{sign}{colors.off}  {first}")
+        lines += [_MARGIN + each for each in rest]
+        if not brief:
+            for text in _finding_details(row, settings):
+                lines += [f"{_MARGIN}{colors.dim}{each}{colors.off}" for each in _wrap_text(text, settings)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _join_similar_notes(rows: Iterable[Row]) -> list[Row]:
+    """The rows, with notes that differ by subject alone as one: `topic a, topic b and 3 more: ERROR (Fetch)`."""
+    found: dict[object, tuple[Row, list[str], str]] = {}
+    for number, row in enumerate(rows):
+        subject, error, rest = row["title"].partition(f": {row.get('error')}")
+        same = (row["id"], error + rest) if error and row["severity"] == "note" else number
+        if same in found:
+            whole, subjects, _ = found[same]
+            whole["count"] += row["count"]
+            subjects.append(subject)
+        else:
+            found[same] = ({**row}, [subject], error + rest)
+    for whole, subjects, rest in found.values():
+        more = len(subjects) - _NAMED
+        if more > 0:
+            subjects[_NAMED:] = [f"{subjects[_NAMED]}"] if more == 1 else [f"{more:,} more"]
+        if len(subjects) > 1:
+            whole["title"] = f"{', '.join(subjects[:-1])} and {subjects[-1]}{rest}"
+    return [row for row, _, _ in found.values()]
+
+
+def _wrap_text(text: str, settings: Settings) -> list[str]:
+    if not settings.width:
+        return [text]
+    width = max(settings.width, _WIDTH_LEAST) - len(_MARGIN)
+    return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=True) or [""]
+
+
+def _finding_details(row: Row, settings: Settings) -> list[str]:
+    """The texts below a finding's title: clients, reasons and times, meaning, remedy, evidence."""
+    found = []
+    who = [escape_text(name) for name in row.get("clients", ())]
+    # A client that the title names is not repeated.
+    if who and not (len(who) == 1 and who[0] in escape_text(row["title"])):
+        more = f" and {len(who) - _NAMED:,} more" if len(who) > _NAMED else ""
+        found.append(f"clients: {', '.join(who[:_NAMED])}{more}")
+    if row.get("reasons"):
+        found.append("reasons: " + "; ".join(map(escape_text, row["reasons"][:_NAMED])))
+    if row["first"]:
+        when = _time_of_day(row["first"], settings)
+        found.append(
+            f"since {when}" + ("" if row["last"] == row["first"] else f", last {_time_of_day(row['last'], settings)}")
+        )
+    if row.get("went_on"):
+        found.append("over by now: later the same client succeeded with the same request")
+    found = [", ".join(found)] if found else []
+    found += [f"means: {row['meaning']}"] if row["meaning"] else []
+    found += [f"do: {row['remedy']}"] if row["remedy"] else []
+    return found + [f"see: {each}" for each in [_format_evidence(row["evidence"])] if each]
+
+
+def _time_of_day(text: str, settings: Settings) -> str:
+    """The time of day of an RFC 3339 time, in the zone of the output."""
+    from datetime import datetime
+
+    zone = find_zone(settings.zone)
+    try:
+        moment = datetime.fromisoformat(text[:26].rstrip("Z") + "+00:00")
+        return zone.local_time(int(moment.timestamp())).strftime("%H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return text
+
+
+def _format_evidence(evidence: Sequence[dict[str, Any]]) -> str:
+    """Where to look for evidence: `packets 17–21, 53`; without packets, `correlation id 7 of connection 3`."""
+    parts = []
+    for each in evidence[:_NAMED]:
+        if each["packets"] is None:
+            where = f"connection {each['connection']}"
+            number = each["correlation_id"]
+            parts.append(where if number is None else f"correlation id {number} of {where}")
+        else:
+            first, last = each["packets"]
+            parts.append(f"{first}–{last}" if last != first else f"{first}")
+    text = ", ".join(parts)
+    if not evidence or evidence[0]["packets"] is None:
+        return text
+    return f"packet{'s' if len(parts) > 1 or '–' in text else ''} {text}"

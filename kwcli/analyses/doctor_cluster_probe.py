@@ -1,0 +1,131 @@
+"""Brokers' addresses in, observations about their cluster out, for the doctor; the requests change nothing.
+
+Each server that was given is asked: does it accept the login, what does it say of the cluster (all topics with their
+replicas, all brokers with their addresses), can each of these brokers be reached from here, which versions do they
+speak, does the controllers' clock agree with this machine's. The answers are read by the same fold as captures.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.errors import without_frames
+from decoders.exchanges.learned_names import METADATA_TOPIC
+from decoders.protocol_facts.find_alike_releases import find_most_alike_releases
+from decoders.protocol_facts.keys import DESCRIBE_QUORUM, METADATA
+from decoders.schema.model import NONE
+from kwcli.calling.pair_sent_and_received import ExchangeBuilder
+from kwcli.net import metadata_messages
+from kwcli.net.addresses import format_address
+from kwcli.net.cluster import ClusterClient
+from kwcli.net.deadline import Deadline
+from kwcli.net.metadata_messages import decode_reply
+from kwcli.output.renderers import WantedPaths
+from kwcli.run_environment import Exit, Failure
+
+if TYPE_CHECKING:
+    from decoders.analysis.doctor.doctor import Doctor
+    from kwcli.net.config.client_config import ClientConfig
+    from kwcli.net.metadata_messages import ClusterNode
+    from kwcli.net.session.blocking import BrokerConnection, Reply
+    from kwcli.run_environment import Environment
+
+__all__ = ["probe_cluster"]
+
+# The first version of DescribeQuorum whose responses have times.
+_TIMES_SINCE: Final = 1
+_NS_PER_MS: Final = 1_000_000
+# The feature that says which records and APIs the cluster uses; others are switched on when somebody wants them.
+_FEATURE: Final = "metadata.version"
+
+
+def probe_cluster(env: Environment, config: ClientConfig, doctor: Doctor) -> None:
+    """Have the doctor observe the cluster from each of the servers. Raises Failure where all of them fail."""
+    deadline = Deadline(config.timeout_s, env.monotonic)
+    failures = []
+    for server in config.servers:
+        one = config._replace(servers=(server,))
+        try:
+            ClusterProbe(doctor, one, deadline).run()
+        except Failure as failure:
+            failures.append(without_frames(failure))
+            doctor.observe_cluster_fact("unreachable", env.now_ns(), format_address(server), None, failure.text)
+    if len(failures) == len(config.servers):
+        raise failures[0]
+
+
+class ClusterProbe:
+    """The examination of a cluster as one of its servers describes it."""
+
+    def __init__(self, doctor: Doctor, config: ClientConfig, deadline: Deadline) -> None:
+        self._doctor = doctor
+        self._config = config
+        self._deadline = deadline
+        self._builder = ExchangeBuilder(WantedPaths(doctor.needs))
+
+    def run(self) -> None:
+        with ClusterClient(self._config, self._deadline, witness=self._observe_reply) as cluster:
+            first = cluster.connect_to_any()
+            if METADATA in first.versions:
+                version = cluster.choose_version(first, METADATA)
+                cluster.send_request(first, METADATA, version, metadata_messages.build_topics_request(version, None))
+            nodes = cluster.list_nodes(fresh=True)
+            for left, node in zip(range(len(nodes), 0, -1), nodes.values(), strict=True):
+                # A node that hangs leaves the other nodes and the controller their share of the time.
+                self._probe_server(cluster, node, self._deadline.left() * left / (left + 1))
+            # Where no time is left, the controller would be blamed wrongly.
+            if first.versions.get(DESCRIBE_QUORUM, NONE).high >= _TIMES_SINCE and self._deadline.left():
+                try:
+                    self._observe_clock(cluster, first)
+                except Failure as failure:
+                    why = without_frames(failure).text
+                    self._doctor.observe_cluster_fact(
+                        "controller-silent", time.time_ns(), format_address(first.address), why
+                    )
+
+    def _observe_reply(self, connection: BrokerConnection, reply: Reply) -> None:
+        self._doctor.add(self._builder.build_exchange(connection.local, connection.peer, reply))
+
+    def _probe_server(self, cluster: ClusterClient, node: ClusterNode, spare_s: float) -> None:
+        now_ns = time.time_ns()
+        if not self._deadline.left():
+            self._doctor.observe_cluster_fact("not-looked-at", now_ns, format_address(node.address), node.id)
+            return
+        try:
+            connection = cluster.connect_to_node(node.id, spare_s=spare_s)
+        except Failure as failure:
+            if failure.code == Exit.REFUSED:
+                raise
+            self._doctor.observe_cluster_fact(
+                "unreachable", now_ns, format_address(node.address), node.id, without_frames(failure).text
+            )
+            return
+        looks = find_most_alike_releases(connection.versions)
+        self._doctor.observe_cluster_fact("release", now_ns, str(looks) if looks.is_release else "none known", node.id)
+        levels = {row["name"]: row["max_version_level"] for row in _ask_for_rows(connection, "finalized_features")}
+        for row in _ask_for_rows(connection, "supported_features"):
+            if row["name"] == _FEATURE and row["name"] in levels:
+                level, most = levels[row["name"]], row["max_version"]
+                self._doctor.observe_cluster_fact("feature", now_ns, row["name"], node.id, level=level, most=most)
+
+    def _observe_clock(self, cluster: ClusterClient, connection: BrokerConnection) -> None:
+        """Compare clocks: the active controller says when it last caught up with itself, its own now (KIP-836)."""
+        version = cluster.choose_version(connection, DESCRIBE_QUORUM, _TIMES_SINCE)
+        asked = {"topics": [{"topic_name": METADATA_TOPIC, "partitions": [{"partition_index": 0}]}]}
+        reply = cluster.send_look_up(connection, DESCRIBE_QUORUM, version, asked)
+        answer = decode_reply(connection, reply, DESCRIBE_QUORUM, version)
+        for topic in answer["topics"]:
+            for part in topic["partitions"]:
+                for voter in part["current_voters"]:
+                    if voter["replica_id"] == part["leader_id"] and voter["last_caught_up_timestamp"] > 0:
+                        between = (reply.sent_ns + reply.first_ns) // 2
+                        apart = voter["last_caught_up_timestamp"] * _NS_PER_MS - between
+                        self._doctor.observe_cluster_fact(
+                            "controller-clock", between, part["leader_id"], apart=abs(apart)
+                        )
+
+
+def _ask_for_rows(connection: BrokerConnection, name: str) -> list[dict[str, Any]]:
+    found = connection.offer.answer.get(name)
+    return found if isinstance(found, list) else []

@@ -1,0 +1,216 @@
+"""A row of an answer in, one cell a column out: the columns of -o csv and -o table, declared once for each kind of row.
+
+Rows have lists and objects, as JSON shows them; a cell has one text or number. So a list of names is its names with
+commas between them, and each other list or object has a form here, which keeps its names:
+
+```
+{"Fetch": [4, 11], "Metadata": [12]}        Fetch 4 11, Metadata 12
+{"UNKNOWN_TOPIC_OR_PARTITION": 5}           UNKNOWN_TOPIC_OR_PARTITION:5
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.exchanges.libraries import format_library
+from decoders.named_tuple import NamedTuple
+from decoders.schema.json_form import cell_text
+from decoders.wire.format_and_escape_text import escape_text
+from kwcli.output.csv import Cell, format_counts, format_csv_lines, join_values
+from kwcli.output.short_texts import format_number_ranges, palette
+from kwcli.output.table import Column, draw_table
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold_interface import Row
+    from kwcli.output.settings import Settings
+
+__all__ = ["FLAT_COLUMNS", "FlatColumn", "flatten_row", "format_csv", "format_table"]
+
+# A value of a row, other than None, as the content of a cell.
+Form = Callable[[Any], Cell]
+# The least width that a column of text is cut to.
+_CUT: Final = 20
+
+
+def _format_software(software: Row) -> str:
+    return " ".join(cell_text(part) for part in (software["name"], software["version"]) if part)
+
+
+def _format_versions(versions_by_api: Mapping[str, Iterable[int]]) -> str:
+    return ", ".join(" ".join([name, *map(str, versions)]) for name, versions in versions_by_api.items())
+
+
+def _format_audited_uses(uses: Iterable[Row]) -> str:
+    versions: dict[str, list[int]] = {}
+    for use in uses:
+        versions.setdefault(use["api"], []).append(use["api_version"])
+    return _format_versions(versions)
+
+
+def _format_offers(apis: Iterable[Row]) -> str:
+    """What a broker offers of each API that it lacks for its clients: `Fetch 0 3, Produce` (none)."""
+    return _format_versions({row["api"]: row["offers"] or () for row in apis})
+
+
+def _format_partitions(partitions: Iterable[Row]) -> str:
+    """Partitions by topic: `orders[0-2] payments[0]`."""
+    numbers: dict[str, list[int]] = {}
+    for row in partitions:
+        numbers.setdefault(row["topic"], []).append(row["partition"])
+    return " ".join(f"{cell_text(topic)}[{format_number_ranges(its)}]" for topic, its in numbers.items())
+
+
+def _format_generations(timeline: Iterable[Row]) -> str:
+    """Generations, each with what caused it: `4 joined, 5 left`."""
+    return ", ".join(f"{row['generation']} {row['cause']['what'] if row['cause'] else ''}".strip() for row in timeline)
+
+
+def _format_refusals(refused: Iterable[Row]) -> str:
+    return ", ".join(f"{row['api']} {row['error']}:{row['count']}" for row in refused)
+
+
+def _format_evidence(evidence: Iterable[Row]) -> str:
+    """The packets of each exchange: `17-21, 53`; `connection 3` where it has no packets."""
+    return ", ".join(
+        f"connection {row['connection']}" if row["packets"] is None else "-".join(map(str, sorted({*row["packets"]})))
+        for row in evidence
+    )
+
+
+class FlatColumn(NamedTuple):
+    """One column: `form` makes its cell of the row's value under `key`.
+
+    `drop`: where a terminal is too narrow for a table, the column with the greatest goes first; None: none goes.
+    `rare`: only some rows have the key, and a table has the column only if one of its rows has it. `optional`: the same
+    holds for CSV.
+    """
+
+    name: str
+    key: str
+    form: Form = join_values
+    drop: int | None = None
+    rare: bool = False
+    optional: bool = False
+
+
+# Column → form, where it is no list of names and no scalar; for one kind alone, `kind.column`.
+_FORMS: Final[dict[str, Form]] = {
+    "client_software": _format_software,
+    "library": format_library,
+    "apis": _format_versions,
+    "audit.apis": _format_audited_uses,
+    "audit_broker.apis": _format_offers,
+    "error_codes": format_counts,
+    "lag": format_counts,
+    "shared": format_counts,
+    "members": lambda members: join_values([each["member_id"] for each in members if each["present"]]),
+    "timeline": _format_generations,
+    "refused": _format_refusals,
+    "group.partitions": _format_partitions,
+    "topic.partitions": lambda partitions: join_values([each["partition"] for each in partitions]),
+    "evidence": _format_evidence,
+}
+# Column → the key of the row and the part of its object that it has.
+_PARTS: Final[dict[str, tuple[str, str]]] = {
+    "library_sure": ("library", "sure"),
+    "library_why": ("library", "why"),
+    "written": ("written", "records"),
+    "written_batches": ("written", "batches"),
+    "written_bytes": ("written", "bytes"),
+    "written_codecs": ("written", "codecs"),
+}
+# Keys of rows that say how much an answer leaves out.
+_OPTIONAL: Final = ("cut", "others", "partial")
+
+
+def _read_part(name: str) -> Form:
+    return lambda value: format_counts(value[name]) if isinstance(value[name], dict) else join_values(value[name])
+
+
+def _declare_columns(kind: str, names: str, first: str, rare: str = "") -> tuple[FlatColumn, ...]:
+    """The columns of a kind of rows, in order; `first`: what a narrow table shows, the most important one first."""
+    order = [*first.split(), *(name for name in names.split() if name not in first.split())]
+    columns = []
+    for name in (*names.split(), *_OPTIONAL):
+        key, part = _PARTS.get(name, (name, ""))
+        form = _read_part(part) if part else _FORMS.get(f"{kind}.{name}") or _FORMS.get(name) or join_values
+        drop = order.index(name) if name in order else len(order)
+        optional = name in _OPTIONAL
+        columns.append(FlatColumn(name, key, form, drop or None, optional or name in rare.split(), optional))
+    return tuple(columns)
+
+
+_NUMBERS: Final = "count errors error_codes unanswered undecoded request_bytes response_bytes p50 p99 max first last"
+_FINDING: Final = "id severity title count first last"
+_ADVICE: Final = "evidence meaning remedy"
+_ABOUT: Final = (
+    "client_id clients topic topics partition partitions group transactional_id broker node_id address api api_version"
+    " error went_on nearest_topic reasons users"
+)
+_ABOUT_SECURITY: Final = (
+    "broker brokers mechanism users user address secret api configs version cipher whose subject issuer expires by how"
+    " acls owners clients"
+)
+# Kind of row → its columns.
+FLAT_COLUMNS: Final[dict[str, tuple[FlatColumn, ...]]] = {
+    kind: _declare_columns(kind, *words)
+    for kind, words in {
+        "client": (
+            "client_id client_software library library_sure library_why addresses connections brokers apis writes reads"
+            f" administers groups transactional_ids users {_NUMBERS}",
+            "client_id count errors p99 client_software writes reads groups",
+        ),
+        "group": (
+            "group type state protocol coordinator members generation rebalances timeline refused partitions commit_lag"
+            f" position_lag refetched shared clients asked_by apis {_NUMBERS}",
+            "group state commit_lag rebalances position_lag type coordinator",
+        ),
+        "topic": (
+            "topic topic_id writes reads administers asks groups partitions written written_batches written_bytes"
+            f" written_codecs lag apis {_NUMBERS}",
+            "topic count errors writes reads groups",
+        ),
+        "broker": (
+            f"broker node_id rack advertised controller release clients apis {_NUMBERS}",
+            "broker node_id count errors p99 controller release",
+        ),
+        "finding": (f"{_FINDING} {_ABOUT} {_ADVICE}", "severity title count id", _ABOUT),
+        "security": (f"{_FINDING} {_ABOUT_SECURITY} {_ADVICE}", "severity title count id", _ABOUT_SECURITY),
+        "audit": (
+            "client_id client_software library library_sure library_why addresses verdict why needs apis",
+            "client_id verdict needs why client_software",
+        ),
+        "audit_broker": ("broker verdict apis", "broker verdict"),
+    }.items()
+}
+
+
+def flatten_row(row: Row, columns: Iterable[FlatColumn]) -> list[Cell]:
+    """The content of each cell of a row."""
+    return [None if row.get(column.key) is None else column.form(row[column.key]) for column in columns]
+
+
+def format_csv(kind: str, rows: Sequence[Row], settings: Settings) -> str:
+    """CSV with a line for each row, and a header line first."""
+    columns = [column for column in FLAT_COLUMNS[kind] if not column.optional or any(column.key in row for row in rows)]
+    heading: list[Cell] = [column.name for column in columns]
+    return format_csv_lines([heading, *(flatten_row(row, columns) for row in rows)], safe=settings.csv_safe)
+
+
+def format_table(kind: str, rows: Sequence[Row], settings: Settings) -> str:
+    """A table; where a terminal has no room, the least important columns are left out, then long texts are cut."""
+    columns = [column for column in FLAT_COLUMNS[kind] if not column.rare or any(column.key in row for row in rows)]
+    cells = list(zip(*(flatten_row(row, columns) for row in rows), strict=True)) or [()] * len(columns)
+    drawn = [
+        Column(
+            column.name,
+            ["–" if cell in (None, "") else escape_text(str(cell)) for cell in its],
+            drop=column.drop,
+            right=all(not isinstance(cell, str) for cell in its if cell is not None),
+            cut=_CUT if any(isinstance(cell, str) for cell in its) else 0,
+        )
+        for column, its in zip(columns, cells, strict=True)
+    ]
+    return "".join(f"{line}\n" for line in draw_table(drawn, settings.width, palette(settings.color), dense=True))

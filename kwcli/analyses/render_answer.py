@@ -1,0 +1,143 @@
+"""A fold in, its answer out when the inputs have ended: text for people, or the fold's rows in any other format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.exchanges.libraries import format_library
+from decoders.messages.exchange_json import SCHEMA
+from decoders.schema.json_form import row_json
+from kwcli.analyses.flat_columns import format_csv, format_table
+from kwcli.output.report_partial_input import add_partial_to_rows, format_partial_note, list_partial_sentences
+from kwcli.output.write_json_values import open_value_writer
+from kwcli.reading.sinks.fold_renderer import FoldRenderer
+from kwcli.reading.sinks.view_and_packet_tap import ReadingView
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold_interface import Fold, Row
+    from decoders.exchanges.exchange import Ended
+    from kwcli.output.renderers import Write
+    from kwcli.output.settings import Settings
+
+__all__ = ["AnswerRenderer", "answer_record", "flatten_value", "format_software", "make_reading_view"]
+
+# Rows that are aligned together, where they are too many to be held.
+_PAGE: Final = 10_000
+Text = Callable[[Sequence["Row"], "Settings"], str]
+
+
+class AnswerRenderer(FoldRenderer):
+    """Gives exchanges to `fold` and writes `rows()` at the end, each with its `kind`; `text` makes text of the rows.
+
+    Where rows may be very many, `rows()` makes them anew each time that it is iterated over; all have the same keys.
+    """
+
+    def __init__(
+        self, fold: Fold, kind: str, rows: Callable[[], Iterable[Row]], text: Text, settings: Settings
+    ) -> None:
+        super().__init__([fold], "give a filter")
+        self.needs = fold.needs
+        self.asks_libraries: bool = getattr(fold, "asks_history", False)
+        self.found: Iterable[Row] = []
+        self._kind = kind
+        self._rows = rows
+        self._text = text
+        self._settings = settings
+        self._write: Write | None = None
+        self.keys: Iterable[str] = ()  # keys that rows may have besides the keys of the rows found
+        # Gets what is wrong with the captures themselves; None: that is told beside the answer.
+        self.hear: Callable[[list[str]], None] | None = None
+        self.ended: Callable[[Ended], None] | None = None  # gets how connections ended
+
+    def open(self, write: Write) -> AnswerRenderer:
+        """Set the function to write with, which `ReadingRun` knows; returns this renderer."""
+        self._write = write
+        return self
+
+    def close(self) -> None:
+        """Write the answer of the fold."""
+        assert self._write is not None
+        self.found = self._rows()
+        settings, partial = self._settings, self.coverage.partial
+        if settings.format in ("text", "table", "csv"):
+            for some in self._rows_by_page():
+                if settings.format == "text":
+                    shown = self._text(some, settings)
+                elif settings.format == "csv":
+                    shown = format_csv(self._kind, list(add_partial_to_rows(some, partial, as_text=True)), settings)
+                else:
+                    shown = format_table(self._kind, some, settings)
+                self._write(shown.encode("utf-8", "backslashreplace"))
+            self._write(format_partial_note(self.coverage_sentences(), settings).encode())
+            return
+        rows = self.found if isinstance(self.found, list) else list(islice(self.found, 1))
+        writer = open_value_writer(settings, self._write, [*_names_of_columns(rows), *self.keys, "partial"])
+        for row in add_partial_to_rows(self.found, partial, as_text=False):
+            writer.add(answer_record(self._kind, row))
+        writer.close()
+
+    def coverage_sentences(self) -> list[str]:
+        """What the answer says of the part of the inputs that it was made of; empty where that is all of them."""
+        return list_partial_sentences(self.coverage.partial)
+
+    def verdict_line(self) -> str:
+        """The summary, with what it was made of: `nothing found; interrupted at 3 % (70.0MB of 2.1GB); …`."""
+        return "; ".join([self.summary_line(), *self.coverage_sentences()])
+
+    def summary_line(self) -> str:
+        """The answer in one line, in a subclass that has such a line."""
+        return ""
+
+    def _rows_by_page(self) -> Iterator[list[Row]]:
+        """The rows that are aligned together: all where they are a list, else some thousand."""
+        if isinstance(self.found, list) or self._settings.format == "csv":
+            yield list(self.found)
+            return
+        rows = iter(self.found)
+        some = list(islice(rows, _PAGE))
+        yield some
+        while some := list(islice(rows, _PAGE)):
+            yield some
+
+
+def make_reading_view(renderer: AnswerRenderer) -> ReadingView:
+    """The ReadingView by which `ReadingRun` feeds the renderer's fold instead of showing exchanges."""
+    return ReadingView(
+        renderer.needs, renderer.open, renderer.hear, libraries=renderer.asks_libraries, ended=renderer.ended
+    )
+
+
+def answer_record(kind: str, row: Row) -> dict[str, Any]:
+    """A row of an answer as the object that `-o ndjson` writes for it."""
+    return {"kind": kind, "schema": SCHEMA, **row_json(row)}
+
+
+def format_software(row: Row) -> str:
+    """The software that a client states, else the library it looks like (`~kafkajs ≥ 1.13`); empty where unknown."""
+    library = row.get("library")
+    return flatten_value(row.get("client_software")) or ("" if library is None else f"~{format_library(library)}")
+
+
+def flatten_value(value: Any) -> str:
+    """A value of a row as text for people: objects as their values, lists with commas."""
+    if value is None:
+        return ""
+    if isinstance(value, dict):
+        return " ".join(filter(None, map(flatten_value, value.values())))
+    return ", ".join(map(flatten_value, value)) if isinstance(value, list) else str(value)
+
+
+def _names_of_columns(rows: Sequence[Row]) -> list[str]:
+    """The keys of all rows, in their order; a key that only some rows have stands where it stands in those rows."""
+    names: list[str] = []
+    for row in rows:
+        at = 0
+        for name in row:
+            if name in names:
+                at = max(at, names.index(name) + 1)
+            else:
+                names.insert(at, name)
+                at += 1
+    return names

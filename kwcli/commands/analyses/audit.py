@@ -1,0 +1,83 @@
+"""`kw audit`: captures in, which clients break on the upgrade out."""
+
+from __future__ import annotations
+
+import click
+
+from kwcli.net.config.client_config import ConnectionOptions
+from kwcli.net.options import ConnectingCommand, login_options
+from kwcli.options import (
+    CaptureOptions,
+    FilterOptions,
+    OutputOptions,
+    capture_options,
+    filter_options,
+    jobs_option,
+    output_options,
+)
+from kwcli.run_environment import Environment
+
+EXAMPLES = """\b
+Examples:
+  kw audit orders.pcapng --target 4.0
+  kw audit captures/ --target 4.0 -o ndjson | jq 'select(.verdict == "breaks")'
+  kw audit orders.pcapng --target broker:kafka-new:9092
+  kw audit orders.pcapng --clients 4.4
+  kw audit orders.pcapng --security"""
+
+
+@click.command("audit", cls=ConnectingCommand, epilog=EXAMPLES)
+@capture_options
+@click.option(
+    "--target", metavar="RELEASE", help="Check clients against this release or broker:HOST:PORT (default: the newest)."
+)
+@click.option("--clients", "newer", metavar="RELEASE", help="Reverse: check brokers against clients of this release.")
+@click.option("--security", is_flag=True, help="Audit listeners, logins, TLS, secrets and rights instead.")
+@jobs_option
+@filter_options(limit="Stop reading after N exchanges counted.")
+@login_options
+@output_options(
+    verbose="Explain notes as well (--security).",
+    quiet="No summary and no progress bar.",
+    formats=("text", "table", "ndjson", "json", "csv", "yaml", "fields"),
+)
+@click.pass_obj
+def command(
+    env: Environment,
+    capture: CaptureOptions,
+    target: str | None,
+    newer: str | None,
+    security: bool,
+    filters: FilterOptions,
+    connection: ConnectionOptions,
+    shown: OutputOptions,
+) -> int:
+    """Say which clients break when the brokers move to another release; or audit security.
+
+    FILE as for `kw sniff`. Each client `works`, `breaks` or is `unknown`, with the versions that show it and the
+    lowest release it needs. Exit code 4 when a client breaks. `--security` reports listeners, logins, TLS, secrets
+    sent in clear and changed rights; exit code 4 when a finding is an error.
+    """
+    from decoders.protocol_facts.releases import RELEASES
+    from kwcli.analyses.audit_upgrade_and_security import (
+        AuditRenderer,
+        SecurityRenderer,
+        check_audit_words,
+        find_target,
+    )
+    from kwcli.analyses.run import run_answer
+    from kwcli.spelling import find_release
+
+    capture.check_usage()
+    check_audit_words(target, newer, security=security)
+    settings = shown.make_settings(env)
+    renderer: AuditRenderer | SecurityRenderer
+    if security:
+        renderer = SecurityRenderer(settings)
+    else:
+        against = find_target(target or RELEASES[-1], env, connection)
+        renderer = AuditRenderer(settings, against, None if newer is None else find_release(newer))
+    code = renderer.exit_code(run_answer(env, settings, capture, filters, renderer))
+    if not settings.quiet and (renderer.found or security):
+        env.report(f"kw: {renderer.verdict_line()}")
+    return code

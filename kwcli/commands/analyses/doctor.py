@@ -1,0 +1,93 @@
+"""`kw doctor`: captures or a cluster in, what is wrong out, worst first."""
+
+from __future__ import annotations
+
+import click
+
+from kwcli.net.config.client_config import ConnectionOptions
+from kwcli.net.options import ConnectingCommand, connection_options_of_others, read_config
+from kwcli.options import (
+    CaptureOptions,
+    FilterOptions,
+    OutputOptions,
+    capture_options,
+    filter_options,
+    jobs_option,
+    output_options,
+    telemetry_options,
+)
+from kwcli.run_environment import Environment, Exit
+
+EXAMPLES = """\b
+Examples:
+  kw doctor orders.pcapng
+  kw doctor captures/ --group billing -v
+  kw doctor -b kafka-1:9092
+  kw doctor orders.pcapng --threshold lag.records=100000 --fail-on warning
+  kw doctor orders.pcapng -o ndjson | jq 'select(.severity == "error") | .title'"""
+
+
+_CLUSTER = {
+    "servers": "Examine the cluster of these brokers instead of captures.",
+    "controllers": "Examine the cluster of these controllers instead of captures.",
+}
+
+
+def _describe_cluster_options(command: click.Command) -> click.Command:
+    """Give -b and --bootstrap-controller a help text of their own: without them captures are read, not a default."""
+    for option in command.params:
+        if isinstance(option, click.Option) and option.name in _CLUSTER:
+            option.help = _CLUSTER[option.name]
+    return command
+
+
+@_describe_cluster_options
+@click.command("doctor", cls=ConnectingCommand, epilog=EXAMPLES)
+@capture_options
+@telemetry_options
+@connection_options_of_others
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "never"]),
+    default="error",
+    show_default=True,
+    help="Exit with code 4 on a finding at least this severe.",
+)
+@click.option("--threshold", "thresholds", metavar="NAME=NUMBER", multiple=True, help="Set a threshold; repeatable.")
+@jobs_option
+@filter_options(limit="Stop reading after N exchanges examined.")
+@output_options(
+    verbose="Explain notes as well.",
+    quiet="No summary and no progress bar.",
+    formats=("text", "table", "ndjson", "json", "csv", "yaml", "fields"),
+    times=True,
+)
+@click.pass_obj
+def command(
+    env: Environment,
+    capture: CaptureOptions,
+    connection: ConnectionOptions,
+    fail_on: str,
+    thresholds: tuple[str, ...],
+    filters: FilterOptions,
+    shown: OutputOptions,
+) -> int:
+    """Say what is wrong: findings, worst first, with clients, since when, evidence and what to do.
+
+    FILE as for `kw sniff`. Errors and warnings are explained, notes are a line each (`-v` explains them as well). With
+    -b examine a cluster instead of a capture, without changing it.
+    """
+    from kwcli.analyses.doctor import DoctorRenderer, check_source, read_thresholds
+    from kwcli.analyses.run import diagnose_cluster, run_answer
+
+    live = check_source(capture, connection)
+    settings = shown.make_settings(env)
+    renderer = DoctorRenderer(settings, read_thresholds(thresholds))
+    if live:
+        done = diagnose_cluster(env, read_config(env, connection), renderer.doctor, renderer)
+    else:
+        done = run_answer(env, settings, capture, filters, renderer)
+    code = renderer.exit_code(done, fail_on)
+    if not settings.quiet and (renderer.found or code != Exit.FAILURE):
+        env.report(f"kw: {renderer.verdict_line()}")
+    return code

@@ -1,0 +1,78 @@
+"""`kw report`: captures in, everything that they say out, as one page, Markdown, text or JSON."""
+
+from __future__ import annotations
+
+import click
+
+from kwcli.options import (
+    CaptureOptions,
+    Clash,
+    FilterOptions,
+    OutputOptions,
+    capture_options,
+    filter_options,
+    force_option,
+    html_option,
+    jobs_option,
+    output_options,
+    pass_options_as_value,
+    refuse_clashes,
+)
+from kwcli.report import PageFile
+from kwcli.run_environment import Environment
+
+EXAMPLES = """\b
+Examples:
+  kw report orders.pcapng --html report.html
+  kw report captures/ --target 4.0 --html report.html
+  kw report orders.pcapng --topic payments -o md > report.md
+  kw report orders.pcapng -o json | jq '.findings[].title'"""
+
+
+@click.command("report", epilog=EXAMPLES)
+@pass_options_as_value("page", PageFile, PageFile._fields)
+@capture_options
+@html_option("Write one self-contained HTML page; print nothing to standard output.")
+@force_option
+@click.option("--target", metavar="RELEASE", help="Check clients against this release (default: the newest).")
+@click.option("--records", is_flag=True, help="Show record keys and values in bodies of the slowest exchanges.")
+@click.option("--reveal-secrets", is_flag=True, help="Show passwords and tokens in bodies of slowest exchanges.")
+@jobs_option
+@filter_options(limit="Stop reading after N exchanges counted.")
+@output_options(
+    verbose="Show all rows and columns.",
+    quiet="No summary and no progress bar.",
+    formats=("text", "md", "ndjson", "json"),
+)
+@click.pass_obj
+def command(
+    env: Environment,
+    capture: CaptureOptions,
+    page: PageFile,
+    target: str | None,
+    records: bool,
+    reveal_secrets: bool,
+    filters: FilterOptions,
+    shown: OutputOptions,
+) -> int:
+    """Report on captures on one page: findings, clients, groups, latency, ladders, audit.
+
+    FILE as for `kw sniff`. The page loads nothing and works without a network; text without --html. With --target the
+    exit code is 4 where a client breaks on that release.
+    """
+    from decoders.filters import parse
+    from decoders.protocol_facts.releases import RELEASES
+    from kwcli.analyses.run import run_answer
+    from kwcli.report.report_renderer import ReportRenderer, choose_exit_code
+    from kwcli.spelling import find_release
+
+    refuse_clashes(Clash("html_path", ("output", "verbose"), "--html writes everything to the page, and nothing else"))
+    capture.check_usage()
+    page.check()
+    settings = shown.make_settings(env)._replace(records=records, reveal_secrets=reveal_secrets)
+    release = RELEASES[-1] if target is None else find_release(target)
+    within = parse(capture.time_filter_text(env, settings.zone)).matches
+    renderer = ReportRenderer(env, settings, release, page.html_path, within)
+    code = run_answer(env, settings, capture, filters, renderer)
+    breaking = 0 if target is None else renderer.breaking
+    return choose_exit_code(env, code, breaking, release, quiet=settings.quiet)

@@ -1,0 +1,97 @@
+"""`kw stats`: captures in, how long, how much, how often and what went wrong out."""
+
+from __future__ import annotations
+
+import click
+
+from decoders.analysis.dimension_and_metric_table import METRICS
+from kwcli.option_types import Duration, KnownWord
+from kwcli.options import (
+    CaptureOptions,
+    FilterOptions,
+    OutputOptions,
+    capture_options,
+    filter_options,
+    guess_option,
+    jobs_option,
+    output_options,
+    pass_options_as_value,
+    telemetry_options,
+    words_option,
+)
+from kwcli.run_environment import Environment
+from kwcli.stats import BY, SORTS, StatsOptions
+
+EXAMPLES = """\b
+Examples:
+  kw stats orders.pcapng
+  kw stats orders.pcapng --by client,topic --metric records -o csv > records.csv
+  kw stats broker1.pcap.gz broker2.pcap.gz --bucket 10s --api produce --slowest 5
+  kw stats orders.pcapng --by partition --sort p95 --top 10
+  kw sniff orders.pcapng -o ndjson | kw stats -
+  kw stats orders.pcapng --by broker,error --metric errors -f 'client_id like "billing-*"'"""
+
+
+@click.command("stats", epilog=EXAMPLES)
+@capture_options
+@telemetry_options
+@jobs_option
+@guess_option
+@words_option("--by", known=BY, metavar="NAME,...", help=f"Group by {', '.join(BY)} (default: api).")
+@click.option(
+    "--metric", type=click.Choice(tuple(METRICS)), default="latency", help="What to measure (default: latency)."
+)
+@click.option(
+    "--bucket", "bucket_ms", type=Duration(), metavar="TIME", help="Group by time too, in buckets of this length."
+)
+@click.option(
+    "--sort",
+    type=KnownWord(SORTS),
+    metavar="COLUMN",
+    help="Sort by a column of numbers, greatest first, or by name (default: depends on --metric).",
+)
+@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show the first N groups only.")
+@click.option(
+    "--slowest",
+    type=click.IntRange(min=1, max=10_000),
+    metavar="N",
+    help="Show the N slowest exchanges too, with their packet numbers.",
+)
+@filter_options(limit="Stop reading after N exchanges counted.")
+@click.option("--strict", is_flag=True, help="Exit code 3 when traffic was lost or could not be decoded.")
+@pass_options_as_value("words", StatsOptions, StatsOptions._fields)
+@output_options(
+    verbose="Show all columns and groups.",
+    quiet="No summary and no progress bar.",
+    formats=("text", "table", "ndjson", "json", "csv", "yaml", "fields"),
+    times=True,
+)
+@click.pass_obj
+def command(
+    env: Environment,
+    capture: CaptureOptions,
+    words: StatsOptions,
+    filters: FilterOptions,
+    strict: bool,
+    shown: OutputOptions,
+) -> int:
+    """Count the exchanges of captures: latencies, bytes, errors, records, throttling.
+
+    One row per group, with count, rate, errors and percentiles (within 1 %). FILE as for `kw sniff`. Empty responses
+    of fetches that waited for records are counted apart.
+    """
+    from kwcli.output.report_partial_input import list_partial_sentences, report_sentences
+    from kwcli.reading.run_reading import ReadingRun
+    from kwcli.stats.options import check_options
+    from kwcli.stats.render_statistics import stats_view
+
+    capture.check_usage()
+    if words.slowest and shown.output == "csv":
+        raise click.UsageError(
+            "--slowest prints a second table, and csv can hold only one", click.get_current_context()
+        )
+    settings = shown.make_settings(env)
+    counting = stats_view(check_options(words), settings)
+    outcome = ReadingRun(env, settings, capture, filters, view=counting, strict=strict).run()
+    report_sentences(env, settings, list_partial_sentences(outcome.coverage.partial))
+    return outcome.exit_code()

@@ -1,0 +1,197 @@
+"""Exchanges in, statistics out when they end: the renderer of `kw stats`, and its text for programs."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.analysis.slowest import Slowest
+from decoders.analysis.statistics import Statistics
+from decoders.messages.exchange_json import SCHEMA
+from decoders.named_tuple import NamedTuple
+from decoders.schema.json_form import cell_text, row_json
+from decoders.wire.format_and_escape_text import escape_text
+from kwcli.output.csv import format_counts, format_csv_lines
+from kwcli.output.report_partial_input import add_partial_to_rows, format_partial_note, list_partial_sentences
+from kwcli.output.short_texts import find_zone, palette
+from kwcli.output.table import Column, draw_table
+from kwcli.output.write_json_values import open_value_writer
+from kwcli.reading.sinks.fold_renderer import FoldRenderer
+from kwcli.reading.sinks.view_and_packet_tap import ReadingView
+from kwcli.stats import StatsOptions
+from kwcli.stats.options import sort_rows
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold_interface import Row
+    from decoders.exchanges.exchange import Settled
+    from decoders.schema.model import Side
+    from kwcli.output.renderers import Write
+    from kwcli.output.settings import Settings
+    from kwcli.reading.run_coverage import PartialRun
+
+# Columns of a CSV when nothing was counted.
+_NOTHING: Final = ("count", "rate", "errors")
+
+
+def list_records(result: StatsResult) -> list[Row]:
+    """The result as JSON objects: the kind `statistics`, then the kind `slowest`."""
+    found = [{"kind": "statistics", "schema": SCHEMA, **row} for row in result.rows]
+    found += [{"kind": "slowest", "schema": SCHEMA, **row} for row in result.slowest]
+    return [row_json(row) for row in add_partial_to_rows(found, result.partial, as_text=False)]
+
+
+def render_records(result: StatsResult, settings: Settings) -> str:
+    """The result as records, one after the other: JSON, YAML, or the fields that were asked for."""
+    parts: list[bytes] = []
+    writer = open_value_writer(settings, parts.append)
+    for row in list_records(result):
+        writer.add(row)
+    writer.close()
+    return b"".join(parts).decode()
+
+
+def format_csv(result: StatsResult, settings: Settings) -> str:
+    """The result as CSV: a line for each group, a header line first."""
+    head = list(result.rows[-1]) if result.rows else [*result.asked.by, *_NOTHING]  # the last may be of others
+    head += ["partial"] * (result.partial is not None)
+    rows = add_partial_to_rows(result.rows, result.partial, as_text=True)
+    return format_csv_lines(
+        [head, *([_format_csv_value(row.get(name)) for name in head] for row in rows)], safe=settings.csv_safe
+    )
+
+
+def format_table(result: StatsResult, settings: Settings) -> str:
+    """The result as a table of all columns; the last columns are left out where the terminal has no room."""
+    shown = _draw_table_lines(result.rows, set(result.asked.by), settings)
+    flat = [{**row, "packets": _format_packets(row["packets"])} for row in result.slowest]
+    if flat:
+        shown += ["", *_draw_table_lines(flat, {"time", "client", "broker", "api", "client_id"}, settings)]
+    return "".join(f"{line}\n" for line in shown)
+
+
+def _draw_table_lines(rows: list[Row], left: set[str], settings: Settings) -> list[str]:
+    columns = [
+        Column(name, [_format_value(row.get(name)) for row in rows], drop=order, right=name not in left)
+        for order, name in enumerate(rows[-1] if rows else ())  # the last may be of others
+    ]
+    return [*draw_table(columns, settings.width, palette(settings.color), dense=True)]
+
+
+def _format_packets(packets: dict[str, list[int] | None]) -> str:
+    request, response = (
+        "–" if span is None else f"{span[0]}-{span[1]}" for span in (packets["request"], packets["response"])
+    )
+    return f"{request} → {response}"
+
+
+def _format_csv_value(value: Any) -> Any:
+    if isinstance(value, str):
+        return cell_text(value)
+    return format_counts(value) if isinstance(value, dict) else value
+
+
+def _format_value(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return escape_text(format_counts(value) or "–" if isinstance(value, dict) else str(value))
+
+
+# Format → module under kwcli.stats, and the function in it.
+FORMATS: Final = {
+    "text": ("text", "format_text"),
+    "table": ("render_statistics", "format_table"),
+    "ndjson": ("render_statistics", "render_records"),
+    "json": ("render_statistics", "render_records"),
+    "yaml": ("render_statistics", "render_records"),
+    "fields": ("render_statistics", "render_records"),
+    "csv": ("render_statistics", "format_csv"),
+}
+
+
+class StatsResult(NamedTuple):
+    """The result of counting: rows in their order, the time slices of each, the slowest exchanges.
+
+    `span`: the first and the last slice of all, and the width of one in ns. `more`: groups that `--top` has left out.
+    `partial`: what was read of the inputs, where that is not all.
+    """
+
+    asked: StatsOptions
+    rows: list[Row]
+    slices: list[dict[int, int]]
+    span: tuple[int, int, int]
+    slowest: list[Row]
+    more: int = 0
+    partial: PartialRun | None = None
+
+
+class Stats(FoldRenderer):
+    """Counts exchanges, and writes the statistics at the end."""
+
+    def __init__(self, asked: StatsOptions, settings: Settings, write: Write) -> None:
+        self._asked = asked
+        self._settings = settings
+        self._write = write
+        self._statistics = new_statistics(asked, settings)
+        self._slowest = Slowest(asked.slowest or 0)
+        super().__init__(
+            [self._statistics, *([self._slowest] if asked.slowest else [])],
+            "give fewer dimensions or a longer --bucket",
+        )
+
+    def learn_from(self, rows: list[Settled]) -> None:
+        """Extend the time that rates refer to by these exchanges: rates are those of the whole capture."""
+        times = [row.time_ns for row in rows if row.kind == "exchange"]
+        if times:
+            self._statistics.extend_time(min(times), max(times))
+
+    def _move_time_to_zone(self, row: Row) -> Row:
+        """The row with its time in the zone that was asked for."""
+        zone = find_zone(self._settings.zone)
+        return (
+            row
+            if zone.utc or not isinstance(row.get("time"), str)
+            else {**row, "time": zone.format_exact_time(row["time"])}
+        )
+
+    def close(self) -> None:
+        """Write the statistics."""
+        counted_rows = self._statistics.rows_of_groups()
+        found = [item for item in counted_rows if "others" not in item[0]]
+        found = sort_rows(found, self._asked.sort or "name", lambda item: dict(item[0]))
+        more = max(len(found) - (self._asked.top or len(found)), 0)
+        found = found[: len(found) - more] + [item for item in counted_rows if "others" in item[0]]
+        module, name = FORMATS[self._settings.format]
+        show = getattr(import_module(f"kwcli.stats.{module}"), name)
+        result = StatsResult(
+            self._asked,
+            [self._move_time_to_zone(row) for row, _ in found],
+            [group.slices for _, group in found],
+            self._statistics.slice_span(),
+            [self._move_time_to_zone(row) for row in self._slowest.rows()],
+            more,
+            self.coverage.partial,
+        )
+        said = list_partial_sentences(result.partial)
+        shown = show(result, self._settings) + format_partial_note(said, self._settings)
+        self._write(shown.encode("utf-8", "backslashreplace"))
+
+
+def new_statistics(asked: StatsOptions, settings: Settings) -> Statistics:
+    """The fold for these options; values over time are kept only where they are shown."""
+    over_time = settings.format == "text" and "time" not in asked.by
+    return Statistics(asked.by, asked.metric, bucket_ns=asked.bucket_ns, over_time=over_time)
+
+
+def stats_view(asked: StatsOptions, settings: Settings) -> ReadingView:
+    """The ReadingView by which `ReadingRun` counts exchanges instead of showing them."""
+    fold, slowest = new_statistics(asked, settings), Slowest(asked.slowest or 0)
+
+    def needs(api_key: int, side: Side) -> frozenset[str]:
+        return fold.needs(api_key, side) | (slowest.needs(api_key, side) if asked.slowest else frozenset())
+
+    needs_file_names, libraries = "file" in asked.by, "library" in asked.by
+    return ReadingView(
+        needs, lambda write: Stats(asked, settings, write), needs_file_names=needs_file_names, libraries=libraries
+    )
