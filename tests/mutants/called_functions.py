@@ -1,54 +1,48 @@
 """A plugin of pytest (`-p tests.mutants.called_functions`): notes which functions of the program each test calls.
 
-At the end, a file of the folder KW_CALLS_TO gets a line of JSON for each test: its name, and `path:line` of functions.
-Processes that tests start are not followed.
+A file of the folder KW_CALLS_TO gets a line of JSON for each green test: its name, its seconds, and `path:function` of
+each function that it, its fixtures or programs that it starts call.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import sys
-import threading
 from collections.abc import Generator
 from pathlib import Path
-from types import CodeType, FrameType
+from time import perf_counter
 from typing import Final
 
 import pytest
 
-ROOT: Final = Path(__file__).resolve().parents[2]
-PROGRAM: Final = tuple(str(ROOT / package) + os.sep for package in ("decoders", "kwcli"))
+from tests.mutants.noting import Calls
 
-_called: set[CodeType] = set()
-_lines: list[str] = []
+IN_PROGRAMS: Final = Path(__file__).parent / "in_programs"
+
+_calls: Final = Calls()
+_red: Final[set[str]] = set()
 
 
-def _note(frame: FrameType, _event: str, _argument: object) -> None:
-    _called.add(frame.f_code)
+def pytest_sessionstart() -> None:
+    """Let programs that tests start note their calls as well."""
+    found = [str(IN_PROGRAMS), str(IN_PROGRAMS.parents[2]), os.environ.get("PYTHONPATH")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, found))
+    _calls.start()
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Note what failed or was skipped."""
+    if not report.passed:
+        _red.add(report.nodeid)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Note the functions that a test, its fixtures included, calls."""
-    _called.clear()
-    threading.settrace(_note)
-    sys.settrace(_note)
+    """Note the functions that a test calls."""
+    os.environ["KW_CALLS_OF"] = item.nodeid
+    _calls.take()
+    began = perf_counter()
     try:
         return (yield)
     finally:
-        sys.settrace(None)
-        threading.settrace(None)
-        here = {
-            f"{os.path.relpath(code.co_filename, ROOT)}:{code.co_firstlineno}"
-            for code in _called
-            if code.co_filename.startswith(PROGRAM)
-        }
-        _lines.append(json.dumps([item.nodeid, sorted(here)]))
-
-
-def pytest_sessionfinish() -> None:
-    """Write what was noted in this process."""
-    if _lines:
-        name = f"{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}-{os.getpid()}.ndjson"
-        Path(os.environ["KW_CALLS_TO"], name).write_text("".join(f"{line}\n" for line in _lines))
+        if item.nodeid not in _red:
+            _calls.write(item.nodeid, perf_counter() - began)
