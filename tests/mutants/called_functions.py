@@ -45,4 +45,4 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         return (yield)
     finally:
         if item.nodeid not in _red:
-            _calls.write(item.nodeid, perf_counter() - began)
+            _calls.write(item.nodeid, round(perf_counter() - began, 3))

@@ -39,12 +39,13 @@ UNSEEN: Final = frozenset({"__all__", "__slots__", "TYPE_CHECKING"})
 
 
 class Mutant(NamedTuple):
-    """A change of a module: at `line`, in `function` (its line, 0 outside of functions), from `before` to `after`."""
+    """A change of a module: at `line`, in `function` (its qualified name, "" outside), from `before` to `after`."""
 
     line: int
-    function: int
+    function: str
     before: str
     after: str
+    line_text: str  # without its indentation
     text: str  # of the whole module
 
 
@@ -59,18 +60,20 @@ class _Place(NamedTuple):
 def find_mutants(text: str) -> Iterator[Mutant]:
     """All mutants of a module, in no particular order."""
     data = text.encode()
+    lines = data.splitlines(keepends=True)
     starts = [0]
-    for line in data.splitlines(keepends=True):
+    for line in lines:
         starts.append(starts[-1] + len(line))
-    for node, function in _walk(ast.parse(text), 0):
+    for node, function in _walk(ast.parse(text), "", ""):
         for place in _changes_of(node, data, starts):
             before = data[place.begin : place.end].decode()
             changed = (data[: place.begin] + place.new.encode() + data[place.end :]).decode()
-            yield Mutant(node.lineno, function, before, place.new, changed)  # type: ignore[attr-defined]
+            number = node.lineno  # type: ignore[attr-defined]
+            yield Mutant(number, function, before, place.new, lines[number - 1].decode().strip(), changed)
 
 
-def _walk(node: ast.AST, function: int) -> Iterator[tuple[ast.AST, int]]:
-    """The nodes that may be changed, with the line of the function around them; no annotation, docstring, assertion."""
+def _walk(node: ast.AST, function: str, prefix: str) -> Iterator[tuple[ast.AST, str]]:
+    """The nodes that may be changed, with the function around them; no annotation, docstring, assertion."""
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "type_params", "bases", "decorator_list"):
             continue
@@ -78,8 +81,13 @@ def _walk(node: ast.AST, function: int) -> Iterator[tuple[ast.AST, int]]:
             if not isinstance(child, ast.AST) or _is_unseen(child):
                 continue
             yield child, function
-            inner = child.lineno if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) else function
-            yield from _walk(child, inner)
+            match child:
+                case ast.FunctionDef(name=its_name) | ast.AsyncFunctionDef(name=its_name):
+                    yield from _walk(child, prefix + its_name, f"{prefix}{its_name}.<locals>.")
+                case ast.ClassDef(name=its_name):
+                    yield from _walk(child, function, f"{prefix}{its_name}.")
+                case _:
+                    yield from _walk(child, function, prefix)
 
 
 def _is_unseen(node: ast.AST) -> bool:

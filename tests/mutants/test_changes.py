@@ -37,5 +37,10 @@ def test_a_line_is_changed_in_each_place(before: str, after: set[str]) -> None:
 
 
 def test_a_mutant_knows_its_function() -> None:
-    found = list(find_mutants("x = 1\n\ndef f():\n    return g(2)\n"))
-    assert [(mutant.line, mutant.function) for mutant in found] == [(1, 0), (4, 3), (4, 3)]
+    text = "x = 1\nclass C:\n  y = 2\n  def f(self):\n    def g(): return 3\n"
+    assert [(mutant.line, mutant.function) for mutant in find_mutants(text)] == [
+        (1, ""),
+        (3, ""),
+        (5, "C.f.<locals>.g"),
+        (5, "C.f.<locals>.g"),
+    ]
