@@ -19,13 +19,15 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from queue import Queue
 from random import Random, SystemRandom
 from typing import Final, NamedTuple
+
+import pytest
 
 from tests.mutants.changes import Mutant, find_mutants
 from tests.mutants.tests_of_functions import TestsOfFunctions, note_calls
@@ -38,9 +40,9 @@ KILLED_LEAST: Final = 0.95
 EQUIVALENT_MOST: Final = 0.1
 # So many tests run first: they kill most mutants, and fewer files are collected for them.
 CLOSEST: Final = 12
-# A mutant may be a loop without end. Tests may take so many seconds, and so many times what they took when noted.
-TIMEOUT_S: Final = 60
-TIMES: Final = 4
+# No test of a run begins after so many seconds of the processor's time; a mutant may be a loop without end.
+SECONDS: Final = 40
+TIMEOUT_S: Final = 300
 
 
 class Result(NamedTuple):
@@ -87,8 +89,8 @@ def equivalents() -> dict[tuple[str, str, str, str], str]:
     return {(path, line, before, after): why for path, line, before, after, why in rows}
 
 
-def run_tests(tree: Path, tests: Mapping[str, float], *options: str) -> tuple[bool, list[str]]:
-    """Whether tests (their seconds are given) are green in a tree, and which are red: none if it is another failure."""
+def run_tests(tree: Path, tests: Sequence[str], *options: str) -> tuple[bool, list[str]]:
+    """Whether tests are green in a tree, and which are red: none if something else fails, or if they do not end."""
     with tempfile.NamedTemporaryFile("w", suffix=".tests") as names, tempfile.TemporaryFile("w+") as output:
         names.write("".join(f"{name}\n" for name in tests))
         names.flush()
@@ -97,13 +99,13 @@ def run_tests(tree: Path, tests: Mapping[str, float], *options: str) -> tuple[bo
         run = subprocess.Popen(
             [sys.executable, "-m", "pytest", "-n", "0", "-q", "-m", "", "-rfE", "--tb=no", *plugins, *options, *files],
             cwd=tree,
-            env={**os.environ, "CI": "", "KW_TESTS": names.name, "PYTHONPATH": str(tree)},
+            env={**os.environ, "CI": "", "KW_TESTS": names.name, "KW_SECONDS": str(SECONDS), "PYTHONPATH": str(tree)},
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
         try:
-            green = run.wait(TIMEOUT_S + TIMES * sum(tests.values())) == 0
+            green = run.wait(TIMEOUT_S) in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
         except subprocess.TimeoutExpired:
             return False, []
         finally:
@@ -113,20 +115,19 @@ def run_tests(tree: Path, tests: Mapping[str, float], *options: str) -> tuple[bo
         output.seek(0)
         lines = output.read().splitlines()
     reds = (line.partition(" ")[2] for line in lines if line.startswith(("FAILED ", "ERROR ")))
-    return green, [name for red in reds for name in tests if red == name or red.startswith(f"{name} - ")]
+    return green, [red.partition(" - ")[0] for red in reds]
 
 
-def judge(tree: Path, path: str, mutant: Mutant, tests: Mapping[str, float]) -> Result:
+def judge(tree: Path, path: str, mutant: Mutant, tests: Sequence[str], *options: str) -> Result:
     """Run the tests of a mutant in a copy of the tree; the copy is as before then."""
     if not tests:
         return Result(path, mutant, "uncalled")
     changed = tree / path
     before, times = changed.read_bytes(), changed.stat()
     changed.write_text(mutant.text)
-    names = list(tests)
     try:
-        for some in (names[:CLOSEST], names[CLOSEST:]):
-            green, reds = run_tests(tree, {name: tests[name] for name in some}, "-x") if some else (True, [])
+        for some in (tests[:CLOSEST], tests[CLOSEST:]):
+            green, reds = run_tests(tree, some, "-x", *options) if some else (True, [])
             if not green:
                 return Result(path, mutant, "killed", *reds[:1])
     finally:
@@ -153,7 +154,7 @@ def main(words: Sequence[str] | None = None) -> int:
             trees.put(tree)
         if not any(calls.iterdir()):
             note_calls(ROOT, calls)
-        tests = TestsOfFunctions(calls)
+        tests = TestsOfFunctions(ROOT, calls)
         known = equivalents()
         red_without: set[str] = set()
 
@@ -165,8 +166,8 @@ def main(words: Sequence[str] | None = None) -> int:
                 chosen = tests.choose(path, mutant.function)
                 tree = trees.get()
                 try:
-                    left = {name: seconds for name, seconds in chosen.items() if name not in red_without}
-                    result = judge(tree, path, mutant, left)
+                    left_out = [f"--deselect={name}" for name in red_without]
+                    result = judge(tree, path, mutant, chosen, *left_out)
                 finally:
                     trees.put(tree)
             if result.what != "killed":
@@ -183,7 +184,7 @@ def main(words: Sequence[str] | None = None) -> int:
                 killers = {result.why for result in found if result.what == "killed" and result.why}
                 if killers:
                     # What is red without a mutant as well kills none.
-                    red_without |= set(run_tests(tree, dict.fromkeys(sorted(killers), 1.0))[1])
+                    red_without |= set(run_tests(tree, sorted(killers))[1])
                 undecided = [(result.path, result.mutant) for result in found if result.why in red_without]
                 results += [result for result in found if result.why not in red_without]
     counts = {

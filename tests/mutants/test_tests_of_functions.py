@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -20,26 +21,34 @@ NOTED = [
 ]
 
 
+TEXTS = {
+    "tests/tcp/test_a.py": "",
+    "tests/wire/test_text.py": "from decoders.wire import text",
+    "tests/cli/test_cut.py": "from decoders.wire.text import cut_text",
+    "tests/cli/test_none.py": "from decoders.wire.texts import cut",
+}
+
+
 @pytest.fixture
 def tests(tmp_path: Path) -> TestsOfFunctions:
     for name, lines in (("gw0", NOTED[::2]), ("gw1", NOTED[1::2])):
         (tmp_path / f"{name}.ndjson").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    return TestsOfFunctions(tmp_path)
+    for path, text in TEXTS.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    return TestsOfFunctions(tmp_path, tmp_path)
 
 
 @pytest.mark.parametrize(
     ("path", "function", "chosen"),
     [
-        ("decoders/wire/text.py", "f", ["wire/close", "wire/wide", "tcp/far", "wire/other"]),
-        ("decoders/wire/text.py", "g", ["wire/other", "wire/wide", "tcp/far", "wire/close"]),
-        ("decoders/wire/text.py", "", ["wire/close", "wire/other", "wire/wide", "tcp/far"]),
-        ("decoders/wire/units.py", "C.f", ["wire/other"]),
-        ("decoders/wire/none.py", "f", []),
+        ("decoders/wire/text.py", "f", "close wide far test_text.py test_cut.py"),
+        ("decoders/wire/text.py", "g", "other wide far test_text.py test_cut.py"),
+        ("decoders/wire/text.py", "cut_text", "test_cut.py test_text.py"),
+        ("decoders/wire/text.py", "", "close other wide far test_text.py test_cut.py"),
+        ("decoders/wire/units.py", "C.f", "other test_text.py"),
+        ("decoders/none/nothing.py", "f", ""),
     ],
 )
-def test_the_closest_tests_come_first(tests: TestsOfFunctions, path: str, function: str, chosen: list[str]) -> None:
-    names = [
-        name.removeprefix("tests/").partition("/")[0] + "/" + name.partition("::")[2]
-        for name in tests.choose(path, function)
-    ]
-    assert names == chosen
+def test_the_closest_tests_come_first(tests: TestsOfFunctions, path: str, function: str, chosen: str) -> None:
+    assert [re.split("::|/", name)[-1] for name in tests.choose(path, function)] == chosen.split()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +13,10 @@ from typing import Final, NamedTuple
 __all__ = ["TestsOfFunctions", "note_calls"]
 
 # The most tests that are run for a mutant, and the most seconds that they took under the profiler: what so many do not
-# see, others that do the same do not either.
+# see, others that do the same do not either. The most files of tests that speak of its module.
 MOST: Final = 400
 SECONDS: Final = 90.0
+FILES_MOST: Final = 6
 
 
 class _Noted(NamedTuple):
@@ -37,8 +39,11 @@ class TestsOfFunctions:
 
     __test__ = False  # pytest takes the name for tests
 
-    def __init__(self, folder: Path) -> None:
-        """Read what `note_calls` has noted. Raises FileNotFoundError where there is nothing."""
+    def __init__(self, tree: Path, folder: Path) -> None:
+        """Read what `note_calls` has noted, and the tests of a tree. Raises FileNotFoundError if nothing is."""
+        self._texts = {
+            path.relative_to(tree).as_posix(): path.read_text() for path in sorted(tree.glob("tests/**/test_*.py"))
+        }
         self._by_function: dict[str, list[_Noted]] = {}
         self._by_file: dict[str, list[_Noted]] = {}
         seconds: dict[str, float] = {}
@@ -58,23 +63,39 @@ class TestsOfFunctions:
             for file in {function.partition(":")[0] for function in noted.functions}:
                 self._by_file.setdefault(file, []).append(noted)
 
-    def choose(self, path: str, function: str) -> dict[str, float]:
-        """The tests that call this function of a file, with their seconds; outside of functions, those that call any.
+    def choose(self, path: str, function: str) -> list[str]:
+        """The tests that call this function of a file; outside of functions, those that call any.
 
-        First come those of the folder that mirrors the file's, and of them those that call least besides. Tests in that
-        folder that call other functions of the file come last: what a test got from a cache is not known.
+        First come those of the folder that mirrors the file's, and of them those that call least besides. What a test
+        got from a cache is not known, nor what is new since the notes: files of tests that speak of the file, or of the
+        function, come last, by their paths.
         """
         mirror = f"tests/{'/'.join(path.split('/')[1:-1])}".rstrip("/") + "/"
 
         def closeness(noted: _Noted) -> tuple[bool, int, float, str]:
             return not noted.name.startswith(mirror), len(noted.functions), noted.seconds, noted.name
 
-        by_file = sorted(self._by_file.get(path, []), key=closeness)
-        found = sorted(self._by_function.get(f"{path}:{function}", []), key=closeness) if function else by_file
-        chosen: dict[str, float] = {}
+        found = self._by_function.get(f"{path}:{function}", []) if function else self._by_file.get(path, [])
+        chosen: list[str] = []
         left = SECONDS
-        for noted in [*found, *(noted for noted in by_file if noted.name.startswith(mirror))]:
-            if noted.name not in chosen and len(chosen) < MOST and noted.seconds < left:
-                chosen[noted.name] = noted.seconds
+        for noted in sorted(found, key=closeness):
+            if len(chosen) < MOST and noted.seconds < left and noted.name.partition("::")[0] in self._texts:
+                chosen.append(noted.name)
                 left -= noted.seconds
-        return chosen
+        return chosen + self._find_files(path, function, mirror)
+
+    def _find_files(self, path: str, function: str, mirror: str) -> list[str]:
+        """The test files that speak most of a function and its module."""
+        package, _, stem = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".").rpartition(".")
+        name = function.rpartition(".")[2]
+        module = re.compile(rf"\b{package}\.{stem}\b|from {package} import [^\n]*\b{stem}\b")
+        whole_name = re.compile(rf"\b{name}\b" if len(name.strip("_")) > 3 else "(?!)")
+        scores = {
+            test: 2 * (module.search(text) is not None)
+            + 4 * (whole_name.search(text) is not None)
+            + test.startswith(mirror)
+            + (f"test_{stem}" in test)
+            for test, text in self._texts.items()
+        }
+        best = sorted((-score, len(self._texts[test]), test) for test, score in scores.items() if score)
+        return [test for _, _, test in best[:FILES_MOST]]
