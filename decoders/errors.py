@@ -41,7 +41,6 @@ class DecodeError(Exception):
     reason: ClassVar[str] = "malformed"
 
     def __init__(self, text: str, *, offset: int | None = None, path: str = "") -> None:
-        super().__init__(text)
         self.text = text
         self.offset = offset or 0
         self.path = path
@@ -106,7 +105,6 @@ class FilterError(ValueError):
     """
 
     def __init__(self, text: str, column: int, *, word: str = "", candidates: Iterable[str] = ()) -> None:
-        super().__init__(text)
         self.text = text
         self.column = column
         self.word = word

@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from binascii import Error, a2b_base64
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 from uuid import UUID
 
@@ -236,7 +237,11 @@ STRUCTURE: Final = "$type"
 FLOAT_WORDS: Final = ("NaN", "Infinity", "-Infinity")
 _SHOWN_MAX: Final = 60
 _NUMBER_BITS: Final = 256
-_KINDS: Final = {"bytes": 'bytes (text or {"base64": …})', "bool": "true or false"}
+_KINDS: Final = {
+    "bytes": 'bytes (text or {"base64": …})',
+    "bool": "true or false",
+    "uuid": "uuid (22 characters of URL-safe base64, or hex)",
+}
 
 
 class Makers(NamedTuple):
@@ -325,10 +330,8 @@ def leaf_from_json(kind: str, value: object, path: str) -> object:
         if isinstance(value, bool):
             return value
     elif kind == "uuid":
-        try:
+        with suppress(ValueError):
             return uuid_to_bytes(value)
-        except ValueError:
-            raise _misfit_error("uuid (22 characters of URL-safe base64, or hex)", value, path) from None
     elif isinstance(value, int | float) and not isinstance(value, bool):
         try:
             return float(value)
