@@ -1,12 +1,14 @@
 """Makes mutants of a random sample of the sources, runs the tests that call the changed place, and prints survivors.
 
-    python -m tests.mutants --sample 60 [--seed N] [--calls FOLDER] [--jobs 2] [--within PATH]
+    python -m tests.mutants --sample 60 [--seed N] [--calls FOLDER] [--jobs 2] [--within PATH] [--verbose] [--fast]
 
 First all tests run once to note which functions each of them calls; FOLDER keeps that for later runs, on a changed tree
-as well. Then each mutant is written into a copy of the tree, and the tests that call the changed function run, the
-closest few first. A mutant is killed where a test goes red that is green without it, or does not end. Survivors that no
-input can show have a line in equivalent.tsv, which says why. Exit code 1 where fewer than 95 of 100 mutants are killed,
-or more than a tenth of the sample is said to be equivalent.
+as well. Then the tests that call the changed function run, the closest few first: in forks of one process, and where
+that cannot be or kills nothing, in a copy of the tree. A mutant is killed where a test goes red that is green without
+it, or does not end. With --fast what is green in a fork has survived: programs that tests start have no change.
+
+Survivors that no input can show have a line in equivalent.tsv, which says why. Exit code 1 where fewer than 95 of 100
+mutants are killed, or more than a tenth of the sample is said to be equivalent.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import pickle
 import shutil
 import signal
 import subprocess
@@ -30,6 +33,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from tests.mutants.changes import Mutant, find_mutants
+from tests.mutants.in_forks import Change
 from tests.mutants.tests_of_functions import TestsOfFunctions, note_calls
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -43,6 +47,10 @@ CLOSEST: Final = 12
 # No test of a run begins after so many seconds of the processor's time; a mutant may be a loop without end.
 SECONDS: Final = 40
 TIMEOUT_S: Final = 300
+
+
+# (path, line without its indentation, before, after) → why no input shows the change.
+Known = dict[tuple[str, str, str, str], str]
 
 
 class Result(NamedTuple):
@@ -82,8 +90,8 @@ def draw(rng: Random, within: str, size: int) -> list[tuple[str, Mutant]]:
     return found
 
 
-def equivalents() -> dict[tuple[str, str, str, str], str]:
-    """(path, line without its indentation, before, after) → why no input shows the change."""
+def equivalents() -> Known:
+    """The mutants of equivalent.tsv."""
     with (Path(__file__).parent / "equivalent.tsv").open(newline="") as file:
         rows = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))[1:]
     return {(path, line, before, after): why for path, line, before, after, why in rows}
@@ -136,6 +144,44 @@ def judge(tree: Path, path: str, mutant: Mutant, tests: Sequence[str], *options:
     return Result(path, mutant, "survived", f"({len(tests)} tests)")
 
 
+def judge_in_forks(
+    drawn: list[tuple[str, Mutant]], tests: TestsOfFunctions, known: Known, *, left_undecided: bool
+) -> tuple[list[Result], list[tuple[str, Mutant]]]:
+    """Judge mutants of functions in forks of one process; what these cannot judge, or do not kill, is left over.
+
+    Unless survivors are to be `left_undecided`, they are results as well.
+    """
+    changes: dict[int, Change] = {}
+    for number, (path, mutant) in enumerate(drawn):
+        if mutant.function and (path, mutant.line_text, mutant.before, mutant.after) not in known:
+            changes[number] = Change(path, mutant.text, mutant.function, tests.choose(path, mutant.function))
+    files = sorted({name.partition("::")[0] for change in changes.values() for name in change.tests})
+    with tempfile.TemporaryDirectory() as folder:
+        ends, given = Path(folder, "ends"), Path(folder, "mutants")
+        ends.touch()
+        given.write_bytes(pickle.dumps(changes))
+        # Threads and programs that a test has started do not live on in a fork.
+        options = ["-n", "0", "-q", "-m", "not full and not broker and not oracle", "-p", "no:cacheprovider"]
+        subprocess.run(
+            [sys.executable, "-m", "pytest", *options, "-p", "tests.mutants.in_forks", *files],
+            cwd=ROOT,
+            env={**os.environ, "CI": "", "KW_MUTANTS": str(given), "KW_ENDS": str(ends)},
+            check=True,
+        )
+        said = dict(line.split("\t") for line in ends.read_text().splitlines())
+    results: list[Result] = []
+    undecided: list[tuple[str, Mutant]] = []
+    for number, (path, mutant) in enumerate(drawn):
+        end = said.get(str(number))
+        if end:
+            results.append(Result(path, mutant, "killed", end))
+        elif end is None or left_undecided or not changes[number].tests:
+            undecided.append((path, mutant))
+        else:
+            results.append(Result(path, mutant, "survived", f"({len(changes[number].tests)} tests)"))
+    return results, undecided
+
+
 def main(words: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__.partition("\n")[0])
     parser.add_argument("--sample", type=int, default=60)
@@ -143,6 +189,8 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--calls", type=Path)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--within", default="")
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--fast", action="store_true")
     asked = parser.parse_args(words)
     with tempfile.TemporaryDirectory() as scratch:
         calls = asked.calls or Path(scratch, "calls")
@@ -158,6 +206,11 @@ def main(words: Sequence[str] | None = None) -> int:
         known = equivalents()
         red_without: set[str] = set()
 
+        def write_result(result: Result) -> None:
+            if asked.verbose or result.what != "killed":
+                sys.stdout.write(f"{result.line}\n")
+                sys.stdout.flush()
+
         def judge_one(drawn: tuple[str, Mutant]) -> Result:
             path, mutant = drawn
             if why := known.get((path, mutant.line_text, mutant.before, mutant.after)):
@@ -170,14 +223,14 @@ def main(words: Sequence[str] | None = None) -> int:
                     result = judge(tree, path, mutant, chosen, *left_out)
                 finally:
                     trees.put(tree)
-            if result.what != "killed":
-                sys.stdout.write(f"{result.line}\n")
-                sys.stdout.flush()
+            write_result(result)
             return result
 
         sys.stdout.write(f"seed {asked.seed}\n")
-        undecided = draw(Random(asked.seed), asked.within, asked.sample)
-        results: list[Result] = []
+        drawn = draw(Random(asked.seed), asked.within, asked.sample)
+        results, undecided = judge_in_forks(drawn, tests, known, left_undecided=not asked.fast)
+        for result in results:
+            write_result(result)
         with ThreadPoolExecutor(asked.jobs) as pool:
             while undecided:
                 found = list(pool.map(judge_one, undecided))
