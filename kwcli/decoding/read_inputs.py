@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import binascii
 import os
 import re
-from base64 import b64decode
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Final
@@ -16,6 +14,8 @@ from decoders.frames.read_and_judge_headers import NO, judge_request
 from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import format_bytes
+from kwcli.decoding.byte_notations import decode_notation, explain_undecodable_text, find_bytes_in_line
+from kwcli.decoding.parse_od_dumps import parse_od_dump, unwrap_netty_table
 from kwcli.reading.capture_sources import CAPTURE_MAGICS
 from kwcli.run_environment import Exit, Failure
 
@@ -142,12 +142,7 @@ INPUT_MAX: Final = 4 * FRAME_MAX
 STANDARD_INPUT: Final = "standard input"
 _PIECE: Final = 1 << 20
 _SIZE: Final = 4
-_HEX_NOISE: Final = re.compile(r"""\\x|0x|[\s,:;"'\[\](){}<>]|\bb(?=["'])""", re.IGNORECASE)
-_HALF_BYTE: Final = re.compile(r"\b0x([0-9a-f])\b", re.IGNORECASE)
-_DECIMALS: Final = re.compile(r"\[?\s*-?\d{1,3}(?:\s*,\s*-?\d{1,3})+\s*\]?")
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 _COLORS: Final = re.compile(r"\x1b\[[0-9;]*m")
-_HEX: Final = re.compile(r"[0-9a-f]*", re.IGNORECASE)
 
 
 class InputBytes(NamedTuple):
@@ -206,14 +201,17 @@ def _read_standard_input(env: Environment, form: str, any_text: bool) -> Iterato
 def _is_one_whole_frame(line: bytes, form: str) -> bool:
     """Whether a line is bytes that are exactly one frame with its size field."""
     text = _text_or_none(line)
-    data = None if text is None or parse_hex_dump(text) is not None else _decode_hex_or_base64(text, form)
+    data = None if text is None or _parse_any_dump(text) is not None else decode_notation(text, form)
     return data is not None and len(data) > _SIZE and int.from_bytes(data[:_SIZE], "big") == len(data) - _SIZE
 
 
-def _decode_input_line(text: str, name: str, form: str) -> InputBytes:
-    data = _decode_hex_or_base64(text, form)
+def _decode_input_line(text: str, name: str, form: str, *, any_text: bool = False) -> InputBytes:
+    """The bytes that a line is, or the longest run of bytes in it; with `any_text` a line is then text."""
+    data = decode_notation(text, form)
+    if data is None and form == "auto" and not any_text:
+        data = find_bytes_in_line(text)
     return (
-        InputBytes(name, b"", text, _explain_undecodable_line(text, form))
+        InputBytes(name, b"", text, explain_undecodable_text(text, form))
         if data is None
         else InputBytes(name, data, text)
     )
@@ -238,7 +236,7 @@ def split_inputs_in_text(text: str, name: str, form: str, *, any_text: bool = Fa
     """The runs of bytes that a text stands for: a dump, or hex or base64 with a message a line. Raises Failure."""
     text = _COLORS.sub("", text)
     if form in ("auto", "hex"):
-        runs = parse_hex_dump(text)
+        runs = _parse_any_dump(text)
         if runs is not None:
             found = [find_packet_payload(run) for run in runs]
             return [
@@ -249,19 +247,36 @@ def split_inputs_in_text(text: str, name: str, form: str, *, any_text: bool = Fa
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         raise Failure("no bytes: there is nothing but blanks", Exit.FAILURE if name else Exit.USAGE)
-    whole = _decode_hex_or_base64("\n".join(lines), form)
-    parts = [_decode_hex_or_base64(line, form) for line in lines]
+    whole = decode_notation("\n".join(lines), form)
+    parts = [decode_notation(line, form) for line in lines]
     if len(lines) > 1 and whole is not None and _is_one_wrapped_message(whole, parts):
         return [InputBytes(name, whole, text)]
-    if len(lines) == 1 and parts[0] is None and any_text:
-        return [InputBytes(name, b"", lines[0], _explain_undecodable_line(lines[0], form))]
-    if len(lines) == 1 and parts[0] is None:
-        lead = f"{name}: " if name else ""
-        raise Failure(lead + _explain_undecodable_line(lines[0], form), Exit.FAILURE if name else Exit.USAGE)
     if len(lines) == 1:
-        return [InputBytes(name, parts[0] or b"", lines[0])]
+        only = _decode_input_line(lines[0], name, form, any_text=any_text)
+        if only.problem and not any_text:
+            lead = f"{name}: " if name else ""
+            raise Failure(lead + only.problem, Exit.FAILURE if name else Exit.USAGE)
+        return [only]
     lead = f"{name}, " if name else ""
-    return [_decode_input_line(line, f"{lead}line {number}", form) for number, line in enumerate(lines, 1)]
+    return [
+        _decode_input_line(line, f"{lead}line {number}", form, any_text=any_text)
+        for number, line in enumerate(lines, 1)
+    ]
+
+
+def _parse_any_dump(text: str) -> list[bytes] | None:
+    """The runs of bytes of a dump, of od in a form of its own too; None where the text is no dump. Raises Failure."""
+    text = unwrap_netty_table(text)
+    try:
+        runs = parse_hex_dump(text)
+    except Failure:
+        other = parse_od_dump(text)
+        if other is None:
+            raise
+        return [other]
+    if runs is None and (other := parse_od_dump(text)) is not None:
+        return [other]
+    return runs
 
 
 def _is_one_wrapped_message(whole: bytes, parts: list[bytes | None]) -> bool:
@@ -271,49 +286,6 @@ def _is_one_wrapped_message(whole: bytes, parts: list[bytes | None]) -> bool:
         return True
     size = int.from_bytes(first[:4], "big")
     return len(first) >= 4 and size > len(first) - 4 and size <= len(whole) - 4
-
-
-def _decode_hex_or_base64(text: str, form: str) -> bytes | None:
-    """The bytes that a piece of text stands for; None where it is neither hex nor base64."""
-    if form in ("auto", "hex"):
-        if _DECIMALS.fullmatch(text.strip()) and re.search(r"-|(?<!\d)\d(?!\d)|\d{3}", text):
-            numbers = [int(word) for word in re.findall(r"-?\d+", text)]
-            if all(-128 <= number <= 255 for number in numbers):
-                return bytes(number & 0xFF for number in numbers)
-        digits = _HEX_NOISE.sub("", _HALF_BYTE.sub(r"0\1", text))
-        if digits and _HEX.fullmatch(digits) and len(digits) % 2 == 0:
-            return bytes.fromhex(digits)
-    # Words with blanks between them are a sentence; base64 has at most line ends in it.
-    if form == "base64" or (form == "auto" and " " not in text.strip()):
-        packed = re.sub(r"""[\s"']""", "", text)
-        if _BASE64.fullmatch(packed) and not (form == "auto" and _is_mistyped_hex(packed)):
-            try:
-                return b64decode(
-                    packed.rstrip("=").translate(_URL_SAFE) + "=" * (-len(packed.rstrip("=")) % 4), validate=True
-                )
-            except binascii.Error:
-                return None
-    return None
-
-
-def _is_mistyped_hex(text: str) -> bool:
-    """Whether nearly all of a text is hex digits: then it is hex with a mistake in it, and no base64."""
-    return len(text) >= 8 and sum(map(text.lower().count, "0123456789abcdef")) > len(text) * 0.8
-
-
-_URL_SAFE: Final = str.maketrans("-_", "+/")
-
-
-def _explain_undecodable_line(line: str, form: str) -> str:
-    digits = _HEX_NOISE.sub("", line)
-    if form != "base64" and _HEX.fullmatch(digits):
-        return f"an odd number of hex digits ({len(digits)})"
-    if form != "base64" and sum(map(digits.count, "0123456789abcdefABCDEF")) > len(digits) * 3 // 4:
-        at = next(place for place, each in enumerate(digits) if each not in "0123456789abcdefABCDEF")
-        return f"not hex: {digits[at : at + 8]!r} behind {at} digits"
-    shown = line if len(line) <= 24 else line[:24] + "…"
-    wanted = {"hex": "hex", "base64": "base64"}.get(form, "hex nor base64, and no file")
-    return f"{shown!r} is {'not' if form in ('hex', 'base64') else 'neither'} {wanted}"
 
 
 def _append_number_to_name(name: str, number: int, count: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from base64 import b64encode, urlsafe_b64encode
 from pathlib import Path
@@ -21,7 +22,7 @@ from kwcli.output.hex import HexStyle, format_frame_as_hex
 from kwcli.output.short_texts import COLORED, PLAIN
 from kwcli.run_environment import Failure
 from tests.captures.shipped import segments
-from tests.cli.worlds import world
+from tests.cli.worlds import kw, world
 from tests.exchanges.talks import request
 
 FRAME = request(3, 12, 7, "app", {"topics": [{"name": "orders"}, {"name": "payments-of-today"}]})
@@ -54,6 +55,139 @@ NOTATIONS = {
     "kw's hex view": "\n".join(format_frame_as_hex(FRAME, "request", 3, 12, HexStyle(None, PLAIN))),
     "kw's narrow hex view": "\n".join(format_frame_as_hex(FRAME, "request", 3, 12, HexStyle(80, PLAIN, whole=True))),
 }
+
+
+def words(between: str = ", ", form: str = "{}", signed: bool = False) -> str:
+    return between.join(form.format(byte - 256 if signed and byte > 127 else byte) for byte in FRAME)
+
+
+def escaped(nul: str, form: str) -> str:
+    """The frame as a string whose printable characters stand as they are."""
+    kept = {9: "\\t", 34: '\\"', 92: "\\\\"}
+    return "".join(
+        kept.get(byte) or (nul if byte == 0 else chr(byte) if 32 <= byte < 127 else form.format(byte)) for byte in FRAME
+    )
+
+
+def strace(data: bytes) -> str:
+    """The frame as strace and C compilers write it: an octal number is as short as what stands behind it allows."""
+    out = ""
+    for at, byte in enumerate(data):
+        follows = data[at + 1 : at + 2].isdigit()
+        out += chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}" if follows else f"\\{byte:o}"
+    return out
+
+
+def netty_table() -> str:
+    lines = [f"|{at:08x}| {pairs(FRAME[at : at + 16]):<47} |................|" for at in range(0, len(FRAME), 16)]
+    return "\n".join(["+--------+----+", *lines, "+--------+----+"])
+
+
+# How languages and programs print the bytes of a frame: `name: text` where it is more than numbers in brackets.
+WRAPPED = {
+    "Go %x": FRAME.hex(),
+    "Go %v": f"[{words(' ')}]",
+    "Go %#v": "[]byte{" + words(", ", "0x{:x}") + "}",
+    "Go pointer": "&[]byte{" + words(",", "0x{:x}") + "}",
+    "Go %q": f'"{escaped(chr(92) + "x00", chr(92) + "x{:02x}")}"',
+    "Go string": f'[]byte("{escaped(chr(92) + "x00", chr(92) + "x{:02x}")}")',
+    "Rust array": f"[{words()}]",
+    "Rust vec!": f"vec![{words()}]",
+    "Rust u8": f"&[{words(', ', '{}u8')}]",
+    "Rust let": f"let frame: [u8; {len(FRAME)}] = [{words()}];",
+    "Rust bytes": f'b"{escaped(chr(92) + "0", chr(92) + "x{:02x}")}"',
+    "Python bytearray": f"bytearray({FRAME!r})",
+    "Python bytes of a list": f"bytes([{words()}])",
+    "Python logger": f"DEBUG kafka.conn Request 7: {FRAME!r}",
+    "Java new": "new byte[] {" + words(", ", "(byte) {}", True) + "}",
+    "Java printed": f"[{words(', ', '{}', True)}]",
+    "Java without size": f"[{words(', ', '{}', True)}] ",
+    "Kotlin": f"byteArrayOf({words(', ', '{}', True)})",
+    "Scala": f"Array({words(', ', '{}', True)})",
+    "Node Buffer": f"<Buffer {pairs(FRAME)}>",
+    "Node Buffer as JSON": '{"type":"Buffer","data":[' + words(",") + "]}",
+    "Node Uint8Array": f"Uint8Array({len(FRAME)}) [\n  {words()}\n]",
+    "Node array as JSON": "{" + ",".join(f'"{at}":{byte}' for at, byte in enumerate(FRAME)) + "}",
+    "Node ArrayBuffer": "ArrayBuffer { [Uint8Contents]: <" + pairs(FRAME) + f">, byteLength: {len(FRAME)} }}",
+    "Node from": f"Buffer.from('{FRAME.hex()}', 'hex')",
+    "C array named": f"static const uint8_t frame[{len(FRAME)}] = {{{words(', ', '0x{:02x}')}}};",
+    "Wireshark's C array": "char peer0_0[] = { /* Packet 4 */\n" + words(", ", "0x{:02x}") + " };",
+    "C string": f'"{strace(FRAME)}"',
+    "strace": f'write(5, "{strace(FRAME)}", {len(FRAME)}) = {len(FRAME)}',
+    "C octal": "".join(f"\\{byte:03o}" for byte in FRAME),
+    "C# BitConverter": pairs(FRAME, "-").upper(),
+    "C# array": "new byte[] { " + words(", ", "0x{:02X}") + " };",
+    "Swift": f"[UInt8]({words()})",
+    "Dart": f"Uint8List.fromList([{words()}])",
+    "Erlang": f"<<{words(',')}>>",
+    "Objective C": "{length = 63, bytes = 0x" + FRAME.hex() + "}",
+    "JSON escapes": f'"{escaped(chr(92) + "u0000", chr(92) + "u{:04x}")}"',
+    "PostgreSQL": "\\x" + FRAME.hex(),
+    "SQL": f"X'{FRAME.hex()}'",
+    "URL": pairs(FRAME, "", "%"),
+    "netty's table": netty_table(),
+    "netty's table in a log": "\n".join("10:00:00 DEBUG " + line for line in netty_table().splitlines()),
+    "log line, hex": f"2026-11-28T10:00:00Z DEBUG sending bytes={FRAME.hex()} (uuid 0f8fad5b-d9cb-469f)",
+    "log line, list": f"[2026-11-28 10:00:00,123] TRACE bytes [{words(', ', '{}', True)}] (kafka.server.KafkaApis)",
+    "log line, Go": f"time=10:00:00 level=debug msg=read buf=[{words(' ')}] n=63",
+    "log line, base64": f"got {b64encode(FRAME).decode()} from 10.0.0.1:9092",
+    "log line, dashes": f"10:00:00 [DBG] frame {pairs(FRAME, '-').upper()} sent",
+}
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_what_languages_print_for_bytes(name: str) -> None:
+    assert bytes_of(WRAPPED[name]) == [FRAME]
+
+
+OD = [
+    *("od", "od -t x1", "od -v -A n -t x1", "od -A x -t x1z", "od -A d -t x1", "od -b", "od -c", "od -x", "od -t x2"),
+    *("od -t u1", "od -t d1", "od -v -A n -t u1", "od -t u2", "od -t x4", "od -t x2 --endian=big", "od -v -t o1z"),
+    *("hexdump", "hexdump -C", "hexdump -b", "hexdump -c", "hexdump -d", "hexdump -o", "hexdump -x"),
+    *("xxd", "xxd -p", "xxd -i", "xxd -u", "xxd -c 8", "xxd -g 4"),
+]
+
+
+@pytest.mark.parametrize("command", OD)
+def test_what_od_hexdump_and_xxd_print(command: str, tmp_path: Path) -> None:
+    if shutil.which(command.split()[0]) is None:
+        pytest.skip(f"{command.split()[0]} is missing")
+    frame = request(3, 12, 7, "app", {"topics": [{"name": "orders"}] * 9 + [{"name": "o" * 70}]})
+    (tmp_path / "frame").write_bytes(frame)
+    printed = subprocess.run([*command.split(), "frame"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert bytes_of(printed.stdout) == [frame]
+
+
+@pytest.mark.parametrize(
+    ("text", "data"),
+    [
+        ("[0 0 0 43 0 3 0 12]", "0000002b0003000c"),
+        ("00-00-00-2B-00-03-00-0C", "0000002b0003000c"),
+        ("[10 20 30 40]", "10203040"),
+        ("00,00,00,2b", "0000002b"),
+        ("[0, -1, 43]", "00ff2b"),
+        (r'"\0\0\0+\0\3\0\f"', "0000002b0003000c"),
+        (r'b"\0\x01\012"', "0001003132"),
+        (r"'\000\000\000\053'", "0000002b"),
+        (r"""'\000' <repeats 3 times>, "+\000\003\000\f" """, "0000002b0003000c"),
+    ],
+)
+def test_decimal_hex_or_octal(text: str, data: str) -> None:
+    assert bytes_of(text)[0].hex() == data
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("0012 0003 00000001 0001 61 00 0000", "→ ApiVersions 3 request · 14 B · correlation id 1 · client a"),
+        ("[0, 3, 0, 12, 0, 0, 0, 1, 0, -1, 0, -1, 1, 0]", "→ Metadata 12 request · 14 B · correlation id 1"),
+        ("000300ff00000001", "→ "),
+    ],
+)
+def test_a_request_without_its_size_that_ends_early_is_that_request(text: str, said: str) -> None:
+    """Read with the size field that is not there, the head would be an answer or a Produce of 1 MB."""
+    done = kw("decode", text, "-o", "text")
+    assert (done.code, done.out.startswith(said)) == (1, said != "→ ")
 
 
 @pytest.mark.parametrize("name", NOTATIONS)
