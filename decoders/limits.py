@@ -70,6 +70,8 @@ ERRORS_SHOWN_MAX: Final = 10**5
 NAMES_SHOWN_MAX: Final = 10**5
 # Elements of arrays that a view of a large message keeps, 0.3 KiB each: a line, a filter and a fold look at these.
 VIEW_ELEMENTS_MAX: Final = 10**5
+# Remarks on one side of an exchange that are listed, 0.4 KiB each; the last one says how many more there are.
+REMARKS_MAX: Final = 100
 # Tagged fields in one struct: Kafka's own messages have five.
 TAGS_MAX: Final = 10**5
 # Fields that a hex view names: each takes about 1.5 KiB on its way to a row.

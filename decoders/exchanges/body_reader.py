@@ -18,6 +18,12 @@ from decoders.apis import NAMES, api, api_name
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
 from decoders.exchanges.learned_names import TOPIC_ID_SOURCES, WELL_KNOWN, Topics, paths_of_nameless_ids, values_at_path
 from decoders.frames.read_and_judge_headers import find_response_body, is_flexible, read_request_head
+from decoders.frames.unusual_bodies import (
+    BodyReading,
+    list_trailing_remarks,
+    read_body_by_walking,
+    read_response_of_other_version,
+)
 from decoders.limits import BODY_WHOLE_MAX
 from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
@@ -32,10 +38,11 @@ from decoders.protocol_facts.keys import (
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
 )
-from decoders.schema.codec import TRAILING, decode, decode_partial
+from decoders.protocol_facts.remarks import PAIRING_REMARKS, ExchangeRemark
+from decoders.schema.codec import decode_partial
 from decoders.schema.codegen_support import CRUDE
 from decoders.schema.defer_long_arrays import decode_without_long_arrays
-from decoders.schema.lazy_decoder import Projector, get_projector
+from decoders.schema.lazy_decoder import Projector, get_decoder, get_projector
 from decoders.schema.model import Field, Plan, Side, resolve
 from decoders.schema.plan_walker import UNKNOWN
 from decoders.schema.projection import hide_secrets, parse_want
@@ -118,6 +125,25 @@ class Layout(NamedTuple):
 
     plan: Plan
     release: str | None
+
+
+class SideProjection(NamedTuple):
+    """The view of a side, its error codes, the release of an early layout, and remarks on what was read."""
+
+    view: Any
+    codes: list[tuple[str, int]] | None
+    release: str | None
+    remarks: list[ExchangeRemark]
+
+
+def set_reading_remarks(exchange: Sides, found: list[ExchangeRemark]) -> None:
+    """Set the remarks on what was read of an exchange; those on its pairing stay. Reading it again adds none."""
+    extra = exchange.extra or {}
+    if found or "remarks" in extra:
+        kept = [remark for remark in extra.get("remarks", ()) if remark["id"] in PAIRING_REMARKS]
+        exchange.extra = {name: value for name, value in extra.items() if name != "remarks"} or None
+        if kept or found:
+            exchange.extra = {**(exchange.extra or {}), "remarks": kept + found}
 
 
 @cache
@@ -215,7 +241,7 @@ class ApiReader:
         """The result of `read` for the first layout that reads a frame to its end, and that layout; None: none does.
 
         `read` returns a value and the offset after the message, or None where the frame cannot be read. Bytes after a
-        request are no failure (see `tolerates`), but a layout that leaves none over is preferred.
+        message are no failure where the layout is a stable one, but a layout that leaves none over is preferred.
         """
         tolerated = None
         list_layouts = self.list_layouts(side)[: 1 if stable_only else None]
@@ -229,7 +255,7 @@ class ApiReader:
                 continue
             if found[1] == len(data):
                 return found[0], layout
-            if is_trailing_tolerated(side, layout, found[1], len(data)):
+            if layout.release is None and found[1] < len(data):
                 tolerated = found[0], layout
         return tolerated
 
@@ -284,6 +310,7 @@ class ApiReader:
             return
         failures: dict[Side, DecodeFailure] = {}
         layout: dict[Side, str] = {}
+        remarks: list[ExchangeRemark] = []
         views: list[Any] = [None, None]
         error_codes: list[tuple[str, int]] | None = None
         for number, side in enumerate(SIDES):
@@ -297,28 +324,64 @@ class ApiReader:
                 for plan in self.list_layouts(side)[:1]:
                     hide_secrets(plan.plan, views[number], self._list_wanted_paths(side))
                 continue
-            views[number], codes, release = found
-            error_codes = codes or error_codes
-            if release is not None:
-                layout[side] = release
+            views[number] = found.view
+            remarks += found.remarks
+            error_codes = found.codes or error_codes
+            if found.release is not None:
+                layout[side] = found.release
         exchange._set_views(views[0], views[1], error_codes, failures or None, layout or None)
+        set_reading_remarks(exchange, remarks)
 
-    def project_side(self, side: Side, data: bytes) -> tuple[Any, list[tuple[str, int]] | None, str | None] | None:
-        """The view of a frame, its error codes and the release of its layout; None when it cannot be decoded."""
+    def project_side(self, side: Side, data: bytes) -> SideProjection | None:
+        """The view of a frame, with its error codes and the release of its layout; None when it cannot be decoded."""
         try:
             at = self.find_body_offset(side, data)
         except DecodeError:
             return None
 
-        def read(layout: Layout) -> tuple[tuple[Any, list[tuple[str, int]] | None], int] | None:
+        def read(layout: Layout) -> tuple[tuple[Any, Any, int], int] | None:
             try:
                 view, codes, after = self._get_projector(layout, side)(data, at, len(data))
             except (*CRUDE, DecodeError):  # generated code fails crudely; fields() says how
                 return None
-            return (view, codes), after
+            return (view, codes, after), after
 
         found = self.try_layouts(side, data, read)
-        return None if found is None else (*found[0], found[1].release)
+        if found is not None:
+            (view, codes, after), layout = found
+            return SideProjection(view, codes, layout.release, list_trailing_remarks(side, after, len(data)))
+        reading = self.read_unusual_body(side, data)
+        if reading is None:
+            return None
+        paths = _keep_known_paths(Layout(reading.plan, reading.release), self._list_wanted_paths(side))
+        return SideProjection(*reading.make_view(data, paths, side), reading.release, reading.remarks)
+
+    def read_unusual_body(self, side: Side, data: bytes) -> BodyReading | None:
+        """How a frame is read that `try_layouts` cannot read by generated code; None where it cannot be read at all.
+
+        In this order: a layout of this version, with remarks on varints and tags; the stable one with bytes behind it;
+        the stable one with null where it is not allowed; of a response, the only other version that reads it.
+        """
+        if len(data) > BODY_WHOLE_MAX:
+            return None
+        try:
+            at = self.find_body_offset(side, data)
+        except DecodeError:
+            return None
+
+        def read(layout: Layout) -> tuple[BodyReading, int] | None:
+            reading = read_body_by_walking(side, layout.plan, data, at, release=layout.release)
+            return None if reading is None else (reading, reading.after)
+
+        found = self.try_layouts(side, data, read)
+        if found is not None:
+            return found[0]
+        for layout in self.list_layouts(side)[:1]:
+            if layout.release is None:
+                lenient = read_body_by_walking(side, layout.plan, data, at, lenient=True)
+                if lenient is not None and lenient.after == len(data):
+                    return lenient
+        return read_response_of_other_version(self.key, self.version, data) if side == "response" else None
 
     def decode_fields_before_failure(
         self, side: Side, data: bytes, missing: str | None
@@ -354,14 +417,16 @@ class ApiReader:
 
             def read(layout: Layout) -> tuple[Any, int] | None:
                 try:
-                    body = decode(layout.plan, data, self.find_body_offset(side, data), len(data), strict=False)
-                except DecodeError:
+                    return get_decoder(layout.plan)(data, self.find_body_offset(side, data), len(data))
+                except (*CRUDE, DecodeError):
                     return None
-                return body, len(data) - len(body.pop(TRAILING, b""))
 
             found = self.try_layouts(side, data, read)
             if found is not None:
                 return found[0]
+            reading = self.read_unusual_body(side, data)
+            if reading is not None:
+                return reading.walker.root
         return self.decode_fields_before_failure(side, data, missing)[0]
 
     def topic_names(self, exchange: Sides) -> dict[str, str]:
@@ -402,15 +467,6 @@ class ApiReader:
             found = self.list_layouts(side)
             paths = self._nameless[side] = tuple(paths_of_nameless_ids(found[0].plan)) if found else ()
         return paths
-
-
-def is_trailing_tolerated(side: Side, layout: Layout, after: int, end: int) -> bool:
-    """Whether bytes after a message are tolerated: brokers ignore bytes after a request that they have read.
-
-    librdkafka 2.16 asks for all topics in a Metadata request with three bytes too many; the record has them as
-    `trailing`.
-    """
-    return side == "request" and layout.release is None and after < end
 
 
 def names_topic_ids(key: int | None, version: int | None) -> bool:

@@ -20,6 +20,7 @@ from decoders.exchanges.exchange_attribute_table import SLOTS
 from decoders.limits import CLIENTS_COUNTED_MAX
 from decoders.protocol_facts.errors.error_codes import ApiError, ExpectedApiError, error_name
 from decoders.protocol_facts.keys import FETCH
+from decoders.protocol_facts.remarks import ExchangeRemark, RemarkId, make_remark
 from decoders.schema.model import Side
 from decoders.tcp.chunks import How
 from decoders.tcp.connections import Connection, Half
@@ -27,7 +28,6 @@ from decoders.tcp.connections import Connection, Half
 if TYPE_CHECKING:
     from decoders.exchanges.body_reader import ApiReader, DecodeFailure
     from decoders.exchanges.learned_names import Topics
-    from decoders.protocol_facts.remarks import ExchangeRemark, RemarkId
     from decoders.tls.tls_facts import TlsInfo
 
 __all__ = [
@@ -492,9 +492,9 @@ class Exchange(Seen):
 
     def _add_remark(self, identity: RemarkId, text: str, side: Side, *, path: str = "", offset: int = 0) -> None:
         """Add a remark; `offset` counts bytes behind the size field of the side's frame."""
-        remark: ExchangeRemark = {"side": side, "path": path, "offset": offset, "id": identity, "text": text}
-        extra = self.extra or {}
-        self.extra = {**extra, "remarks": [*extra.get("remarks", ()), remark]}
+        remarks = self.extra.get("remarks", ()) if self.extra else ()
+        remark = make_remark(side, identity, text, path=path, offset=offset)
+        self.extra = {**(self.extra or {}), "remarks": [*remarks, remark]}
 
     @property
     def envelope(self) -> EnvelopeId | None:

@@ -369,8 +369,10 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
     ),
     "trailing": (
         _add_description(
-            "bytes behind a request that its broker did not look at",
-            _object_schema({"request": {"anyOf": [*_NAME["anyOf"], _ref_to_definition("redacted")]}}),
+            "bytes behind the last field of a side; brokers and most clients do not look at them",
+            _optional_keys_schema(
+                {side: {"anyOf": [*_NAME["anyOf"], _ref_to_definition("redacted")]} for side in ("request", "response")}
+            ),
         ),
     ),
     "undecoded": (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import cache, partial
 from typing import Any, Final, Protocol
@@ -14,16 +14,17 @@ from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import SIDES, ApiReader, DecodeFailure, Layout, make_failure
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.topic_arrays import METADATA_HOLDERS, PIECES, RECORD_ARRAYS, may_hold_cluster_metadata
+from decoders.frames.unusual_bodies import list_trailing_remarks
 from decoders.limits import BODY_WHOLE_MAX, RECORDS_HELD_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.public_configs import is_public_config
+from decoders.protocol_facts.remarks import ExchangeRemark
 from decoders.schema import codec
-from decoders.schema.codec import TRAILING
 from decoders.schema.codegen_support import CRUDE
 from decoders.schema.defer_long_arrays import BodyReader, find_message_end
 from decoders.schema.defer_long_arrays import decode_partial_large as partial_body
-from decoders.schema.json_form import MESSAGE, PUBLIC, json_bytes, redacted_json
+from decoders.schema.json_form import MESSAGE, PUBLIC, Hook, body_to_json, json_bytes, redacted_json
 from decoders.schema.lazy_decoder import get_json_decoder
 from decoders.schema.model import Plan, Side
 from decoders.schema.plan_walker import BytePart
@@ -265,13 +266,25 @@ def read_both_bodies_quickly(exchange: Exchange, options: Options) -> tuple[Any,
     return body, answer, readers
 
 
-def read_body_json(
-    exchange: Exchange, side: Side, options: Options = PLAIN
-) -> tuple[Any, DecodeFailure | None, str | None, Plan | None]:
-    """The body of a side, why it was not decoded to its end, the release of an early layout, and the layout used."""
+class BodyJson(NamedTuple):
+    """The body of a side, why it was not decoded to its end, the release of an early layout, the layout, and more.
+
+    `trailing`: the bytes behind the last field, in JSON form; `remarks`: what the protocol forbids and was read.
+    """
+
+    body: Any
+    failure: DecodeFailure | None = None
+    release: str | None = None
+    plan: Plan | None = None
+    trailing: Any = None
+    remarks: Sequence[ExchangeRemark] = ()
+
+
+def read_body_json(exchange: Exchange, side: Side, options: Options = PLAIN) -> BodyJson:
+    """The body of a side as a record has it; all of it is None where the side is not there."""
     data = exchange.raw(side)
     if data is None:
-        return None, None, None, None
+        return BodyJson(None)
     api_reader = exchange._api_reader
     missing = exchange.extra.get(side) if exchange.extra is not None else None
     if missing is None:
@@ -286,34 +299,46 @@ def read_body_json(
                 lambda layout: _decode_body_to_json(api_reader, side, layout.plan, data, at, len(data), options),
             )
             if found is not None:
-                return found[0], None, found[1].release, found[1].plan
+                (body, after), (plan, release) = found
+                remarks: Sequence[ExchangeRemark] = list_trailing_remarks(side, after, len(data))
+                return BodyJson(
+                    body, None, release, plan, _trailing_json(api_reader, side, plan, data[after:], options), remarks
+                )
+            reading = api_reader.read_unusual_body(side, data)
+            if reading is not None:
+                hooks, table = _hooks_and_table(api_reader, side, options)
+                body = body_to_json(reading.plan, reading.walker.root, hooks, table, reveal=options.reveal_secrets)
+                tail = _trailing_json(api_reader, side, reading.plan, data[reading.after :], options)
+                return BodyJson(body, None, reading.release, reading.plan, tail, reading.remarks)
     body, failure = _decode_fields_before_failure(api_reader, side, data, missing, options)
-    return body, failure, None, None
+    return BodyJson(body, failure)
 
 
-def trailing_json(exchange: Exchange, plan: Plan, options: Options) -> Any:
-    """The bytes after a request that its broker ignores (see api_versions.tolerates); None where there are none."""
-    data = exchange.request_raw
-    if data is None:
+def _hooks_and_table(
+    api_reader: ApiReader, side: Side, options: Options
+) -> tuple[Mapping[str, str], Mapping[str, Hook]]:
+    """The hooks of a side, for a body that the walker reads."""
+    hooks = hooks_of_side(api_reader.key or 0, side)
+    return hooks, make_hook_table(options, metadata=api_reader.key in METADATA_HOLDERS)
+
+
+def _trailing_json(api_reader: ApiReader, side: Side, plan: Plan, tail: bytes, options: Options) -> Any:
+    """The bytes behind the last field of a side; None where there are none."""
+    if not tail:
         return None
-    at = exchange._api_reader.find_body_offset("request", data)
-    if options.deferred and len(data) - at > BODY_WHOLE_MAX:
-        tail = data[find_message_end(plan, data, at, len(data)) :] or None
-    else:
-        tail = codec.decode(plan, data, at, len(data), strict=False).get(TRAILING)
-    if tail is None:
-        return None
-    return redacted_json(len(tail)) if _plan_has_secrets(plan) and not options.reveal_secrets else json_bytes(tail)
+    secret = _plan_has_secrets(plan) or (side == "response" and api_reader.key in ECHOING)
+    return redacted_json(len(tail)) if secret and not options.reveal_secrets else json_bytes(tail)
 
 
 def _decode_body_to_json(
     api_reader: ApiReader, side: Side, plan: Plan, data: bytes, at: int, end: int, options: Options
-) -> tuple[dict[str, Any], int] | None:
-    """The body and the offset after it; None where it cannot be read."""
+) -> tuple[tuple[dict[str, Any], int], int] | None:
+    """The body with the offset after it, and that offset; None where the body cannot be read."""
     assert api_reader.key is not None
     decode = get_json_decoder(plan, hooks_of_side(api_reader.key, side), options.reveal_secrets)
     if options.deferred and end - at > BODY_WHOLE_MAX:
-        return _decode_large_body_to_json(api_reader, side, plan, data, at, end, options)
+        large = _decode_large_body_to_json(api_reader, side, plan, data, at, end, options)
+        return None if large is None else (large, large[1])
     piece = api_reader.key in PIECES
     hooks = make_hook_table(options, metadata=piece) if _side_has_records(api_reader.key, side) else _NO_RECORDS
     try:
@@ -323,7 +348,7 @@ def _decode_body_to_json(
             body, after = decode(data, at, end, make_hook_table(options, metadata=True))
     except (*CRUDE, DecodeError):  # generated code fails crudely; _before_failure says how
         return None
-    return body, after
+    return (body, after), after
 
 
 def _decode_large_body_to_json(
@@ -376,15 +401,9 @@ def _decode_fields_before_failure(
             how = make_body_reader(api_reader, side, options, metadata=metadata)
             body, problem = partial_body(plan, data, at, len(data), how)
             return body, make_failure(problem, missing)
+        hooks, table = _hooks_and_table(api_reader, side, options)
         body, problem = codec.decode_partial(
-            plan,
-            data,
-            at,
-            len(data),
-            json=True,
-            hooks=hooks_of_side(api_reader.key or 0, side),
-            table=make_hook_table(options, metadata=api_reader.key in METADATA_HOLDERS),
-            reveal=options.reveal_secrets,
+            plan, data, at, len(data), json=True, hooks=hooks, table=table, reveal=options.reveal_secrets
         )
     except DecodeError as failure:
         return {}, make_failure(failure, missing)

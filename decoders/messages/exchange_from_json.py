@@ -15,6 +15,7 @@ from functools import cache, lru_cache
 from typing import Any, Final, get_args
 from uuid import UUID
 
+from decoders.apis import NAMES, api
 from decoders.capture.read_capture import TIME_MAX
 from decoders.embedded import STRUCTURES, VERSION, encode_embedded_from_json, parse_structure_declaration
 from decoders.errors import EncodeError, Malformed
@@ -308,6 +309,10 @@ def _read_view_of_side(api_reader: Recorded, record: Mapping[str, Any], side: Si
         return None
     release = record.get("layout", {}).get(side)
     plans = [layout.plan for layout in api_reader.list_layouts(side) if layout.release == release]
+    remarks = {remark["id"] for remark in record.get("remarks", ()) if remark["side"] == side}
+    if "other_version" in remarks:
+        return _read_body_of_any_version(api_reader.key, body, side)
+    nulls = "null" in remarks
     # A broker logs nothing of a request in a version that it does not know.
     whole = side not in record.get("undecoded", {}) and (bool(body) or "server" not in record)
     for plan in plans[:-1]:  # an ApiVersions response may have the layout of version 0 in place of its own
@@ -317,8 +322,19 @@ def _read_view_of_side(api_reader: Recorded, record: Mapping[str, Any], side: Si
             if not isinstance(body, dict) or not body.keys() <= _find_fields_of_plan(plans[-1]).keys():
                 raise
     if plans:
-        return _read_struct(plans[-1], body, side, whole=whole)
+        return _read_struct(plans[-1], body, side, whole=whole, nulls=nulls)
     _check_nesting_depth(body, side)  # of an API or version that only a newer kw knows
+    return {}
+
+
+def _read_body_of_any_version(key: int, body: Any, side: Side) -> dict[str, Any]:
+    """The fields of an answer in the layout of another version than the one asked for; empty where none has them."""
+    for version in api(key).versions if key in NAMES else ():
+        try:
+            return _read_struct(resolve(api(key).message(side), version), body, side, whole=True)
+        except ValueError:
+            continue
+    _check_nesting_depth(body, side)
     return {}
 
 
@@ -327,8 +343,11 @@ def _find_fields_of_plan(plan: Plan) -> dict[str, PlanField]:
     return {field.name: field for field in (*plan.fields, *plan.tagged)}
 
 
-def _read_struct(plan: Plan, body: Any, path: str, *, whole: bool) -> dict[str, Any]:
-    """The fields of a struct; `whole`: no field that every message of this version has may be missing."""
+def _read_struct(plan: Plan, body: Any, path: str, *, whole: bool, nulls: bool = False) -> dict[str, Any]:
+    """The fields of a struct; `whole`: no field that every message of this version has may be missing.
+
+    `nulls`: null may stand where it is not allowed, and is the empty value, as in other views (schema/projection.py).
+    """
     if not isinstance(body, dict):
         raise ValueError(f"{path} is {quote_json(body)}")
     fields = _find_fields_of_plan(plan)
@@ -338,9 +357,11 @@ def _read_struct(plan: Plan, body: Any, path: str, *, whole: bool) -> dict[str, 
         if field is None:  # unknown tags, or a field that only a newer kw knows
             _check_nesting_depth(value, f"{path}.{name}")
         else:
-            out[name] = None if value is None else _read_value(field, value, f"{path}.{name}", whole=whole)
+            out[name] = None if value is None else _read_value(field, value, f"{path}.{name}", whole, nulls)
             if value is None and not field.nullable and not field.secret:
-                raise ValueError(f"{path}.{name} is null")
+                if not nulls or not (field.array or field.kind in _EMPTY):
+                    raise ValueError(f"{path}.{name} is null")
+                out[name] = [] if field.array else _EMPTY[field.kind]
     if whole and len(out) < len(fields):
         lacking = next((field.name for field in plan.fields if field.name not in out), None)
         if lacking is not None:
@@ -348,26 +369,30 @@ def _read_struct(plan: Plan, body: Any, path: str, *, whole: bool) -> dict[str, 
     return out
 
 
+# What null is in a view where it is not allowed.
+_EMPTY: Final[Mapping[str, Any]] = {"string": "", "bytes": "", "records": []}
+
+
 def _check_nesting_depth(value: Any, path: str) -> None:
     if value.__class__ in (dict, list) and not has_at_most_levels(value):
         raise ValueError(f"{path} has too many levels")
 
 
-def _read_value(field: PlanField, value: Any, path: str, *, whole: bool) -> Any:
+def _read_value(field: PlanField, value: Any, path: str, whole: bool, nulls: bool) -> Any:
     if not field.array:
-        return _read_element(field, value, path, whole=whole)
+        return _read_element(field, value, path, whole, nulls)
     if not isinstance(value, list):
         raise ValueError(f"{path} is {quote_json(value)}")
-    if field.plan is not None:
-        return [_read_struct(field.plan, each, f"{path}[{index}]", whole=whole) for index, each in enumerate(value)]
-    if None in value:
-        raise ValueError(f"{path}[{value.index(None)}] is null")
-    return [_read_element(field, each, f"{path}[{index}]", whole=whole) for index, each in enumerate(value)]
+    if None in value and field.plan is None:
+        if not nulls or field.kind not in _EMPTY:
+            raise ValueError(f"{path}[{value.index(None)}] is null")
+        value = [_EMPTY[field.kind] if each is None else each for each in value]
+    return [_read_element(field, each, f"{path}[{index}]", whole, nulls) for index, each in enumerate(value)]
 
 
-def _read_element(field: PlanField, value: Any, path: str, *, whole: bool) -> Any:
+def _read_element(field: PlanField, value: Any, path: str, whole: bool, nulls: bool) -> Any:
     if field.plan is not None:
-        return _read_struct(field.plan, value, path, whole=whole)
+        return _read_struct(field.plan, value, path, whole=whole, nulls=nulls)
     if field.secret and isinstance(value, dict) and "redacted" in value:
         _read_redacted_size(value, path)
         return value

@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any, Final
 
-from decoders.exchanges.body_reader import SIDES, DecodeFailure
+from decoders.exchanges.body_reader import SIDES, DecodeFailure, set_reading_remarks
 from decoders.exchanges.exchange import (
     SESSION_PARTITIONS,
     Exchange,
@@ -31,7 +31,6 @@ from decoders.messages.build_body_json import (
     read_body_json,
     read_body_without_records,
     read_both_bodies_quickly,
-    trailing_json,
 )
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import FETCH
@@ -310,13 +309,14 @@ def _body_without_deferred_records(exchange: Exchange, side: Side, body: Any, pl
 
 
 def _read_bodies_closely(exchange: Exchange, options: Options) -> tuple[Any, Any, Plans, Any, Any, Any]:
-    """The bodies, their layouts, failures, releases of early layouts, and bytes after the request, in any case."""
-    request, failure, release, plan = read_body_json(exchange, "request", options)
-    response, its_failure, its_release, its_plan = read_body_json(exchange, "response", options)
-    trailing = trailing_json(exchange, plan, options) if plan is not None and release is None else None
-    failures = _make_dict_of_sides(failure, its_failure)
-    behind = _make_dict_of_sides(trailing, None)
-    return request, response, (plan, its_plan), failures, _make_dict_of_sides(release, its_release), behind
+    """The bodies, their layouts, failures, releases of early layouts, and bytes after them, and the remarks set."""
+    request, response = (read_body_json(exchange, side, options) for side in SIDES)
+    set_reading_remarks(exchange, [*request.remarks, *response.remarks])
+    plans = request.plan, response.plan
+    failures = _make_dict_of_sides(request.failure, response.failure)
+    layout = _make_dict_of_sides(request.release, response.release)
+    trailing = _make_dict_of_sides(request.trailing, response.trailing)
+    return request.body, response.body, plans, failures, layout, trailing
 
 
 # The keys of `Exchange.extra` that are those of the record, as they stand there; `closed` is its last one.

@@ -89,14 +89,19 @@ class _Redaction:
                 side: self._redact_failure(each, key, version, side) for side, each in undecoded.items()
             }
         if trailing is not None and isinstance(trailing, dict):
-            hidden = layouts_have_secrets(key, list_layouts(key, version, "request"))
-            changed["trailing"] = {side: self.redact_value(each) if hidden else each for side, each in trailing.items()}
+            changed["trailing"] = {
+                side: self.redact_value(each) if self._hides_bytes(key, version, side) else each
+                for side, each in trailing.items()
+            }
         return {name: value for name, value in changed.items() if value != record[name]}
+
+    def _hides_bytes(self, key: int, version: int, side: Any) -> bool:
+        """Whether bytes of a side may hold a secret."""
+        return (side == "response" and key in ECHOING) or layouts_have_secrets(key, list_layouts(key, version, side))
 
     def _redact_failure(self, failure: Any, key: int, version: int, side: Any) -> Any:
         raw = failure.get("raw") if isinstance(failure, dict) else None
-        hidden = (side == "response" and key in ECHOING) or layouts_have_secrets(key, list_layouts(key, version, side))
-        if not hidden or not isinstance(raw, str):
+        if not self._hides_bytes(key, version, side) or not isinstance(raw, str):
             return failure
         return {**failure, "raw": redacted_json(len(_bytes_of_json_value({BASE64: raw}) or b""))}
 

@@ -15,7 +15,6 @@ from decoders.messages.build_body_json import (
     conceal_echoed_secrets,
     make_conceal_of_exchange,
     read_body_json,
-    trailing_json,
 )
 from decoders.messages.exchange_json import add_number_words, undecoded_json
 from decoders.named_tuple import NamedTuple
@@ -93,7 +92,7 @@ def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
     """The record of a message, with the fields before a failure to decode it, and with bytes after the message."""
     exchange = _make_exchange_of_message(alone)
     side, api_reader = alone.side, exchange._api_reader
-    body, failure, release, plan = read_body_json(exchange, side, options)
+    body, failure, release, plan, trailing, remarks = read_body_json(exchange, side, options)
     echoing = api_reader.key in ECHOING and side == "response" and not options.reveal_secrets
     hidden = echoing and conceal_echoed_secrets(exchange, None, body)
     header = None if alone.is_bare_body else _decode_header_json(alone)
@@ -114,10 +113,11 @@ def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
         record["messages_hidden"] = True
     if release is not None:
         record["layout"] = release
-    if side == "request" and plan is not None and release is None and failure is None:
-        behind = trailing_json(exchange, plan, options)
-        if behind is not None:
-            record["trailing"] = behind
+    if trailing is not None:
+        record["trailing"] = trailing
+    if remarks:
+        shift = max(alone.shift - _SIZE, 0)
+        record["remarks"] = [{**remark, "offset": max(remark["offset"] - shift, 0)} for remark in remarks]
     if failure is not None:
         if alone.missing is not None and not failure.text:  # the bytes that there are end with a field
             failure = failure._replace(offset=len(alone.frame) - _SIZE)

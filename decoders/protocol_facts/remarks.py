@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, TypedDict
 
-__all__ = ["REMARKS", "STRICT_REMARKS", "ExchangeRemark", "RemarkId"]
+__all__ = ["PAIRING_REMARKS", "REMARKS", "STRICT_REMARKS", "ExchangeRemark", "RemarkId", "make_remark"]
 
 RemarkId = Literal[
     "null",
@@ -42,6 +42,9 @@ REMARKS: Final[dict[RemarkId, str]] = {
 # The remarks for which `--strict` ends with exit code 3.
 STRICT_REMARKS: Final[frozenset[str]] = frozenset({"null", "trailing", "wrong_id"})
 
+# Those that pairing finds: all others are on what was read of a side, and are found again with each reading.
+PAIRING_REMARKS: Final[frozenset[str]] = frozenset({"out_of_order", "wrong_id", "answered_twice"})
+
 
 class ExchangeRemark(TypedDict):
     """One row of the `remarks` key of the exchange record.
@@ -55,3 +58,10 @@ class ExchangeRemark(TypedDict):
     offset: int
     id: RemarkId
     text: str
+
+
+def make_remark(
+    side: Literal["request", "response"], identity: RemarkId, text: str, *, path: str = "", offset: int = 0
+) -> ExchangeRemark:
+    """A remark on a side."""
+    return {"side": side, "path": path, "offset": offset, "id": identity, "text": text}

@@ -26,8 +26,8 @@ MESSAGE: Final = 200
 def decode(plan: Plan, data: bytes, at: int = 0, end: int | None = None, *, strict: bool = True) -> dict[str, Any]:
     """The message in `data[at:end]` as Python values. Raises DecodeError.
 
-    Offsets of errors count from the start of `data`. Bytes after the message are an error if `strict`; else they
-    are kept under `_trailing`.
+    Offsets of errors count from the start of `data`. Bytes after the message, and null where none is allowed, are an
+    error if `strict`; else the bytes are kept under `_trailing`, and null is None.
     """
     stop = len(data) if end is None else min(end, len(data))
     try:
@@ -43,7 +43,7 @@ def decode(plan: Plan, data: bytes, at: int = 0, end: int | None = None, *, stri
 
 def decode_exactly(plan: Plan, data: bytes, at: int, end: int, *, strict: bool = True) -> dict[str, Any]:
     """Decode a message by the walker alone: the exact answer after generated code has failed. Raises DecodeError."""
-    walker = Walker(data)
+    walker = Walker(data, lenient=not strict)
     after = walker.read(plan, at, end)
     if after != end:
         if strict:

@@ -79,13 +79,15 @@ def unpack_many(letter: str, count: int) -> Unpack:
 
 
 def uvarint(buf: bytes, at: int) -> tuple[int, int]:
-    """The unsigned varint at `at`, and the offset after it."""
+    """The unsigned varint at `at`, and the offset after it. Raises Crude for one that is longer than it need be."""
     value = buf[at]
     if value < 0x80:
         return value, at + 1
     byte = buf[at + 1]
     value = value & 0x7F | (byte & 0x7F) << 7
     if byte < 0x80:
+        if not byte:
+            raise Crude
         return value, at + 2
     shift = 14
     at += 2
@@ -94,7 +96,7 @@ def uvarint(buf: bytes, at: int) -> tuple[int, int]:
         at += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            if value >> 32:
+            if value >> 32 or not byte:
                 break
             return value, at
         shift += 7
@@ -193,7 +195,7 @@ def varlong(buf: bytes, at: int) -> tuple[int, int]:
         at += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            if value >> 64:
+            if value >> 64 or (shift and not byte):
                 break
             return (value >> 1) ^ -(value & 1), at
         shift += 7
@@ -278,12 +280,14 @@ def tag_count(buf: bytes, at: int, end: int, left: list[int] | None) -> tuple[in
 def skip_tags(buf: bytes, at: int, end: int, left: list[int] | None = None) -> int:
     """The offset after a tag section of a struct without known tagged fields; no value is kept."""
     number, at = tag_count(buf, at, end, left)
+    before = -1
     for _ in range(number):
-        _, at = uvarint(buf, at)
+        tag, at = uvarint(buf, at)
         count, at = uvarint(buf, at)
         at += count
-        if at > end:
+        if at > end or tag <= before:
             raise Crude
+        before = tag
     return at
 
 
@@ -291,12 +295,14 @@ def read_tags(buf: bytes, at: int, end: int, into: dict[str, Any], left: list[in
     """Read a tag section without known tagged fields: `into` gets `_tagged_fields`. Returns the offset after it."""
     number, at = tag_count(buf, at, end, left)
     unknown: dict[int, bytes] = {}
+    before = -1
     for _ in range(number):
         tag, at = uvarint(buf, at)
         count, at = uvarint(buf, at)
         stop = at + count
-        if stop > end:
+        if stop > end or tag <= before:
             raise Crude
+        before = tag
         unknown[tag] = buf[at:stop]
         at = stop
     put_last(into, (), unknown)

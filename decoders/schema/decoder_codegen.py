@@ -273,11 +273,13 @@ class DecoderSource:
         body = Body(self.unit, end="stop")
         body.put_lines(f"def {name}(buf, at, end, into{self.more}{', place' if self.mode.errors else ''}):")
         body.depth = 1
-        body.put_lines(f"n, at = tag_count(buf, at, end, {'left' if self.mode.careful else None})", "unknown = {}")
+        body.put_lines(f"n, at = tag_count(buf, at, end, {'left' if self.mode.careful else None})")
+        body.put_lines("unknown = {}", "before = -1")
         keep = find_part(want, UNKNOWN) is not None
         with body.indented_block("for _ in range(n):"):
             body.put_lines("tag, at = uvarint(buf, at)", "stop, at = uvarint(buf, at)", "stop += at")
-            body.fail_if("stop > end")
+            body.fail_if("stop > end or tag <= before")
+            body.put_lines("before = tag")
             word = "if"
             for inner in plan.tagged:
                 with body.indented_block(f"{word} tag == {inner.tag}:"):

@@ -23,14 +23,14 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final, Protocol
 
-from decoders.errors import DecodeError, LimitExceeded, without_frames
+from decoders.errors import DecodeError, LimitExceeded, Malformed, without_frames
 from decoders.limits import METRICS_SIZE_MAX, PIECE, VALUE_WHOLE_MAX, VALUES_MAX
 from decoders.schema.codec import find_failure, make_trailing_error
 from decoders.schema.codegen_support import CRUDE, unpack_many
 from decoders.schema.json_form import Hook, JsonForm
 from decoders.schema.lazy_decoder import JsonDecoder, get_json_decoder, get_projector
 from decoders.schema.model import FIXED, Plan, PlanField, least_size_of_element
-from decoders.schema.plan_walker import Walker, call_at_path, count_values_of_element
+from decoders.schema.plan_walker import ReadingRemark, Walker, call_at_path, count_values_of_element
 from decoders.schema.projection import SIZED
 from decoders.wire.deferred_json import DeferredList, DeferredText
 from decoders.wire.primitives import LETTERS, check_left, read_size
@@ -67,10 +67,12 @@ class BodyReader:
     ) -> tuple[dict[str, Any], int, DecodeError | None]:
         """The fields that can be read before the first failure, the offset after them, and that failure (or None)."""
         walker = LargeWalker(data)
-        failure = None
+        failure: DecodeError | None = None
         after = at
         try:
             after = walker.read(plan, at, end)
+            if walker.remarks:
+                failure = _make_remark_failure(walker.remarks[0])
         except DecodeError as found:
             failure = without_frames(found)
         return _LargeForm(self).struct_json(plan, walker.root, path), after, failure
@@ -91,6 +93,11 @@ def decode_without_long_arrays(plan: Plan, data: bytes, at: int, end: int) -> tu
     walker = LargeWalker(data)
     failure = find_failure(walker, plan, at, end)
     return _drop_deferred_arrays(walker.root), failure
+
+
+def _make_remark_failure(remark: ReadingRemark) -> DecodeError:
+    """The failure of a large body at what a small one is read with: long arrays are read by generated code alone."""
+    return Malformed(f"{remark.text}, in a large message", offset=remark.at, path=remark.path)
 
 
 class Unread:
@@ -142,8 +149,11 @@ class LargeWalker(Walker):
                 held: dict[str, Any] = {}
                 if field.plan is not None:
                     unread.rest.append(held)
-                    return self._read_struct(field.plan, at, end, held, place)
-                _, at = call_at_path(place, self._read_element, field, at, end, place)
+                    at = self._read_struct(field.plan, at, end, held, place)
+                else:
+                    _, at = call_at_path(place, self._read_element, field, at, end, place)
+                if self.remarks:
+                    raise _make_remark_failure(self.remarks[0]) from None
         raise LimitExceeded(f"more than {VALUES_MAX} values in one message", offset=at, path=path)
 
 

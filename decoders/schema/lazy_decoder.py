@@ -4,7 +4,8 @@ A decoder is a function from the start, but its code is generated only when mess
 first messages of each kind, since generating code costs as much as walking some thirty small messages.
 
 All functions either end exactly where the message ends, or raise one of `CRUDE`; the walker then says what is wrong
-and where.
+and where. They also raise it for what the walker only remarks (ReadingRemark): so whoever reads a sound message need
+not ask for remarks.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from decoders.schema.codegen_support import Crude
 from decoders.schema.compile_functions import build_decoder, build_encoder
 from decoders.schema.json_form import Hook, body_to_json
 from decoders.schema.model import Plan
-from decoders.schema.plan_walker import decode_by_walking
+from decoders.schema.plan_walker import Walker
 from decoders.schema.projection import ALL, Mode, Want, parse_want, project_by_walking
 
 # A decoder's code is generated after this many calls, or this many bytes.
@@ -58,9 +59,12 @@ class LazyDecoder:
         try:
             if self._mode.projection:
                 return project_by_walking(self._plan, self._want, self._mode.errors, buf, at, end)
-            value, after = decode_by_walking(self._plan, buf, at, end)
+            walker = Walker(buf)
+            value, after = walker.root, walker.read(self._plan, at, end)
         except DecodeError as failure:
             raise Crude from failure
+        if walker.remarks:
+            raise Crude
         if self._mode.json:
             value = body_to_json(self._plan, value, self._mode.hooks, *table, reveal=self._mode.reveal)
         return value, after

@@ -12,15 +12,17 @@ from struct import Struct, unpack_from
 from typing import Any, Final, Literal
 
 from decoders.errors import DecodeError, EncodeError, LimitExceeded, Malformed, Truncated
-from decoders.limits import PARTS_MAX, TAGS_MAX, VALUES_MAX
+from decoders.limits import PARTS_MAX, REMARKS_MAX, TAGS_MAX, VALUES_MAX
 from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import STRUCT_DEFAULT, Field, Plan, PlanField, is_default, least_size_of_element
 from decoders.wire.format_and_escape_text import format_bytes
 from decoders.wire.primitives import (
     LETTERS,
+    NULL_FORBIDDEN,
     RANGES,
     STRUCTS,
+    VARINTS,
     check_left,
     encode_text,
     read_number,
@@ -63,6 +65,15 @@ UNKNOWN: Final = "_tagged_fields"
 TAG_LEAST: Final = 2
 
 
+class ReadingRemark(NamedTuple):
+    """What is against the protocol in bytes that were read all the same; `id` as in protocol_facts/remarks.py."""
+
+    id: Literal["null", "varint", "tag_order", "tag_twice"]
+    path: str
+    at: int
+    text: str
+
+
 class Span(NamedTuple):
     """Bytes `at` to `end` and what they are: a value, the size before a value, a null marker, a tag count, a tag."""
 
@@ -80,15 +91,22 @@ def count_values_of_element(field: PlanField) -> int:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Walker:
-    """One reading of one message. `root` holds what was read, also after a failure."""
+    """One reading of one message. `root` holds what was read, also after a failure.
 
-    __slots__ = ("_buf", "_left", "root", "spans")
+    `remarks` are the first REMARKS_MAX of what is against the protocol in what was read, `remark_count` counts all. If
+    `lenient`, null is read where it is not allowed, with a remark; else it is a failure.
+    """
 
-    def __init__(self, buf: bytes, spans: MutableSequence[Span] | None = None) -> None:
+    __slots__ = ("_buf", "_left", "_lenient", "remark_count", "remarks", "root", "spans")
+
+    def __init__(self, buf: bytes, spans: MutableSequence[Span] | None = None, *, lenient: bool = False) -> None:
         self._buf = buf
         self._left = VALUES_MAX
+        self._lenient = lenient
         self.root: dict[str, Any] = {}
         self.spans = spans
+        self.remarks: list[ReadingRemark] = []
+        self.remark_count = 0
 
     def read(self, plan: Plan, at: int, end: int) -> int:
         """Read a message into `root`; returns the offset after the message. Raises DecodeError."""
@@ -105,6 +123,25 @@ class Walker:
             if len(self.spans) >= PARTS_MAX:
                 raise LimitExceeded(f"more than {PARTS_MAX:,} fields to name", offset=at)
             self.spans.append(Span(path, at, end, what, value))
+
+    def _add_remark(self, remark: ReadingRemark) -> None:
+        self.remark_count += 1
+        if len(self.remarks) < REMARKS_MAX:
+            self.remarks.append(remark)
+
+    def _check_varint(self, path: str, at: int, after: int) -> None:
+        """Note a varint whose last byte adds nothing to its value."""
+        if after - at > 1 and not self._buf[after - 1]:
+            self._add_remark(ReadingRemark("varint", path, at, f"a varint of {after - at} bytes, the last of them 0"))
+
+    def _read_size(self, field: PlanField, nullable: bool, wide: bool, at: int, end: int, path: str) -> tuple[int, int]:
+        """The length or count before a value, and the offset after it."""
+        size, after = read_size(wide, field.compact, nullable or self._lenient, self._buf, at, end)
+        if field.compact:
+            self._check_varint(path, at, after)
+        if size < 0 and not nullable:
+            self._add_remark(ReadingRemark("null", path, at, NULL_FORBIDDEN))
+        return size, after
 
     def _count_values(self, count: int, at: int) -> None:
         self._left -= count
@@ -133,11 +170,13 @@ class Walker:
             return self._read_sized(field, field.nullable, at, end, path)
         value, after = read_number(field.kind, self._buf, at, end)
         self._note_span(path, at, after, "value", value)
+        if field.kind in VARINTS:
+            self._check_varint(path, at, after)
         return value, after
 
     def _read_sized(self, field: PlanField, nullable: bool, at: int, end: int, path: str) -> tuple[object, int]:
         text = field.kind == "string"
-        size, start = read_size(not text, field.compact, nullable, self._buf, at, end)
+        size, start = self._read_size(field, nullable, not text, at, end, path)
         self._note_span(path, at, start, "size", size)
         if size < 0:
             return None, start
@@ -150,7 +189,7 @@ class Walker:
         return value, after
 
     def _read_array(self, field: PlanField, at: int, end: int, into: dict[str, Any], path: str) -> int:
-        count, start = read_size(True, field.compact, field.nullable, self._buf, at, end)
+        count, start = self._read_size(field, field.nullable, True, at, end, path)
         self._note_span(path, at, start, "size", count)
         at = start
         if count < 0:
@@ -188,6 +227,7 @@ class Walker:
                 null = isinstance(number, int) and number < 0
             else:
                 number, after = read_uvarint(self._buf, at, end)
+                self._check_varint(path, at, after)
                 null = number == 0
             self._note_span(path, at, after, "flag", number)
             at = after
@@ -201,6 +241,7 @@ class Walker:
     def _read_tags(self, plan: Plan, at: int, end: int, into: dict[str, Any], prefix: str) -> int:
         count, after = read_uvarint(self._buf, at, end)
         self._note_span(prefix + UNKNOWN, at, after, "tags", count)
+        self._check_varint(prefix + UNKNOWN, at, after)
         at = after
         check_left(count, TAG_LEAST, at, end)
         if count > TAGS_MAX:
@@ -208,13 +249,23 @@ class Walker:
         self._count_values(count, at)
         known = {field.tag: field for field in plan.tagged}
         unknown: dict[int, bytes] = {}
+        before: list[int] = []
         for _ in range(count):
             start = at
-            tag, at = read_uvarint(self._buf, at, end)
-            size, at = read_uvarint(self._buf, at, end)
+            tag, middle = read_uvarint(self._buf, at, end)
+            size, at = read_uvarint(self._buf, middle, end)
             field = known.get(tag)
             path = prefix + (field.name if field is not None else f"{UNKNOWN}.{tag}")
             self._note_span(path, start, at, "tag", tag)
+            self._check_varint(path, start, middle)
+            self._check_varint(path, middle, at)
+            if before and tag <= before[-1]:
+                if tag in before:
+                    self._add_remark(ReadingRemark("tag_twice", path, start, f"tag {tag} again"))
+                else:
+                    text = f"tag {tag} behind tag {before[-1]}"
+                    self._add_remark(ReadingRemark("tag_order", path, start, text))
+            before.append(tag)
             after = at + size
             if after > end:
                 raise Truncated(f"tag {tag} of {format_bytes(size)}, {max(end - at, 0)} are left", offset=at, path=path)

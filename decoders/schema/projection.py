@@ -28,9 +28,10 @@ from typing import Any, Final
 
 from decoders.limits import ERRORS_SHOWN_MAX
 from decoders.named_tuple import NamedTuple
+from decoders.schema.codegen_support import Crude
 from decoders.schema.json_form import redacted_json
 from decoders.schema.model import FIXED, Field, Plan, PlanField
-from decoders.schema.plan_walker import UNKNOWN, Span, decode_by_walking
+from decoders.schema.plan_walker import UNKNOWN, Walker
 
 # Wants: the fields that a decoder keeps, and in what form
 
@@ -137,11 +138,29 @@ def project_by_walking(
     """The view, the error codes that are not 0 with their paths, and the offset after the message, as a projector gives
     them.
     """
-    spans: list[Span] | None = [] if _wants_byte_spans(want) else None
-    value, after = decode_by_walking(plan, buf, at, end, spans)
-    places = {span.path: (span.at, span.end - span.at) for span in spans or () if span.what == "value"}
+    walker = make_walker_for_view(buf, want)
+    after = walker.read(plan, at, end)
+    if walker.remarks:
+        raise Crude
+    return *project_walker(plan, want, errors, walker), after
+
+
+def make_walker_for_view(buf: bytes, want: Want, *, lenient: bool = False) -> Walker:
+    """A walker that notes what a view with these fields needs."""
+    return Walker(buf, [] if _wants_byte_spans(want) else None, lenient=lenient)
+
+
+def project_walker(
+    plan: Plan, want: Want, errors: bool, walker: Walker
+) -> tuple[dict[str, Any], list[tuple[str, int]] | None]:
+    """The view of what a walker has read, and the error codes that are not 0.
+
+    Null where it is not allowed is the empty value in a view: who reads views relies on what the protocol promises.
+    """
+    places = {span.path: (span.at, span.end - span.at) for span in walker.spans or () if span.what == "value"}
+    value = walker.root
     found = list(islice(find_error_codes(plan, value), ERRORS_SHOWN_MAX)) if errors else None
-    return _project_struct(plan, value, want, "", places), found or None, after
+    return _project_struct(plan, value, want, "", places), found or None
 
 
 def _wants_byte_spans(want: Want) -> bool:
@@ -161,7 +180,7 @@ def _project_struct(plan: Plan, value: dict[str, Any], want: Want, place: str, p
 
 def _project_field(field: PlanField, value: Any, want: Want, place: str, places: Places) -> Any:
     if value is None:
-        return None
+        return None if field.nullable else _make_empty_value(field, want)
     if want == "count":
         return len(value)
     if want == "span":
@@ -171,7 +190,18 @@ def _project_field(field: PlanField, value: Any, want: Want, place: str, places:
     return _project_element(field, value, want, place, places)
 
 
+def _make_empty_value(field: PlanField, want: Want) -> Any:
+    """What a view has in place of null where it is not allowed."""
+    if want == "count":
+        return 0
+    if field.array:
+        return []
+    return (0, 0) if want == "span" else "" if field.kind == "string" else b""
+
+
 def _project_element(field: PlanField, value: Any, want: Want, place: str, places: Places) -> Any:
+    if value is None and field.plan is None:
+        return "" if field.kind == "string" else b""
     if field.plan is not None:
         return _project_struct(field.plan, value, want, place + ".", places)
     return _redact_secret(field, value) if field.secret and want == ALL else value

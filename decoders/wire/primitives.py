@@ -125,6 +125,10 @@ def read_number(kind: str, buf: bytes, at: int, end: int) -> tuple[object, int]:
     return (UUID(bytes=value) if kind == "uuid" else value), after
 
 
+# What is wrong with a null that is not allowed, for errors and for the remark of who reads it all the same.
+NULL_FORBIDDEN: Final = "null where null is not allowed"
+
+
 def read_size(wide: bool, compact: bool, nullable: bool, buf: bytes, at: int, end: int) -> tuple[int, int]:
     """The length or count before a string, bytes or an array (-1: null) and the offset after it.
 
@@ -141,7 +145,7 @@ def read_size(wide: bool, compact: bool, nullable: bool, buf: bytes, at: int, en
         if size < -1:
             raise Malformed(f"a length of {size}", offset=start)
         if not nullable:
-            raise Malformed("null where null is not allowed", offset=start)
+            raise Malformed(NULL_FORBIDDEN, offset=start)
     return size, at
 
 

@@ -1,4 +1,4 @@
-"""Bytes behind a request: brokers ignore them, and so do we; they are shown beside the bodies."""
+"""Bytes behind the last field of a side: they are no failure, and are shown beside the bodies, with a remark."""
 
 from __future__ import annotations
 
@@ -40,11 +40,14 @@ def test_a_request_with_bytes_behind_it_is_complete() -> None:
     assert found.failures == {}
 
 
-def test_a_response_with_bytes_behind_it_is_undecoded() -> None:
+def test_a_response_with_bytes_behind_it_is_complete() -> None:
     answer = response(METADATA, 13, 14, ANSWER) + b"\1\0\0"
     found = only([(True, request(METADATA, 13, 14, "a", {})), (False, len(answer[4:]).to_bytes(4, "big") + answer[4:])])
-    assert found.status == "undecoded"
-    assert found.failures["response"].reason == "malformed"
+    record = to_json_dict(found)
+    assert found.status == record["status"] == "complete"
+    assert record["trailing"] == {"response": {"base64": "AQAA"}}
+    said = {"side": "response", "path": "", "offset": len(answer) - 7, "id": "trailing"}
+    assert record["remarks"] == found.remarks == [{**said, "text": "3 bytes behind the last field"}]
 
 
 def test_bytes_behind_a_secret_are_one() -> None:

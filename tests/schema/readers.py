@@ -10,12 +10,12 @@ from typing import Any
 from decoders.errors import DecodeError
 from decoders.limits import PARTS_MAX
 from decoders.schema import projection
-from decoders.schema.codegen_support import CRUDE
+from decoders.schema.codegen_support import CRUDE, Crude
 from decoders.schema.compile_functions import build_decoder
 from decoders.schema.json_form import body_to_json
 from decoders.schema.lazy_decoder import LazyDecoder, get_decoder, get_json_decoder, get_projector
 from decoders.schema.model import Plan
-from decoders.schema.plan_walker import decode_by_walking
+from decoders.schema.plan_walker import Walker, decode_by_walking
 from decoders.schema.projection import ALL, Mode, parse_want
 
 
@@ -51,6 +51,15 @@ def verdict(read: Any, *arguments: Any) -> Any:
         return "fails"
 
 
+def read_as_generated(plan: Plan, buf: bytes, at: int, end: int) -> Any:
+    """What the walker reads; generated code fails where the walker has remarks."""
+    walker = Walker(buf)
+    after = walker.read(plan, at, end)
+    if walker.remarks:
+        raise Crude
+    return walker.root, after
+
+
 def generated(function: Any) -> Any:
     """A decoder, with its code generated."""
     lazy = getattr(function, "__globals__", {}).get("start")
@@ -69,6 +78,8 @@ def readers_agree(plan: Plan, buf: bytes, at: int, end: int, paths: frozenset[st
     expected = verdict(decode_by_walking, plan, buf, at, end)
     if end - at < PARTS_MAX:  # with spans the walker reads each number by itself
         assert repr(verdict(decode_by_walking, plan, buf, at, end, [])) == repr(expected)
+    walked, expected = expected, verdict(read_as_generated, plan, buf, at, end)
+    assert repr(expected) in (repr(walked), repr("fails"))
     assert repr(verdict(generated(get_decoder(plan)), buf, at, end)) == repr(expected)
     careful = plan.made.get("careful for tests")
     if careful is None:
@@ -86,4 +97,4 @@ def readers_agree(plan: Plan, buf: bytes, at: int, end: int, paths: frozenset[st
     assert repr(verdict(generated(get_projector(plan, paths, True)), buf, at, end)) == repr(view)
     without_errors = view if view == "fails" else (view[0], None, view[2])
     assert repr(verdict(generated(get_projector(plan, paths, False)), buf, at, end)) == repr(without_errors)
-    return expected
+    return walked

@@ -1,0 +1,105 @@
+"""A frame's body that is not as the protocol has it in, its reading by the walker with remarks out.
+
+What is read all the same: null where it is not allowed, bytes behind the last field, varints longer than they need be,
+tagged fields out of order or twice, and an answer in the layout of another version. Generated code fails at each of
+these, or does not end where the message ends; so who reads a sound body pays nothing for them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from decoders.apis import NAMES, api
+from decoders.errors import DecodeError
+from decoders.frames.read_and_judge_headers import find_response_body
+from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import API_VERSIONS
+from decoders.protocol_facts.remarks import ExchangeRemark, make_remark
+from decoders.schema.model import Plan, Side, resolve
+from decoders.schema.plan_walker import Walker
+from decoders.schema.projection import make_walker_for_view, parse_want, project_walker
+from decoders.wire.format_and_escape_text import format_bytes
+
+__all__ = ["BodyReading", "list_trailing_remarks", "read_body_by_walking", "read_response_of_other_version"]
+
+_SIZE_FIELD: Final = 4
+
+
+class BodyReading(NamedTuple):
+    """A body that the walker has read from `begin` to `after`, with remarks; `release` is that of an early layout."""
+
+    plan: Plan
+    release: str | None
+    walker: Walker
+    begin: int
+    after: int
+    remarks: list[ExchangeRemark]
+
+    def make_view(
+        self, data: bytes, paths: frozenset[str], side: Side
+    ) -> tuple[dict[str, Any], list[tuple[str, int]] | None]:
+        """The view of the body, and its error codes."""
+        want = parse_want(self.plan, paths)
+        walker = make_walker_for_view(data, want, lenient=True)
+        walker.read(self.plan, self.begin, len(data))
+        return project_walker(self.plan, want, side == "response", walker)
+
+
+def read_body_by_walking(
+    side: Side, plan: Plan, data: bytes, at: int, *, release: str | None = None, lenient: bool = False
+) -> BodyReading | None:
+    """The reading of a body, which begins at `at`, by one layout; None where it cannot be read.
+
+    If `lenient`, null is read where it is not allowed.
+    """
+    walker = Walker(data, lenient=lenient)
+    try:
+        after = walker.read(plan, at, len(data))
+    except DecodeError:
+        return None
+    remarks = [
+        make_remark(side, remark.id, remark.text, path=remark.path, offset=remark.at - _SIZE_FIELD)
+        for remark in walker.remarks
+    ]
+    more = walker.remark_count - len(remarks)
+    if more:
+        remarks[-1]["text"] += f" (and {more:,} more remarks)"
+    remarks += list_trailing_remarks(side, after, len(data))
+    return BodyReading(plan, release, walker, at, after, remarks)
+
+
+def list_trailing_remarks(side: Side, after: int, end: int) -> list[ExchangeRemark]:
+    """The remark on the bytes of a frame from `after` to `end`, which stand behind its last field."""
+    if after >= end:
+        return []
+    text = f"{format_bytes(end - after)} behind the last field"
+    return [make_remark(side, "trailing", text, offset=after - _SIZE_FIELD)]
+
+
+def read_response_of_other_version(key: int | None, asked: int | None, data: bytes) -> BodyReading | None:
+    """The reading of a response by the only version, other than the one asked for, that reads it to its last byte.
+
+    None where none does, or several that read different values from it: versions that read the same count as one.
+    """
+    if key not in NAMES or key == API_VERSIONS or asked is None or asked not in api(key).versions:
+        return None
+    found: dict[int, BodyReading] = {}
+    for version in api(key).versions:
+        if version == asked:
+            continue
+        try:
+            at = find_response_body(data, 0, len(data), key, version)
+        except DecodeError:
+            continue
+        reading = read_body_by_walking("response", resolve(api(key).response, version), data, at)
+        if reading is not None and reading.after == len(data):
+            found[version] = reading
+    if not found:
+        return None
+    first, *others = found.values()
+    if any(other.walker.root != first.walker.root for other in others):
+        return None
+    versions = f"version {min(found)}" if len(found) == 1 else f"versions {min(found)} to {max(found)}"
+    text = f"cannot be read in version {asked}, but in the layout of {versions} to its last byte"
+    remark = make_remark("response", "other_version", text, offset=first.begin - _SIZE_FIELD)
+    return first._replace(remarks=[remark, *first.remarks])
