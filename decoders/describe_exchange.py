@@ -25,7 +25,7 @@ __all__ = ["describe_exchange", "exchange_to_dict", "list_entity_names"]
 
 def describe_exchange(exchange: Exchange) -> str:
     """One line: time, API and version, client → broker, status, errors with their paths."""
-    api = "SASL token" if exchange.is_token else f"{exchange.api or 'unknown API'} {exchange.api_version}"
+    api = "SASL token" if exchange.is_sasl_token else f"{exchange.api or 'unknown API'} {exchange.api_version}"
     errors = ", ".join(f"{error.path}: {error.name}" for error in exchange.errors)
     words = (exchange.time, api, exchange.client, "→", exchange.broker, exchange.status, errors)
     return escape_text(f"<Exchange {' '.join(filter(None, words))}>")

@@ -54,10 +54,10 @@ class DecodeError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         offset = self.offset if self.offset or self._is_about_byte_0 else None
-        return (_rebuild, (type(self), self.text, offset, self.path))
+        return (_rebuild_error, (type(self), self.text, offset, self.path))
 
 
-def _rebuild(kind: type[DecodeError], text: str, offset: int | None, path: str) -> DecodeError:
+def _rebuild_error(kind: type[DecodeError], text: str, offset: int | None, path: str) -> DecodeError:
     return kind(text, offset=offset, path=path)
 
 

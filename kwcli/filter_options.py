@@ -143,8 +143,8 @@ def resolve_time_range(
     whole = dated[0] if dated else span[0]
     offset = find_zone(zone).local_time(whole // 10**9).utcoffset()
     offset_ns = 0 if offset is None else round(offset.total_seconds()) * 10**9
-    first = None if since is None else max(since.resolve(*span, offset_ns), 0)
-    last = None if until is None else max(until.resolve(*span, offset_ns), 0)
+    first = None if since is None else max(since.resolve_to_ns(*span, offset_ns), 0)
+    last = None if until is None else max(until.resolve_to_ns(*span, offset_ns), 0)
     if first is not None and last is not None and first >= last:
         raise Failure("--since is not before --until: nothing is between them", Exit.USAGE)
     return first, last

@@ -215,7 +215,7 @@ class Portraits(ABC):
     def _add_portrait(self, key: tuple[Any, ...]) -> Portrait:
         """The portrait to count a new key in, which may be that of the others."""
         if is_full(len(self._found)):
-            self._leave_out_light_portraits()
+            self._sum_up_light_portraits()
         if not self._heavy.admit_key(key):
             return self._others
         portrait = self._found[key] = Portrait()
@@ -224,15 +224,15 @@ class Portraits(ABC):
     def _exchanges_by_key(self) -> list[tuple[tuple[Any, ...], int]]:
         return [(key, portrait.statistics.count) for key, portrait in self._found.items()]
 
-    def _leave_out_light_portraits(self) -> None:
+    def _sum_up_light_portraits(self) -> None:
         """Keep the portraits with the most exchanges, and add up all others."""
         for key in self._heavy.leave_out_light_keys(self._exchanges_by_key()):
             portrait = self._found.pop(key)
             self._names -= portrait.count_names()
             _add_portrait_to_others(self._others, portrait)
-            self.drop_key(key)
+            self.drop_data_beside_portrait(key)
 
-    def drop_key(self, key: tuple[Any, ...]) -> None:  # noqa: B027 - nothing for most
+    def drop_data_beside_portrait(self, key: tuple[Any, ...]) -> None:  # noqa: B027 - nothing for most
         """Give up what the fold has of a key besides its portrait."""
 
     def choose_portraits(self) -> tuple[dict[tuple[Any, ...], Portrait], Portrait, int]:
@@ -279,7 +279,7 @@ class Portraits(ABC):
             self._names += mine.count_names()
         _add_portrait_to_others(self._others, other._others)
         if is_full(len(self._found)):
-            self._leave_out_light_portraits()
+            self._sum_up_light_portraits()
 
     def export(self) -> bytes:
         """The state, for `resume`."""
@@ -320,8 +320,8 @@ def common_numbers(group: GroupStatistics) -> Row:
         "error_codes": {error_name(code): count for code, count in sorted(group.codes.items())},
         "unanswered": group.unanswered,
         "undecoded": group.undecoded,
-        "request_bytes": group.request_bytes if group.sized else None,
-        "response_bytes": group.response_bytes if group.sized else None,
+        "request_bytes": group.request_bytes if group.has_known_sizes else None,
+        "response_bytes": group.response_bytes if group.has_known_sizes else None,
         "p50": latency["p50"] / 1e6 if latency else None,
         "p99": latency["p99"] / 1e6 if latency else None,
         "max": group.high / 1e6 if latency else None,

@@ -187,14 +187,14 @@ def make_key_reader(names: Sequence[str], bucket_ns: int) -> Keys:
         def list_keys_of_one_list(exchange: Exchange) -> Sequence[Key]:
             head = [get(exchange) for get in before]
             tail = [get(exchange) for get in after]
-            return [(*head, value, *tail) for value in _deduplicate(get_list(exchange))]
+            return [(*head, value, *tail) for value in _deduplicate_values(get_list(exchange))]
 
         return list_keys_of_one_list
     if lists:
 
         def list_keys_of_several_lists(exchange: Exchange) -> Sequence[Key]:
             values = [
-                _deduplicate(get(exchange)) if row.several else (get(exchange),)
+                _deduplicate_values(get(exchange)) if row.several else (get(exchange),)
                 for get, row in zip(gets, rows, strict=True)
             ]
             return list(product(*values))
@@ -212,7 +212,7 @@ def _make_partition_key_reader(names: Sequence[str], bucket_ns: int) -> Keys:
     place = [("topic", "partition").index(name) if name in ("topic", "partition") else None for name in names]
 
     def keys(exchange: Exchange) -> Sequence[Key]:
-        found = _deduplicate(read_partitions(exchange))
+        found = _deduplicate_values(read_partitions(exchange))
         pairs = [(None, None) if pair is None else pair for pair in found]
         made = []
         for other in others(exchange):
@@ -224,7 +224,7 @@ def _make_partition_key_reader(names: Sequence[str], bucket_ns: int) -> Keys:
     return keys
 
 
-def _deduplicate(values: Sequence[Any]) -> Sequence[Any]:
+def _deduplicate_values(values: Sequence[Any]) -> Sequence[Any]:
     """Each value once; None alone where there is no value."""
     if len(values) < 2:
         return values or (None,)

@@ -265,7 +265,7 @@ class Security:
             its = self._seen.get_or_make("tls", info.broker, info.tls["version"], info.tls["cipher"])
             its.count_exchange(exchange)
             its.count_name("clients", host)
-        if exchange.is_token or key in (SASL_HANDSHAKE, SASL_AUTHENTICATE):
+        if exchange.is_sasl_token or key in (SASL_HANDSHAKE, SASL_AUTHENTICATE):
             listener.add_to_sum("logins", 1)
             self._observe_login(exchange, clear=clear)
         elif key == API_VERSIONS:
@@ -291,7 +291,7 @@ class Security:
             if user is not None:
                 its.count_name("users", user)
         refused = bool((exchange.extra or {}).get("sasl", {}).get("refusal"))
-        silent = exchange.is_token and exchange.response_size is None and exchange.closed in ("fin", "rst")
+        silent = exchange.is_sasl_token and exchange.response_size is None and exchange.closed in ("fin", "rst")
         if error or refused or silent:
             self._count_client(self._seen.get_or_make("refused", user, host, mechanism), exchange).count_name(
                 "brokers", info.broker
@@ -496,7 +496,7 @@ def _is_loopback(host: str) -> bool:
 
 def _make_rows_of_refused_logins(seen: Observations) -> Iterator[Row]:
     for (user, host, mechanism), its in seen.items_of_kind("refused"):
-        taken = user is not None and seen.get("in", user, host) is not None
+        taken = user is not None and seen.get_observation("in", user, host) is not None
         many = its.count >= FAILURES_MANY and not taken
         values = {
             "user": user or "an unknown user",

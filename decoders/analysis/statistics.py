@@ -84,7 +84,7 @@ class GroupStatistics:
         self._waiting: list[int] = []
 
     @property
-    def sized(self) -> bool:
+    def has_known_sizes(self) -> bool:
         """Whether sizes are known: a broker's log has none."""
         return self.unsized < self.count or not self.count
 
@@ -200,6 +200,14 @@ class _CodesAndRecords(NamedTuple):
             return [code for found in self.error_codes_about.values() for code in found]
         places = dict.fromkeys((about, (about[0], None), (None, about[1]), (None, None)))
         return [code for place in places for code in self.error_codes_about.get(place, ())]
+
+
+class _SplitGroups(NamedTuple):
+    """The groups that have a row each, the sums of the others by time, and how many different ones those are."""
+
+    with_rows: Mapping[Key, GroupStatistics]
+    others: dict[int | None, GroupStatistics]
+    left_out: DistinctCount
 
 
 class Statistics:
@@ -502,17 +510,17 @@ class Statistics:
 
     def rows_of_groups(self) -> list[tuple[Row, GroupStatistics]]:
         """The rows with their groups."""
-        groups, others, left_out = self._choose_groups()
+        groups, others, left_out = self._split_groups_with_rows()
         found = [(self._make_row(key, group), group) for key, group in sort_by_key(groups)]
         for time in sorted(others, key=lambda each: each or 0):
             key = tuple([time if at == self._time else None for at in range(len(self.by))])
             found.append((self._make_row(key, others[time]) | {"others": left_out.estimate_count()}, others[time]))
         return found
 
-    def _choose_groups(self) -> tuple[Mapping[Key, GroupStatistics], dict[int | None, GroupStatistics], DistinctCount]:
+    def _split_groups_with_rows(self) -> _SplitGroups:
         """The groups that have rows, and the others."""
         if fits_into_rows(len(self._groups if self._time is None else self._lines)):
-            return self._groups, self._others, self._heavy.left_out
+            return _SplitGroups(self._groups, self._others, self._heavy.left_out)
         kept, light = split_by_weight(self._weights_of_lines().items())
         left_out, others = DistinctCount(), dict[int | None, GroupStatistics]()
         left_out.merge(self._heavy.left_out)
@@ -526,7 +534,7 @@ class Statistics:
                 shown[key] = group
             else:
                 self._add_to_others(others, key, group)
-        return shown, others, left_out
+        return _SplitGroups(shown, others, left_out)
 
     def _make_row(self, key: Key, group: GroupStatistics) -> Row:
         row: Row = dict(zip(self.by, key, strict=True))
@@ -541,8 +549,8 @@ class Statistics:
             "error_codes": count_errors_by_name(group.codes),
             "unanswered": group.unanswered,
             "undecoded": group.undecoded,
-            "request_bytes": group.request_bytes if group.sized else None,
-            "response_bytes": group.response_bytes if group.sized else None,
+            "request_bytes": group.request_bytes if group.has_known_sizes else None,
+            "response_bytes": group.response_bytes if group.has_known_sizes else None,
             "metric": self.metric,
             "unit": self._row.unit,
         }

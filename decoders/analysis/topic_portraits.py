@@ -150,7 +150,7 @@ class TopicPortraits(Portraits):
         if not self._learns and (self.counted_apart or exchange.api_key not in TOPIC_ARRAYS):
             self._learn_leaders_and_ids(exchange)  # of the others no partitions are kept
 
-    def drop_key(self, key: tuple[str, ...]) -> None:
+    def drop_data_beside_portrait(self, key: tuple[str, ...]) -> None:
         """Add what was written to a topic to what was written to the others."""
         written = self._written.pop(key[0], None)
         if written is not None:

@@ -114,7 +114,7 @@ class CutReceiver(Protocol):
     def accept_broker(self, broker: str) -> None:
         """Take connections to this host:port for Kafka without a look."""
 
-    def choose_exchanges(self, key: bytes, places: Iterable[int]) -> None:
+    def restrict_to_exchanges_at(self, client_key: bytes, request_places: Iterable[int]) -> None:
         """Choose the exchanges of the connection with this client key whose request begins at one of these places."""
 
     def name_topic(self, topic: TopicName) -> None:
@@ -200,7 +200,7 @@ class CutSegments:
         if receiver is not None and note.broker:
             receiver.accept_broker(note.broker)
         if receiver is not None and note.rows is not None:
-            receiver.choose_exchanges(client_key_of_packet(segment[0], note), note.rows)
+            receiver.restrict_to_exchanges_at(client_key_of_packet(segment[0], note), note.rows)
         return self.segments_of_note(segment, note)
 
     def segments_of_note(self, segment: Segment, note: CutNote) -> list[Segment]:

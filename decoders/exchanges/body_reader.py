@@ -85,7 +85,7 @@ class Sides(Protocol):
     _early: dict[Side, str] | None
 
     @property
-    def is_token(self) -> bool:
+    def is_sasl_token(self) -> bool:
         """Whether the exchange is a SASL token and its answer."""
 
     @property
@@ -411,7 +411,7 @@ class ApiReader:
         if data is None:
             return None
         if self.key is None:
-            return data[4:] if exchange.is_token else {}
+            return data[4:] if exchange.is_sasl_token else {}
         missing = exchange.extra.get(side) if exchange.extra is not None else None
         if missing is None:
 

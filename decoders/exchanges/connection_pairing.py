@@ -339,7 +339,7 @@ class Pairing:
             return NO
         return judge_response(data, at, exchange.api_key, exchange.api_version)
 
-    def find_candidates(self, direction: FrameDirection, data: bytes, at: int) -> list[int]:
+    def find_frame_candidates(self, direction: FrameDirection, data: bytes, at: int) -> list[int]:
         """The offsets from `at` on at which a cheap check allows a frame."""
         if direction.request:
             return find_request_places(data, at, self.client_raw)

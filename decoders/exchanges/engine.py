@@ -111,14 +111,14 @@ class Engine:
                     topics.add(topic.identity, topic.name)
         return settled + self._feed_segments(segments[at:], now_ns)
 
-    def choose_exchanges(self, key: bytes, places: Iterable[int]) -> None:
-        """Give only those exchanges of a connection whose request begins at one of `places` of the client's stream.
+    def restrict_to_exchanges_at(self, client_key: bytes, request_places: Iterable[int]) -> None:
+        """Give only those exchanges of a connection whose request begins at one of these places of the client's stream.
 
-        `key` is the connection's, as its client sends. The places of several calls add up; a note in a cut-out capture
-        names a place before the request comes.
+        `client_key` is the connection's, as its client sends. The places of several calls add up; a note in a cut-out
+        capture names a place before the request comes.
         """
-        client, broker = format_endpoints(key)
-        self._chosen.setdefault((client, broker), set()).update(places)
+        client, broker = format_endpoints(client_key)
+        self._chosen.setdefault((client, broker), set()).update(request_places)
 
     def _keep_chosen(self, settled: list[Settled]) -> list[Settled]:
         """The settled rows without exchanges that were not chosen and skipped runs between them."""

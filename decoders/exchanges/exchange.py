@@ -454,7 +454,7 @@ class Exchange(Seen):
         return self.request_raw if side == "request" else self.response_raw
 
     @property
-    def is_token(self) -> bool:
+    def is_sasl_token(self) -> bool:
         """Whether the exchange is a SASL token and its answer."""
         return self.outcome == "token"
 
@@ -504,13 +504,13 @@ class Exchange(Seen):
     @property
     def topics(self) -> list[str]:
         """The topics in the request and the response, each once; those with an id alone by their known names."""
-        names: list[str] = _description().list_entity_names(self, "topicName")
+        names: list[str] = _load_describe_exchange().list_entity_names(self, "topicName")
         return names
 
     @property
     def groups(self) -> list[str]:
         """The consumer groups in the request and the response, each once."""
-        names: list[str] = _description().list_entity_names(self, "groupId")
+        names: list[str] = _load_describe_exchange().list_entity_names(self, "groupId")
         return names
 
     def to_dict(self, *, records: bool = False) -> dict[str, Any]:
@@ -518,12 +518,12 @@ class Exchange(Seen):
 
         What `kw sniff` knows of the exchanges before it (`group`, `transaction`, `library`, `node`) is not in it.
         """
-        record: dict[str, Any] = _description().exchange_to_dict(self, records=records)
+        record: dict[str, Any] = _load_describe_exchange().exchange_to_dict(self, records=records)
         return record
 
     def __repr__(self) -> str:
         try:
-            line: str = _description().describe_exchange(self)
+            line: str = _load_describe_exchange().describe_exchange(self)
         except AttributeError:  # the engine has not set all attributes
             return object.__repr__(self)
         return line
@@ -543,7 +543,7 @@ class Exchange(Seen):
         return fetch_session(self) if self.api_key == FETCH else None
 
 
-def _description() -> Any:
+def _load_describe_exchange() -> Any:
     """What programs ask an exchange for. It needs rooms above this one, which the engine does without."""
     return import_module("decoders.describe_exchange")
 

@@ -122,16 +122,16 @@ class Always:
 
     phase = Phase.HEADER
 
-    def test(self) -> Question:
+    def make_test(self) -> Question:
         return lambda _exchange: True
 
     def decide(self, exchange: Exchange, phase: Phase) -> bool | None:  # noqa: ARG002 - as the others have it
         return True
 
-    def keys(self) -> Keys:
+    def possible_api_keys(self) -> Keys:
         return None
 
-    def atoms(self) -> Iterator[Atom]:
+    def list_atoms(self) -> Iterator[Atom]:
         return iter(())
 
 
@@ -172,7 +172,7 @@ class Atom:
         """Whether a value of the field passes the test."""
         return self._test is None or self._test(value)
 
-    def test(self) -> Question:
+    def make_test(self) -> Question:
         get, test = self.row.get, self._test
         if self.row.kind == "held":
             # The content of a record or header may be null, which only the question for null takes.
@@ -191,17 +191,17 @@ class Atom:
 
     def decide(self, exchange: Exchange, phase: Phase) -> bool | None:
         if phase >= self.phase:
-            return self.test()(exchange)
+            return self.make_test()(exchange)
         if self.row.entity and phase == Phase.REQUEST:
             # A name in the request is enough; what the response names is not known yet.
             found = list(entity_names(exchange, "request", self.row.entity))
             return True if (any(map(self._test, found)) if self._test else found) else None
         return None
 
-    def keys(self) -> Keys:
+    def possible_api_keys(self) -> Keys:
         return self._keys
 
-    def atoms(self) -> Iterator[Atom]:
+    def list_atoms(self) -> Iterator[Atom]:
         yield self
 
     @property
@@ -227,19 +227,19 @@ class Not:
         self.node = node
         self.phase: Phase = node.phase
 
-    def test(self) -> Question:
-        inner = self.node.test()
+    def make_test(self) -> Question:
+        inner = self.node.make_test()
         return lambda exchange: not inner(exchange)
 
     def decide(self, exchange: Exchange, phase: Phase) -> bool | None:
         answer = self.node.decide(exchange, phase)
         return None if answer is None else not answer
 
-    def keys(self) -> Keys:
+    def possible_api_keys(self) -> Keys:
         return None
 
-    def atoms(self) -> Iterator[Atom]:
-        return self.node.atoms()
+    def list_atoms(self) -> Iterator[Atom]:
+        return self.node.list_atoms()
 
 
 class _Joined:
@@ -249,16 +249,16 @@ class _Joined:
         self.nodes = nodes
         self.phase: Phase = max(node.phase for node in nodes)
 
-    def atoms(self) -> Iterator[Atom]:
+    def list_atoms(self) -> Iterator[Atom]:
         for node in self.nodes:
-            yield from node.atoms()
+            yield from node.list_atoms()
 
 
 class All(_Joined):
     """Whether all questions pass; questions that can be answered earlier are asked first."""
 
-    def test(self) -> Question:
-        tests = [node.test() for node in sorted(self.nodes, key=lambda node: node.phase)]
+    def make_test(self) -> Question:
+        tests = [node.make_test() for node in sorted(self.nodes, key=lambda node: node.phase)]
         if len(tests) == 2:
             first, second = tests
             return lambda exchange: first(exchange) and second(exchange)
@@ -268,24 +268,24 @@ class All(_Joined):
         answers = [node.decide(exchange, phase) for node in self.nodes]
         return False if False in answers else None if None in answers else True
 
-    def keys(self) -> Keys:
-        known = [keys for node in self.nodes if (keys := node.keys()) is not None]
+    def possible_api_keys(self) -> Keys:
+        known = [keys for node in self.nodes if (keys := node.possible_api_keys()) is not None]
         return frozenset.intersection(*known) if known else None
 
 
 class Any_(_Joined):  # noqa: N801 - any() and typing.Any have the name without the stroke
     """Whether at least one question passes."""
 
-    def test(self) -> Question:
-        tests = [node.test() for node in sorted(self.nodes, key=lambda node: node.phase)]
+    def make_test(self) -> Question:
+        tests = [node.make_test() for node in sorted(self.nodes, key=lambda node: node.phase)]
         return tests[0] if len(tests) == 1 else lambda exchange: any(test(exchange) for test in tests)
 
     def decide(self, exchange: Exchange, phase: Phase) -> bool | None:
         answers = [node.decide(exchange, phase) for node in self.nodes]
         return True if True in answers else None if None in answers else False
 
-    def keys(self) -> Keys:
-        known = [node.keys() for node in self.nodes]
+    def possible_api_keys(self) -> Keys:
+        known = [node.possible_api_keys() for node in self.nodes]
         return None if None in known else frozenset().union(*(keys for keys in known if keys is not None))
 
 
@@ -323,7 +323,7 @@ class Filter:
         self.text = text
         self.node = node
         self.phase = node.phase
-        self.matches = node.test()
+        self.matches = node.make_test()
 
     def decide(self, exchange: Exchange, phase: Phase) -> bool | None:
         """The answer as far as it is known in this phase of an exchange; None where a later phase may change it."""
@@ -333,10 +333,10 @@ class Filter:
         """The paths that the filter reads of a side of an API (exchanges/body_reader.py); empty where no exchange of
         the API can pass.
         """
-        keys = self.node.keys()
+        keys = self.node.possible_api_keys()
         if keys is not None and api_key not in keys:
             return frozenset()
-        return frozenset(path for atom in self.node.atoms() for path in atom.needs(api_key, side))
+        return frozenset(path for atom in self.node.list_atoms() for path in atom.needs(api_key, side))
 
     def split_at_and(self) -> list[Filter]:
         """The questions that must all pass, each as a filter of its own, with the text of the whole filter."""
@@ -345,28 +345,28 @@ class Filter:
 
     def list_atoms(self) -> list[Atom]:
         """The questions about single fields."""
-        return list(self.node.atoms())
+        return list(self.node.list_atoms())
 
     def may_pass_api(self, api_key: int | None) -> bool:
         """Whether an exchange of this API may pass, as far as the API decides."""
-        keys = self.node.keys()
+        keys = self.node.possible_api_keys()
         return keys is None or api_key in keys
 
     @property
     def field_names(self) -> frozenset[str]:
         """The fields that the filter asks about, those of bodies aside."""
-        rows = {id(atom.row) for atom in self.node.atoms()}
+        rows = {id(atom.row) for atom in self.node.list_atoms()}
         return frozenset(name for name, row in FIELDS.items() if id(row) in rows)
 
     @property
     def asks_history(self) -> bool:
         """Whether the filter asks what an exchange means by those before it (exchanges/history.py)."""
-        return any(atom.row.history for atom in self.node.atoms())
+        return any(atom.row.history for atom in self.node.list_atoms())
 
     @property
     def reads_records(self) -> bool:
         """Whether the filter asks about the contents of records."""
-        return any(atom.reads_records for atom in self.node.atoms())
+        return any(atom.reads_records for atom in self.node.list_atoms())
 
     @property
     def passes_everything(self) -> bool:

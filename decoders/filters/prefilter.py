@@ -113,7 +113,7 @@ class Prefilter:
         if atom.name in self._unknown:
             return True
         if atom.name in self._known or atom.row.phase is Phase.HEADER:
-            return atom.test()(self._exchange) is wanted
+            return atom.make_test()(self._exchange) is wanted
         needles = self._needles_of_atom(atom, answered)
         if needles is None:
             return True

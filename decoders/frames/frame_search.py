@@ -75,12 +75,12 @@ Judge = Callable[[Any, bytes, int], int]
 
 
 def find_frame(
-    judge: Judge, find_candidates: Callable[[Any, bytes, int], list[int]], direction: Any, data: bytes, at: int
+    judge: Judge, find_frame_candidates: Callable[[Any, bytes, int], list[int]], direction: Any, data: bytes, at: int
 ) -> int:
     """The offset of the first frame in `data` from `at` on, -1 when there is none."""
     if at == 0 and judge(direction, data, 0) != NO:
         return 0
-    for place in find_candidates(direction, data, max(at, 1)):
+    for place in find_frame_candidates(direction, data, max(at, 1)):
         verdict = judge(direction, data, place)
         size = int.from_bytes(data[place : place + 4], "big")
         if verdict == FITS and size <= INNER_MAX:

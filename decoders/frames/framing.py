@@ -128,7 +128,7 @@ class Owner(Protocol):
     def judge_frame(self, direction: FrameDirection, data: bytes, at: int) -> int:
         """A verdict of read_and_judge_headers.py about a frame beginning at `at`."""
 
-    def find_candidates(self, direction: FrameDirection, data: bytes, at: int) -> list[int]:
+    def find_frame_candidates(self, direction: FrameDirection, data: bytes, at: int) -> list[int]:
         """The offsets from `at` on where a cheap look allows a frame."""
 
 
@@ -373,7 +373,7 @@ def _search_next_frame(direction: FrameDirection, first: tuple[int, int], data: 
     if begin == 0 and len(data) < REQUEST_HEAD and direction.owner.judge_frame(direction, data, 0) == NO:
         _keep_incomplete_head(direction, data, first)
         return -1
-    found = find_frame(direction.owner.judge_frame, direction.owner.find_candidates, direction, data, at)
+    found = find_frame(direction.owner.judge_frame, direction.owner.find_frame_candidates, direction, data, at)
     unframed.size += (found if found >= 0 else len(data)) - begin
     direction.doubt = found >= 0
     return found

@@ -359,7 +359,7 @@ class Kind(NamedTuple):
     versions: Versions
 
     @property
-    def name(self) -> str:
+    def name_with_versions(self) -> str:
         """The name of the API and its versions: `Metadata 9-11`."""
         return f"{api(self.key).name} {self.versions}"
 
@@ -374,20 +374,20 @@ class Candidate(NamedTuple):
     score: float
 
     @property
-    def key(self) -> int:
+    def api_key(self) -> int:
         """The API key of the first kind."""
         return self.kinds[0].key
 
     @property
-    def version(self) -> int:
+    def newest_version(self) -> int:
         """The newest version of the first kind."""
         return self.kinds[0].versions.high
 
     @property
-    def name(self) -> str:
+    def name_with_versions(self) -> str:
         """The names of the kinds: `Metadata 9-11`, `Heartbeat 1-3 or LeaveGroup 1-2 or EndTxn 0-2`."""
         early = f" (layout of {self.release})" if self.release else ""
-        return " or ".join(kind.name for kind in self.kinds) + early
+        return " or ".join(kind.name_with_versions for kind in self.kinds) + early
 
 
 class Variant(NamedTuple):

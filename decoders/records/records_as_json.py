@@ -176,7 +176,7 @@ _RECORD: Final = 100
 
 
 class DeferredRecords(DeferredList):
-    """The first `take` of `count` records; `further_fields()` gives the failure, or how many records were left out."""
+    """The first `take` of `count` records; `fields_following_list()`: the failure, or how many more there are."""
 
     __slots__ = ("_began", "_budget", "_count", "_failures", "_form", "_given", "_open", "_take")
 
@@ -222,7 +222,7 @@ class DeferredRecords(DeferredList):
         if chunk:
             yield self._form(iter(chunk))
 
-    def further_fields(self) -> dict[str, Any]:
+    def fields_following_list(self) -> dict[str, Any]:
         """The keys beside the records: `error` for a failure, else `records_cut` if records were left out."""
         if self._failures:
             return {"error": {"reason": self._failures[0].reason, "text": self._failures[0].text}}

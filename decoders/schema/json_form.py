@@ -256,7 +256,7 @@ def body_from_json(plan: Plan, value: object, makers: Makers) -> dict[str, Any]:
 
     Fields that this version lacks are kept for encode() to judge.
     """
-    return _Reading(makers).struct(plan, value, "")
+    return _Reading(makers).read_struct(plan, value, "")
 
 
 class _Reading:
@@ -265,7 +265,7 @@ class _Reading:
     def __init__(self, makers: Makers) -> None:
         self.makers = makers
 
-    def struct(self, plan: Plan, value: object, path: str) -> dict[str, Any]:
+    def read_struct(self, plan: Plan, value: object, path: str) -> dict[str, Any]:
         if not isinstance(value, Mapping):
             raise EncodeError(f"an object expected, not {quote_json(value)}", path=path)
         prefix = path + "." if path else ""
@@ -274,35 +274,39 @@ class _Reading:
         for name, inner in value.items():
             field = fields.get(name)
             if field is not None:
-                out[name] = self.field(field, inner, prefix + name)
+                out[name] = self.read_field(field, inner, prefix + name)
             elif name == UNKNOWN:
                 out[name] = tags_from_json(inner, prefix + UNKNOWN)
             else:
                 absent = plan.absent.get(name)
-                out[name] = inner if absent is None else self.absent(absent, inner, prefix + name)
+                out[name] = inner if absent is None else self.read_absent_field(absent, inner, prefix + name)
         return out
 
-    def absent(self, field: Field, value: object, path: str) -> object:
+    def read_absent_field(self, field: Field, value: object, path: str) -> object:
         """The value of a field that this version lacks: encode() accepts it if it is the default."""
         if field.array or field.fields or value is None:
             return value
-        return self.leaf(field.kind, value, path)
+        return self.read_leaf(field.kind, value, path)
 
-    def field(self, field: PlanField, value: object, path: str) -> object:
+    def read_field(self, field: PlanField, value: object, path: str) -> object:
         if value is None:
             if not field.nullable:
                 raise EncodeError("null is not allowed", path=path)
             return None
         if not field.array:
-            return self.leaf(field.kind, value, path) if field.plan is None else self.struct(field.plan, value, path)
+            return (
+                self.read_leaf(field.kind, value, path)
+                if field.plan is None
+                else self.read_struct(field.plan, value, path)
+            )
         if not isinstance(value, list | tuple):
             raise EncodeError(f"an array expected, not {quote_json(value)}", path=path)
         plan = field.plan
         if plan is not None:
-            return [self.struct(plan, element, f"{path}[{index}]") for index, element in enumerate(value)]
-        return [self.leaf(field.kind, element, f"{path}[{index}]") for index, element in enumerate(value)]
+            return [self.read_struct(plan, element, f"{path}[{index}]") for index, element in enumerate(value)]
+        return [self.read_leaf(field.kind, element, f"{path}[{index}]") for index, element in enumerate(value)]
 
-    def leaf(self, kind: str, value: object, path: str) -> object:
+    def read_leaf(self, kind: str, value: object, path: str) -> object:
         if kind in {"bytes", "records"}:
             if isinstance(value, list):
                 if kind == "records":

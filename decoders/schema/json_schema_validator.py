@@ -266,7 +266,7 @@ class _Compiler:
         return (
             _make_properties_check(rules, required, least, rule_of)
             if required or least or rule_of
-            else _make_condition_check(rules)
+            else _make_given_properties_check(rules)
         )
 
     def _compile_condition(self, schema: Schema) -> Check:
@@ -315,7 +315,7 @@ def _make_properties_check(
     return check
 
 
-def _make_condition_check(rules: Mapping[str, Rule]) -> Check:
+def _make_given_properties_check(rules: Mapping[str, Rule]) -> Check:
     """The check of some properties, and of nothing else: mostly of a condition."""
     few = tuple((name, types, check) for name, (types, check) in rules.items())
 

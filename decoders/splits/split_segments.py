@@ -476,9 +476,9 @@ class Splitter:
             if isinstance(target, OpenedConnection):
                 target.lack = target.lack or lack
         self._lacks.clear()
-        self._assign_rows(self._pairer.feed(decrypted))
+        self._assign_rows_to_connections(self._pairer.feed(decrypted))
 
-    def _assign_rows(self, settled: list[Settled]) -> None:
+    def _assign_rows_to_connections(self, settled: list[Settled]) -> None:
         """Give each row to the clean run or the fresh connection of its connection; drop the others."""
         routes, project = self._routes.get, self._project
         for row in settled:

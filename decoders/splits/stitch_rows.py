@@ -67,9 +67,9 @@ class AdoptedRun:
         self._added: int = pairing.requests.place - self._place
         self._server_place = pairing.responses.place
         self._client_place = pairing.requests.place
-        self.agreed = self._agrees()
+        self.agreed = self._agrees_with_engine_state()
 
-    def _agrees(self) -> bool:
+    def _agrees_with_engine_state(self) -> bool:
         """Whether the engine's state agrees with all that the clean run depends on."""
         pairing, software = self._pairing, self._software
         if (
@@ -120,7 +120,7 @@ class AdoptedRun:
         for half, row in zip((client, client.peer), halves, strict=True):
             _add_segment_counts(half, row)
         connection.drowsy = False
-        connection.choose_path()
+        connection.choose_fast_or_slow_path()
         budget, places = pairing.budget, (self._client_place, self._server_place)
         for direction, place, row in zip((pairing.requests, pairing.responses), places, directions, strict=True):
             state, size, begun, parts = state_fields(row, list, int, int, list)

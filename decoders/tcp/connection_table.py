@@ -117,7 +117,7 @@ class Connections:
         size = len(data) + cut
         return max(min(sequence_difference(seq, after) + size, size), 0)
 
-    def find_drowsy_connections(self, now_ns: int) -> list[Connection]:
+    def find_long_silent_connections(self, now_ns: int) -> list[Connection]:
         """Connections that have been silent for half the time after which they are over."""
         known = {id(half.connection): half.connection for half in self.halves.values()}
         return [connection for connection in known.values() if connection.last_ns < now_ns - IDLE_NS // 2]

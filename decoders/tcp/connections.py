@@ -523,9 +523,9 @@ class Connection:
     def clear_drowsy(self) -> None:
         """End `mark_drowsy`: decide between fast and slow path again."""
         self.drowsy = False
-        self.choose_path()
+        self.choose_fast_or_slow_path()
 
-    def choose_path(self) -> bool:
+    def choose_fast_or_slow_path(self) -> bool:
         """Decide between fast and slow path for what follows; True when something is held, or missing."""
         first, second = self.first, self.second
         waits = bool(first.held or second.held or first.hole_end() or second.hole_end())

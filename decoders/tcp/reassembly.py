@@ -308,7 +308,7 @@ class Reassembly:
             if segment[1] >= self._drowsy_ns:
                 # All of these are before `_drowsy_ns`, so that feed() does not call this again.
                 out += self.feed(segments[begin:index])
-                for connection in self._connections.find_drowsy_connections(segment[1]):
+                for connection in self._connections.find_long_silent_connections(segment[1]):
                     connection.mark_drowsy()
                 self._drowsy_ns = segment[1] + IDLE_NS // 2
                 begin = index
@@ -550,7 +550,7 @@ class Reassembly:
         if connection.has_ended:
             self._close_connection(connection, "fin")
             return
-        waits = connection.choose_path()
+        waits = connection.choose_fast_or_slow_path()
         if not waits:
             self._waiting.discard(connection)
         elif connection not in self._waiting:

@@ -54,7 +54,7 @@ class DeferredList(Deferred):
         """Whether the elements are structs, not plain values."""
         return True
 
-    def further_fields(self) -> dict[str, Any]:
+    def fields_following_list(self) -> dict[str, Any]:
         """Other fields of the struct that has the list, known when the list has been read to its end."""
         return {}
 
@@ -63,7 +63,7 @@ class DeferredList(Deferred):
             yield from chunk
 
     def json(self) -> Iterator[bytes]:
-        """The JSON of the list in pieces, followed by `further_fields`."""
+        """The JSON of the list in pieces, followed by `fields_following_list`."""
         lead = b"["
         for chunk in self.chunks():
             if chunk:
@@ -71,7 +71,7 @@ class DeferredList(Deferred):
                 yield from _make_json_pieces(chunk, inside=True)
                 lead = b","
         yield b"[]" if lead == b"[" else b"]"
-        for name, value in self.further_fields().items():
+        for name, value in self.fields_following_list().items():
             yield b"," + _dump_json(name) + b":" + _dump_json(value)
 
 
@@ -96,9 +96,9 @@ class DeferredEach(DeferredList):
         """Whether the elements are structs, not plain values."""
         return self._plain.holds_structs()
 
-    def further_fields(self) -> dict[str, Any]:
+    def fields_following_list(self) -> dict[str, Any]:
         """Other fields of the struct that has the list."""
-        return self._plain.further_fields()
+        return self._plain.fields_following_list()
 
 
 class DeferredText(Deferred):

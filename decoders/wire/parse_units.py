@@ -96,7 +96,7 @@ class Moment(NamedTuple):
     since: Literal["1970", "midnight", "end"] = "1970"
     naive: bool = False
 
-    def resolve(self, first_ns: int, last_ns: int, offset_ns: int = 0) -> int:
+    def resolve_to_ns(self, first_ns: int, last_ns: int, offset_ns: int = 0) -> int:
         """The time in ns since 1970, for something that went on from `first_ns` to `last_ns`.
 
         A time of day is on the first day; on the next day where only that part of the span has this time. `offset_ns`:

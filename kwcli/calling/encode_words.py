@@ -84,7 +84,7 @@ def _apply_short_words(
     short, rest = parse_short_request(api.key, words, RecordOptions(), env)
     if short is None:
         return None, words
-    short.narrow(Versions(version, version), connected=False)
+    short.narrow_versions(Versions(version, version), connected=False)
     return short.build_body(version, None), rest
 
 

@@ -76,7 +76,7 @@ class CallOutput:
         self._explained: set[int] = set()
 
     @property
-    def body_needs(self) -> Needs | None:
+    def brief_body_needs(self) -> Needs | None:
         """The parts of bodies that `brief` output reads; None without `brief`."""
         return WantedPaths(renderer_needs(self._settings)) if self._brief else None
 

@@ -81,7 +81,7 @@ class RequestDraft:
         if self._raw is not None:
             return BuiltRequest(versions.high, _try_decode_request(self.api.key, versions.high, self._raw), self._raw)
         if self._short is not None:
-            versions = self._short.narrow(versions, connected=self._known is not None)
+            versions = self._short.narrow_versions(versions, connected=self._known is not None)
         first: Failure | None = None
         for version in range(versions.high, versions.low - 1, -1):
             try:

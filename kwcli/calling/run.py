@@ -77,7 +77,7 @@ class CallRun:
         self._output = output
         self._settings = settings
         self._verbose = settings.verbose
-        self._builder = ExchangeBuilder(output.body_needs)
+        self._builder = ExchangeBuilder(output.brief_body_needs)
         self._timed: set[int] = set()  # connections whose timing was printed
         self._code = Exit.DONE
         self.ping: Ping | None = None

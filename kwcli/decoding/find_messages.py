@@ -149,7 +149,7 @@ def _read_frame_as_message(
     found: list[Candidate] = []
     if missing is None:
         if hints.side != "response":
-            found += [each for each in guess_request(frame) if hints.key in (None, each.key)]
+            found += [each for each in guess_request(frame) if hints.key in (None, each.api_key)]
         # A long frame that reads as a request to its last byte is one; with a short frame that may be chance.
         if hints.side != "request" and not (found and len(frame) > CHANCE_MAX):
             found += guess_response(frame, None if hints.key is None else [hints.key])
@@ -192,7 +192,7 @@ def _has_known_header(frame: bytes) -> bool:
 def _decode_by_best_candidate(name: str, frame: bytes, shift: int, found: list[Candidate]) -> NamedMessage:
     first = found[0]
     candidates = [] if first.side == "request" else found
-    return NamedMessage(name, SingleMessage(frame, first.side, first.key, first.version, shift), candidates)
+    return NamedMessage(name, SingleMessage(frame, first.side, first.api_key, first.newest_version, shift), candidates)
 
 
 def _read_last_bytes_as_message(name: str, rest: bytes, hints: MessageHints) -> NamedMessage:

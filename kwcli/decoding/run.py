@@ -136,7 +136,7 @@ def _explain_bytes(data: bytes) -> list[Finding]:
             continue
         responses = [each for each in guess_response(frame) if each.score > 0]
         if responses and not guess_request(frame):
-            detail = f"{responses[0].name}{'' if sized else ', without its size field'}"
+            detail = f"{responses[0].name_with_versions}{'' if sized else ', without its size field'}"
             doubt = explain_doubtful_response(int.from_bytes(frame[4:8], "big", signed=True))
             response = Finding("Kafka response", detail + (f"; doubtful: {doubt}" if doubt else ""), "")
             return [*found, response] if doubt else [response, *found]

@@ -134,7 +134,11 @@ class MessageOutput:
 
         colors, width, alone = palette(self._settings.color), self._settings.width, message.alone
         record = told.record
-        name = message.candidates[0].kinds[0].name if message.candidates else f"{record['api']} {record['api_version']}"
+        name = (
+            message.candidates[0].kinds[0].name_with_versions
+            if message.candidates
+            else f"{record['api']} {record['api_version']}"
+        )
         given = len(alone.frame) - alone.shift
         parts = [f"{name} {alone.side}", f"{given:,} B" + (" of the body" if alone.is_bare_body else "")]
         if record["correlation_id"] is not None:
@@ -146,10 +150,10 @@ class MessageOutput:
         yield f"{colors.api}{ARROWS[alone.side]}{colors.off} {_cut_text(' · '.join(parts), width, 2)}"
         if "doubtful" in record:
             yield f"  {colors.bad}{_cut_text('doubtful: ' + record['doubtful'], width, 2)}{colors.off}"
-        others = [kind.name for kind in message.candidates[0].kinds[1:]] if message.candidates else []
+        others = [kind.name_with_versions for kind in message.candidates[0].kinds[1:]] if message.candidates else []
         for label, names in (
             ("read the same by", others),
-            ("less likely", [each.name for each in message.candidates[1:CANDIDATES] if each.score > 0]),
+            ("less likely", [each.name_with_versions for each in message.candidates[1:CANDIDATES] if each.score > 0]),
         ):
             if names:
                 yield f"  {colors.dim}{_cut_text(f'{label}: ' + ', '.join(names), width, 2)}{colors.off}"
@@ -166,7 +170,7 @@ def _candidates_json(message: NamedMessage) -> list[dict[str, Any]]:
     out = []
     for rank, candidate in enumerate(message.candidates[:CANDIDATES], 1):
         for kind in candidate.kinds:
-            name = kind.name.rpartition(" ")[0]
+            name = kind.name_with_versions.rpartition(" ")[0]
             out.append(
                 {"rank": rank, "api_key": kind.key, "api": name, "versions": [kind.versions.low, kind.versions.high]}
             )

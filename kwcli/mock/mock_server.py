@@ -94,7 +94,7 @@ class MockServer:
         tls = self._tls
         if tls is None:
             return await asyncio.get_running_loop().create_server(factory, sock=sock, backlog=BACKLOG)
-        return TlsServer(sock, lambda: tls.context, factory, self._report_failed_handshake, timeout_s=_GREETING_S)
+        return TlsServer(sock, lambda: tls.tls_context, factory, self._report_failed_handshake, timeout_s=_GREETING_S)
 
     def _report_failed_handshake(self, peer: str, error: BaseException) -> None:
         assert self._tls is not None

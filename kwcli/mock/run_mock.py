@@ -98,7 +98,7 @@ def _make_inbound(env: Environment, plan: MockPlan, host: str) -> Inbound | None
         return None
     from kwcli.proxy.tls.inbound import Inbound
 
-    return Inbound(plan.security.inbound("mock"), [host, plan.bind], env.variables)
+    return Inbound(plan.security.build_inbound_settings("mock"), [host, plan.bind], env.variables)
 
 
 def read_recording(env: Environment, plan: MockPlan, recording: RecordedCluster) -> Exit:

@@ -371,7 +371,7 @@ class BodyPrinter:
             for item in items:
                 yield from self._element_lines(item, plan, depth + 1)
         if isinstance(items, DeferredList):
-            yield from self._make_struct_lines(items.further_fields(), None, depth)
+            yield from self._make_struct_lines(items.fields_following_list(), None, depth)
 
     def _element_lines(self, item: Any, plan: Plan | None, depth: int) -> Iterator[str]:
         """An array element with nested fields: its scalars on one line, its name first, then the rest."""
@@ -400,7 +400,7 @@ class BodyPrinter:
                 indent = INDENT * (depth + 1)
                 yield from (indent + line for line in self._struct_table_lines(value, inner, len(indent)))
                 if isinstance(value, DeferredList):
-                    yield from self._make_struct_lines(value.further_fields(), None, depth + 1)
+                    yield from self._make_struct_lines(value.fields_following_list(), None, depth + 1)
             else:
                 yield from self._make_struct_lines({name: value}, plan, depth + 1)
 

@@ -114,7 +114,7 @@ def _record_batch_lines(place: str, batch: dict[str, Any], settings: Settings, c
         yield from long.restore_values(f"{colors.dim}{head}{colors.off}{GAP}{text}")
     beside = batch
     if isinstance(records, DeferredList):
-        beside = records.further_fields()
+        beside = records.fields_following_list()
         yield from _batch_error_lines(place, {**batch, **beside}, colors)
     if beside.get("records_cut"):
         yield f"  {place}{GAP}{beside['records_cut']:,} records more than kw shows of one exchange"

@@ -41,7 +41,7 @@ class Raw(CountingRenderer):
         self.count_exchanges(rows)
         for row in rows:
             # An exchange inside an Envelope is in the frame of that one.
-            if row.kind == "exchange" and not row.envelope and not row.is_token:
+            if row.kind == "exchange" and not row.envelope and not row.is_sasl_token:
                 self._write(b"".join(self._read_frames(row)))
 
     def _read_frames(self, row: Exchange) -> Iterator[bytes]:

@@ -101,7 +101,7 @@ def _separated_value_lines(
                 yield from _yaml_lines(chunk[at : at + _AT_ONCE], indent)
         if empty:
             yield f"{before} []\n"
-        if beside := part.further_fields():
+        if beside := part.fields_following_list():
             yield _indent_lines(_dump_yaml(beside), indent)
     elif isinstance(part, Deferred):
         raise TypeError(f"no YAML of {part.__class__.__name__}")

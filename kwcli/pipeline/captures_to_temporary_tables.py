@@ -114,12 +114,12 @@ class _TableRenderer(FoldRenderer):
         columns = self._columns
         for row in rows:
             if row.kind == "exchange" and row.record is not None:
-                self._assign_connection_number(row)
+                self._number_row_and_packets(row)
             columns.add_row(row)
             if columns.weight >= BATCH_WEIGHT:
                 self._write_pending_rows()
 
-    def _assign_connection_number(self, row: Exchange) -> None:
+    def _number_row_and_packets(self, row: Exchange) -> None:
         self._place += 1
         row.place = self._place
         name = str((row.extra or {}).get("file", ""))

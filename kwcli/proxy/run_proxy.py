@@ -103,7 +103,7 @@ def combine_deciders(version_decider: VersionDecider | None, rules: RuleFiles | 
 def _make_inbound_tls(env: Environment, security: TlsOptions, places: list[str]) -> Inbound:
     from kwcli.proxy.tls.inbound import Inbound
 
-    return Inbound(security.inbound("proxy"), places, env.variables)
+    return Inbound(security.build_inbound_settings("proxy"), places, env.variables)
 
 
 def _run_with_log(

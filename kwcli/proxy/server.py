@@ -292,7 +292,7 @@ class Proxy:
         tls = self.settings.tls
         if tls is None:
             return await asyncio.get_running_loop().create_server(factory, sock=sock, backlog=BACKLOG)
-        return TlsServer(sock, lambda: tls.context, factory, self._report_failed_handshake, timeout_s=_GREETING_S)
+        return TlsServer(sock, lambda: tls.tls_context, factory, self._report_failed_handshake, timeout_s=_GREETING_S)
 
     # Brokers that do not answer
 
@@ -326,7 +326,7 @@ class Proxy:
 
     def _note_listening(self, listener: Listener, let_in: bool) -> None:
         if self.metrics is not None:
-            self.metrics.meter(listener).listening = let_in
+            self.metrics.meter_of_listener(listener).listening = let_in
 
     def _make_relay(self, listener: Listener) -> SocketHalf:
         self._count += 1

@@ -145,7 +145,7 @@ def _replay_class_of(outcome: ReplayOutcome) -> str:
 def _format_api_name(outcome: ReplayOutcome) -> str:
     key = outcome.request.exchange.api_key
     if key is None:
-        return "SASL token" if outcome.request.exchange.is_token else "?"
+        return "SASL token" if outcome.request.exchange.is_sasl_token else "?"
     return api_name(key) if key in NAMES else f"UNKNOWN({key})"
 
 

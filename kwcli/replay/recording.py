@@ -145,7 +145,7 @@ class RecordedRequest:
     def _read_body(self, allowed: AllowedChanges) -> bytes:
         """The bytes of the request's body. Raises NotReplayable."""
         exchange = self.exchange
-        if exchange.is_token:
+        if exchange.is_sasl_token:
             raise NotReplayable("never", "a login")
         if exchange.api_key is None or exchange.api_key not in NAMES:
             raise NotReplayable("unknown_api", "kw does not know its API")

@@ -297,7 +297,7 @@ def _build_ladder_data(row: Row) -> Row:
         [
             escape_text(step["time"][11:23]),
             escape_text(_format_request(step)),
-            escape_text(_format_response(step)),
+            escape_text(_describe_response(step)),
             2 if step["status"] == "unanswered" else int(_is_failed_step(step)),
             said if at == turn else "",
         ]
@@ -323,7 +323,7 @@ def _format_request(step: Row) -> str:
     return f"{name}{about}" + ("" if step["request_size"] is None else f" · {format_size(step['request_size'])}")
 
 
-def _format_response(step: Row) -> str:
+def _describe_response(step: Row) -> str:
     if step["status"] == "no_response_expected":
         return ""
     if step["status"] == "unanswered":

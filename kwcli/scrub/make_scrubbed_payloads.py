@@ -257,7 +257,7 @@ class FirstReading:
         """The frames that take the place of those of an exchange; `depth`: how many Envelopes are around it."""
         extra: dict[str, Any] = row.extra or {}
         request, response = row.request_raw, row.response_raw
-        if row.is_token:
+        if row.is_sasl_token:
             request = None if request is None else self.scrubber.scrub_token_frame(request)
             response = None if response is None else self.scrubber.scrub_token_frame(response)
             return request, response

@@ -107,7 +107,7 @@ class _WholeConnection:
         self.broker = broker
         self.named = False  # its first packet was written
 
-    def covers(self, time_ns: int) -> bool:
+    def covers_time(self, time_ns: int) -> bool:
         """Whether a packet of its ports, captured at this time, belongs to the part that is taken."""
         return self.began_ns <= time_ns < self.ended_ns and time_ns <= self.until_ns
 
@@ -219,7 +219,7 @@ class MatchingPacketsWriter:
             return ExchangePackets(logged, False, key, broker, NEVER_NS, [], noted, row.topic_names, until_ns)
         if row.request_size is not None:
             noted.append(BY_PACKET.pack(file, packet, _ROW) + _ROW_SAYS.pack(row.place))
-        if row.is_token or row.connection_info.tls is not None or row.envelope or row.api_key == ENVELOPE:
+        if row.is_sasl_token or row.connection_info.tls is not None or row.envelope or row.api_key == ENVELOPE:
             return ExchangePackets(logged, False, key, broker, until_ns, [], noted, row.topic_names, until_ns)
         placed: list[bytes] = []
         if row.request_size is not None:
@@ -363,7 +363,7 @@ class MatchingPacketsWriter:
             for each in batch:
                 packet = cast("PacketCopy", each)
                 taken = next(
-                    (its for its in self._taken_by_key.get(packet.key, ()) if its.covers(packet.time_ns)), None
+                    (its for its in self._taken_by_key.get(packet.key, ()) if its.covers_time(packet.time_ns)), None
                 )
                 said = noted.take_records(packet.packet)
                 left -= len(said)
@@ -387,7 +387,7 @@ class MatchingPacketsWriter:
 def _exchange_comment(row: Exchange) -> str:
     """`Fetch v12, correlation id 7, client app, complete, 1.234 ms`: the comment on the first packet of an exchange."""
     if row.api_key is None:
-        words = ["SASL token" if row.is_token else "response without its request"]
+        words = ["SASL token" if row.is_sasl_token else "response without its request"]
     else:
         words = [f"{api_name(row.api_key)} v{row.api_version}"]
     if row.correlation_id is not None:

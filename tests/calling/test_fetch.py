@@ -176,7 +176,7 @@ def test_what_is_wrong(words: list[str], text: str) -> None:
 def test_not_connected() -> None:
     with pytest.raises(Failure, match="give offset= a number"):
         asked("topic=a", "offset=latest-10").build_body(9, None)
-    assert asked("topic=a").narrow(api(1).versions, connected=False) == Versions(0, 12)
+    assert asked("topic=a").narrow_versions(api(1).versions, connected=False) == Versions(0, 12)
 
 
 def test_paths_alone_are_left_alone() -> None:

@@ -190,7 +190,7 @@ def test_every_version_has_its_format(
     version: int, options: Mapping[str, Any], words: list[str], magic: int, codec: str
 ) -> None:
     produce = asked("topic=orders", "value=v", "key=k", *words, compression=codec, **options)
-    assert version in produce.narrow(api(0).versions)
+    assert version in produce.narrow_versions(api(0).versions)
     body = decode_message(0, version, "request", encoded(produce, version, Topics()))
     (topic,) = body["topic_data"]
     assert topic.get("name", "orders") == "orders"
@@ -372,13 +372,13 @@ def test_lines_that_are_no_records(words: list[str], stdin: bytes, options: dict
 
 def test_a_version_that_cannot_carry_it() -> None:
     produce = asked("topic=a", "value=v", compression="zstd")
-    assert produce.narrow(api(0).versions) == Versions(7, HIGHEST)
-    assert produce.narrow(api(0).versions, connected=False) == Versions(7, 12)
+    assert produce.narrow_versions(api(0).versions) == Versions(7, HIGHEST)
+    assert produce.narrow_versions(api(0).versions, connected=False) == Versions(7, 12)
     with pytest.raises(Failure, match=f"zstd needs Produce 7-{HIGHEST}, not 0-6"):
-        produce.narrow(Versions(0, 6))
+        produce.narrow_versions(Versions(0, 6))
     with pytest.raises(Failure, match="a topic whose id is not known needs Produce 0-12, not 13"):
-        asked("topic=a", "value=v").narrow(Versions(13, 13), connected=False)
-    assert asked("topic=a", "value=v", magic=1).narrow(Versions(0, 11)) == Versions(0, 2)
+        asked("topic=a", "value=v").narrow_versions(Versions(13, 13), connected=False)
+    assert asked("topic=a", "value=v", magic=1).narrow_versions(Versions(0, 11)) == Versions(0, 2)
 
 
 def test_the_command_offers_every_codec() -> None:

@@ -58,7 +58,7 @@ class Owner:
         whole = len(data) - at >= 4 + int.from_bytes(data[at : at + 4], "big")
         return YES if whole else HEAD if at == 0 else FITS
 
-    def find_candidates(self, direction: FrameDirection, data: bytes, at: int) -> list[int]:
+    def find_frame_candidates(self, direction: FrameDirection, data: bytes, at: int) -> list[int]:
         assert direction is self.direction
         return [place for place in range(at, len(data) - 7) if data[place + 4 : place + 8] == MARK]
 

@@ -69,8 +69,8 @@ def test_requests_are_what_they_say() -> None:
     for exchange in exchanges(capture_bytes("tour.pcapng")):
         if exchange.request_raw is not None and exchange.outcome == "complete":
             found = guess(exchange.request_raw)
-            assert (found[0].side, found[0].key) == ("request", exchange.api_key)
-            assert exchange.api_version == found[0].version
+            assert (found[0].side, found[0].api_key) == ("request", exchange.api_key)
+            assert exchange.api_version == found[0].newest_version
             count += 1
     assert count > 150
 
@@ -80,10 +80,10 @@ METADATA = {"brokers": [{"node_id": 1, "host": "kafka1", "port": 9092}], "cluste
 
 def test_versions_that_read_the_same_are_one_candidate() -> None:
     found = guess(response(3, 12, 7, METADATA))
-    assert found[0].name == "Metadata 11-12"
-    assert (found[0].key, found[0].version) == (3, 12)
+    assert found[0].name_with_versions == "Metadata 11-12"
+    assert (found[0].api_key, found[0].newest_version) == (3, 12)
     beat = guess(response(12, 2, 7, {}))[0]
-    assert beat.name.startswith("Heartbeat 1-3 or LeaveGroup 1-2 or ")
+    assert beat.name_with_versions.startswith("Heartbeat 1-3 or LeaveGroup 1-2 or ")
     assert Versions(1, 3) in [kind.versions for kind in beat.kinds]
 
 
@@ -97,14 +97,14 @@ def test_early_layouts_are_tried_where_no_other_fits() -> None:
     value = {"member_id": "m-1", "member_epoch": 3, "heartbeat_interval_ms": 5000}
     body = encode_message(68, 0, "response", value, layout="3.5")
     found = guess_response(framed(bytes(4) + b"\0" + body), [68])
-    assert found[0].name == "ConsumerGroupHeartbeat 0 (layout of 3.5)"
+    assert found[0].name_with_versions == "ConsumerGroupHeartbeat 0 (layout of 3.5)"
 
 
 def test_early_layouts_lack_what_later_ones_have() -> None:
     frame = bytes.fromhex("00000024cb6e73e20000000a000000000000000100066f726465727300000002000000000000000000010000")[
         :40
     ]
-    assert [each.name for each in guess(frame)] == ["JoinGroup 0 (layout of 0.8.2)"]
+    assert [each.name_with_versions for each in guess(frame)] == ["JoinGroup 0 (layout of 0.8.2)"]
 
 
 @pytest.mark.parametrize("frame", [b"", b"\0\0\0\4", framed(b"\0\0\0\1"), framed(b"\xff" * 40), framed(b"text " * 9)])
@@ -121,7 +121,7 @@ def test_a_large_response_is_guessed_in_time(version: int, name: str) -> None:
     topics = [{"name": f"topic-{number}", "partitions": partitions} for number in range(10)]
     frame = response(3, version, 7, {**METADATA, "topics": topics})
     begun = time.process_time()
-    assert guess(frame)[0].name == name
+    assert guess(frame)[0].name_with_versions == name
     assert time.process_time() - begun < SLOWEST_S
 
 
@@ -137,4 +137,4 @@ def test_frames_made_to_be_read_by_many_layouts_take_no_time() -> None:
 def test_whatever_comes(body: bytes, noise: bytes) -> None:
     for frame in (body, framed(body), framed(b"\0\0\0\7" + body), request(3, 1, 1, "a", {"topics": []}) + noise):
         for candidate in guess(frame):
-            assert candidate.name
+            assert candidate.name_with_versions

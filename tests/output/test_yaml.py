@@ -31,7 +31,7 @@ class Later(DeferredList):
         for at in range(0, len(self._elements), 3):
             yield self._elements[at : at + 3]
 
-    def further_fields(self) -> dict[str, Any]:
+    def fields_following_list(self) -> dict[str, Any]:
         return self._beside
 
 

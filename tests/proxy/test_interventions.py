@@ -45,7 +45,7 @@ class Judge:
 
     def prefilter_by_header(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
         assert (version >= 0, client_id) == (True, b"c")
-        return self._possible if self.handling_table.find(api_key << 16 | version).reads >= WANTED else False
+        return self._possible if self.handling_table.find_handling(api_key << 16 | version).reads >= WANTED else False
 
     def reserve_bytes(self, size: int) -> bool:
         if self.kept + size > self.total:
@@ -357,7 +357,7 @@ def test_what_is_wanted_may_change() -> None:
     judge.handling_table = HandlingTable(lambda key, _: key in apis)
     stage = Stage(frame_decider=judge).client(beat(1))
     apis.clear()
-    judge.handling_table.forget()
+    judge.handling_table.forget_handlings()
     stage.client(beat(2)).server(beaten(2))
     assert stage.at_client == beaten(1, 27) + beaten(2)
 

@@ -321,7 +321,7 @@ def test_a_rule_that_is_over_wants_nothing_any_more() -> None:
     stage = FaultyStage("delay 1ms, first 1, when topic == orders")
     produce = request(PRODUCE, 9, {"acks": 1, "topic_data": [{"name": "orders", "partition_data": []}]})
     stage.client(produce).pass_time()
-    assert stage.deciders.handling_table.find(9).reads >= 8
+    assert stage.deciders.handling_table.find_handling(9).reads >= 8
     stage.client(produce)
-    assert stage.deciders.handling_table.find(9).reads < 8
+    assert stage.deciders.handling_table.find_handling(9).reads < 8
     assert stage.faults.format_closing_lines() == ["fault 1 (delay 1ms): hit 1 of 1 exchange"]

@@ -115,5 +115,5 @@ HOUR_NS = 3600 * 10**9
     ],
 )
 def test_moments_of_a_capture(moment: Moment, first_hour: int, last_hour: int, hour: int | None) -> None:
-    found = moment.resolve(DAY_NS + first_hour * HOUR_NS, DAY_NS + last_hour * HOUR_NS)
+    found = moment.resolve_to_ns(DAY_NS + first_hour * HOUR_NS, DAY_NS + last_hour * HOUR_NS)
     assert found == (5 if hour is None else DAY_NS + hour * HOUR_NS)

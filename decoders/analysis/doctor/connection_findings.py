@@ -106,7 +106,7 @@ def _find_cut_connections(case: Case) -> Iterator[Found]:
     """Connections that were reset while idle, and connections of which one side had a TCP window of 0."""
     limits = case.limits
     for (client, host, broker, side), seen in case.seen.items_of_kind("cut"):
-        if case.seen.get("client", client, host, broker) is None:
+        if case.seen.get_observation("client", client, host, broker) is None:
             continue  # the filters leave it out
         idle = {int(text): count for text, count in seen.names["seconds"].items() if int(text) >= limits["idle.least"]}
         count = sum(idle.values())
@@ -119,7 +119,7 @@ def _find_cut_connections(case: Case) -> Iterator[Found]:
     lossy = _gather_lossy_links(case)
     for (client, host, broker, side), seen in case.seen.items_of_kind("shut"):
         # Buffers are full of bytes that came behind a lost packet: the network is to blame.
-        known = case.seen.get("client", client, host, broker) is not None and (host, broker) not in lossy
+        known = case.seen.get_observation("client", client, host, broker) is not None and (host, broker) not in lossy
         if known and seen.most["ns"] >= limits["window.shut"] * NS:
             who, other = (broker, client) if side == "broker" else (client, broker)
             about = {"who": who, "other": other, "client_id": client, "broker": broker}

@@ -145,7 +145,7 @@ class Doctor:
         found = exchange.client_id, client, self._seen.get_or_make(*key)
         if len(self._links) >= _LINKS_MAX:
             self._links.clear()
-        if self._seen.get(*key) is not None:  # within the limit
+        if self._seen.get_observation(*key) is not None:  # within the limit
             self._links[info] = found
         return found
 

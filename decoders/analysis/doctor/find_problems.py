@@ -207,7 +207,7 @@ def _find_unhealthy_partitions(case: Case) -> Iterator[Found]:
         # One finding for all partitions that lack the same nodes.
         found: dict[tuple[bool, tuple[str, ...]], dict[tuple[str, int], Observation]] = defaultdict(dict)
         for (topic, number), seen in case.seen.items_of_kind(kind):
-            known = case.seen.get("topic", topic)
+            known = case.seen.get_observation("topic", topic)
             healed = known is not None and known.most.get("whole", 0) > seen.last
             nodes = tuple(sorted(seen.names.get("replicas", {})))
             found[healed, nodes][topic, number] = seen
@@ -228,7 +228,7 @@ def _find_replicas_out_of_sync(case: Case) -> Iterator[Found]:
     flapping, shrunk = {}, {}
     for (topic, number), seen in case.seen.items_of_kind("isr"):
         (_, _), (_, last) = seen.edges["size"]
-        known = case.seen.get("topic", topic)
+        known = case.seen.get_observation("topic", topic)
         whole_size = max(seen.most["size"], known.most.get("replicas", 0) if known is not None else 0)
         if seen.count >= case.limits["isr.changes"]:
             flapping[topic, number] = seen
@@ -244,7 +244,7 @@ def _find_replicas_out_of_sync(case: Case) -> Iterator[Found]:
 
 def _was_in_sync_later(case: Case, topic: str | None, seen: Observation) -> bool:
     """Whether metadata showed the topic with all its replicas in sync later."""
-    known = case.seen.get("topic", topic)
+    known = case.seen.get_observation("topic", topic)
     return known is not None and known.most.get("whole", 0) > seen.last
 
 
@@ -257,7 +257,7 @@ def _find_slow_brokers(case: Case) -> Iterator[Found]:
 
 
 def _find_controller_elections(case: Case) -> Iterator[Found]:
-    seen = case.seen.get("election")
+    seen = case.seen.get_observation("election")
     if seen is not None:
         yield case.make_finding("election", seen, nodes=sort_names_by_count(seen.names["nodes"]))
 
@@ -310,7 +310,7 @@ def _find_rebalance_storms(case: Case) -> Iterator[Found]:
     for group, some in generations.items():
         whole = merge_observations(some)
         members = len(whole.names.get("clients", ()))
-        its = case.seen.get("group", group)
+        its = case.seen.get_observation("group", group)
         came = sum(its.names.get("came", {}).values()) if its is not None else 0
         least = max(case.limits["rebalance.generations"], case.limits["rebalance.per-member"] * max(members, came))
         if len(some) >= least:

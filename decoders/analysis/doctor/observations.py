@@ -230,7 +230,7 @@ class Observations:
                 self._found[key] = found
         return found
 
-    def get(self, *key: str | int | None) -> Observation | None:
+    def get_observation(self, *key: str | int | None) -> Observation | None:
         """The observation of this kind and subject; None where there is none."""
         return self._found.get(key)
 

@@ -186,12 +186,12 @@ class Groups(Portraits):
         if not self._learns and (self.counted_apart or exchange.api_key not in COMMITTING):
             self._offsets.learn(exchange)  # of the others no commits are kept
 
-    def _leave_out_light_portraits(self) -> None:
+    def _sum_up_light_portraits(self) -> None:
         """Keep the groups with the most exchanges, and add up all others."""
-        super()._leave_out_light_portraits()
+        super()._sum_up_light_portraits()
         self._offsets.drop_commits_of_other_groups({group for (group,) in self._found})
 
-    def drop_key(self, key: tuple[str, ...]) -> None:
+    def drop_data_beside_portrait(self, key: tuple[str, ...]) -> None:
         """Give up the history of a group."""
         history = self._histories.pop(key[0], None)
         if history is not None:
@@ -382,7 +382,7 @@ class Groups(Portraits):
 
     def _make_member_rows(self, history: GroupHistory, timeline: Timeline) -> list[Row]:
         """A row for each member: first the members that are present, then the others."""
-        present, has = {*timeline.present()}, timeline.assignments_of_present_members()
+        present, has = {*timeline.list_present_members()}, timeline.assignments_of_present_members()
         described = timeline.described.members if timeline.described is not None else None
         if described is not None and timeline.described is not None:
             since = timeline.described.time_ns
@@ -479,7 +479,7 @@ def _partitions_and_topics_of_group(
         for number in numbers
     }
     had |= {*commits}
-    return had, timeline.topics() | {topic for topic, _ in had}
+    return had, timeline.topics_of_members() | {topic for topic, _ in had}
 
 
 def _sum_known_values(partitions: Iterable[Row], key: str) -> int | None:

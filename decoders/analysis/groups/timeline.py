@@ -48,11 +48,11 @@ class Generation:
         self.seen: dict[str, GroupEvent] = {}  # member → how it reached an epoch
         self.left: list[GroupEvent] = []
 
-    def members(self) -> list[str]:
+    def list_members(self) -> list[str]:
         """All members that are known to be in the generation, in order."""
         return sorted({*self.joined, *self.synced, *self.assigned, *self.known, *self.seen})
 
-    def instance(self, member: str) -> str | None:
+    def instance_id_of(self, member: str) -> str | None:
         """The instance id of a member."""
         event = self.joined.get(member) or self.synced.get(member) or self.seen.get(member)
         return self.known.get(member) or (event.instance if event else None)
@@ -128,9 +128,9 @@ class Timeline:
         return rows
 
     def _make_classic_row(self, its: Generation, before: Generation | None, since: int) -> Row:
-        members = its.members()
+        members = its.list_members()
         new = self._find_new_members(its, before, members)
-        gone = [] if before is None else [name for name in before.members() if name not in members]
+        gone = [] if before is None else [name for name in before.list_members() if name not in members]
         between = [event for event in self.events if since <= event.time_ns <= its.ready]
         left = [self._make_leaver_row(before, name, its, between) for name in gone] if before is not None else []
         joins = [event for event in its.joined.values() if event.text]
@@ -147,7 +147,7 @@ class Timeline:
     def _find_new_members(its: Generation, before: Generation | None, members: Sequence[str]) -> set[str]:
         """Members that were not in the generation before; where that is not known, members that join without an id."""
         if before is not None and before.number + 1 == its.number:
-            return {*members} - {*before.members()}
+            return {*members} - {*before.list_members()}
         if its.number == 1:
             return {*members}
         return {name for name, event in its.joined.items() if Joining(*event.detail).fresh}
@@ -162,8 +162,8 @@ class Timeline:
                 break
             if event.kind == "fenced":
                 how, time_ns = "fenced", event.time_ns
-        instance = before.instance(name)
-        if how == "gone" and instance and any(its.instance(other) == instance for other in its.members()):
+        instance = before.instance_id_of(name)
+        if how == "gone" and instance and any(its.instance_id_of(other) == instance for other in its.list_members()):
             how = "replaced"
         time = format_rfc3339(time_ns) if time_ns is not None else None
         return {**self._member_ids(name, before), "how": how, "reason": reason, "time": time}
@@ -171,7 +171,7 @@ class Timeline:
     @staticmethod
     def _is_about_instance_of(event: GroupEvent, before: Generation, name: str) -> bool:
         """Whether an event without a member id is about a member with this instance id (KIP-345)."""
-        return not event.member and event.instance is not None and event.instance == before.instance(name)
+        return not event.member and event.instance is not None and event.instance == before.instance_id_of(name)
 
     def _find_rebalance_cause(
         self,
@@ -219,7 +219,7 @@ class Timeline:
                 reason, time = (event.text if event.kind == "left" else None), format_rfc3339(event.time_ns)
                 name = {**self._member_ids(event.member, its), "instance_id": here.pop(event.member)}
                 left.append({**name, "how": event.kind, "reason": reason, "time": time})
-        here |= {name: its.instance(name) for name in its.members()}
+        here |= {name: its.instance_id_of(name) for name in its.list_members()}
         first = its.joined[joined[0]] if joined else None
         cause: Row | None = None
         if left and (first is None or left[0]["time"] < format_rfc3339(first.asked_ns)):
@@ -227,7 +227,7 @@ class Timeline:
         elif first is not None:
             cause = {"what": "joined", **self._member_ids(first.member, its), "reason": None}
         return {
-            **self._common_columns(its, its.members()),
+            **self._common_columns(its, its.list_members()),
             "joined": [self._member_ids(name, its) for name in joined],
             "left": left,
             "cause": cause,
@@ -261,7 +261,12 @@ class Timeline:
 
     def _member_ids(self, member: str, its: Generation) -> Row:
         client, host = self.clients.get(member, (None, None))
-        return {"member_id": member, "instance_id": its.instance(member), "client_id": client, "address": host}
+        return {
+            "member_id": member,
+            "instance_id": its.instance_id_of(member),
+            "client_id": client,
+            "address": host,
+        }
 
     # The present state.
 
@@ -277,7 +282,7 @@ class Timeline:
         if not self.generations:
             return None
         its = self.generations[-1]
-        present = self.present()
+        present = self.list_present_members()
         if not present:
             return "Empty"
         if its.group_type != CLASSIC:
@@ -291,13 +296,13 @@ class Timeline:
     def _latest_epoch_of(self, member: str) -> int:
         return max((each.number for each in self.generations if member in each.seen), default=0)
 
-    def present(self) -> list[str]:
+    def list_present_members(self) -> list[str]:
         """The members of the latest generation, without those that have left or were fenced since."""
         if not self.generations or (self.events and self.events[-1].kind == "deleted"):
             return []
         its = self.generations[-1]
         if its.group_type == CLASSIC:
-            begun, members = its.began, its.members()
+            begun, members = its.began, its.list_members()
         else:
             begun, members = 0, sorted({name for each in self.generations for name in each.seen})
         return [name for name in members if not self._has_left(name, begun, its)]
@@ -314,7 +319,7 @@ class Timeline:
     def assignments_of_present_members(self) -> dict[str, Assigned]:
         """The assignment that each present member has now."""
         found: dict[str, Assigned] = {}
-        present = {*self.present()}
+        present = {*self.list_present_members()}
         for each in self.generations:
             found |= {name: has for name, has in each.assigned.items() if name in present}
         last = self.generations[-1] if self.generations else None
@@ -322,7 +327,7 @@ class Timeline:
             found = {name: has for name, has in found.items() if name in last.assigned}
         return found
 
-    def topics(self) -> set[str]:
+    def topics_of_members(self) -> set[str]:
         """Topics that members have had, or asked for."""
         found = {topic for each in self.generations for has in each.assigned.values() for topic, _ in has}
         for each in self.generations:

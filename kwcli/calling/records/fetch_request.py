@@ -114,7 +114,7 @@ class FetchFromTopic:
         """A fetch of this topic from these offsets of partitions."""
         return FetchFromTopic(self.topic, sorted(offsets), None, offsets)
 
-    def narrow(self, versions: Versions, *, connected: bool = True) -> Versions:
+    def narrow_versions(self, versions: Versions, *, connected: bool = True) -> Versions:
         """The versions among these that can carry this fetch. Raises Failure (usage) when there is none."""
         return narrow_versions_to_needs(FETCH, versions, () if connected else [OFFLINE[FETCH]])
 

@@ -34,7 +34,7 @@ class OffsetsOfTopic:
     partitions: Sequence[int]
     timestamp: int
 
-    def narrow(self, versions: Versions, *, connected: bool = True) -> Versions:  # noqa: ARG002  # as the others do
+    def narrow_versions(self, versions: Versions, *, connected: bool = True) -> Versions:  # noqa: ARG002  # as the others do
         """All of these versions: every version can carry it."""
         return versions
 

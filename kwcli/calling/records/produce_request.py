@@ -81,7 +81,7 @@ class ProduceToTopic:
                 out.append((_BATCHES, f"{name}="))
         return out
 
-    def narrow(self, versions: Versions, *, connected: bool = True) -> Versions:
+    def narrow_versions(self, versions: Versions, *, connected: bool = True) -> Versions:
         """The versions among these that can carry the records. Raises Failure (usage) when there is none."""
         return narrow_versions_to_needs(
             PRODUCE, versions, [*self.list_version_needs(), *(() if connected else (OFFLINE[PRODUCE],))]
@@ -198,7 +198,7 @@ def parse_produce_words(
     )
     if magic == 0 and any(entry.timestamp is not None for entry in entries):
         raise Failure("timestamp= needs message format 1 or 2, this is --magic 0", Exit.USAGE)
-    asked.narrow(api(PRODUCE).versions)
+    asked.narrow_versions(api(PRODUCE).versions)
     return asked, rest
 
 

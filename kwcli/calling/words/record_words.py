@@ -32,7 +32,7 @@ def parse_timestamp_ms(text: str, now_ms: int, what: str) -> int:
     if _NUMBER.fullmatch(text):
         return int(text)
     try:
-        return parse_moment(text).resolve(now_ms * 10**6, now_ms * 10**6) // 10**6
+        return parse_moment(text).resolve_to_ns(now_ms * 10**6, now_ms * 10**6) // 10**6
     except ValueError:
         raise Failure(
             f"{what}: {text!r} is no time (write 2026-11-21T03:04:05Z, milliseconds since 1970, now or -5m)", Exit.USAGE

@@ -20,7 +20,7 @@ from kwcli.run_environment import Environment, Exit, Failure
 class ShortRequest(Protocol):
     """A request given in short words; the other words may still change its body by path."""
 
-    def narrow(self, versions: Versions, *, connected: bool = True) -> Versions:
+    def narrow_versions(self, versions: Versions, *, connected: bool = True) -> Versions:
         """The versions among these that can carry the request. Raises Failure (usage) that says why there is none."""
 
     def build_body(self, version: int, known: OffsetLookup | None, /) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def has_bodies(tables: Tables) -> bool:
 
 def fold_exchanges_locally(tables: Tables, progress: ProgressLine | None = None) -> ReportFolds:
     """The folds over all rows, counted on this machine."""
-    folds, done, numbers = _make_report_folds(tables), 0, number_connections(tables)
+    folds, done, numbers = _make_folds_with_capture_faults(tables), 0, number_connections(tables)
     if progress is not None:
         progress.set_total(sum(tables.rows[name] for name in _COLUMNS if name in tables))
     for name, columns in _COLUMNS.items():
@@ -66,7 +66,7 @@ def fold_exchanges_locally(tables: Tables, progress: ProgressLine | None = None)
 
 def fold_exchanges_by_spark(spark: SparkSession, tables: Tables) -> ReportFolds:
     """The folds over all rows, counted on Spark: each task has folds, merged here. Failure says why a task failed."""
-    whole, numbers = _make_report_folds(tables), number_connections(tables)
+    whole, numbers = _make_folds_with_capture_faults(tables), number_connections(tables)
     fold_part = partial(_fold_exchanges_of_task, numbers)
     for name, columns in _COLUMNS.items():
         if name not in tables or not tables.files[name]:
@@ -90,7 +90,7 @@ def _add_connection_ends(folds: ReportFolds, tables: Tables, numbers: Mapping[Co
         folds.found["findings"].observe_connection_end(ended)
 
 
-def _make_report_folds(tables: Tables) -> ReportFolds:
+def _make_folds_with_capture_faults(tables: Tables) -> ReportFolds:
     folds = ReportFolds(PLAIN)
     folds.found["findings"].set_capture_faults(list(tables.facts.get("faults", ())))
     return folds

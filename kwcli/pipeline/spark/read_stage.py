@@ -48,14 +48,19 @@ def read_split(stage_input: StageInput, number: int) -> Iterator[pa.RecordBatch]
     source = reading if reading.repeats else None
     keys = read_keys(spec.key_logs, spec.secret_captures, spec.files)
     splitter = Splitter(
-        spec.ports, row_filter.needs, raw=stage_input.raw, source=source, project=shuffle_writer.add_row, keys=keys
+        spec.ports,
+        row_filter.needs,
+        raw=stage_input.raw,
+        source=source,
+        project=shuffle_writer.add_waiting_row,
+        keys=keys,
     )
     with turn_errors_into_failures(partial(describe_split_place, split)):
         try:
             with collect_garbage_seldom():
                 for segments in reading:
                     shuffle_writer.add_parts(splitter.feed(segments))
-                    if shuffle_writer.weight >= BATCH_WEIGHT:
+                    if shuffle_writer.weight_of_waiting_rows >= BATCH_WEIGHT:
                         shuffle_writer.add_parts(splitter.end_batch())
                         shuffle_writer.write_rows()
                     yield from shuffle_writer.take_full_batches()
@@ -113,7 +118,7 @@ class ShuffleWriter:
                 yield build_parts_batch(self._split.point, self._split.ord, parts[begin:end])
                 begin, size = end, 0
 
-    def add_row(self, row: Settled) -> int | None:
+    def add_waiting_row(self, row: Settled) -> int | None:
         """Collect a row that may still be dropped; its place among the rows that wait, None where it is not wanted."""
         place = None
         if self._row_filter.passes_everything or self._row_filter.is_wanted(row):
@@ -125,7 +130,7 @@ class ShuffleWriter:
         return place
 
     @property
-    def weight(self) -> int:
+    def weight_of_waiting_rows(self) -> int:
         """The weight of the rows that wait."""
         return self._columns.weight
 

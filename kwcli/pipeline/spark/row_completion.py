@@ -56,7 +56,7 @@ class RowCompletion:
             columns[name] = pc.if_else(lacks, new[name], rows.column(name))
         return _replace_columns(rows, columns)
 
-    def complete(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+    def complete_rows(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """Rows as they go into the tables: with names of topics, and no numbers of connections."""
         rows = self.drop_connection_numbers(rows)
         if not len(self._ids) or not pc.any(pc.greater(pc.list_value_length(rows.column("topic_ids")), 0)).as_py():

@@ -84,7 +84,7 @@ class PartitionWriter:
             completion = self._completion_for(split)
             for rows, runs in read_settled_rows(self._stage_input.staging, split):
                 self.rows += rows.num_rows
-                self._writer.write(completion.complete(completion.apply_verdicts(rows, runs, verdicts)))
+                self._writer.write(completion.complete_rows(completion.apply_verdicts(rows, runs, verdicts)))
                 yield
 
     def _write_batch(self, split: int, batch: pa.RecordBatch, kind: str) -> None:
@@ -92,7 +92,7 @@ class PartitionWriter:
         if kind == "ended":
             self._writer.write_table("connections", completion.drop_connection_numbers(batch))
         else:
-            self._writer.write(completion.complete(batch))
+            self._writer.write(completion.complete_rows(batch))
 
     def _completion_for(self, split: int) -> RowCompletion:
         self._split = split

@@ -139,7 +139,7 @@ class BatchStore:
             write_folder_mark(self.files)
             for path in (COMMITS, STATES):
                 self.files.make_folder(path)
-            self.recover()
+            self.recover_last_batch()
         except BaseException:
             self._lock.release()
             raise
@@ -148,7 +148,7 @@ class BatchStore:
         """Release the lock, so that others may write."""
         self._lock.release()
 
-    def recover(self) -> None:
+    def recover_last_batch(self) -> None:
         """Finish a batch that was committed, delete the files of a batch that was not."""
         with self._hold_commit_lock():
             staged = self.files.list_names(STAGING)

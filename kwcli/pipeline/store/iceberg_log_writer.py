@@ -85,7 +85,7 @@ class IcebergLogs(TableLogs[Table]):
             raise Failure(f"{files.root}: tables of Iceberg cannot be in a folder with ?, # or % in its name")
         self._manifests: dict[str, dict[int, frozenset[str]]] = {}  # by table and snapshot
 
-    def _is_logged(self, rows: int) -> bool:
+    def _is_file_logged(self, rows: int) -> bool:
         return rows > 0
 
     def _write_log(self, table: str, log: Table, change: LogChange) -> Table:

@@ -60,12 +60,12 @@ class TableLogs(ABC, Generic[Log]):
 
     def _apply_commit_to_log(self, table: str, wanted: Mapping[str, tuple[int, int]], commit: int) -> None:
         log, known = self._known.get(table) or self._open_log(table)
-        its = frozenset(path for path, (rows, _) in wanted.items() if self._is_logged(rows))
+        its = frozenset(path for path, (rows, _) in wanted.items() if self._is_file_logged(rows))
         if its != known:
             log = self._write_log(table, log, LogChange(sorted(its - known), sorted(known - its), wanted, commit))
         self._known[table] = (log, its)
 
-    def _is_logged(self, _rows: int) -> bool:
+    def _is_file_logged(self, _rows: int) -> bool:
         """Whether a file of this many rows is named in a log."""
         return True
 

@@ -102,7 +102,7 @@ def build_row_batch(
     arrays["point"] = pa.repeat(pa.scalar(point, pa.string()), count)
     _add_time_columns(arrays)
     _add_packet_columns(arrays, files)
-    arrays["partitions"] = _partitions(given[len(_PLAIN)], parts)
+    arrays["partitions"] = _build_partition_lists(given[len(_PLAIN)], parts)
     return pa.RecordBatch.from_arrays([arrays[field.name] for field in ROWS], schema=ROWS)
 
 
@@ -190,7 +190,7 @@ def _add_packet_columns(arrays: Arrays, files: Sequence[str]) -> None:
         arrays[name] = names.take(other)
 
 
-def _partitions(counts: Sequence[int], parts: list[list[Any]]) -> pa.Array:
+def _build_partition_lists(counts: Sequence[int], parts: list[list[Any]]) -> pa.Array:
     columns = list(zip(*parts, strict=True)) or [()] * len(OWN)
     fields = [pa.field(column.name, TYPES[column.type], nullable=True) for column in OWN]
     structs = pa.StructArray.from_arrays(
@@ -281,7 +281,7 @@ class ExchangeColumns:
     ) -> None:
         self.point = point
         self.files = files
-        self._partitions = "topic_partitions" in tables
+        self._build_partition_lists = "topic_partitions" in tables
         self._bodies = bodies
         self._kinds: dict[int, ApiContents] = {}
         self._texts: dict[str, str] = {}
@@ -392,7 +392,7 @@ class ExchangeColumns:
         throttle = None
         kind = self._kinds.get(key) or self._find_contents_of_api(key)
         parts, sole = _NO_PARTS, None
-        if self._partitions and kind.places:
+        if self._build_partition_lists and kind.places:
             sole = kind.sole.read_partition(exchange, self._cell_of) if kind.sole else None
             if sole is None:
                 parts = read_partitions_of_exchange(exchange, self._cell_of)
@@ -469,7 +469,7 @@ class ExchangeColumns:
 
     def _sum_record_batches(self, exchange: Exchange, parts: list[Partition]) -> tuple[Any, ...]:
         """Batches, records and bytes of all partitions."""
-        if not self._partitions:
+        if not self._build_partition_lists:
             return records_of(exchange, None) or _NOTHING
         batches = sum(part[_BATCHES] or 0 for part in parts)
         records = sum(part[_BATCHES + 1] or 0 for part in parts)

@@ -320,7 +320,7 @@ class WatchedFiles:
                     room -= pieces[-1][0][0].size
             behind = any(file.size > file.at for file in begun) and room <= 0
             if not behind:
-                for group in self._group_new_files(point, its, now_s, problems):
+                for group in self._group_new_files_by_time(point, its, now_s, problems):
                     if room <= 0:
                         break
                     numbered = []
@@ -348,7 +348,7 @@ class WatchedFiles:
         self._planned_count = count
         return BatchPlan(tuple(points), tuple(names), total, frozenset(ends)), problems
 
-    def _group_new_files(
+    def _group_new_files_by_time(
         self, point: str, its: list[TrackedFile], now_s: float, problems: list[Problem]
     ) -> list[list[tuple[FileRange, TrackedFile]]]:
         """The new files whose turn it is, in order; the files in one group overlap in time. Each log is a group."""

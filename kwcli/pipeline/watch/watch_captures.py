@@ -203,7 +203,7 @@ class Watch:
                     committed = self.run_next_batch()
             except EngineGone:
                 with suppress(OSError):
-                    self._store.recover()
+                    self._store.recover_last_batch()
                 raise
             except NewerTables:
                 raise
@@ -341,14 +341,14 @@ class Watch:
         """After a batch that failed, go back to the latest commit. Raises the failure where no retry is made."""
         if self._captures.whole:
             with suppress(OSError):
-                self._store.recover()
+                self._store.recover_last_batch()
             raise failure
         if self._said.get("batch") != failure.text:
             self._env.report(f"kw: {failure.text}; trying again")
         self._said["batch"] = failure.text
         while True:
             with suppress(OSError):  # the folder is away, or its disk is full: nothing goes on before it is back
-                self._store.recover()
+                self._store.recover_last_batch()
                 self._load_state()
                 return
             time.sleep(RETRY_MAX_S)
@@ -497,7 +497,7 @@ class Watch:
     def handle_interrupt(self) -> None:
         """After Ctrl-C: delete what was not committed, and say that the same command goes on."""
         with suppress(OSError, Failure):
-            self._store.recover()
+            self._store.recover_last_batch()
         if not self._options.quiet:
             self._env.report(f"kw: stopped after batch {self.batch:,}; the same command goes on")
 

@@ -84,7 +84,7 @@ class Deciders:
 
     def forget_handlings(self) -> None:
         """Ask the deciders anew which exchanges they want, since that has changed."""
-        self.handling_table.forget()
+        self.handling_table.forget_handlings()
 
     def refuses_client(self, relay: ClientConnection) -> bool:
         """Whether a client that has just connected is to be turned away."""

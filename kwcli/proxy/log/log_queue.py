@@ -141,7 +141,7 @@ class Reports:
         self._loop = loop
         if sock is not None:
             self._sock, self._line = sock, b""
-        loop.add_reader(self._sock.fileno(), self._read_reports)
+        loop.add_reader(self._sock.fileno(), self._read_available_reports)
 
     def detach(self) -> None:
         """Stop reading reports; to be called before the socket is closed."""
@@ -149,7 +149,7 @@ class Reports:
         if loop is not None and not loop.is_closed() and self._sock.fileno() >= 0:
             loop.remove_reader(self._sock.fileno())
 
-    def _read_reports(self) -> None:
+    def _read_available_reports(self) -> None:
         try:
             data = self._sock.recv(READ)
         except BlockingIOError:
@@ -192,7 +192,7 @@ RESTARTS_S: Final = (0.2, 1.0, 5.0, 20.0, 60.0)
 LIVED_S: Final = 60.0
 
 
-def _ignore(_: object) -> None:
+def _ignore_argument(_: object) -> None:
     """Ignore the argument."""
 
 
@@ -229,8 +229,8 @@ class LogQueue:
         *,
         overflow: Overflow = "drop",
         most: int = HELD_MOST,
-        pause: Callable[[bool], None] = _ignore,
-        say: Callable[[str], None] = _ignore,
+        pause: Callable[[bool], None] = _ignore_argument,
+        say: Callable[[str], None] = _ignore_argument,
         restarts: Restarts | None = None,
     ) -> None:
         sock.setblocking(False)
@@ -262,7 +262,7 @@ class LogQueue:
         self._sent_size = self._taken_size = 0  # bytes that were given to the process, and that it has worked off
         self.restarted = 0
         # What the log sends back.
-        self.reports = Reports(sock, _ignore, taken=self._forget_taken_pieces, ended=self._restart_process)
+        self.reports = Reports(sock, _ignore_argument, taken=self._forget_taken_pieces, ended=self._restart_process)
         self.events = False  # whether the log wants TLS and EVENT messages
         self.dropped_bytes = 0
         self.dropped_exchanges = 0

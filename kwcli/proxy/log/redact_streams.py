@@ -80,14 +80,14 @@ class FrameTracker:
         self.code: Code | None = None
         self.blind = False  # the rest of the frame is starred
 
-    def stop(self, *, lost: bool = False) -> None:
+    def forget_current_frame(self, *, lost: bool = False) -> None:
         """Forget the current frame; `lost`: it is not known where the next one begins."""
         self.framer.drop_held()
         self.framer.left = 0
         self.lost = lost
         self.begin_frame()
 
-    def add(self, piece: LoggedChunk) -> int:
+    def add_chunk(self, piece: LoggedChunk) -> int:
         """Add a chunk that has come; its place."""
         place = self.place
         self.place += len(piece.data)
@@ -100,7 +100,7 @@ class FrameTracker:
         for place, piece in self.pieces:
             piece.hide_bytes(max(start - place, 0), min(stop - place, len(piece.data)))
 
-    def release(self) -> None:
+    def release_chunks(self) -> None:
         """Let the chunks pass that came before the bytes kept by the framer."""
         kept = self.place - self.framer.kept
         while self.pieces and self.pieces[0][0] + len(self.pieces[0][1].data) <= kept:
@@ -162,7 +162,7 @@ class Redactor:
     def resume_side(self, side: int, left: int = 0) -> None:
         """Follow a side again: a frame begins after `left` more bytes, which are starred."""
         tracker = self._trackers[side]
-        tracker.stop()
+        tracker.forget_current_frame()
         tracker.framer.left, tracker.blind = left, left > 0
 
     def feed(self, side: int, time_ns: int, data: bytes) -> list[LoggedChunk]:
@@ -226,7 +226,7 @@ class Redactor:
             if not framer.left:
                 tracker.begin_frame()
         else:
-            tracker.stop(lost=True)
+            tracker.forget_current_frame(lost=True)
             self._doubt = True
         return self._take_finished_chunks()
 
@@ -250,12 +250,12 @@ class Redactor:
         shown = SIZE_FIELD if tracker.size is None or self._sasl.tokens else _header_size(tracker.side)
         tracker.hide_bytes(place + shown, tracker.place)
         tracker.framer.drop_held()
-        tracker.release()
+        tracker.release_chunks()
 
     def _follow_frames_of_chunk(self, tracker: FrameTracker, piece: LoggedChunk) -> None:
         """Go through the frames that a chunk has bytes of."""
         framer, data = tracker.framer, piece.data
-        begun = tracker.add(piece) - framer.kept  # the place of the first byte to look at
+        begun = tracker.add_chunk(piece) - framer.kept  # the place of the first byte to look at
         if tracker.lost:
             piece.cut = 0
         elif framer.wanted:
@@ -269,7 +269,7 @@ class Redactor:
                 piece.hide_bytes(0, at)
             if not framer.left:
                 self._follow_frames(tracker, framer.join_kept(data), at, begun)
-        tracker.release()
+        tracker.release_chunks()
 
     def _follow_frames(self, tracker: FrameTracker, data: bytes, begin: int, place: int) -> None:
         """Go through the frames of `data` from `begin` on; `place` is the place of its first byte."""
@@ -278,7 +278,7 @@ class Redactor:
             tracker.begin_frame()
             start = place + at
             if not (0 < size <= FRAME_MAX or (size == 0 and tracker.side != CLIENT and self._sasl.tokens)):
-                tracker.stop(lost=True)
+                tracker.forget_current_frame(lost=True)
                 self._doubt = True
                 last, piece = tracker.pieces[-1]
                 piece.cut = max(start - last, 0)

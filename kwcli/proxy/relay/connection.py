@@ -120,7 +120,7 @@ class Relay:
         self.number = number
         self.listener = listener
         self._metrics = proxy.metrics
-        self._meter = proxy.metrics.meter(listener) if proxy.metrics is not None else None
+        self._meter = proxy.metrics.meter_of_listener(listener) if proxy.metrics is not None else None
         timed = proxy.log_queue is not None or self._meter is not None
         self.connection_deciders = proxy.deciders.make_connection_decider(self) if proxy.deciders is not None else None
         self.core = RelayCore(
@@ -187,7 +187,7 @@ class Relay:
                 self._meter.failed += 1
             proxy.end_unreachable(self, reached)
         elif self.over:
-            self.server.close()
+            self.server.close_after_sending()
         else:
             if self._log_queue is not None:
                 self._log_queue.log_opened(self.number, self.peer, self.client.local_address, self.upstream, now_ns())
@@ -497,8 +497,8 @@ class Relay:
         self._proxy.report(self, reason, loud=loud)
         if self._log_queue is not None:
             self._log_queue.log_closed(self.number, how, now_ns(), reason)
-        self.client.close()
-        self.server.close()
+        self.client.close_after_sending()
+        self.server.close_after_sending()
         self.room.wait_no_more()
 
     def abort_connection(self) -> None:

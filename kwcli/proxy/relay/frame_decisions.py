@@ -222,7 +222,7 @@ class HandlingTable:
         self._wants = wants
         self.known: dict[int, RequestHandling] = handling_by_api_version.KNOWN if wants is None else {}
 
-    def find(self, number: int) -> RequestHandling:
+    def find_handling(self, number: int) -> RequestHandling:
         """The handling for a number that is not known yet."""
         handling = handling_by_api_version.find_handling(number)
         if self._wants is None or handling.reads in (MECHANISM, REFUSE):
@@ -233,7 +233,7 @@ class HandlingTable:
             self.known[number] = handling
         return handling
 
-    def forget(self) -> None:
+    def forget_handlings(self) -> None:
         """Forget all handlings, so that `wants` is asked anew."""
         if self._wants is not None:
             self.known.clear()

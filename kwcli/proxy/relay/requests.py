@@ -292,7 +292,7 @@ class Requests(DecidedFrames):
             if not 8 <= size <= REQUEST_MAX:
                 self._close_for_wrong_size(data, at, out)
                 return at
-            handling = known.get(number) or self._handling_table.find(number)
+            handling = known.get(number) or self._handling_table.find_handling(number)
             stop = at + SIZE_FIELD + size
             answered: bool | None = True
             reads = handling.reads

@@ -186,7 +186,7 @@ class SocketHalf(asyncio.Protocol):
         ours = self.transport.get_extra_info("sockname") if self.transport is not None else None
         return format_address(ours[:2]) if ours else ""
 
-    def close(self) -> None:
+    def close_after_sending(self) -> None:
         """Send what is in the buffer, then close; a side that takes nothing is cut after a while."""
         if self.transport is None or self.lost:
             return

@@ -30,7 +30,7 @@ class TlsOptions(NamedTuple):
         """Whether listeners speak TLS."""
         return self.tls_in or any((self.certificate, self.key, self.client_ca))
 
-    def inbound(self, program: str) -> TlsIn:
+    def build_inbound_settings(self, program: str) -> TlsIn:
         """The TLS settings of the listeners of a program, `proxy` or `mock`."""
         from kwcli.proxy.tls.inbound import TlsIn
 

@@ -219,7 +219,7 @@ class ScriptDecider:
         self._sent = 0  # how many of them the process at work was sent
         self._count = 0
         self._timer: asyncio.TimerHandle | None = None
-        self._stamp = _stamp(path)
+        self._stamp = _stamp_of_file(path)
         self._next: _Process | None = None  # loads a saved script, or the script again after one that took too long
         self._functions: list[ScriptRule] = []  # those of the script loaded last; empty while all frames pass
         self._done: Counter[str] = Counter()
@@ -279,7 +279,7 @@ class ScriptDecider:
     def _watch_file(self) -> None:
         if self._ended:
             return
-        stamp = _stamp(self.path)
+        stamp = _stamp_of_file(self.path)
         if stamp is not None and stamp != self._stamp:
             self._stamp = stamp
             self._load_again()
@@ -555,7 +555,7 @@ class _ConnectionScriptDecider:
         return None
 
 
-def _stamp(path: str) -> tuple[int, int, int] | None:
+def _stamp_of_file(path: str) -> tuple[int, int, int] | None:
     try:
         found = os.stat(path)
     except OSError:
