@@ -16,7 +16,7 @@ NOTED = [
     ["tests/wire/test_text.py::wide", 0.1, ["decoders/wire/text.py:f", "decoders/wire/text.py:g"]],
     ["tests/wire/test_text.py::close", 0.2, ["decoders/wire/text.py:f"]],
     ["tests/wire/test_text.py::other", 0.1, ["decoders/wire/text.py:g"]],
-    ["tests/wire/test_text.py::other", None, ["decoders/wire/units.py:C.f"]],  # in a program that it starts
+    ["tests/wire/test_text.py::other", None, ["decoders/wire/parse_units.py:C.f"]],  # in a program that it starts
     ["tests/wire/test_text.py::red", None, ["decoders/wire/text.py:f"]],
 ]
 
@@ -46,7 +46,7 @@ def tests(tmp_path: Path) -> TestsOfFunctions:
         ("decoders/wire/text.py", "g", "other wide far test_text.py test_cut.py"),
         ("decoders/wire/text.py", "cut_text", "test_cut.py test_text.py"),
         ("decoders/wire/text.py", "", "close other wide far test_text.py test_cut.py"),
-        ("decoders/wire/units.py", "C.f", "other test_text.py"),
+        ("decoders/wire/parse_units.py", "C.f", "other test_text.py"),
         ("decoders/none/nothing.py", "f", ""),
     ],
 )
