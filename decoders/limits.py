@@ -204,6 +204,9 @@ TLS_UPDATED_SEARCH_MAX: Final = 64
 TLS_WAIT_MAX: Final = MIB
 TLS_WAIT_ALL_MAX: Final = 16 * MIB
 TLS_WAIT_NS: Final = 5 * 10**9
+# What stands before Kafka on a connection, of one direction and of all connections, in bytes: a PROXY head has 64 KiB.
+PREFIX_MAX: Final = 128 * 1024
+PREFIX_ALL_MAX: Final = 16 * MIB
 # Alerts of one connection that are reported.
 TLS_ALERTS_MAX: Final = 4
 # Events that `kw groups` keeps of one group and of all, 0.6 KiB each: the latest of a group that rebalances all day.

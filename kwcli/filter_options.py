@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from decoders.exchanges.exchange import format_rfc3339
 from decoders.filters import Filter, FilterError, parse
+from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.near_words import did_you_mean
 from kwcli.reading.list_input_files import is_read_once
 from kwcli.run_environment import Exit, Failure

@@ -33,7 +33,6 @@ from decoders.analysis.sum_amounts_by_key import Tally
 from decoders.analysis.time_buckets import Join, add_amounts
 from decoders.errors import Malformed
 from decoders.exchanges.body_reader import LOGGING_IN
-from decoders.exchanges.exchange import format_rfc3339
 from decoders.exchanges.learned_names import broker_addresses, list_nodes_of_answer
 from decoders.exchanges.libraries import merge_libraries
 from decoders.filters.fields import entity_names_of_both_sides, entity_paths
@@ -51,6 +50,7 @@ from decoders.protocol_facts.keys import (
     PRODUCE,
 )
 from decoders.schema.model import Versions
+from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:

@@ -42,7 +42,6 @@ from decoders.analysis.fold_interface import Row
 from decoders.analysis.heavy_keys import fits_into_rows
 from decoders.analysis.sum_amounts_by_key import Tally
 from decoders.apis import NAMES, api
-from decoders.exchanges.exchange import format_rfc3339
 from decoders.exchanges.libraries import merge_libraries
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import (
@@ -71,6 +70,7 @@ from decoders.protocol_facts.releases import (
     versions_of_api_by_release,
 )
 from decoders.schema.model import Versions
+from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from bisect import insort
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from decoders.analysis.dimensions import DIMENSIONS, paths_of_dimensions
-from decoders.exchanges.exchange import format_rfc3339
 from decoders.limits import LADDER_FAILED_MAX, LADDER_FIRST_MAX, LADDERS_MAX
 from decoders.protocol_facts.errors.error_codes import error_name
+from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import orjson
 from decoders.analysis.exchange_facts import WAITING, WAITS, waited_ns
 from decoders.analysis.fold_interface import Row
 from decoders.errors import Malformed
-from decoders.exchanges.exchange import format_rfc3339
+from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:

@@ -35,10 +35,10 @@ from decoders.analysis.time_buckets import (
     shift_for,
 )
 from decoders.errors import LimitExceeded, Malformed
-from decoders.exchanges.exchange import format_rfc3339
 from decoders.limits import TIMED_GROUPS_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
+from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:

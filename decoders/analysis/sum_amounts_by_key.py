@@ -12,8 +12,8 @@ from decoders.analysis.statistics import GroupStatistics
 from decoders.analysis.time_buckets import Join, add_amounts
 from decoders.apis import NAMES, api
 from decoders.errors import LimitExceeded, Malformed
-from decoders.exchanges.exchange import format_rfc3339
 from decoders.limits import GROUPS_MAX
+from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:

@@ -23,12 +23,12 @@ from decoders.analysis.exchange_facts import topic_of_element
 from decoders.analysis.groups.lag import NOTHING, GroupOffsets, offset_paths
 from decoders.analysis.sum_amounts_by_key import TopicBatches
 from decoders.errors import Malformed
-from decoders.exchanges.exchange import format_rfc3339
 from decoders.exchanges.learned_names import NULL_ID
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at
 from decoders.limits import GROUPS_MAX, PARTITIONS_KEPT_MAX
 from decoders.protocol_facts.keys import METADATA, PRODUCE
 from decoders.records.summarize_records import read_batch_heads
+from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.primitives import format_uuid
 from decoders.wire.state_serialization import pack, state_fields, unpack
 

@@ -124,7 +124,7 @@ class Engine:
         """The settled rows without exchanges that were not chosen and skipped runs between them."""
         out: list[Settled] = []
         for row in settled:
-            places = self._chosen.get((row.client, row.broker))
+            places = self._chosen.get((row.connection_info.sender, row.broker))
             if places is None or (row.kind == "exchange" and (row.is_orphan or row.place in places)):
                 out.append(row)
         return out

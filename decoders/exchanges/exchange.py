@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
@@ -24,57 +23,20 @@ from decoders.protocol_facts.remarks import ExchangeRemark, RemarkId, make_remar
 from decoders.schema.model import Side
 from decoders.tcp.chunks import How
 from decoders.tcp.connections import Connection, Half
+from decoders.wire.format_and_escape_text import format_rfc3339
 
 if TYPE_CHECKING:
     from decoders.exchanges.body_reader import ApiReader, DecodeFailure
     from decoders.exchanges.learned_names import Topics
+    from decoders.tcp.connection_prefix import ConnectionPrefix
     from decoders.tls.tls_facts import TlsInfo
 
 __all__ = [
-    "ENDED_KEYS",
-    "SESSION_PARTITIONS",
-    "SESSION_PATHS",
-    "ClientIdentity",
-    "ClientSoftware",
-    "ConnectionInfo",
-    "Ended",
-    "Exchange",
-    "FetchSession",
-    "Login",
-    "Packets",
-    "Row",
-    "Seen",
-    "Settled",
-    "Skipped",
-    "Status",
-    "Summary",
-    "View",
-    "client_software",
-    "count_clients",
-    "decode_client_id",
-    "fetch_session",
-    "foreign_protocol_name",
-    "format_rfc3339",
-    "make_fetch_session",
+    *("ENDED_KEYS", "SESSION_PARTITIONS", "SESSION_PATHS", "ClientIdentity", "ClientSoftware"),
+    *("ConnectionInfo", "Ended", "Exchange", "FetchSession", "Login", "Packets", "Row", "Seen", "Settled"),
+    *("Skipped", "Status", "Summary", "View", "client_software", "count_clients", "decode_client_id"),
+    *("fetch_session", "foreign_protocol_name", "make_fetch_session"),
 ]
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-@lru_cache(maxsize=64)
-def _format_second(second: int) -> str:
-    try:
-        return (_EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S")
-    except OverflowError:  # a time stamp beyond year 9999, which a corrupt capture may have
-        return f"{second}s"
-
-
-def format_rfc3339(time_ns: int) -> str:
-    """`2026-11-21T03:04:05.123456Z`, with nine digits where the capture has nanoseconds."""
-    second, fraction = divmod(time_ns, 1_000_000_000)
-    digits = str(1_000_000_000 + fraction)  # faster than a format with leading zeros
-    return f"{_format_second(second)}.{digits[1:] if fraction % 1000 else digits[1:7]}Z"
-
 
 # Counts
 
@@ -206,7 +168,8 @@ class ConnectionInfo:
     """The connection of an exchange: its number for people, its two addresses, the time of its first packet."""
 
     __slots__ = (
-        *("began_ns", "broker", "client", "exchanges", "late_ns", "number", "opened", "tls", "topics", "uncounted"),
+        *("began_ns", "broker", "client", "exchanges", "has_keys", "late_ns", "number", "opened", "target", "tls"),
+        *("topics", "uncounted", "via_address"),
     )
 
     def __init__(self, number: int, client: str, broker: str, began_ns: int, topics: Topics) -> None:
@@ -219,7 +182,24 @@ class ConnectionInfo:
         self.late_ns = 0  # a broker known before this time would have made it Kafka without a look
         self.opened = False  # seen from its first byte on
         self.tls: TlsInfo | None = None  # where the connection was decrypted
+        self.has_keys = False  # records of its exchanges have keys of their own for it: tls, via_address
+        self.target: str | None = None  # host:port of the other end as a prefix names it
+        self.via_address: str | None = None  # host:port that sent the bytes, where a prefix names another client
         self.uncounted = (0, 0)  # bytes of the client's and the broker's stream before those that `place` counts
+
+    @property
+    def sender(self) -> str:
+        """host:port of the side that sent the requests on this connection."""
+        return self.via_address or self.client
+
+    def set_prefix(self, prefix: ConnectionPrefix | None, *, client_first: bool) -> None:
+        """Note what stood before the connection's own bytes; a client that it names takes the place of the sender."""
+        if prefix is None:
+            return
+        self.target = prefix.target or None
+        if prefix.client and prefix.sender_first == client_first:
+            self.via_address, self.client = self.client, prefix.client
+            self.has_keys = True
 
 
 class Packets(TypedDict):
@@ -260,6 +240,11 @@ class Seen:
     def broker(self) -> str:
         """host:port of the broker, or of the other side."""
         return self.connection_info.broker
+
+    @property
+    def via_address(self) -> str | None:
+        """host:port that sent the client's bytes, where they name another client in a PROXY head."""
+        return self.connection_info.via_address
 
     @property
     def connection(self) -> int:

@@ -68,6 +68,7 @@ EXCHANGE_ATTRIBUTES: Final = {
     "names_cut": "derived",
     "errors_cut": "derived",
     "tls": "derived",
+    "via_address": "derived",
     "sasl": "extra",
     "group": "extra",
     "transaction": "extra",

@@ -267,6 +267,12 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
             }
         ),
     ),
+    "via_address": (
+        _add_description(
+            "who sent the bytes: a load balancer that names the client in a PROXY head before the stream",
+            _ref_to_definition("address"),
+        ),
+    ),
     "sasl": (
         _add_description(
             "a step of a login: what the client sends, what the broker answers, and what they say beside the user",

@@ -583,9 +583,10 @@ class History:
                     self._news += 1
 
     def _find_node_of_broker(self, info: ConnectionInfo) -> dict[str, Any] | None:
-        """The `node` key of the record for a connection; by the TLS server name where no response has its address."""
+        """The `node` key of the record for a connection; by the name asked for if no answer has the address."""
         cluster = self._clusters.get(info.number)
         found = self._nodes.get(info.broker)
+        found = found or (None if info.target is None else self._nodes.get(info.target))
         if found is None and info.tls is not None and info.tls["sni"]:
             found = self._nodes.get(f"{info.tls['sni']}:{info.broker.rpartition(':')[2]}")
         if found is None:

@@ -23,7 +23,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from decoders.errors import Malformed
-from decoders.exchanges.exchange import Exchange, Login, format_rfc3339
+from decoders.exchanges.exchange import Exchange, Login
 from decoders.limits import HISTORY_MAX, USER_MAX
 from decoders.protocol_facts.keys import CREATE_DELEGATION_TOKEN, DESCRIBE_DELEGATION_TOKEN
 from decoders.protocols.read_sasl_messages import (
@@ -36,6 +36,7 @@ from decoders.protocols.read_sasl_messages import (
 )
 from decoders.schema.json_form import json_text
 from decoders.schema.model import Side
+from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import state_fields
 
 __all__ = ["LoginAttempt", "learn_owners", "make_login"]

@@ -61,6 +61,7 @@ from decoders.tcp.connections import Connection, Half, tls_facts_of
 
 if TYPE_CHECKING:
     from decoders.exchanges.history import History
+    from decoders.tcp.connection_prefix import ConnectionPrefix
     from decoders.tls.tls_facts import TlsFacts
 
 UnusualHandler = Callable[[Half, int, int, Any], None]
@@ -391,7 +392,7 @@ class Pairer:
     def _skip_tls(self, connection: Connection, facts: TlsFacts, size: int, time_ns: int) -> None:
         """Report a TLS connection of which nothing was decrypted."""
         first = connection.first
-        info = ConnectionInfo(connection.number, first.source, first.target, connection.began_ns, self.context.topics)
+        info = self._make_info(connection, first)
         if size:
             self.context.add_skipped(Skipped(info, None, size, "tls", facts.describe_in_one_line(), time_ns))
             self.context.summary.foreign[TLS, _port_of_endpoint(first.target)] += 1
@@ -472,18 +473,25 @@ class Pairer:
             if context.vouching is not None:
                 context.vouching.append((client.target, since_ns, client.source))
         context.summary.count_connection(client.target)
-        info = ConnectionInfo(connection.number, client.source, client.target, connection.began_ns, context.topics)
         first = client is connection.first
+        info = self._make_info(connection, client)
         if facts is not None:
             info.tls = facts.exchange_tls_info()
+            info.has_keys = True
         elif not first or len(undecided.chunks) > 1 or undecided.dropped:
             info.late_ns = since_ns
         if undecided.dropped:
             info.uncounted = tuple(undecided.dropped.get(each, (0, 0))[0] for each in (first, not first))  # type: ignore[assignment]  # two
         info.opened = connection.opened and not undecided.dropped
         pairing = Pairing(context, info, client_first=first, opening=info.opened)
+        if connection.prefix is not None and facts is None:  # places count all bytes of the stream
+            pairing.requests.place, pairing.responses.place = (
+                connection.prefix.size_of_half(first=each) for each in (first, not first)
+            )
         context.pairings[connection.number] = pairing
         context.note_working(pairing)
+        if connection.prefix is not None:
+            self._skip_prefix(info, connection.prefix)
         pairing.client = client
         for half, direction in ((client, pairing.requests), (client.peer, pairing.responses)):
             half.state = direction
@@ -493,6 +501,18 @@ class Pairer:
                 lose_step(direction, "midstream", "the capture begins inside the stream", since, 0, size)
         chunks, undecided.chunks = undecided.chunks, []
         take_chunks(context, chunks, self._take_unusual_chunk)
+
+    def _make_info(self, connection: Connection, client: Half) -> ConnectionInfo:
+        """The ends of a connection of which this half is the client's."""
+        info = ConnectionInfo(connection.number, client.source, client.target, connection.began_ns, self.context.topics)
+        info.set_prefix(connection.prefix, client_first=client is connection.first)
+        return info
+
+    def _skip_prefix(self, info: ConnectionInfo, prefix: ConnectionPrefix) -> None:
+        """Report what stood before Kafka on a connection."""
+        side: Side | None = None if prefix.sizes[1] else "request"
+        detail = prefix.describe(info.sender)
+        self.context.add_skipped(Skipped(info, side, sum(prefix.sizes), "prefix", detail, prefix.time_ns))
 
     def remember_earlier_exchanges(self, only_libraries: bool = False) -> None:
         """Note in exchanges the facts that earlier ones tell (history.py). To be called before the first `feed`."""
@@ -559,8 +579,7 @@ class Pairer:
         """The client's half of a connection without exchanges (it opened, or did not answer), and the ends."""
         broker = undecided.find_speaking_half if undecided is not None else None
         client = connection.first if broker is None else broker.peer
-        info = ConnectionInfo(connection.number, client.source, client.target, connection.began_ns, self.context.topics)
-        return client, info
+        return client, self._make_info(connection, client)
 
     def _deliver_ended_connection(self, ended: Ended) -> None:
         self.context.out.append(ended)  # type: ignore[arg-type]  # who asks for connections expects a Row

@@ -25,7 +25,10 @@ from decoders.wire.state_serialization import pack, state_fields, unpack
 
 PHASES: Final = frozenset({SaslPhase.KAFKA, SaslPhase.HANDSHAKE, SaslPhase.TOKENS})
 # The attributes that are saved as they are; of a request in flight REQUEST.
-CONNECTION: Final = (*("number", "client", "broker", "began_ns", "exchanges", "late_ns", "opened", "tls"),)
+CONNECTION: Final = (
+    *("number", "client", "broker", "began_ns", "exchanges", "late_ns", "opened", "tls", "has_keys", "target"),
+    "via_address",
+)
 DIRECTION: Final = (
     *("mode", "ready", "parts", "need", "left", "first", "last", "begun", "again", "missing", "doubt", "lossy"),
     *("lost_packet", "place"),
@@ -165,6 +168,8 @@ def resume_pairing(context: Context, state: object) -> None:
     resume_attributes(info, CONNECTION, info_row)
     if not isinstance(info.tls, dict | None):
         raise Malformed("a saved connection with something else for its TLS")
+    if not isinstance(info.target, str | None) or not isinstance(info.via_address, str | None):
+        raise Malformed("a saved connection with something else for its prefix")
     pairing = Pairing(context, info, client_first=True, opening=False)
     resume_attributes(pairing, PAIRING, plain)
     if pairing.login is not None:

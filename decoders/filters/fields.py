@@ -203,6 +203,9 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "client_id": FieldRow(H, "text", lambda x: x.client_id, "client id"),
     "client": FieldRow(H, "address", lambda x: x.client, "address of the client"),
     "broker": FieldRow(H, "address", lambda x: x.broker, "address of the broker"),
+    "via_address": FieldRow(
+        H, "address", lambda x: x.via_address, "who sent the bytes, where a PROXY head names the client"
+    ),
     "software": FieldRow(H, "text", lambda x: _software_name_or_version(x, "name"), "name of the client's library"),
     "software_version": FieldRow(
         H, "text", lambda x: _software_name_or_version(x, "version"), "version of the client's library"

@@ -9,11 +9,11 @@ from typing import Any, Final
 from decoders.exchanges.body_reader import SIDES, DecodeFailure, set_reading_remarks
 from decoders.exchanges.exchange import (
     SESSION_PARTITIONS,
+    ConnectionInfo,
     Exchange,
     FetchSession,
     Settled,
     Skipped,
-    format_rfc3339,
     make_fetch_session,
 )
 from decoders.exchanges.exchange_attribute_table import EXTRA
@@ -38,6 +38,7 @@ from decoders.schema.json_form import cell_text, json_bytes, json_text, redacted
 from decoders.schema.lazy_decoder import get_projector
 from decoders.schema.model import Plan, Side
 from decoders.tls.tls_facts import TlsInfo
+from decoders.wire.format_and_escape_text import format_rfc3339
 
 # Large sides
 
@@ -213,8 +214,8 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
         },
     }
     _add_keys_that_say_something(record, exchange, plans, options)
-    if info.tls is not None:
-        record["tls"] = _tls_json(info.tls)
+    if info.has_keys:
+        _add_connection_keys(record, info)
     if errors_cut:
         record["errors_cut"] = errors_cut
     if hidden:
@@ -293,6 +294,14 @@ def _add_keys_that_say_something(record: dict[str, Any], exchange: Exchange, pla
 def _fetch_session_json(session: FetchSession, partitions: Mapping[str, list[int]]) -> dict[str, Any]:
     """The `fetch_session` key of an incremental Fetch, with the partitions of its session by topic."""
     return {**session, "partitions": {cell_text(name): numbers for name, numbers in partitions.items()}}
+
+
+def _add_connection_keys(record: dict[str, Any], info: ConnectionInfo) -> None:
+    """Add the keys that only some connections have."""
+    if info.tls is not None:
+        record["tls"] = _tls_json(info.tls)
+    if info.via_address is not None:
+        record["via_address"] = info.via_address
 
 
 def _tls_json(tls: TlsInfo) -> dict[str, Any]:

@@ -38,7 +38,7 @@ __all__ = [
 # and the last byte of both sides; sizes and places of both; names of topics known.
 _USUAL: Final = Struct("<16q")
 _SKIPPED: Final = ("direction", "size", "reason", "detail", "time_ns", "until_ns", "packet")
-_CONNECTION: Final = ("number", "client", "broker", "began_ns", "opened", "tls")
+_CONNECTION: Final = ("number", "client", "broker", "began_ns", "opened", "tls", "has_keys", "target", "via_address")
 
 # Topic id and name, in the order learnt.
 NewTopicNames = list[tuple["UUID", str]]
@@ -267,9 +267,10 @@ class RowUnpacker:
 
 
 def _make_connection_info(said: tuple[Any, ...], topics: Topics) -> ConnectionInfo:
-    number, client, broker, began_ns, opened, tls = said
+    number, client, broker, began_ns, opened, tls, has_keys, target, via_address = said
     info = ConnectionInfo(number, client, broker, began_ns, topics)
     info.opened, info.tls = opened, tls
+    info.has_keys, info.target, info.via_address = has_keys, target, via_address
     return info
 
 

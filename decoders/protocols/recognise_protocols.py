@@ -26,6 +26,20 @@ _POSTGRESQL: Final = {
     80877103: "request for TLS",
     80877104: "request for GSSAPI",
 }
+_SOCKS_5, _NO_METHOD = 5, 0xFF
+_SOCKS_4_ANSWERS: Final = {90: "granted", 91: "refused", 92: "no identd", 93: "another user"}
+_SOCKS_5_ANSWERS: Final = {
+    0: "granted",
+    1: "failure",
+    2: "not allowed",
+    3: "network unreachable",
+    4: "host unreachable",
+    5: "connection refused",
+    6: "TTL expired",
+    7: "command not supported",
+    8: "address type not supported",
+    _NO_METHOD: "no method",
+}
 _ADDRESSES: Final = {0x11: "TCP over IPv4", 0x21: "TCP over IPv6"}
 
 
@@ -76,6 +90,15 @@ def describe_proxy(data: bytes) -> str:
     if data.startswith(b"PROXY "):
         return f"version 1, {printable_text(read_first_line(data)[6:])}"
     return f"version 2, {_ADDRESSES.get(data[13], 'another family')}" if len(data) > 13 else "version 2"
+
+
+def describe_socks(data: bytes) -> str:
+    """The version in what a client of a SOCKS proxy says first, or the proxy's answer."""
+    if data[0] in (0, _SOCKS_5) and len(data) >= 2 and not _is_socks_hello(data):
+        codes = _SOCKS_4_ANSWERS if data[0] == 0 else _SOCKS_5_ANSWERS
+        code = data[1] if data[0] == 0 or data[1] == _NO_METHOD or len(data) < 4 else data[3]
+        return f"answer {codes.get(code, f'code {code}')}"
+    return f"version {data[0]}"
 
 
 def describe_mqtt(data: bytes) -> str:
@@ -195,6 +218,21 @@ def _is_http2_settings(data: bytes) -> bool:
     return (
         len(data) >= 9 and data[:2] == b"\0\0" and data[2] % 6 == 0 and data[3:9] in (b"\4\0\0\0\0\0", b"\4\1\0\0\0\0")
     )
+
+
+def _is_socks_hello(data: bytes) -> bool:
+    """What a client of a SOCKS proxy says first: of version 5 its methods, of version 4 a request to connect."""
+    if data[:1] == b"\5" and len(data) >= 3:
+        return 1 <= data[1] <= 8 and len(data) >= 2 + data[1] and max(data[2 : 2 + data[1]]) <= 9
+    return data[:2] == b"\4\1" and len(data) >= 9 and b"\0" in data[8:]
+
+
+def _is_socks(data: bytes) -> bool:
+    """What a client of a SOCKS proxy says first, or the proxy's answers up to a refusal."""
+    if _is_socks_hello(data):
+        return True
+    five = data[:1] == b"\5" and data[1:2] in (b"\0", b"\2", b"\xff") and (len(data) < 3 or data[2] in (1, 5))
+    return (five and len(data) >= 2) or (len(data) == 8 and data[0] == 0 and data[1] in _SOCKS_4_ANSWERS)
 
 
 def _is_cassandra(data: bytes) -> bool:
@@ -343,6 +381,7 @@ MARKS: Final[tuple[ProtocolSignature, ...]] = (
             b"srvr": "word srvr",
         },
     ),
+    ProtocolSignature("SOCKS", False, _is_socks, describe_socks, _OTHER_PORT),
     ProtocolSignature("HTTP/2", False, _is_http2_settings, lambda _: "server's settings", _WEB),
     ProtocolSignature("Cassandra", False, _is_cassandra, _describe_nothing, _OTHER_PORT),
 )

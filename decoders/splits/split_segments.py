@@ -164,14 +164,10 @@ class OpenedConnection:
         goes_on, self.begun = self.begun, True  # begun already: a connection that took the ports without a SYN
         assert self.connection is not None
         first, second = self.connection.first, self.connection.second
-        who: list[Any] = [first.source, second.source, self.connection.began_ns, None]
+        who: list[Any] = [first.source, second.source, self.connection.began_ns, None, None, None]
         if self.connection_info is not None:
-            who = [
-                self.connection_info.client,
-                self.connection_info.broker,
-                self.connection_info.began_ns,
-                self.connection_info.tls,
-            ]
+            info = self.connection_info
+            who = [info.client, info.broker, info.began_ns, info.tls, info.target, info.via_address]
         lack = self.lack or missing_secrets_of(self.connection)
         return pack([True, goes_on, self.segment, second.source, if_known_before_ns, who, lack])
 

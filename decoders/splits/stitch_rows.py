@@ -73,7 +73,8 @@ class AdoptedRun:
         """Whether the engine's state agrees with all that the clean run depends on."""
         pairing, software = self._pairing, self._software
         if (
-            not self._engine.reassembly.is_settled(self._connection)
+            self._connection.prefix is not None  # it names another client than the run's rows
+            or not self._engine.reassembly.is_settled(self._connection)
             or state_needed_by_clean_run(self._connection, pairing) != self._required_state
         ):
             return False
@@ -194,10 +195,13 @@ class AdoptedConnection:
             return
         reassembly = self._engine.reassembly
         reassembly.count_connection()
-        client, broker, began_ns, tls = state_fields(opening, str, str, int, dict | None)
+        client, broker, began_ns, tls, target, via_address = state_fields(
+            opening, str, str, int, dict | None, *[str | None] * 2
+        )
         number = reassembly.connection_count
         self._ends = ConnectionInfo(number, client, broker, began_ns, self._engine.pairer.context.topics)
-        self._ends.tls = tls
+        self._ends.tls, self._ends.target, self._ends.via_address = tls, target, via_address
+        self._ends.has_keys = tls is not None or via_address is not None
 
     def make_row_correction(self) -> RowCorrection:
         """The values that the rows of the connection lack."""

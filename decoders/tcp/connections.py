@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from decoders.errors import Malformed
 from decoders.limits import IDLE_NS, SEGMENT_COST
+from decoders.tcp.connection_prefix import ConnectionPrefix
 from decoders.wire.state_serialization import state_fields
 
 __all__ = [
@@ -397,11 +398,11 @@ class Connection:
     is the side whose segment came first. Neither changes once a chunk was given: a stage reads them when it has the
     chunk, which is later than the next segments where many are read at a time. `began_ns` is the time of its first
     packet: with the two addresses (`first.source`, `first.target`) that is its identity. `tls` is what
-    tls/decrypt_chunks.py keeps.
+    tls/decrypt_chunks.py keeps, `prefix` what it found before the connection's own bytes.
     """
 
     __slots__ = (
-        *("began_ns", "first", "number", "opened", "second", "tls"),
+        *("began_ns", "first", "number", "opened", "prefix", "second", "tls"),
         *("at_ns", "at_packet", "began_packet", "drowsy", "known", "over", "reset"),
     )
 
@@ -410,6 +411,7 @@ class Connection:
         self.began_ns = began_ns
         self.opened = opened
         self.tls: Any = None  # the state of its TLS (tls/decrypt_chunks.py), or NOT_TLS
+        self.prefix: ConnectionPrefix | None = None
         self.first = Half(self, first)
         self.second = Half(self, second)
         self.first.peer = self.second
@@ -538,14 +540,15 @@ class Connection:
     def export(self) -> object:
         """The state as built-in values."""
         reset = 0 if self.reset is None else 1 if self.reset is self.first else 2
-        facts = [self.number, self.began_ns, self.opened, self.began_packet, self.known, self.drowsy, reset]
+        prefix = None if self.prefix is None else self.prefix.export()
+        facts = [self.number, self.began_ns, self.opened, self.began_packet, self.known, self.drowsy, reset, prefix]
         return [*facts, self.last_time_and_packet, self.first.export(), self.second.export()]
 
     @classmethod
     def make_resumed(cls, state: object) -> Connection:
         """The connection from its `export`. Raises DecodeError when it is something else."""
-        number, began_ns, opened, began_packet, known, drowsy, reset, at, first, second = state_fields(
-            state, int, int, bool, int, bool, bool, int, tuple, list, list
+        number, began_ns, opened, began_packet, known, drowsy, reset, prefix, at, first, second = state_fields(
+            state, int, int, bool, int, bool, bool, int, list | None, tuple, list, list
         )
         texts = [row[1] if len(row) > 1 else None for row in (first, second)]
         if not isinstance(texts[0], str) or not isinstance(texts[1], str):
@@ -554,6 +557,7 @@ class Connection:
         connection.began_packet, connection.known, connection.drowsy = began_packet, known, drowsy
         connection.at_ns, connection.at_packet = state_fields(at, int, int)
         connection.reset = {1: connection.first, 2: connection.second}.get(reset)
+        connection.prefix = None if prefix is None else ConnectionPrefix.make_resumed(prefix)
         connection.first.resume(first)
         connection.second.resume(second)
         return connection

@@ -3,9 +3,11 @@
 The problem. TLS begins like any connection, on any port. Its keys come from elsewhere and maybe late; a capture may
 lack its beginning, or records in the middle.
 
-The idea. The first bytes of a connection tell whether it is TLS. The chunks of a TLS connection are taken out of the
-stream, with or without keys; its facts are kept in `Connection.tls` for the row that reports it. Only a connection
-whose two hellos are in the capture can be decrypted, and only with a line of the key log for its client random:
+The idea. What stands before a connection's own bytes (protocols/read_prefix.py) is cut off, and kept as
+`Connection.prefix`. The first bytes behind it tell whether the connection is TLS. The chunks of a TLS connection are
+taken out of the stream, with or without keys; its facts are kept in `Connection.tls` for the row that reports it. Only
+a connection whose two hellos are in the capture can be decrypted, and only with a line of the key log for its client
+random:
 
 ```
 chunk ─► Connection.tls?
@@ -29,17 +31,19 @@ numbers. TLS 1.1 and older are not read.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from decoders.errors import Malformed
-from decoders.limits import TLS_WAIT_ALL_MAX, TLS_WAIT_MAX, TLS_WAIT_NS
+from decoders.errors import DecodeError, Malformed, Truncated
+from decoders.limits import PREFIX_ALL_MAX, TLS_WAIT_ALL_MAX, TLS_WAIT_MAX, TLS_WAIT_NS
+from decoders.protocols.read_prefix import may_begin_prefix, read_prefix
 from decoders.tcp.chunks import Chunk, Close, Gap
 from decoders.tcp.connections import NOT_TLS, Connection
 from decoders.tls.key_log import KeyLog, TlsSessions
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:  # loaded with the first connection of TLS: most captures have none
+    from decoders.tcp.connection_prefix import ConnectionPrefix
     from decoders.tls.decrypt_connection import TlsConnection
 
 __all__ = ["Decryption", "export_tls_connection", "missing_secrets_of"]
@@ -52,16 +56,29 @@ _HELLO_STARTS: Final = (b"\x16", b"\x16\x03")
 _RECORD: Final = re.compile(rb"[\x14-\x17]\x03[\x01-\x03]([\x00-\x48].)", re.DOTALL)
 
 
+# `PossibleTlsConnection.spoken` once no prefix is expected.
+_NOTHING_SPOKEN: Final[dict[bool, list[bytes]]] = {True: [], False: []}
+
+
 class PossibleTlsConnection:
     """A connection that may be TLS: its first bytes, while they are too few to tell."""
 
-    __slots__ = ("begun", "chunks", "connection", "heads")
+    __slots__ = ("begun", "chunks", "connection", "fresh", "heads", "sender_first", "spoken")
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.begun = connection.opened  # the first bytes of the connection are in the capture
         self.chunks: list[Chunk] = []
         self.heads = {True: b"", False: b""}
+        self.fresh = True  # nothing of it was given, so that a prefix may stand before what comes
+        self.sender_first: bool | None = None  # which side sends what may be a prefix
+        self.spoken: dict[bool, list[bytes]] = {True: [], False: []}  # what both sides said, while that is open
+
+    def join_spoken(self, *, first: bool) -> bytes:
+        """All that one side said so far."""
+        parts = self.spoken[first]
+        parts[:] = [b"".join(parts)]
+        return parts[0]
 
 
 class Decryption:
@@ -75,6 +92,9 @@ class Decryption:
         self.sessions = TlsSessions()
         self.lacks: dict[int, list[Any]] | None = None  # of ended connections, by number; None: not collected
         self._held = 0  # bytes of ciphertext that wait
+        self._prefix_held = 0  # bytes of what may be prefixes
+        # Called with a connection that has a prefix, and the bytes of both of its sides so far, the sender's first.
+        self.note_prefix: Callable[[Connection, bytes, bytes], None] | None = None
         self._out: list[Chunk] = []
 
     def feed(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
@@ -157,6 +177,7 @@ class Decryption:
         if isinstance(data, Close):
             self._open.pop(connection.number, None)
             if isinstance(state, PossibleTlsConnection):
+                self._end_prefix(state)
                 self._settle_whether_tls(state, NOT_TLS)
             else:
                 self._end_connection(state, time_ns, packet)
@@ -190,9 +211,12 @@ class Decryption:
         connection = half.connection
         if isinstance(data, Gap):
             look.begun = False
+            self._end_prefix(look)
         if not isinstance(data, bytes):
             look.chunks.append(chunk)
             self._give_up_deciding(look)
+            return
+        if look.fresh and self._take_prefix(look, chunk, data):
             return
         first = half is connection.first
         head = look.heads[first] + data[:_HELLO_SIZE] if look.begun else data[:_HELLO_SIZE]
@@ -207,6 +231,9 @@ class Decryption:
             client = half if head[_HELLO_SIZE - 1] == CLIENT_HELLO else half.peer
             begun_ns = look.chunks[0][1] if look.chunks else time_ns
             state = TlsConnection(connection, client, self._keys, begun_ns, self.sessions)
+            if connection.prefix is not None:
+                for side in (state.client, state.server):
+                    side.place = connection.prefix.size_of_half(first=side.half is connection.first)
             chunks = [*look.chunks, chunk]
             connection.tls = self._open[connection.number] = state
             for each in chunks:
@@ -216,6 +243,42 @@ class Decryption:
             self._settle_whether_tls(look, NOT_TLS)
         else:
             self._decide_by_midstream_chunk(look, chunk, data)
+
+    def _take_prefix(self, look: PossibleTlsConnection, chunk: Chunk, data: bytes) -> bool:
+        """Take a chunk for the prefix of a connection (protocols/read_prefix.py); False where there is none."""
+        first = chunk[0] is look.connection.first
+        if look.sender_first is None and not may_begin_prefix(data, opened=look.begun):
+            self._end_prefix(look)
+            return False
+        sender_first = look.sender_first = first if look.sender_first is None else look.sender_first
+        look.spoken[first].append(data)
+        self._prefix_held += len(data)
+        asked, answered = look.join_spoken(first=sender_first), look.join_spoken(first=not sender_first)
+        prefix = None
+        try:
+            begun_ns = look.chunks[0][1] if look.chunks else chunk[1]
+            prefix = read_prefix(asked, answered, opened=look.begun, sender_first=sender_first, time_ns=begun_ns)
+        except Truncated:
+            if self._prefix_held <= PREFIX_ALL_MAX:
+                look.chunks.append(chunk)
+                return True
+        except DecodeError:
+            pass
+        self._end_prefix(look)
+        chunks, look.chunks = [*look.chunks, chunk], []
+        look.connection.prefix = prefix
+        if prefix is not None and self.note_prefix is not None:
+            self.note_prefix(look.connection, asked, answered)
+        for each in chunks if prefix is None else _cut_prefix(chunks, prefix):
+            self._take_chunk(each)
+        return True
+
+    def _end_prefix(self, look: PossibleTlsConnection) -> None:
+        """Expect no prefix of a connection any more."""
+        if look.fresh:
+            look.fresh = False
+            self._prefix_held -= sum(len(part) for parts in look.spoken.values() for part in parts)
+            look.spoken = _NOTHING_SPOKEN
 
     def _decide_by_midstream_chunk(self, look: PossibleTlsConnection, chunk: Chunk, data: bytes) -> None:
         """Look at a chunk of a connection whose beginning is not in the capture; it may start inside a record."""
@@ -304,7 +367,8 @@ class Decryption:
                     self._version = -1  # keys may have come meanwhile
                 connection.tls = self._open[connection.number] = found
                 return
-            connection.tls = self._open[connection.number] = _resume_undecided(saved, connection)
+            look = connection.tls = self._open[connection.number] = _resume_undecided(saved, connection)
+            self._prefix_held += sum(len(part) for parts in look.spoken.values() for part in parts)
         except (TypeError, ValueError) as problem:
             raise Malformed(f"no saved TLS connection: {problem}") from None
 
@@ -328,20 +392,40 @@ def export_tls_connection(tls_state: object) -> list[Any] | None:
         chunks = [
             [half is first, time_ns, packet, pack_chunk_data(data)] for half, time_ns, packet, data in tls_state.chunks
         ]
-        return ["look", [tls_state.begun, tls_state.heads[True], tls_state.heads[False], chunks]]
+        heads, spoken = tls_state.heads, [tls_state.join_spoken(first=first) for first in (True, False)]
+        prefix = [tls_state.fresh, tls_state.sender_first, *spoken]
+        return ["look", [tls_state.begun, heads[True], heads[False], chunks, prefix]]
     return ["tls", cast("TlsConnection", tls_state).export()] if tls_state else None
 
 
 def _resume_undecided(state: object, connection: Connection) -> PossibleTlsConnection:
     from decoders.tls.tls_records import unpack_chunk_data
 
-    begun, first_head, second_head, rows = state_fields(state, bool, bytes, bytes, list)
+    begun, first_head, second_head, rows, prefix = state_fields(state, bool, bytes, bytes, list, list)
     look = PossibleTlsConnection(connection)
+    look.fresh, look.sender_first, asked, answered = state_fields(prefix, bool, bool | None, bytes, bytes)
+    look.spoken = {True: [asked], False: [answered]}
     look.begun, look.heads = begun, {True: first_head, False: second_head}
     for row in rows:
         first, time_ns, packet, data = state_fields(row, bool, int, int, bytes | list)
         look.chunks.append((connection.first if first else connection.second, time_ns, packet, unpack_chunk_data(data)))
     return look
+
+
+def _cut_prefix(chunks: list[Chunk], prefix: ConnectionPrefix) -> list[Chunk]:
+    """The chunks of a connection without its prefix."""
+    left = {first: prefix.size_of_half(first=first) for first in (True, False)}
+    found: list[Chunk] = []
+    for half, time_ns, packet, data in chunks:
+        first = half is half.connection.first
+        if isinstance(data, bytes):
+            cut = min(left[first], len(data))
+            left[first] -= cut
+            if cut < len(data):
+                found.append((half, time_ns, packet, data[cut:]))
+        else:
+            found.append((half, time_ns, packet, data))
+    return found
 
 
 def _begins_with_tls_record(data: bytes) -> bool:

@@ -1,13 +1,16 @@
-"""Values in, text for people out: latencies and sizes, text that is safe in a line; whether bytes are readable text."""
+"""Values in, text out: latencies, sizes, times, text that is safe in a line; whether bytes are readable text."""
 
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 _KEPT: Final = frozenset(b"\t\n\r")
 # One pass in C over the bytes: each byte that is no plain ASCII text becomes a byte that is no ASCII.
 PLAIN: Final = bytes(byte if 0x20 <= byte < 0x7F or byte in _KEPT else 0x80 for byte in range(256))
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]").search
 
 
@@ -67,3 +70,18 @@ def format_size(size: int) -> str:
     if size < 999_950:
         return f"{size / 1000:.1f}kB"
     return f"{size / 1e6:.1f}MB" if size < 999_950_000 else f"{size / 1e9:.1f}GB"
+
+
+@lru_cache(maxsize=64)
+def _format_second(second: int) -> str:
+    try:
+        return (_EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S")
+    except OverflowError:  # a time stamp beyond year 9999, which a corrupt capture may have
+        return f"{second}s"
+
+
+def format_rfc3339(time_ns: int) -> str:
+    """`2026-11-21T03:04:05.123456Z`, with nine digits where the capture has nanoseconds."""
+    second, fraction = divmod(time_ns, 1_000_000_000)
+    digits = str(1_000_000_000 + fraction)  # faster than a format with leading zeros
+    return f"{_format_second(second)}.{digits[1:] if fraction % 1000 else digits[1:7]}Z"

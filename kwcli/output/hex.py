@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from decoders.apis import NAMES, api
-from decoders.exchanges.exchange import format_rfc3339
 from decoders.frames.live_framing import add_size_field
 from decoders.messages.build_body_json import conceal_echoes_in_parts, make_conceal_of_exchange
 from decoders.messages.byte_layout import FrameParts, split_frame
@@ -18,7 +17,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.schema.json_form import json_bytes
 from decoders.schema.plan_walker import BytePart
-from decoders.wire.format_and_escape_text import escape_text, format_bytes
+from decoders.wire.format_and_escape_text import escape_text, format_bytes, format_rfc3339
 from decoders.wire.primitives import format_uuid
 from kwcli.output.body_printer import encode_lines
 from kwcli.output.short_texts import Palette, cell_width, cut, format_number_with_word, palette

@@ -159,6 +159,7 @@ SKIPPED: Final[dict[str, str]] = {
     "tls": "a TLS connection",
     "snaplen": "cut by the snaplen",
     "limit": "given up at a limit",
+    "prefix": "before Kafka",
 }
 
 

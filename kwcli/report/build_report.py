@@ -10,10 +10,11 @@ from typing import Any, Final
 
 from decoders.analysis.client_compatibility import AuditTarget
 from decoders.analysis.fold_interface import Row
-from decoders.exchanges.exchange import count_clients, format_rfc3339
+from decoders.exchanges.exchange import count_clients
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import API_VERSIONS
 from decoders.protocol_facts.releases import HISTORY, RELEASES, api_versions_of_release, versions_of_api_by_release
+from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.parse_units import parse_time
 from kwcli.output.report_partial_input import list_partial_sentences, make_partial_record
 from kwcli.reading.run_coverage import PartialRun

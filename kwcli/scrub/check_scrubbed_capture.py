@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 from decoders.capture.noted_packets_to_segments import MARK, CutNote, format_note_comment
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.exchange import format_rfc3339
 from decoders.limits import BATCH_INFLATED_MAX
 from decoders.scrubbing.scrub_records import inflate_batches_anywhere
 from decoders.scrubbing.search_names_in_bytes import NameSearch, select_searchable_names
+from decoders.wire.format_and_escape_text import format_rfc3339
 from kwcli.output.short_texts import count_of
 from kwcli.reading.read_captures_by_time import Captures
 from kwcli.scrub.make_scrubbed_payloads import FirstReading, KeptFacts

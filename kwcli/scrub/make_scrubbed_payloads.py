@@ -15,6 +15,7 @@ from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import ENVELOPE, FIND_COORDINATOR
 from decoders.scrubbing.replace_names import NameReplacer
 from decoders.scrubbing.scrub_frames import Scrubber, harmless_size_field
+from decoders.scrubbing.scrub_prefixes import scrub_prefix
 from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission, Segment
 from decoders.tcp.connections import NOT_TLS, tls_facts_of
 from kwcli.sniff.external_sort import BY_FILE, BY_PACKET, SortedRecords
@@ -23,7 +24,7 @@ from kwcli.sniff.packets_of_rows import LoggedConnection, LoggedEngine, SegmentL
 if TYPE_CHECKING:
     from decoders.capture.noted_packets_to_segments import TopicName
     from decoders.exchanges.exchange import Exchange, Settled
-    from decoders.tcp.connections import Half
+    from decoders.tcp.connections import Connection, Half
     from decoders.tls.key_log import KeyLog
 
 __all__ = [
@@ -148,13 +149,17 @@ def _port_of_address(address: str) -> int:
 
 
 class DecryptedConnection:
-    """A connection whose TLS was decrypted: `met` tells its packets, `client` and `broker` are its two ends."""
+    """A connection whose TLS was decrypted: `met` tells its packets, `client` and `broker` are its two ends.
 
-    __slots__ = ("broker", "client", "met")
+    `sender` is who sent the client's packets: another one where a prefix names the client.
+    """
+
+    __slots__ = ("broker", "client", "met", "sender")
 
     def __init__(self, logged: LoggedConnection) -> None:
         self.met = logged
         self.client = ""
+        self.sender = ""
         self.broker = ""
 
 
@@ -239,7 +244,7 @@ class FirstReading:
         met = self.log.find_connection(row.connection_info.number)
         assert met is not None  # it is forgotten when more segments are logged
         self.log.set_stream_bases(met, row.connection_info)
-        client = met.side_index(row.connection_info.client)
+        client = met.side_index(row.connection_info.sender)
         lost = self.scrubber.count_lossy_frames
         request, response = self._scrub_frames_of_exchange(row)
         self.tally.add_exchange(row, (request, response) if self.scrubber.count_lossy_frames > lost else None)
@@ -247,7 +252,8 @@ class FirstReading:
         decrypted = self._decrypted.get(met.number)
         self.counts["decrypted"] += decrypted is not None
         if decrypted is not None:
-            decrypted.client, decrypted.broker = row.connection_info.client, row.connection_info.broker
+            info = row.connection_info
+            decrypted.client, decrypted.sender, decrypted.broker = info.client, info.sender, info.broker
         if request is not None:
             self._place_bytes_of_frame(met, client, row.place, request, decrypted=decrypted is not None)
         if response is not None:
@@ -308,6 +314,18 @@ class FirstReading:
 
     def _log_bytes_of_packet(self, packet: int, seq: int, data: bytes) -> None:
         self.placed.add(BY_PACKET.pack(file_index_of_packet(packet), packet, PAYLOAD) + SEQ.pack(seq) + data)
+
+    def scrub_prefix_of_connection(self, connection: Connection, asked: bytes, answered: bytes) -> None:
+        """Note the new bytes of what stands before Kafka on a connection."""
+        met, prefix = self.log.find_connection(connection.number), connection.prefix
+        assert met is not None  # the log has just met it
+        assert prefix is not None  # it has just been found
+        size, answer_size = prefix.sizes
+        made = scrub_prefix(self.names, asked[:size], answered[:answer_size])
+        for data, first in zip(made, (prefix.sender_first, not prefix.sender_first), strict=True):
+            if data:
+                for run in self.log.find_frame_bytes(met, int(not first), 0, len(data)):
+                    self._log_bytes_of_packet(run.packet, run.seq, data[run.at : run.at + run.size])
 
     # Chunks on their way to the pairing.
 
@@ -388,6 +406,7 @@ class _ScrubEngine(LoggedEngine):
     def __init__(self, reading: FirstReading, **options: Any) -> None:
         super().__init__(reading.log, **options)
         self._reading = reading
+        self.decryption.note_prefix = reading.scrub_prefix_of_connection
 
     def _decrypt_chunks(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
         plain = super()._decrypt_chunks(chunks, now_ns)

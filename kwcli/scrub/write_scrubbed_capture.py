@@ -36,7 +36,7 @@ class _PlaintextConnection:
         self._tcp = SyntheticTcp(
             names.replace_text("hosts", ends.client), names.replace_text("hosts", ends.broker), time_ns
         )
-        self._client = ends.met.side_index(ends.client)
+        self._client = ends.met.side_index(ends.sender)
         self._places = [0, 0]
         self._packets = packets
         self._opened = False

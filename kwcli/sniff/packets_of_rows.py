@@ -181,7 +181,7 @@ class SegmentLog:
                 self._clear_before(logged, (logged.sides[0].half.size, logged.sides[1].half.size))
             elif pairing is not None:
                 self.set_stream_bases(logged, pairing.connection_info)
-                client = logged.side_index(pairing.connection_info.client)
+                client = logged.side_index(pairing.connection_info.sender)
                 asked, answered = _oldest_needed_places(pairing)
                 places = asked + logged.sides[client].base, answered + logged.sides[1 - client].base
                 self._clear_before(logged, places if not client else places[::-1])
@@ -194,7 +194,7 @@ class SegmentLog:
         pairing = self.engine.pairer.context.pairings.get(logged.number)
         if pairing is None:
             return 0
-        return _oldest_needed_places(pairing)[index != logged.side_index(pairing.connection_info.client)]
+        return _oldest_needed_places(pairing)[index != logged.side_index(pairing.connection_info.sender)]
 
     def _clear_before(self, logged: LoggedConnection, places: tuple[int, int]) -> None:
         """Drop the segments of both sides before these places."""
@@ -207,7 +207,7 @@ class SegmentLog:
     @staticmethod
     def set_stream_bases(logged: LoggedConnection, info: ConnectionInfo) -> None:
         """Set the place in each stream that the pairing counts as the first: it may not have seen the beginning."""
-        client = logged.side_index(info.client)
+        client = logged.side_index(info.sender)
         logged.sides[client].base, logged.sides[1 - client].base = info.uncounted
 
     def find_frame_bytes(self, logged: LoggedConnection, index: int, place: int, size: int) -> Iterator[FrameBytes]:

@@ -204,7 +204,7 @@ class MatchingPacketsWriter:
         if logged is None:
             return None
         self.segments.set_stream_bases(logged, row.connection_info)
-        client = logged.side_index(row.connection_info.client)
+        client = logged.side_index(row.connection_info.sender)
         key = logged.sides[client].half.key
         if row.kind != "exchange":
             if self._whole or row.reason in _CONNECTIONS:

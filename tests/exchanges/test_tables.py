@@ -11,7 +11,7 @@ from decoders.apis import KEYS, api
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import ApiReaders, Needs
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.exchange import SESSION_PATHS, Exchange, format_rfc3339
+from decoders.exchanges.exchange import SESSION_PATHS, Exchange
 from decoders.exchanges.learned_names import TOPIC_ID_SOURCES, TopicIdSource
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS
 from decoders.messages.build_body_json import list_errors_in_body, make_error_finder
@@ -19,6 +19,7 @@ from decoders.schema.codec import encode
 from decoders.schema.lazy_decoder import get_projector
 from decoders.schema.model import Plan, Side, resolve
 from decoders.schema.projection import parse_want
+from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.parse_units import parse_time
 from tests.exchanges.talks import Talker, run, segments
 from tests.schema.values import random_value

@@ -29,7 +29,7 @@ def test_the_scalar_keys_of_the_record_are_columns() -> None:
 
 
 def _time(row: dict[str, Any]) -> str:
-    from decoders.exchanges.exchange import format_rfc3339
+    from decoders.wire.format_and_escape_text import format_rfc3339
 
     return format_rfc3339(row["time_ns"])
 

@@ -13,7 +13,7 @@ import pytest
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.find_problems import ABOUT
 from decoders.analysis.doctor.thresholds import Thresholds
-from decoders.exchanges.exchange import format_rfc3339
+from decoders.wire.format_and_escape_text import format_rfc3339
 from kwcli.pipeline.watch.findings_by_date import DAY_NS, DailyDoctors, WatchFindings, identify_finding
 from tests.analysis.test_doctor import metadata_asked
 from tests.captures.shipped import FOLDER, capture_bytes

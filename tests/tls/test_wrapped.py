@@ -19,8 +19,10 @@ from decoders.filters import parse
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
 from decoders.tcp.chunks import Segment
+from decoders.tcp.connections import MASK, reverse_key
 from decoders.tls.key_log import KeyLog
 from decoders.whole_captures import read_settled
+from tests.exchanges.prefixes import PROXY_1
 from tests.sampling import sampled
 from tests.splits.cut_captures import cut, stitched, whole
 from tests.tls.conversations import keys_of
@@ -200,3 +202,32 @@ def test_splits_without_keys_give_the_rows_of_the_whole() -> None:
     made = wrapped(NAMES[0])
     places = [len(made.segments) // 3, len(made.segments) // 2]
     assert stitched(cut(made.segments, places)) == whole(made.segments)
+
+
+def behind_heads(segments: list[Segment], head: bytes) -> list[Segment]:
+    """The segments with a head before the first bytes of each client."""
+    found: list[Segment] = []
+    clients: dict[bytes, bytes] = {}
+    for key, time_ns, _, seq, ack, flags, data, lost in segments:
+        its = clients.get(key)
+        later = its is not None or reverse_key(key) in clients
+        if flags & 2 and not flags & 16:
+            clients[key] = key
+        moved_seq = seq + len(head) & MASK if its is not None else seq
+        moved_ack = ack + len(head) & MASK if later and its is None and not flags & 2 else ack
+        found.append((key, time_ns, len(found) + 1, moved_seq, moved_ack, flags, data, lost))
+        if flags & 2 and not flags & 16:
+            found.append((key, time_ns + 1, len(found) + 1, seq + 1 & MASK, 0, 0, head, 0))
+    return found
+
+
+def test_a_head_before_tls() -> None:
+    made = wrapped(NAMES[0])
+    rows = settled(behind_heads(made.segments, PROXY_1), keys_of(made.key_log))
+    exchanges = [row for row in rows if row.kind == "exchange"]
+    assert {row.client for row in rows} == {"203.0.113.7:55555"}
+    assert all(row.connection_info.tls for row in exchanges)
+    for info in {row.connection_info for row in exchanges}:
+        info.client, info.via_address = info.sender, None
+    assert plain_records([*exchanges]) == plain_records(settled(segments_of(FOLDER / NAMES[0])))
+    assert {row.reason for row in rows if isinstance(row, Skipped)} == {"prefix"}

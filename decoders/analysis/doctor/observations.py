@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from decoders.analysis.doctor.resent_batches import Evidence, SentBatches, make_evidence_of_exchange
 from decoders.errors import Malformed
-from decoders.exchanges.exchange import format_rfc3339
 from decoders.limits import EVIDENCE_MAX, MINUTES_MARKED_MAX, NAMES_OBSERVED_MAX, OBSERVATIONS_MAX
+from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:

@@ -32,10 +32,10 @@ from decoders.analysis.groups.lag import (
 )
 from decoders.analysis.groups.timeline import Timeline, assignment_by_topic
 from decoders.errors import Malformed
-from decoders.exchanges.exchange import format_rfc3339
 from decoders.filters.fields import entity_names_of_both_sides
 from decoders.limits import GROUP_EVENTS_ALL_MAX, GROUP_EVENTS_MAX, GROUP_MEMBERS_MAX
 from decoders.protocol_facts.keys import LIST_GROUPS, OFFSET_FETCH
+from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:

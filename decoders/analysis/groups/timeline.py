@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from decoders.analysis.groups.events import CLASSIC, Assigned, Described, GroupEvent, Joining
-from decoders.exchanges.exchange import format_rfc3339
+from decoders.wire.format_and_escape_text import format_rfc3339
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from decoders.apis import api
-from decoders.exchanges.exchange import format_rfc3339
 from decoders.limits import HELD_MAX
 from decoders.named_tuple import NamedTuple
+from decoders.wire.format_and_escape_text import format_rfc3339
 from kwcli.proxy.deciding.ask_deciders import ClientConnection
 from kwcli.proxy.relay.frame_decisions import Decision, InterceptedExchange, Then
 

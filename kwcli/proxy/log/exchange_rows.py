@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from decoders.exchanges.body_reader import LOGGING_IN
-from decoders.exchanges.exchange import Exchange, Skipped, format_rfc3339
+from decoders.exchanges.exchange import Exchange, Skipped
 from decoders.exchanges.pairer import Pairer
 from decoders.filters import parse
 from decoders.messages.exchange_json import SCHEMA
 from decoders.schema.json_form import row_json
+from decoders.wire.format_and_escape_text import format_rfc3339
 from kwcli.output.renderers import WantedPaths, open_renderer, renderer_needs, shows_history
 from kwcli.output.short_texts import count_of, find_zone
 from kwcli.reading.sinks.closing_lines import ShownCounts, closing_lines

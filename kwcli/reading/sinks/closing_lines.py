@@ -49,6 +49,8 @@ LOSSY: Final = ("undecoded", "orphan_response")
 
 # Reasons for skipping a connection that is not Kafka; all other reasons are gaps in Kafka traffic.
 FOREIGN: Final = {"not_kafka": "other connection", "tls": "TLS connection"}
+# The reason of runs that nothing is missing of: what stands before Kafka on a connection.
+_PREFIX: Final = "prefix"
 # Reasons for skipping whole connections, and what these are called.
 CONNECTIONS: Final = {"one_direction": "one-direction connection", **FOREIGN}
 
@@ -76,12 +78,12 @@ def is_row_lossy(row: Settled) -> bool:
 
 def count_gaps_by_reason(runs: Mapping[str, int]) -> dict[str, int]:
     """The skipped runs of bytes, counted by reason, that are gaps in Kafka traffic."""
-    return {reason: count for reason, count in runs.items() if count and reason not in FOREIGN}
+    return {reason: count for reason, count in runs.items() if count and reason not in (*FOREIGN, _PREFIX)}
 
 
 def describe_skipped_runs(runs: Mapping[str, int], sizes: Mapping[str, int]) -> list[str]:
     """`2 gaps (123B)`, `1 TLS connection`: the skipped runs of bytes and their sizes, by reason, in words."""
-    gaps = {reason: count for reason, count in runs.items() if count and reason not in CONNECTIONS}
+    gaps = {reason: count for reason, count in runs.items() if count and reason not in (*CONNECTIONS, _PREFIX)}
     parts = (
         [f"{count_of(sum(gaps.values()), 'gap')} ({format_size(sum(sizes[reason] for reason in gaps))})"]
         if gaps

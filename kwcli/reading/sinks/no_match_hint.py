@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
-from decoders.exchanges.exchange import format_rfc3339
 from decoders.filters.words_of_numbers import NamedNumber
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
+from decoders.wire.format_and_escape_text import escape_text, format_latency, format_rfc3339, format_size
 from kwcli.output.short_texts import count_of
 
 if TYPE_CHECKING:
