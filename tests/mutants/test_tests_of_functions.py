@@ -25,7 +25,7 @@ TEXTS = {
     "tests/tcp/test_a.py": "",
     "tests/wire/test_text.py": "from decoders.wire import text",
     "tests/cli/test_cut.py": "from decoders.wire.text import cut_text",
-    "tests/cli/test_none.py": "from decoders.wire.texts import cut",
+    "tests/cli/test_none.py": "from decoders.tcp.text import cut",
 }
 
 

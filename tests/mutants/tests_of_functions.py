@@ -44,6 +44,7 @@ class TestsOfFunctions:
         self._texts = {
             path.relative_to(tree).as_posix(): path.read_text() for path in sorted(tree.glob("tests/**/test_*.py"))
         }
+        self._words = {path: frozenset(re.findall(r"\w{4,}", text)) for path, text in self._texts.items()}
         self._by_function: dict[str, list[_Noted]] = {}
         self._by_file: dict[str, list[_Noted]] = {}
         seconds: dict[str, float] = {}
@@ -88,11 +89,9 @@ class TestsOfFunctions:
         """The test files that speak most of a function and its module."""
         package, _, stem = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".").rpartition(".")
         name = function.rpartition(".")[2]
-        module = re.compile(rf"\b{package}\.{stem}\b|from {package} import [^\n]*\b{stem}\b")
-        whole_name = re.compile(rf"\b{name}\b" if len(name.strip("_")) > 3 else "(?!)")
         scores = {
-            test: 2 * (module.search(text) is not None)
-            + 4 * (whole_name.search(text) is not None)
+            test: 2 * (f"{package}.{stem}" in text or (f"from {package} import" in text and stem in self._words[test]))
+            + 4 * (name in self._words[test])
             + test.startswith(mirror)
             + (f"test_{stem}" in test)
             for test, text in self._texts.items()
