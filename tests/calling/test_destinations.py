@@ -24,8 +24,8 @@ class Cluster:
 
     def __init__(self, *, controllers: bool = False, kraft: bool = True, seconds: float = 8.0) -> None:
         self.config = SimpleNamespace(controllers=controllers)
-        self.deadline = SimpleNamespace(seconds=seconds, left=lambda: self.left_s)
         self.left_s = seconds
+        self.deadline = SimpleNamespace(seconds=seconds, left=lambda: self.left_s)
         self.dead: frozenset[int] = frozenset()
         self.spare: list[float] = []
         self.nodes: tuple[int, ...] = (3, 1, 2)

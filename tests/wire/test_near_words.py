@@ -65,3 +65,43 @@ def test_distance_is_one(one: str, other: str, third: str) -> None:
     assert edit_distance(one, other) <= max(len(one), len(other))
     assert abs(len(one) - len(other)) <= edit_distance(one, other)
     assert edit_distance(one + third, other + third) <= edit_distance(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "steps"),
+    [
+        ("", "", 0),
+        ("", "abc", 3),
+        ("abc", "", 3),
+        ("ab", "ba", 1),
+        ("xab", "xba", 1),
+        ("abcd", "acbd", 1),
+        ("ca", "abc", 3),
+        ("aab", "aba", 1),
+        ("kitten", "sitting", 3),
+        ("abcdef", "badcfe", 3),
+    ],
+)
+def test_distances(one: str, other: str, steps: int) -> None:
+    assert edit_distance(one, other) == steps
+
+
+@pytest.mark.parametrize(
+    ("word", "candidates", "near"),
+    [
+        ("abc", ["abx", "axx"], ["abx"]),
+        ("abcdef", ["abcdxx", "abcxxx"], ["abcdxx"]),
+        ("a-B.c", ["abc"], ["abc"]),
+        ("abcd", ["abcdz", "abcd", "abxd", "abyd"], ["abcd", "abcdz", "abxd"]),
+        ("abcd", ["b", "abyd", "abxd", "abxd"], ["abyd", "abxd"]),
+        ("abc", ["abcdefgh", "xxxxxabc", "abcdef"], ["abcdef", "abcdefgh", "xxxxxabc"]),
+        ("ab", ["abcdefgh"], []),
+        ("abcdefgh", ["abc", "fgh"], ["abc"]),
+        ("x" * 80, ["x" * 80], ["x" * 80]),
+        ("x" * 81, ["x" * 81], []),
+    ],
+)
+def test_near_words_come_nearest_first_then_those_that_begin_or_end_alike(
+    word: str, candidates: list[str], near: list[str]
+) -> None:
+    assert nearest_words(word, candidates) == near
