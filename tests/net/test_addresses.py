@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from decoders.limits import HOST_MAX
 from kwcli.net.addresses import (
-    HOST_MAX,
     AddressError,
     find_address_problem,
     format_address,
