@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwcli.decoding import read_inputs
+from kwcli.decoding.byte_notations import decode_notation, explain_undecodable_text
 
 
 @pytest.mark.parametrize(
@@ -40,7 +41,7 @@ from kwcli.decoding import read_inputs
     ],
 )
 def test_bytes_of_text(text: str, form: str, data: bytes | None) -> None:
-    assert read_inputs._decode_hex_or_base64(text, form) == data
+    assert decode_notation(text, form) == data
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,7 @@ def test_bytes_of_text(text: str, form: str, data: bytes | None) -> None:
     ],
 )
 def test_words_for_text_that_is_neither(line: str, form: str, words: str) -> None:
-    assert read_inputs._explain_undecodable_line(line, form) == words
+    assert explain_undecodable_text(line, form) == words
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,13 @@ def _walk(node: ast.AST, function: str, prefix: str) -> Iterator[tuple[ast.AST, 
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "type_params", "bases", "decorator_list"):
             continue
+        if (
+            name == "keywords"
+            and isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "zip"
+        ):
+            continue  # its `strict` is an assertion
         for child in value if isinstance(value, list) else [value]:
             if not isinstance(child, ast.AST) or _is_unseen(child):
                 continue
@@ -147,7 +154,9 @@ def _other_text(node: ast.expr | ast.stmt) -> str | None:
             return str(not value)
         case ast.Constant(value=int(value)):
             return str(value + 1)
-        case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and value.value is None):
+        case ast.Return(value=ast.Constant(value=None | False)):  # who asks for the truth sees no difference of these
+            return None
+        case ast.Return(value=ast.expr()):
             return "return None"
         case ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.Continue() | ast.Raise():
             return "pass"
