@@ -228,6 +228,4 @@ def _draw_stacked_columns(drawn: Sequence[_Series]) -> tuple[list[tuple[float, f
 def _round_up_nicely(step: float) -> float:
     """1, 2 or 5 times a power of ten, not below `step`, and not below 1."""
     power = 10.0 ** floor(log10(max(step, 1)))
-    return next(
-        power * list_bucket_times for list_bucket_times in (1, 2, 5, 10) if power * list_bucket_times >= max(step, 1)
-    )
+    return next(power * times for times in (1, 2, 5, 10) if power * times >= max(step, 1))
