@@ -12,6 +12,5 @@ class Refusal(Exception):
     code."""
 
     def __init__(self, error: str | int, text: str | None = None) -> None:
-        super().__init__(text or error)
         self.code = CODES[error] if isinstance(error, str) else error
         self.text = text
