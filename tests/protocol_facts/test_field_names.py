@@ -50,7 +50,11 @@ def test_names_become_the_current_ones(version: int, value: dict[str, Any], rena
     ("version", "value", "left"),
     [
         (3, {"one": {"leader_id": 2, "x": 1}, "topic_name": "a"}, {"one": {"leader_id": 2}}),
-        (1, {"rows": [{"leader_id": 2, "partition": 1}, 7], "topic_name": "a"}, {"rows": [{"partition": 1}, 7]}),
+        (
+            1,
+            {"rows": [{"leader_id": 2, "partition": 1}, 7], "topic_name": "a"},
+            {"topic_name": "a", "rows": [{"partition": 1}, 7]},
+        ),
         (1, {"topic_id": "a"}, {}),
     ],
 )
