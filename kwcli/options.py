@@ -33,6 +33,9 @@ OUTPUT_PROPERTY: Final = "kw.output"
 # Formats that have a line for each exchange, and no bodies.
 WITHOUT_BODIES: Final = frozenset(find_format_names(bodies=False))
 COLORS: Final = ("auto", "always", "never")
+# The formats of a command that answers with rows.
+ANSWER_FORMATS: Final = ("text", "table", "ndjson", "json", "csv", "yaml", "fields")
+NO_SUMMARY: Final = "No summary and no progress bar."
 # Formats that have columns.
 WITH_COLUMNS: Final = (*find_format_names(columns="chosen"), *COLUMN_FORMATS)
 # The most processes that show rows by default: one process reads for all of them, so more gain nothing.
@@ -638,6 +641,31 @@ def filter_options(*, limit: str | None = None) -> Callable[[Command], Command]:
 
     def decorate(command: Command) -> Command:
         return add_options(pass_options_as_value("filters", FilterOptions, names)(command), *options)
+
+    return decorate
+
+
+def answer_options(
+    *own: Callable[[Any], Any],
+    verb: str = "counted",
+    verbose: str | None = None,
+    formats: Sequence[str] = ANSWER_FORMATS,
+    times: bool = False,
+) -> Callable[[Command], Command]:
+    """All options of a command that answers from captures: `capture`, its `own`, `filters`, `shown`.
+
+    `verb` says what is done with exchanges up to --limit; the others are as in `output_options`.
+    """
+
+    def decorate(command: Command) -> Command:
+        return add_options(
+            command,
+            capture_options,
+            *own,
+            jobs_option,
+            filter_options(limit=f"Stop reading after N exchanges {verb}."),
+            output_options(verbose=verbose, quiet=NO_SUMMARY, formats=formats, times=times),
+        )
 
     return decorate
 

@@ -7,6 +7,7 @@ import click
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, connection_options_of_others
 from kwcli.options import (
+    NO_SUMMARY,
     CaptureOptions,
     FilterOptions,
     OutputOptions,
@@ -52,7 +53,7 @@ FORMATS = ("text", "table", "ndjson", "json")
 @connection_options_of_others
 @output_options(
     verbose="Show every request, not only those with different responses; -vv other ids too.",
-    quiet="No summary and no progress bar.",
+    quiet=NO_SUMMARY,
     formats=FORMATS,
     times=True,
 )

@@ -7,6 +7,7 @@ import click
 from kwcli.option_types import ByteSize, Seconds
 from kwcli.options import (
     FRAME_FORMATS,
+    NO_SUMMARY,
     CaptureOptions,
     ContentOptions,
     FilterOptions,
@@ -51,7 +52,7 @@ Examples:
 @click.option("--strict", is_flag=True, help="Exit code 3 when traffic was lost or could not be decoded.")
 @output_options(
     verbose="Show bodies too; -vv headers as well.",
-    quiet="No summary and no progress bar.",
+    quiet=NO_SUMMARY,
     formats=FRAME_FORMATS,
     columns=True,
     times=True,

@@ -23,7 +23,7 @@ from kwcli.output.report_partial_input import (
 )
 from kwcli.output.short_texts import palette
 from kwcli.output.table import Column, draw_table
-from kwcli.pipeline.sql_views import COLUMNS, VIEWS
+from kwcli.pipeline.sql_views import VIEWS, list_columns_of_view
 from kwcli.pipeline.tables.table_columns import ALL_TABLES, MEANINGS, TABLES
 from kwcli.run_environment import Exit
 
@@ -79,11 +79,12 @@ def read_query(env: Environment, query: str) -> str:
 
 def _write_list_of_views(env: Environment, settings: Settings) -> int:
     """Write the tables and views that there are, and their columns: for `--views`, or a command without a query."""
-    columns = {name: [column.name for column in its] for name, its in ALL_TABLES.items()} | COLUMNS
+    columns = {name: [column.name for column in its] for name, its in ALL_TABLES.items()}
+    columns |= {name: [*list_columns_of_view(name)] for name in VIEWS}
     texts = MEANINGS | {name: view.text for name, view in VIEWS.items()}
     brief = settings.format == "text" and not settings.verbose  # the tables have many columns
     rows = (
-        [name, text, "kw help tables" if brief and name in ALL_TABLES else list(columns[name])]
+        [name, text, "kw help tables" if brief and name in ALL_TABLES else columns[name]]
         for name, text in texts.items()
     )
     write_query_result(env, settings, QueryResult(["name", "holds", "columns"], rows))
@@ -142,8 +143,9 @@ def find_tables_in_query(query: str, names: list[str]) -> list[str]:
 
 def list_columns_by_table(tables: TableFiles) -> dict[str, tuple[str, ...]]:
     """The names of the columns of each table and view that a folder has."""
-    known = {name: (*(column.name for column in its), "date") for name, its in ALL_TABLES.items()} | COLUMNS
-    return {name: known[name] for name in list_tables_and_views(tables)}
+    tables_and_date = {name: (*(column.name for column in its), "date") for name, its in ALL_TABLES.items()}
+    listed = list_tables_and_views(tables)
+    return {name: tables_and_date.get(name) or list_columns_of_view(name) for name in listed}
 
 
 def explain_missing_tables(name: str, tables: TableFiles) -> str:

@@ -9,6 +9,7 @@ that waited for records.
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import Final
 
@@ -51,7 +52,7 @@ _SIZES: Final = ", ".join(
 
 
 class View(NamedTuple):
-    """One view; `of` are the tables and views that it is made of. COLUMNS has the names of its columns."""
+    """One view; `of` are the tables and views that it is made of. Its SQL names the columns in its outermost select."""
 
     text: str
     of: tuple[str, ...]
@@ -107,6 +108,11 @@ def _build_percentile_sql(percent: int) -> str:
 
 
 _TIMED: Final = ("exchanges", "bins")
+# The columns of the view of versions.
+_VERSIONS: Final = (
+    *("client_id", "client_ip", "client_software_name", "client_software_version", "api_key", "api", "api_version"),
+    *("count", "first", "last"),
+)
 # A request on the wire and in the log of its broker: the same connection, correlation id and API, at the nearest time.
 # Of several equally near ones it is the first. Each row of either side is in one pair at most.
 _APART_NS: Final = 5_000_000_000
@@ -192,14 +198,15 @@ VIEWS: Final[dict[str, View]] = {
     ),
     "versions": View(
         *("versions of APIs that each client uses", ("exchanges",)),
-        f"""select {_CLIENT} as client_id, client_ip, client_software_name, client_software_version, api_key, api,
-        api_version, count(*) as count, min(time) as first, max(time) as last from {_WIRE}
+        f"""select {_CLIENT} as {_VERSIONS[0]}, {", ".join(_VERSIONS[1:7])},
+        count(*) as count, min(time) as first, max(time) as last from {_WIRE}
         where api_version is not null group by 1, 2, 3, 4, 5, 6, 7""",
     ),
     "served": View("versions that each Kafka release serves; null where it has the API no more", (), ""),
     "old_versions": View(
         *("versions in use that a release does not serve any more: where release = '4.0'", ("versions", "served")),
-        """select release, v.*, served_from, served_to from versions v join served s
+        f"""select release, {", ".join(f"v.{column}" for column in _VERSIONS)}, served_from, served_to
+        from versions v join served s
         on v.api_key = s.api_key and (served_from is null or v.api_version < served_from)""",
     ),
     "throttled": View(
@@ -244,67 +251,18 @@ VIEWS: Final[dict[str, View]] = {
 }
 
 
-# View → the names of its columns, in their order: what a query may name, known before an engine has started.
-_LATENCY_COLUMNS: Final = (
-    *("count", "errors", "waited", *(f"p{percent}_ms" for percent in PERCENTS), "max_ms"),
-    *("request_bytes", "response_bytes"),
-)
-COLUMNS: Final[dict[str, tuple[str, ...]]] = {
-    "bins": ("number", "least", "above", "value"),
-    "latency_by_api": ("api", *_LATENCY_COLUMNS),
-    "latency_by_client": ("client_id", *_LATENCY_COLUMNS),
-    "latency_by_broker": ("broker", *_LATENCY_COLUMNS),
-    "latency_by_topic": ("topic", *_LATENCY_COLUMNS),
-    "latency_by_minute": ("minute", *_LATENCY_COLUMNS),
-    "errors_by_api": ("api", "error", "exchanges", "codes"),
-    "errors_by_client": ("client_id", "api", "error", "codes", "first", "last"),
-    "slowest": (
-        *("latency_ms", "api", "api_version", "client_id", "client", "broker", "time", "source_file"),
-        *("request_packet", "response_packet"),
-    ),
-    "unanswered": (
-        *("time", "api", "api_version", "client_id", "client", "broker", "closed", "source_file"),
-        "request_packet",
-    ),
-    "clients": (
-        *("client_id", "client_ip", "client_software_name", "client_software_version", "count"),
-        *("request_bytes", "response_bytes", "first", "last"),
-    ),
-    "versions": (
-        *("client_id", "client_ip", "client_software_name", "client_software_version", "api_key", "api"),
-        *("api_version", "count", "first", "last"),
-    ),
-    "served": ("release", "api_key", "served_from", "served_to"),
-    "old_versions": (
-        *("release", "client_id", "client_ip", "client_software_name", "client_software_version"),
-        *("api_key", "api", "api_version", "count", "first", "last", "served_from", "served_to"),
-    ),
-    "throttled": ("client_id", "api", "throttled", "sum_ms", "max_ms"),
-    "topics": ("topic", "partitions", "produced_records", "produced_bytes", "fetched_records", "fetched_bytes"),
-    "batches": ("api", "topic", "codec", "batches", "records", "bytes", "records_per_batch", "bytes_per_batch"),
-    "partition_errors": ("api", "topic", "partition", "error", "count", "first", "last"),
-    "joined": (
-        *("time", "client", "broker", "client_id", "api", "api_version", "correlation_id", "status", "wire_ms"),
-        *("log_ms", "network_ms", "request_queue_ms", "local_ms", "remote_ms", "throttle_ms", "response_queue_ms"),
-        *("send_ms", "apart_ms", "point", "source_file", "request_packet", "log_file", "log_place"),
-    ),
-    "not_kafka": ("broker", "reason", "detail", "connections", "first", "last"),
-    "lossy_connections": (
-        "client",
-        "broker",
-        "client_id",
-        "time",
-        "gaps",
-        "missing_bytes",
-        "retransmissions",
-        "closed",
-    ),
-}
-
-
 def build_view_sql(name: str) -> str:
     """The SQL of a view."""
     return VIEWS[name].query or _MADE[name]()
+
+
+def list_columns_of_view(name: str) -> tuple[str, ...]:
+    """The names of a view's columns, in their order: what a query may name, known before an engine has started."""
+    outermost, inside = build_view_sql(name), 1
+    while inside:
+        outermost, inside = re.subn(r"\([^()]*\)", "", outermost)
+    names = re.split(r"\bselect\b|\bfrom\b", outermost)[1].split(",")
+    return tuple(name.split()[-1].rpartition(".")[2] for name in names)
 
 
 def _build_partition_errors_sql() -> str:
@@ -322,7 +280,8 @@ def _build_bins_sql() -> str:
         f"({number}, {least}, {above}, {min(value_of_bin(number), VALUE_MAX)})"
         for number, (least, above) in enumerate(pairwise((*bin_edges(), "null")), 1)
     )
-    return f"select * from (values {', '.join(rows)}) as t(number, least, above, value)"
+    columns = "number, least, above, value"
+    return f"select {columns} from (values {', '.join(rows)}) as t({columns})"
 
 
 def _build_versions_served_sql() -> str:
@@ -334,7 +293,8 @@ def _build_versions_served_sql() -> str:
         for key in sorted(HISTORY.keys() & known):
             low, high = (str(now[key].low), str(now[key].high)) if key in now else ("cast(null as int)",) * 2
             rows.append(f"('{release}', {key}, {low}, {high})")
-    return f"select * from (values {', '.join(rows)}) as t(release, api_key, served_from, served_to)"
+    columns = "release, api_key, served_from, served_to"
+    return f"select {columns} from (values {', '.join(rows)}) as t({columns})"
 
 
 _MADE: Final = {

@@ -17,9 +17,8 @@ import pytest
 from decoders.schema.json_form import cell_text
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.commands import decode
-from kwcli.commands.analyses.clients_groups_topics_brokers import FORMATS as ANSWER_FORMATS
 from kwcli.main import COMMANDS
-from kwcli.options import FORMATS, WITHOUT_BODIES
+from kwcli.options import ANSWER_FORMATS, FORMATS, WITHOUT_BODIES
 from kwcli.output.csv import format_csv_lines
 from kwcli.output.short_texts import COLORED
 from kwcli.pipeline.spark.find_java import find_java

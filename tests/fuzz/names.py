@@ -19,8 +19,7 @@ from decoders.apis import KEYS, api
 from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Record
 from decoders.schema.model import Side
-from kwcli.commands.analyses.clients_groups_topics_brokers import FORMATS as ANSWER_FORMATS
-from kwcli.options import FORMATS, WITHOUT_BODIES
+from kwcli.options import ANSWER_FORMATS, FORMATS, WITHOUT_BODIES
 from kwcli.stats.render_statistics import FORMATS as STATS_FORMATS
 from kwcli.terminal_escaping import ERASE
 from tests.capture.spoken import spoken

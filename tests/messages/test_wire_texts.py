@@ -19,8 +19,7 @@ from decoders.exchanges.learned_names import Topics
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
 from decoders.schema.json_form import json_text, text_of_cell
-from kwcli.commands.analyses.clients_groups_topics_brokers import FORMATS as ANSWER_FORMATS
-from kwcli.options import FORMATS
+from kwcli.options import ANSWER_FORMATS, FORMATS
 from kwcli.proxy.log.log_protocol import LogPlan
 from kwcli.run_environment import Exit
 from kwcli.stats.render_statistics import FORMATS as STATS_FORMATS

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kwcli.pipeline.query_tables_and_output import ListedTables, list_columns_by_table
 from kwcli.pipeline.report.read_tables import Tables
 from kwcli.pipeline.spark_sql import _create_temporary_views, _refuse_unknown_names
-from kwcli.pipeline.sql_views import COLUMNS, VIEWS, build_view_sql
+from kwcli.pipeline.sql_views import VIEWS, build_view_sql, list_columns_of_view
 from kwcli.pipeline.tables.table_columns import ALL_TABLES
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import kw
@@ -23,6 +23,7 @@ from tests.pipeline.made import Names, make
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+COLUMNS = {name: list_columns_of_view(name) for name in VIEWS}
 ALL = {name: (*(column.name for column in its), "date") for name, its in ALL_TABLES.items()} | COLUMNS
 VALID = [
     "select 1",

@@ -6,15 +6,7 @@ import click
 
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, login_options
-from kwcli.options import (
-    CaptureOptions,
-    FilterOptions,
-    OutputOptions,
-    capture_options,
-    filter_options,
-    jobs_option,
-    output_options,
-)
+from kwcli.options import CaptureOptions, FilterOptions, OutputOptions, answer_options
 from kwcli.run_environment import Environment
 
 EXAMPLES = """\b
@@ -27,19 +19,18 @@ Examples:
 
 
 @click.command("audit", cls=ConnectingCommand, epilog=EXAMPLES)
-@capture_options
-@click.option(
-    "--target", metavar="RELEASE", help="Check clients against this release or broker:HOST:PORT (default: the newest)."
-)
-@click.option("--clients", "newer", metavar="RELEASE", help="Reverse: check brokers against clients of this release.")
-@click.option("--security", is_flag=True, help="Audit listeners, logins, TLS, secrets and rights instead.")
-@jobs_option
-@filter_options(limit="Stop reading after N exchanges counted.")
-@login_options
-@output_options(
+@answer_options(
+    click.option(
+        "--target",
+        metavar="RELEASE",
+        help="Check clients against this release or broker:HOST:PORT (default: the newest).",
+    ),
+    click.option(
+        "--clients", "newer", metavar="RELEASE", help="Reverse: check brokers against clients of this release."
+    ),
+    click.option("--security", is_flag=True, help="Audit listeners, logins, TLS, secrets and rights instead."),
+    login_options,
     verbose="Explain notes as well (--security).",
-    quiet="No summary and no progress bar.",
-    formats=("text", "table", "ndjson", "json", "csv", "yaml", "fields"),
 )
 @click.pass_obj
 def command(

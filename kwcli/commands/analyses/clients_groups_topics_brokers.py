@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kwcli.options import (
-    CaptureOptions,
-    FilterOptions,
-    OutputOptions,
-    capture_options,
-    filter_options,
-    jobs_option,
-    output_options,
-)
+from kwcli.options import CaptureOptions, FilterOptions, OutputOptions, answer_options
 from kwcli.run_environment import Environment
 
 # Command → its help, and its examples.
@@ -64,7 +56,6 @@ Examples:
   kw brokers orders.pcapng --name 2""",
     ),
 }
-FORMATS = ("text", "table", "ndjson", "json", "csv", "yaml", "fields")
 
 
 def command(word: str) -> click.Command:
@@ -72,11 +63,7 @@ def command(word: str) -> click.Command:
     text, examples = HELP[word]
 
     @click.command(word, help=text, epilog=examples)
-    @capture_options
-    @click.option("--name", metavar="NAME", help="Show only NAME, in full.")
-    @jobs_option
-    @filter_options(limit="Stop reading after N exchanges counted.")
-    @output_options(quiet="No summary and no progress bar.", formats=FORMATS)
+    @answer_options(click.option("--name", metavar="NAME", help="Show only NAME, in full."))
     @click.pass_obj
     def show_answer(
         env: Environment, capture: CaptureOptions, name: str | None, filters: FilterOptions, shown: OutputOptions

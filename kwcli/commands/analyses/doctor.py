@@ -6,16 +6,7 @@ import click
 
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, connection_options_of_others, read_config
-from kwcli.options import (
-    CaptureOptions,
-    FilterOptions,
-    OutputOptions,
-    capture_options,
-    filter_options,
-    jobs_option,
-    output_options,
-    telemetry_options,
-)
+from kwcli.options import CaptureOptions, FilterOptions, OutputOptions, answer_options, telemetry_options
 from kwcli.run_environment import Environment, Exit
 
 EXAMPLES = """\b
@@ -43,23 +34,21 @@ def _describe_cluster_options(command: click.Command) -> click.Command:
 
 @_describe_cluster_options
 @click.command("doctor", cls=ConnectingCommand, epilog=EXAMPLES)
-@capture_options
-@telemetry_options
-@connection_options_of_others
-@click.option(
-    "--fail-on",
-    type=click.Choice(["error", "warning", "never"]),
-    default="error",
-    show_default=True,
-    help="Exit with code 4 on a finding at least this severe.",
-)
-@click.option("--threshold", "thresholds", metavar="NAME=NUMBER", multiple=True, help="Set a threshold; repeatable.")
-@jobs_option
-@filter_options(limit="Stop reading after N exchanges examined.")
-@output_options(
+@answer_options(
+    telemetry_options,
+    connection_options_of_others,
+    click.option(
+        "--fail-on",
+        type=click.Choice(["error", "warning", "never"]),
+        default="error",
+        show_default=True,
+        help="Exit with code 4 on a finding at least this severe.",
+    ),
+    click.option(
+        "--threshold", "thresholds", metavar="NAME=NUMBER", multiple=True, help="Set a threshold; repeatable."
+    ),
+    verb="examined",
     verbose="Explain notes as well.",
-    quiet="No summary and no progress bar.",
-    formats=("text", "table", "ndjson", "json", "csv", "yaml", "fields"),
     times=True,
 )
 @click.pass_obj

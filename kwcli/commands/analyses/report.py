@@ -9,12 +9,9 @@ from kwcli.options import (
     Clash,
     FilterOptions,
     OutputOptions,
-    capture_options,
-    filter_options,
+    answer_options,
     force_option,
     html_option,
-    jobs_option,
-    output_options,
     pass_options_as_value,
     refuse_clashes,
 )
@@ -31,17 +28,13 @@ Examples:
 
 @click.command("report", epilog=EXAMPLES)
 @pass_options_as_value("page", PageFile, PageFile._fields)
-@capture_options
-@html_option("Write one self-contained HTML page; print nothing to standard output.")
-@force_option
-@click.option("--target", metavar="RELEASE", help="Check clients against this release (default: the newest).")
-@click.option("--records", is_flag=True, help="Show record keys and values in bodies of the slowest exchanges.")
-@click.option("--reveal-secrets", is_flag=True, help="Show passwords and tokens in bodies of slowest exchanges.")
-@jobs_option
-@filter_options(limit="Stop reading after N exchanges counted.")
-@output_options(
+@answer_options(
+    html_option("Write one self-contained HTML page; print nothing to standard output."),
+    force_option,
+    click.option("--target", metavar="RELEASE", help="Check clients against this release (default: the newest)."),
+    click.option("--records", is_flag=True, help="Show record keys and values in bodies of the slowest exchanges."),
+    click.option("--reveal-secrets", is_flag=True, help="Show passwords and tokens in bodies of slowest exchanges."),
     verbose="Show all rows and columns.",
-    quiet="No summary and no progress bar.",
     formats=("text", "md", "ndjson", "json"),
 )
 @click.pass_obj

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from kwcli.options import (
+    NO_SUMMARY,
     CaptureOptions,
     FilterOptions,
     OutputOptions,
@@ -30,7 +31,7 @@ Examples:
 @limit_option("At most N rows.")
 @output_options(
     verbose="Shorten nothing in text, however wide.",
-    quiet="No summary and no progress bar.",
+    quiet=NO_SUMMARY,
     formats=("text", "table", "ndjson", "json", "csv"),
 )
 @click.pass_obj

@@ -10,11 +10,8 @@ from kwcli.options import (
     CaptureOptions,
     FilterOptions,
     OutputOptions,
-    capture_options,
-    filter_options,
+    answer_options,
     guess_option,
-    jobs_option,
-    output_options,
     pass_options_as_value,
     telemetry_options,
     words_option,
@@ -33,39 +30,34 @@ Examples:
 
 
 @click.command("stats", epilog=EXAMPLES)
-@capture_options
-@telemetry_options
-@jobs_option
-@guess_option
-@words_option("--by", known=BY, metavar="NAME,...", help=f"Group by {', '.join(BY)} (default: api).")
-@click.option(
-    "--metric", type=click.Choice(tuple(METRICS)), default="latency", help="What to measure (default: latency)."
-)
-@click.option(
-    "--bucket", "bucket_ms", type=Duration(), metavar="TIME", help="Group by time too, in buckets of this length."
-)
-@click.option(
-    "--sort",
-    type=KnownWord(SORTS),
-    metavar="COLUMN",
-    help="Sort by a column of numbers, greatest first, or by name (default: depends on --metric).",
-)
-@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show the first N groups only.")
-@click.option(
-    "--slowest",
-    type=click.IntRange(min=1, max=10_000),
-    metavar="N",
-    help="Show the N slowest exchanges too, with their packet numbers.",
-)
-@filter_options(limit="Stop reading after N exchanges counted.")
-@click.option("--strict", is_flag=True, help="Exit code 3 when traffic was lost or could not be decoded.")
-@pass_options_as_value("words", StatsOptions, StatsOptions._fields)
-@output_options(
+@answer_options(
+    telemetry_options,
+    guess_option,
+    words_option("--by", known=BY, metavar="NAME,...", help=f"Group by {', '.join(BY)} (default: api)."),
+    click.option(
+        "--metric", type=click.Choice(tuple(METRICS)), default="latency", help="What to measure (default: latency)."
+    ),
+    click.option(
+        "--bucket", "bucket_ms", type=Duration(), metavar="TIME", help="Group by time too, in buckets of this length."
+    ),
+    click.option(
+        "--sort",
+        type=KnownWord(SORTS),
+        metavar="COLUMN",
+        help="Sort by a column of numbers, greatest first, or by name (default: depends on --metric).",
+    ),
+    click.option("--top", type=click.IntRange(min=1), metavar="N", help="Show the first N groups only."),
+    click.option(
+        "--slowest",
+        type=click.IntRange(min=1, max=10_000),
+        metavar="N",
+        help="Show the N slowest exchanges too, with their packet numbers.",
+    ),
+    click.option("--strict", is_flag=True, help="Exit code 3 when traffic was lost or could not be decoded."),
     verbose="Show all columns and groups.",
-    quiet="No summary and no progress bar.",
-    formats=("text", "table", "ndjson", "json", "csv", "yaml", "fields"),
     times=True,
 )
+@pass_options_as_value("words", StatsOptions, StatsOptions._fields)
 @click.pass_obj
 def command(
     env: Environment,
