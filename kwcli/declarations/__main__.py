@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from decoders.protocol_facts.releases import RELEASES
-from decoders.schema.compile_functions import decoder_source, encoder_source
+from decoders.schema.lazy_decoder import decoder_source, encoder_source
 from decoders.schema.model import DeclarationError, Side, resolve
 from decoders.schema.projection import Mode
 from kwcli.declarations.compare_with_release import (

@@ -11,9 +11,8 @@ from decoders.errors import DecodeError
 from decoders.limits import PARTS_MAX
 from decoders.schema import projection
 from decoders.schema.codegen_support import CRUDE, Crude
-from decoders.schema.compile_functions import build_decoder
 from decoders.schema.json_form import body_to_json
-from decoders.schema.lazy_decoder import LazyDecoder, get_decoder, get_json_decoder, get_projector
+from decoders.schema.lazy_decoder import LazyDecoder, build_decoder, get_decoder, get_json_decoder, get_projector
 from decoders.schema.model import Plan
 from decoders.schema.plan_walker import Walker, decode_by_walking
 from decoders.schema.projection import ALL, Mode, parse_want

@@ -16,9 +16,15 @@ from hypothesis import strategies as st
 from decoders.errors import DecodeError, EncodeError
 from decoders.schema import projection
 from decoders.schema.codec import decode, decode_partial, encode
-from decoders.schema.compile_functions import decoder_source, encoder_source
 from decoders.schema.json_form import body_to_json
-from decoders.schema.lazy_decoder import get_decoder, get_encoder, get_json_decoder, get_projector
+from decoders.schema.lazy_decoder import (
+    decoder_source,
+    encoder_source,
+    get_decoder,
+    get_encoder,
+    get_json_decoder,
+    get_projector,
+)
 from decoders.schema.model import Plan, resolve
 from decoders.schema.plan_walker import decode_by_walking, encode_by_walking
 from decoders.schema.projection import Mode, parse_want
