@@ -13,7 +13,7 @@ from kwcli.analyses.flat_columns import format_csv, format_table
 from kwcli.output.report_partial_input import add_partial_to_rows, format_partial_note, list_partial_sentences
 from kwcli.output.write_json_values import open_value_writer
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
-from kwcli.reading.sinks.view_and_packet_tap import ReadingView
+from kwcli.reading.sinks.row_sink import ReadingView
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Fold, Row

@@ -72,10 +72,14 @@ def command(
     FILE is a pcap or pcapng capture, also compressed with gzip, zstd or lz4, a folder of them or a pattern; several are
     merged by packet time; `-` is standard input. Kafka is found on any port.
     """
-    from kwcli.sniff.run_sniff import run_sniff
-
     capture.check_usage(cuts=True)
     if shown.output == "raw" and env.stdout_terminal:
         raise click.UsageError("raw bytes are not for a terminal; redirect them or use -o hex")
     settings = shown.make_settings(env, content, live=capture.is_live)
-    return run_sniff(env, settings, capture, filters, sort=sort, strict=strict)
+    if capture.write and not capture.interface:
+        from kwcli.sniff.write_matching_packets import show_and_copy_rows
+
+        return show_and_copy_rows(env, settings, capture, filters, sort=sort, strict=strict)
+    from kwcli.reading.run_reading import ReadingRun
+
+    return ReadingRun(env, settings, capture, filters, sort=sort, strict=strict).run().exit_code()

@@ -23,7 +23,7 @@ from kwcli.output.settings import Settings
 from kwcli.proxy.log.start_process import start
 from kwcli.reading.run_reading import ReadingRun
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
-from kwcli.reading.sinks.view_and_packet_tap import ReadingView
+from kwcli.reading.sinks.row_sink import ReadingView
 from kwcli.run_environment import Environment, Exit, Failure
 
 if TYPE_CHECKING:

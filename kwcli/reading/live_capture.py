@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.capture.read_capture import CaptureReader
 from decoders.named_tuple import NamedTuple
+from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.packet_sources import PacketSource
 from kwcli.run_environment import Exit, Failure
 
@@ -136,7 +137,7 @@ class LiveCapture(PacketSource):
         try:
             _, data, stamp = sock.recv_raw(PACKET_MAX)
         except OSError as error:
-            raise Failure(f"{self.interface}: {(error.strerror or str(error)).lower()}") from None
+            raise InputProblem(f"{self.interface}: {(error.strerror or str(error)).lower()}") from None
         if not data:  # the outgoing half of a packet that the loopback shows twice
             return b""
         if bare:

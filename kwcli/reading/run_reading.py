@@ -33,8 +33,13 @@ from kwcli.reading.sinks.closing_lines import (
     make_capture_counts,
     note_dropped_keys,
 )
-from kwcli.reading.sinks.row_sink import FilteredRowSink, paths_for_order
-from kwcli.reading.sinks.view_and_packet_tap import ReadingView, add_metrics_export, view_of_format
+from kwcli.reading.sinks.row_sink import (
+    FilteredRowSink,
+    ReadingView,
+    add_metrics_export,
+    paths_for_order,
+    view_of_format,
+)
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -44,7 +49,7 @@ if TYPE_CHECKING:
     from kwcli.options import CaptureOptions, FilterOptions
     from kwcli.output.settings import Settings
     from kwcli.reading.packet_sources import PacketSource
-    from kwcli.reading.sinks.view_and_packet_tap import PacketTap
+    from kwcli.reading.sinks.row_sink import PacketTap
     from kwcli.run_environment import Environment
 
 __all__ = ["ReadingOutcome", "ReadingRun"]

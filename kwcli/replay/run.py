@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kwcli.net.options import read_config
 from kwcli.reading.run_reading import ReadingRun
-from kwcli.reading.sinks.view_and_packet_tap import ReadingView
+from kwcli.reading.sinks.row_sink import ReadingView
 from kwcli.replay.dispatcher import (
     ReplaySettings,
     choose_exit_code,

@@ -58,21 +58,26 @@ from decoders.tcp.chunks import Segment
 from decoders.tcp.connections import reverse_key, sequence_difference
 from decoders.wire.primitives import uuid_to_bytes
 from kwcli.output.short_texts import count_of
+from kwcli.reading.capture_sources import STANDARD_INPUT
 from kwcli.reading.read_captures_by_time import Captures
+from kwcli.reading.run_ends import Event
+from kwcli.reading.run_reading import ReadingRun
 from kwcli.reading.sinks.row_output import renumber_packets_in_file
 from kwcli.run_environment import Exit, Failure
 from kwcli.sniff.external_sort import BY_FILE, BY_PACKET, PacketRecords, SortedRecords
-from kwcli.sniff.files_read_twice import OutFile
+from kwcli.sniff.files_read_twice import OutFile, Spooled, check_output, environment_with_stdin, reopen_captures
 from kwcli.sniff.packets_of_rows import NEVER_NS, LoggedConnection, LoggedEngine, SegmentLog
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
     from decoders.filters import Filter
     from decoders.tls.key_log import KeyLog, SecretOrigin
+    from kwcli.options import CaptureOptions, FilterOptions
     from kwcli.output.renderers import WantedPaths
+    from kwcli.output.settings import Settings
     from kwcli.run_environment import Environment
 
-__all__ = ["MatchingPacketsWriter"]
+__all__ = ["MatchingPacketsWriter", "show_and_copy_rows"]
 
 # Characters of a client id that a comment shows.
 _SHOWN_MAX: Final = 80
@@ -127,7 +132,7 @@ class ExchangePackets(NamedTuple):
 
 
 class MatchingPacketsWriter:
-    """The -w of one run, and the tap (sinks/view_and_packet_tap.py) that sees its rows. Raises Failure without OUT.
+    """The -w of one run, and the tap (sinks/row_sink.py) that sees its rows. Raises Failure without OUT.
 
     `whole`: all packets of connections that have a row, as also without a filter or limit; `limited`: there is a limit.
     """
@@ -454,3 +459,36 @@ def _join_parts(parts: Iterable[PayloadPart]) -> tuple[PayloadPart, ...]:
         elif last is None or part != last:
             out.append(part)
     return tuple(out)
+
+
+def show_and_copy_rows(
+    env: Environment,
+    settings: Settings,
+    capture: CaptureOptions,
+    filters: FilterOptions,
+    *,
+    sort: str | None,
+    strict: bool,
+) -> Exit:
+    """Show the rows of files that the options select, then write a capture of their packets. Raises Failure."""
+    check_output(str(capture.write), capture.files)
+    whole, limited, with_keys = capture.whole_connections, filters.limit is not None, capture.with_keys
+    writer = MatchingPacketsWriter(str(capture.write), env, whole=whole, limited=limited, with_keys=with_keys)
+    run = ReadingRun(env, settings, capture, filters, sort=sort, strict=strict, tap=writer)
+    spooled = Spooled(env.stdin) if "-" in capture.files else None
+    try:
+        captures = run.open_captures(capture.files, environment_with_stdin(env, spooled))
+        if captures.records:
+            raise Failure(f"{captures.records[0]}: records have no packets that -w could write", Exit.USAGE)
+        writer.begin_output(captures.names)
+        names = ["-" if source == STANDARD_INPUT else source for source in captures.names]
+        ends = run.read_captures(captures).ends
+        with ends.end_at_errors():
+            if not writer.copy_kept_packets(reopen_captures(names, env, spooled)):
+                ends.note_event(Event.PACKETS_UNWRITTEN)
+            ends.note_event(Event.DONE)
+        return ends.exit_code()
+    finally:
+        writer.close()
+        if spooled is not None:
+            spooled.file.close()

@@ -17,7 +17,7 @@ from kwcli.output.short_texts import find_zone, palette
 from kwcli.output.table import Column, draw_table
 from kwcli.output.write_json_values import open_value_writer
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
-from kwcli.reading.sinks.view_and_packet_tap import ReadingView
+from kwcli.reading.sinks.row_sink import ReadingView
 from kwcli.stats import StatsOptions
 from kwcli.stats.options import sort_rows
 

@@ -12,7 +12,7 @@ from kwcli.output.settings import Settings
 from kwcli.reading.run_coverage import PartialRun, RunCoverage
 from kwcli.reading.run_reading import ReadingRun
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
-from kwcli.reading.sinks.view_and_packet_tap import ReadingView
+from kwcli.reading.sinks.row_sink import ReadingView
 from kwcli.run_environment import Environment
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import world

@@ -20,10 +20,9 @@ from kwcli.reading.run_coverage import PartialRun
 from kwcli.reading.run_ends import TRANSITIONS, Event, RunEnds, RunPhase
 from kwcli.reading.run_reading import ReadingOutcome, ReadingRun
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
-from kwcli.reading.sinks.view_and_packet_tap import ReadingView
+from kwcli.reading.sinks.row_sink import ReadingView
 from kwcli.run_environment import Exit, Failure
-from kwcli.sniff.run_sniff import run_sniff
-from kwcli.sniff.write_matching_packets import MatchingPacketsWriter
+from kwcli.sniff.write_matching_packets import MatchingPacketsWriter, show_and_copy_rows
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import world
 
@@ -231,7 +230,7 @@ def test_copying_packets_is_the_last_phase(
     capture = CaptureOptions((str(FOLDER / "tour.pcapng"),), write=str(tmp_path / "out.pcapng"))
     found: Exit | BaseException
     try:
-        found = run_sniff(world(), Settings(), capture, FilterOptions(), sort=None, strict=False)
+        found = show_and_copy_rows(world(), Settings(), capture, FilterOptions(), sort=None, strict=False)
     except BaseException as raised:
         found = raised
     assert (noted, found) == ([*READ, *events], code)

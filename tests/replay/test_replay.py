@@ -21,7 +21,7 @@ from kwcli.options import CaptureOptions, FilterOptions
 from kwcli.output.settings import Settings
 from kwcli.playground.run import LibrdkafkaMock
 from kwcli.reading.run_reading import ReadingRun
-from kwcli.reading.sinks.view_and_packet_tap import ReadingView
+from kwcli.reading.sinks.row_sink import ReadingView
 from kwcli.replay import dispatcher as running
 from kwcli.replay.dispatcher import ReplaySettings
 from kwcli.replay.recording import AllowedChanges, RecordedRequest, ReplayRecording

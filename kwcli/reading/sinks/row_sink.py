@@ -2,8 +2,9 @@
 
     engine ─► file names ─► ports ─► filter ─► (kept to be sorted) ─► limit ─► renderer, or the workers of --jobs
 
-The sink counts what it lets through, for the closing line, and it says when the limit is reached; it does not end the
-run (run_ends.py).
+What is done with them is the *view* of the command: the format of `-o`, or an answer; a *tap* copies their packets
+(`kw sniff FILES -w`). The sink counts what it lets through, for the closing line, and it says when the limit is
+reached; it does not end the run (run_ends.py).
 """
 
 from __future__ import annotations
@@ -12,27 +13,45 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import repeat
 from math import inf
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.exchanges.exchange import Skipped
+from decoders.named_tuple import NamedTuple
+from kwcli.output.renderers import Needs, Renderer, WantedPaths, Write, open_renderer, renderer_needs, shows_history
 from kwcli.reading.run_coverage import RunCoverage
 from kwcli.reading.sinks.closing_lines import ShownCounts, is_row_lossy
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
-from kwcli.reading.sinks.row_output import RowOutput, needs_file_names, set_file_names, split_off_connection_ends
+from kwcli.reading.sinks.row_output import (
+    RowOutput,
+    TableSink,
+    needs_file_names,
+    set_file_names,
+    split_off_connection_ends,
+)
 
 if TYPE_CHECKING:
-    from decoders.exchanges.exchange import Settled
+    from decoders.exchanges.engine import Engine
+    from decoders.exchanges.exchange import Ended, Settled
     from decoders.exchanges.pairer import Context
     from decoders.filters import Filter
+    from decoders.tcp.chunks import Segment
+    from decoders.tls.key_log import KeyLog
     from kwcli.options import CaptureOptions
-    from kwcli.output.renderers import Needs
     from kwcli.output.settings import Settings
     from kwcli.reading.sinks.no_match_hint import NoMatchHint
     from kwcli.reading.sinks.render_jobs import RenderJobs
-    from kwcli.reading.sinks.view_and_packet_tap import PacketTap, ReadingView
     from kwcli.run_environment import Environment
 
-__all__ = ["ORDERS", "SHARED_MIN", "FilteredRowSink", "paths_for_order"]
+__all__ = [
+    "ORDERS",
+    "SHARED_MIN",
+    "FilteredRowSink",
+    "PacketTap",
+    "ReadingView",
+    "add_metrics_export",
+    "paths_for_order",
+    "view_of_format",
+]
 
 
 def _latency_order(row: Settled) -> tuple[bool, float, int]:
@@ -68,6 +87,63 @@ ORDERS: Final[Mapping[str, Callable[[Settled], Any]]] = {
     "latency": _latency_order,
     "size": _size_order,
 }
+
+
+class ReadingView(NamedTuple):
+    """What is done with the exchanges, where it is not what `-o` says: the body paths that are read, and the renderer.
+
+    `hear` gets the problems of the captures themselves, before the renderer is closed; they are not printed then.
+    `needs_file_names`: the renderer reads the file of a row. `tables` takes all that a capture has: packets numbered by
+    their file, whose names it is given, and the ends of connections.
+    """
+
+    needs: Needs
+    open: Callable[[Write], Renderer]
+    hear: Callable[[list[str]], None] | None = None
+    needs_file_names: bool = False
+    tables: TableSink | None = None
+    remembers: bool = False  # the renderer asks for what went before on a connection
+    libraries: bool = False  # the renderer asks for the libraries of clients alone
+    ended: Callable[[Ended], None] | None = None  # takes the ends of connections, where there are no tables
+
+
+def view_of_format(settings: Settings) -> ReadingView:
+    """The view of the format that `-o` names."""
+    return ReadingView(renderer_needs(settings), partial(open_renderer, settings), remembers=shows_history(settings))
+
+
+def add_metrics_export(
+    env: Environment, settings: Settings, capture: CaptureOptions, view: ReadingView | None = None
+) -> ReadingView | None:
+    """The view, with its exchanges also reported to Prometheus or OpenTelemetry as the options say. Raises Failure."""
+    if capture.metrics is None and capture.otlp is None:
+        return view
+    from kwcli.reading.sinks.export_metrics import export_metrics_of
+
+    view = view or view_of_format(settings)
+    needs, opened = export_metrics_of(env, settings, capture, view.needs, view.open)
+    return view._replace(needs=needs, open=opened)
+
+
+class PacketTap(Protocol):
+    """Sees the segments and the rows of a run, to copy the packets of the rows that are shown (`kw sniff FILES -w`)."""
+
+    def make_engine(
+        self, ports: frozenset[int] | None, wanted: WantedPaths, keys: KeyLog, selection: Filter | None
+    ) -> Engine:
+        """The engine of the run."""
+
+    def log_segments(self, segments: list[Segment]) -> None:
+        """Log segments that the engine gets next."""
+
+    def note_rows(self, rows: list[Settled], *, numbered: bool) -> None:
+        """Note the packets of settled rows; `numbered`: their packets will be numbered within their files."""
+
+    def keep_rows(self, rows: list[Settled]) -> None:
+        """Keep the packets of rows that are shown."""
+
+    def end_batch(self) -> None:
+        """Forget the rows of this batch that are not shown."""
 
 
 class FilteredRowSink:
