@@ -46,11 +46,11 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-def describe_write_error(error: OSError, what: str = "the output") -> str | None:
-    """The message that `what`, or the file of the error, cannot be written; None where the error is of another kind."""
+def describe_write_error(error: OSError, output_name: str = "the output") -> str | None:
+    """That `output_name`, or the file of the error, cannot be written; None where the error is of another kind."""
     if error.errno not in _UNWRITABLE:
         return None
-    return f"{error.filename or what} cannot be written: {(error.strerror or str(error)).lower()}"
+    return f"{error.filename or output_name} cannot be written: {(error.strerror or str(error)).lower()}"
 
 
 class Failure(Exception):

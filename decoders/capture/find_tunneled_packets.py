@@ -17,6 +17,7 @@ from decoders.capture.link_types import (
     MPLS,
     PPPOE,
     SHORT,
+    EthertypeAndOffset,
     Follow,
     follow_80211,
     follow_ethernet,
@@ -42,7 +43,7 @@ _PORTS: Final = Struct(">HH").unpack_from
 _NONE: Final = (0, 0)
 
 
-def skip_layers_below_ip(ethertype: int, buf: bytes, at: int, end: int) -> tuple[int, int]:
+def skip_layers_below_ip(ethertype: int, buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """(EtherType, offset) after the layers between link and network in buf[at:end]: MPLS, PPPoE, bridged Ethernet."""
     for _ in range(_LAYERS_MAX):
         layer = LAYERS.get(ethertype)
@@ -67,7 +68,7 @@ def find_tunneled_packet(ip_protocol: int, buf: bytes, at: int, end: int) -> tup
     return (kind, at) if kind > 0 and at < end else None
 
 
-def _follow_mpls(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_mpls(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """An MPLS label stack (RFC 3032), then IP, or Ethernet with or without a control word before it (RFC 4448)."""
     while at + 4 < end:
         bottom = buf[at + 2] & 1
@@ -80,14 +81,14 @@ def _follow_mpls(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return SHORT, end
 
 
-def _follow_pppoe_session(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_pppoe_session(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """A PPPoE session frame (RFC 2516): version and type, code 0, session, length."""
     if at + 8 > end:
         return SHORT, end
     return follow_ppp(buf, at + 6, end) if buf[at] == 0x11 and buf[at + 1] == 0 else _NONE
 
 
-def _follow_gre(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_gre(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """GRE (RFC 2784, 2890), PPTP's form of it (RFC 2637), and ERSPAN in it."""
     if at + 4 > end:
         return _NONE
@@ -111,19 +112,19 @@ def _follow_gre(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return kind, at
 
 
-def _follow_vxlan(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_vxlan(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """VXLAN (RFC 7348), with the bits of the group-policy extension: a flag says that the network id is there."""
     del end
     return (BRIDGED, at + 8) if buf[at] & 0x77 == 0 and buf[at] & 8 and buf[at + 7] == 0 else _NONE
 
 
-def _follow_vxlan_gpe(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_vxlan_gpe(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """VXLAN-GPE, the generic protocol extension: the header names the inner protocol."""
     del end
     return (_GPE.get(buf[at + 3], 0), at + 8) if buf[at] & 0xF4 == 4 else _NONE
 
 
-def _follow_geneve(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_geneve(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """Geneve (RFC 8926): options in words of four bytes, and an EtherType."""
     del end
     if buf[at] >> 6 or buf[at + 7]:
@@ -131,7 +132,7 @@ def _follow_geneve(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return _U16(buf, at + 2)[0], at + 8 + (buf[at] & 63) * 4
 
 
-def _follow_gtp_u(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_gtp_u(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """GTP-U (3GPP TS 29.281): a subscriber's packet (type 255), after optional fields and extension headers."""
     if buf[at] >> 4 != 3 or buf[at + 1] != 255:
         return _NONE
@@ -152,21 +153,21 @@ def _follow_gtp_u(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return _follow_bare_ip(buf, at, end)
 
 
-def _follow_bare_ip(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_bare_ip(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     return (_VERSIONS.get(buf[at] >> 4, 0), at) if at < end else _NONE
 
 
-def _follow_vn_tag(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_vn_tag(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """A VN-tag, which fabric extenders put before VLAN tags (IEEE 802.1Qbh): four bytes, an EtherType."""
     return follow_ethertype_header(buf, at, end, 4, 6)
 
 
-def _follow_mac_in_mac(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_mac_in_mac(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """The service tag of a provider's backbone bridge (IEEE 802.1ah): flags and a number, then an Ethernet frame."""
     return follow_ethernet(buf, at + 4, end)
 
 
-def _follow_macsec(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_macsec(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """MACsec (IEEE 802.1AE) that does not encrypt; its check value at the end is beyond the length of IP."""
     if at + 6 > end:
         return SHORT, end
@@ -177,7 +178,7 @@ def _follow_macsec(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return follow_ethertype_header(buf, at, end, size, size + 2)
 
 
-def _follow_trill(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_trill(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """TRILL (RFC 6325): a header of six bytes with options in words of four bytes, then an Ethernet frame."""
     if at + 6 > end:
         return SHORT, end
@@ -185,12 +186,12 @@ def _follow_trill(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return (0, at) if buf[at] >> 6 else follow_ethernet(buf, at + 6 + 4 * words, end)
 
 
-def _follow_ethernet_in_ip(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_ethernet_in_ip(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """EtherIP (RFC 3378): version 3 and zeros, then an Ethernet frame."""
     return (BRIDGED, at + 2) if buf[at : at + 2] == b"\x30\0" and at + 2 < end else _NONE
 
 
-def _follow_l2tp(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_l2tp(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """A data message of L2TP 2 (RFC 2661): flags say which fields there are; a PPP frame follows."""
     flags = _U16(buf, at)[0]
     if flags & 0x800F != 2:
@@ -203,12 +204,12 @@ def _follow_l2tp(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return follow_ppp(buf, at, end)
 
 
-def _follow_lisp(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_lisp(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """A data packet of LISP (RFC 9300): flags and eight bytes in all, then an IP packet."""
     return _follow_bare_ip(buf, at + 8, end) if not buf[at] & 7 else _NONE
 
 
-def _follow_tzsp(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_tzsp(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """TaZmen Sniffer Protocol: the kind of the frame, then tagged fields up to an end tag, then the frame."""
     if buf[at] != 1 or buf[at + 1] > 1:
         return _NONE
@@ -223,12 +224,12 @@ def _follow_tzsp(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return frame(buf, at + 1, end) if frame is not None and at + 1 < end else _NONE
 
 
-def _follow_ip_in_ip(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_ip_in_ip(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     del buf, end
     return IP4, at
 
 
-def _follow_ipv6_in_ip(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_ipv6_in_ip(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     del buf, end
     return IP6, at
 

@@ -21,6 +21,7 @@ __all__ = [
     "PPPOE",
     "SHORT",
     "UNSUPPORTED",
+    "EthertypeAndOffset",
     "Follow",
     "Link",
     "follow_80211",
@@ -63,7 +64,8 @@ _LLC_OF_IP: Final = b"\x06\x06\x03"
 
 _U16: Final = Struct(">H").unpack_from
 
-Follow = Callable[[bytes, int, int], tuple[int, int]]
+EthertypeAndOffset = tuple[int, int]
+Follow = Callable[[bytes, int, int], EthertypeAndOffset]
 
 
 class Link(NamedTuple):
@@ -77,7 +79,7 @@ class Link(NamedTuple):
     follow: Follow
 
 
-def follow_ethertype_header(buf: bytes, at: int, end: int, ethertype_at: int, header_size: int) -> tuple[int, int]:
+def follow_ethertype_header(buf: bytes, at: int, end: int, ethertype_at: int, header_size: int) -> EthertypeAndOffset:
     """A header of `header_size` bytes whose EtherType is at `ethertype_at`; VLAN tags may follow."""
     kind = SHORT
     ethertype_at += at
@@ -93,24 +95,24 @@ def follow_ethertype_header(buf: bytes, at: int, end: int, ethertype_at: int, he
     return kind, at
 
 
-def follow_ethernet(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def follow_ethernet(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     kind, at = follow_ethertype_header(buf, at, end, 12, 14)
     return (LLC if kind in LLC_SIZES else kind), at
 
 
-def follow_llc(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def follow_llc(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """An LLC header: SNAP with an EtherType (RFC 1042), or the service access point of IP."""
     if at + 8 <= end and buf[at : at + 3] == _SNAP and buf[at + 3 : at + 6] in _SNAP_OF_ETHERTYPES:
         return follow_ethertype_header(buf, at, end, 6, 8)
     return (IP4, at + 3) if buf[at : at + 3] == _LLC_OF_IP else (0, at)
 
 
-def _follow_fddi(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_fddi(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """FDDI: frame control, two addresses, LLC (RFC 1188)."""
     return follow_llc(buf, at + 13, end)
 
 
-def follow_80211(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def follow_80211(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """A data frame of IEEE 802.11 that is not encrypted; other frames carry no packet."""
     if at + 24 > end:
         return SHORT, end
@@ -123,14 +125,14 @@ def follow_80211(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return follow_llc(buf, at + size, end)
 
 
-def _follow_radiotap(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_radiotap(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """A radiotap header, which states its length, and an 802.11 frame (radiotap.org)."""
     if at + 4 > end or buf[at]:
         return SHORT, end
     return follow_80211(buf, at + int.from_bytes(buf[at + 2 : at + 4], "little"), end)
 
 
-def _follow_per_packet_information(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_per_packet_information(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """CACE's PPI: a header that states its length and the link type of its frame."""
     if at + 8 > end or buf[at]:
         return SHORT, end
@@ -141,12 +143,12 @@ def _follow_per_packet_information(buf: bytes, at: int, end: int) -> tuple[int, 
     return behind.follow(buf, at + size, end)
 
 
-def _follow_ip_over_infiniband(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_ip_over_infiniband(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """A global routing header of 40 bytes, then an EtherType and a reserved field (RFC 4391)."""
     return follow_ethertype_header(buf, at, end, 40, 44)
 
 
-def follow_ppp(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def follow_ppp(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """A PPP frame, with address and control field or without; its protocol in one byte or two (RFC 1661, 1662)."""
     if buf[at : at + 2] == b"\xff\x03":
         at += 2
@@ -157,24 +159,24 @@ def follow_ppp(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return (_PPP.get(_U16(buf, at)[0], 0), at + 2) if at + 2 <= end else (SHORT, end)
 
 
-def _follow_pppoe(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_pppoe(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     del buf, end
     return PPPOE, at
 
 
-def _follow_cisco_hdlc(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_cisco_hdlc(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     return follow_ethertype_header(buf, at, end, 2, 4)
 
 
-def _follow_linux_cooked(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_linux_cooked(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     return follow_ethertype_header(buf, at, end, 14, 16)
 
 
-def _follow_linux_cooked_v2(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_linux_cooked_v2(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     return follow_ethertype_header(buf, at, end, 0, 20)
 
 
-def _follow_bsd_loopback(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_bsd_loopback(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """A loopback header: an address family, in the byte order of the machine that captured."""
     if at + 4 > end:
         return SHORT, end
@@ -184,19 +186,19 @@ def _follow_bsd_loopback(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return _FAMILIES.get(family, 0), at + 4
 
 
-def _follow_openbsd_ipsec(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_openbsd_ipsec(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """OpenBSD's IPsec interface: an address family, an SPI and flags, in the byte order of the machine."""
     return (_follow_bsd_loopback(buf, at, end)[0], at + 12) if at + 12 <= end else (SHORT, end)
 
 
-def _follow_openbsd_pflog(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_openbsd_pflog(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """The log of OpenBSD's packet filter: its header's length, padded to four bytes, then an address family."""
     if at + 2 > end:
         return SHORT, end
     return _FAMILIES.get(buf[at + 1], 0), at + (buf[at] + 3 & -4)
 
 
-def _follow_netfilter_log(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_netfilter_log(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """Linux' netfilter log: an address family, then attributes, of which the packet is one."""
     family, at = buf[at] if at < end else 0, at + 4
     while at + 4 <= end:
@@ -210,7 +212,7 @@ def _follow_netfilter_log(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return SHORT, end
 
 
-def _follow_darwin_pktap(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_darwin_pktap(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """Darwin's pktap: a header whose first word is its length and whose third word is the link type of its frame."""
     if at + 12 > end:
         return SHORT, end
@@ -222,13 +224,13 @@ def _follow_darwin_pktap(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return behind.follow(buf, at + size, end)
 
 
-def _follow_raw_ip(buf: bytes, at: int, end: int) -> tuple[int, int]:
+def _follow_raw_ip(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     if at >= end:
         return SHORT, end
     return {4: IP4, 6: IP6}.get(buf[at] >> 4, 0), at
 
 
-def _follow_unsupported_link(_buf: bytes, _at: int, end: int) -> tuple[int, int]:
+def _follow_unsupported_link(_buf: bytes, _at: int, end: int) -> EthertypeAndOffset:
     return NO_LINK, end
 
 

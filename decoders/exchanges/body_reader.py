@@ -136,14 +136,14 @@ class SideProjection(NamedTuple):
     remarks: list[ExchangeRemark]
 
 
-def set_reading_remarks(exchange: Sides, found: list[ExchangeRemark]) -> None:
+def set_reading_remarks(exchange: Sides, remarks: list[ExchangeRemark]) -> None:
     """Set the remarks on what was read of an exchange; those on its pairing stay. Reading it again adds none."""
     extra = exchange.extra or {}
-    if found or "remarks" in extra:
+    if remarks or "remarks" in extra:
         kept = [remark for remark in extra.get("remarks", ()) if remark["id"] in PAIRING_REMARKS]
         exchange.extra = {name: value for name, value in extra.items() if name != "remarks"} or None
-        if kept or found:
-            exchange.extra = {**(exchange.extra or {}), "remarks": kept + found}
+        if kept or remarks:
+            exchange.extra = {**(exchange.extra or {}), "remarks": kept + remarks}
 
 
 @cache

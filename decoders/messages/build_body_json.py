@@ -447,12 +447,12 @@ def make_conceal_of_exchange(exchange: Exchange) -> Conceal | None:
     return _make_conceal_of_bodies(exchange, {side: read_body_json(exchange, side, _SHOWN)[0] for side in SIDES})
 
 
-def _make_conceal_of_bodies(exchange: Exchange, shown: Mapping[str, Any]) -> Conceal | None:
-    """The function that takes an exchange's secrets out of a text; `shown`: its bodies by side, secrets redacted."""
+def _make_conceal_of_bodies(exchange: Exchange, shown_bodies: Mapping[str, Any]) -> Conceal | None:
+    """The function that takes an exchange's secrets out of a text; `shown_bodies`: by side, secrets redacted."""
     answer = exchange.response_raw or b""
     if not _is_request_whole(exchange):
         return redact_text  # which secrets the response may repeat is not known
-    return make_secret_concealer(_find_secrets_of_exchange(exchange, shown), len(answer))
+    return make_secret_concealer(_find_secrets_of_exchange(exchange, shown_bodies), len(answer))
 
 
 def _is_request_whole(exchange: Exchange) -> bool:
@@ -462,10 +462,10 @@ def _is_request_whole(exchange: Exchange) -> bool:
     return read_body_json(exchange, "request", _SHOWN)[1] is None
 
 
-def _find_secrets_of_exchange(exchange: Exchange, shown: Mapping[str, Any]) -> Iterator[str | bytes]:
+def _find_secrets_of_exchange(exchange: Exchange, shown_bodies: Mapping[str, Any]) -> Iterator[str | bytes]:
     for side in SIDES:
-        if any(isinstance(each, dict) and each.keys() == REDACTED for each in _walk_nested_values(shown[side])):
-            yield from _find_redacted_values(shown[side], read_body_json(exchange, side, _CLEAR)[0])
+        if any(isinstance(each, dict) and each.keys() == REDACTED for each in _walk_nested_values(shown_bodies[side])):
+            yield from _find_redacted_values(shown_bodies[side], read_body_json(exchange, side, _CLEAR)[0])
 
 
 def conceal_echoed_secrets(exchange: Exchange, request: Any, response: Any) -> bool:

@@ -108,7 +108,7 @@ class LineReader(ABC):
         elif piece:
             self._parts.append(piece)
 
-    def _end_line(self, found: list[Settled], *, whole: bool = True) -> None:
+    def _end_line(self, rows: list[Settled], *, whole: bool = True) -> None:
         self.lines += 1
         line, size, is_long = b"".join(self._parts), self._held, self._is_long
         self.begun, self.at = self.at, self.at + size + whole
@@ -123,7 +123,7 @@ class LineReader(ABC):
             if record is not BLANK:
                 check_nesting(line, record)
                 check_exchange_record(record)
-                found.append(self.finish_row(self._records.read(record)))
+                rows.append(self.finish_row(self._records.read(record)))
                 self.found += 1
         except orjson.JSONDecodeError as problem:
             why = f"no JSON ({problem.msg} at column {problem.colno})"

@@ -422,40 +422,50 @@ class IdMap:
         if learn is not None:
             learn(self, asked, recorded, new, answering)
 
-    def _learn_fetch_session(self, asked: Any, recorded: Any, new: Any, answering: AnsweringNodes) -> None:
-        was, now = recorded.get("session_id", 0), new.get("session_id", 0)
-        if was and now and answering.node >= 0 and not asked.get("session_id"):
+    def _learn_fetch_session(
+        self, request: Any, recorded_answer: Any, new_answer: Any, answering: AnsweringNodes
+    ) -> None:
+        was, now = recorded_answer.get("session_id", 0), new_answer.get("session_id", 0)
+        if was and now and answering.node >= 0 and not request.get("session_id"):
             self._sessions[answering.broker, was] = TargetFetchSession(now, answering.node, 1)
 
-    def _learn_member_id(self, asked: Any, recorded: Any, new: Any, _answering: AnsweringNodes) -> None:
-        group = asked.get("group_id", "")
-        was = recorded.get("member_id") or asked.get("member_id")
-        now = new.get("member_id") or (was if not new.get("error_code") else None)
+    def _learn_member_id(self, request: Any, recorded_answer: Any, new_answer: Any, _answering: AnsweringNodes) -> None:
+        group = request.get("group_id", "")
+        was = recorded_answer.get("member_id") or request.get("member_id")
+        now = new_answer.get("member_id") or (was if not new_answer.get("error_code") else None)
         if was and now:
             self._members[group, was] = now
         for name in ("generation_id", "member_epoch"):
-            if recorded.get(name, -1) > 0 and new.get(name, -1) > 0:
-                self._generations[group, recorded[name]] = new[name]
+            if recorded_answer.get(name, -1) > 0 and new_answer.get(name, -1) > 0:
+                self._generations[group, recorded_answer[name]] = new_answer[name]
 
-    def _learn_producer_id(self, asked: Any, recorded: Any, new: Any, _answering: AnsweringNodes) -> None:
-        was, now = recorded.get("producer_id", -1), new.get("producer_id", -1)
+    def _learn_producer_id(
+        self, request: Any, recorded_answer: Any, new_answer: Any, _answering: AnsweringNodes
+    ) -> None:
+        was, now = recorded_answer.get("producer_id", -1), new_answer.get("producer_id", -1)
         if was >= 0 and now >= 0:
             self._producers[was] = now
-            self._producer_epochs[was, recorded["producer_epoch"]] = new["producer_epoch"]
-        elif was >= 0 and not new.get("error_code") and "committed" in asked:
+            self._producer_epochs[was, recorded_answer["producer_epoch"]] = new_answer["producer_epoch"]
+        elif was >= 0 and not new_answer.get("error_code") and "committed" in request:
             # EndTxn before KIP-890: the epoch stays the same, where the recorded answer raised it.
-            before = asked["producer_id"], asked["producer_epoch"]
+            before = request["producer_id"], request["producer_epoch"]
             if before[0] in self._producers:
                 self._producers[was] = self._producers[before[0]]
-                self._producer_epochs[was, recorded["producer_epoch"]] = self._producer_epochs.get(before, before[1])
+                self._producer_epochs[was, recorded_answer["producer_epoch"]] = self._producer_epochs.get(
+                    before, before[1]
+                )
 
-    def _learn_telemetry_ids(self, _asked: Any, recorded: Any, new: Any, _answering: AnsweringNodes) -> None:
-        was, now = (UUID(bytes=uuid_to_bytes(each["client_instance_id"])) for each in (recorded, new))
-        self._telemetry[was] = now, new.get("subscription_id", 0)
+    def _learn_telemetry_ids(
+        self, _request: Any, recorded_answer: Any, new_answer: Any, _answering: AnsweringNodes
+    ) -> None:
+        was, now = (UUID(bytes=uuid_to_bytes(each["client_instance_id"])) for each in (recorded_answer, new_answer))
+        self._telemetry[was] = now, new_answer.get("subscription_id", 0)
 
-    def _learn_offset_shift(self, _asked: Any, recorded: Any, new: Any, _answering: AnsweringNodes) -> None:
-        got = {(topic, number): offset for topic, number, offset in _iterate_base_offsets(new)}
-        for topic, number, offset in _iterate_base_offsets(recorded):
+    def _learn_offset_shift(
+        self, _request: Any, recorded_answer: Any, new_answer: Any, _answering: AnsweringNodes
+    ) -> None:
+        got = {(topic, number): offset for topic, number, offset in _iterate_base_offsets(new_answer)}
+        for topic, number, offset in _iterate_base_offsets(recorded_answer):
             there = self._translate_topic_id(topic)
             here = self.names.topics.get(topic, topic)
             now = got.get((there, number), got.get((here, number), -1))

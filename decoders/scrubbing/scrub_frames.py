@@ -80,9 +80,9 @@ class _TextWalker(Walker):
         self.uuids: list[int] = []
         self.begin = self.reached = at
 
-    def _note_span(self, path: str, at: int, end: int, what: str, value: object) -> None:
+    def _note_span(self, path: str, at: int, end: int, kind: str, value: object) -> None:
         self.reached = max(self.reached, end)
-        if what == "value" and at < min(end, len(self._buf)):
+        if kind == "value" and at < min(end, len(self._buf)):
             if value.__class__ in (str, bytes):
                 self.found.append((path, at, end))
             elif value.__class__ is UUID:

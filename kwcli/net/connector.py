@@ -37,12 +37,12 @@ _REASONS: Final = {
 }
 
 
-def resolve_address(address: Address, shown: str, deadline: Deadline) -> list[Place]:
-    """Every address that the name has, in the system's order. Raises Failure, a line that begins with `shown`."""
+def resolve_address(address: Address, address_text: str, deadline: Deadline) -> list[Place]:
+    """Every address that the name has, in the system's order. Raises Failure, which begins with `address_text`."""
     host, port = address
     problem = find_address_problem(address)  # the proxy's listeners lead to addresses that brokers named
     if problem is not None:
-        raise Failure(f"{shown}: {problem}", Exit.UNREACHABLE)
+        raise Failure(f"{address_text}: {problem}", Exit.UNREACHABLE)
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
             socket.inet_pton(family, host)
@@ -51,9 +51,11 @@ def resolve_address(address: Address, shown: str, deadline: Deadline) -> list[Pl
         return [(family, (host, port))]
     found = _look_up_in_time(host, port, deadline)
     if found is None:
-        raise Failure(f"{shown}: the name server did not answer within {_format_deadline(deadline)}", Exit.TIMEOUT)
+        raise Failure(
+            f"{address_text}: the name server did not answer within {_format_deadline(deadline)}", Exit.TIMEOUT
+        )
     if isinstance(found, Exception):
-        raise Failure(f"{shown}: no address for {host!r}; {_find_lookup_remedy(found)}", Exit.UNREACHABLE)
+        raise Failure(f"{address_text}: no address for {host!r}; {_find_lookup_remedy(found)}", Exit.UNREACHABLE)
     return found
 
 
@@ -87,7 +89,7 @@ def _find_lookup_remedy(error: Exception) -> str:
     return "is it spelt right? (containers and port-forwards: --dial-map)"
 
 
-def dial_first_place(shown: str, places: list[Place], deadline: Deadline) -> socket.socket:
+def dial_first_place(address_text: str, places: list[Place], deadline: Deadline) -> socket.socket:
     """A socket connected to the first of these places that accepts, the time left shared among them. Raises Failure."""
     failures: list[OSError] = []
     for left_over, (family, place) in zip(range(len(places), 0, -1), places, strict=True):
@@ -108,17 +110,17 @@ def dial_first_place(shown: str, places: list[Place], deadline: Deadline) -> soc
             raise
         else:
             return connection
-    raise make_unreachable_failure(shown, failures, deadline)
+    raise make_unreachable_failure(address_text, failures, deadline)
 
 
-def make_unreachable_failure(shown: str, failures: list[OSError], deadline: Deadline) -> Failure:
+def make_unreachable_failure(address_text: str, failures: list[OSError], deadline: Deadline) -> Failure:
     """The Failure for places that could not be connected to: a refusal says more than a silence."""
     known = next((error for error in failures if not isinstance(error, TimeoutError)), None)
     if known is None:
-        text = f"{shown} did not take the connection within {_format_deadline(deadline)}"
+        text = f"{address_text} did not take the connection within {_format_deadline(deadline)}"
         return Failure(f"{text}; is the host up, and does a firewall drop packets?", Exit.TIMEOUT)
     text, remedy = _REASONS.get(known.errno or 0, (f"cannot be reached: {known.strerror or known}", ""))
-    return Failure(f"{shown} {text}" + (f"; {remedy}" if remedy else ""), Exit.UNREACHABLE)
+    return Failure(f"{address_text} {text}" + (f"; {remedy}" if remedy else ""), Exit.UNREACHABLE)
 
 
 def _format_deadline(deadline: Deadline) -> str:

@@ -157,10 +157,10 @@ def make_node(number: int, address: Address, rack: str | None = None) -> Cluster
     return ClusterNode(number, address, rack, problem)
 
 
-def explain_missing_coordinator(kind: str, key: str, found: Mapping[str, Any]) -> str:
+def explain_missing_coordinator(kind: str, key: str, row: Mapping[str, Any]) -> str:
     """The text that says why there is no coordinator."""
-    said = f": {found['error_message']}" if found.get("error_message") else ""
-    return f"no coordinator for {kind} {key!r}: {error_name(found.get('error_code', 0))}{said}"
+    said = f": {row['error_message']}" if row.get("error_message") else ""
+    return f"no coordinator for {kind} {key!r}: {error_name(row.get('error_code', 0))}{said}"
 
 
 def parse_nodes(answer: Mapping[str, Any]) -> dict[int, ClusterNode]:

@@ -71,8 +71,8 @@ def _build_exchanges_by_topic_sql() -> str:
     )
 
 
-def _build_latency_sql(name: str, what: str, source: str = _WIRE, failed: str = _FAILED) -> str:
-    """The SQL of counts, bytes and percentiles of latency by the expression `what`, which becomes the column `name`.
+def _build_latency_sql(name: str, group_expression: str, source: str = _WIRE, failed: str = _FAILED) -> str:
+    """The SQL of counts, bytes and percentiles of latency by `group_expression`, which becomes the column `name`.
 
     The logarithm gives the bin of a value, or by the last digit of a float the bin beside it; its edges decide. Rows
     are first counted by group and bin, then the bins of a group are added up in their order: the bin in which that
@@ -80,7 +80,7 @@ def _build_latency_sql(name: str, what: str, source: str = _WIRE, failed: str = 
     """
     return f"""
     with measured as (
-      select {what} as {name}, {failed} as failed, waited_ns, {_SIZES},
+      select {group_expression} as {name}, {failed} as failed, waited_ns, {_SIZES},
         case when waited_ns is null and envelope is null then response_ns - request_end_ns end as ns from {source}),
     placed as (
       select m.*, cast(sign(ns) as int) * case when abs(ns) < least then number - 1

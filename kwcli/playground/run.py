@@ -285,8 +285,8 @@ def _report_on_stderr(env: Environment, wish: PlaygroundOptions, text: str) -> N
         env.report(text)
 
 
-def _format_count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+def _format_count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _join_in_one_line(text: str) -> str:

@@ -33,7 +33,7 @@ from decoders.capture.read_capture import CaptureReader
 from kwcli.reading.capture_sources import CAPTURE_MAGICS, add_byte_offset, check_capture_pieces, describe_os_error
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.list_input_files import has_capture_name
-from kwcli.reading.packet_sources import PacketSource
+from kwcli.reading.packet_sources import PacketSource, SegmentBatch
 from kwcli.reading.ring_file_names import RingNames, find_ring
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ class CaptureFollower(PacketSource):
             [f"{file.path}: its last packet is not whole yet: {waiting:,} bytes of it are written"] if waiting else []
         )
 
-    def read_batches(self) -> Iterator[tuple[list[Segment], int]]:
+    def read_batches(self) -> Iterator[SegmentBatch]:
         """Segments as they come, and the time by the packets' clock; an empty list at every look that finds none.
 
         Raises InputProblem where the current file cannot be read on.
@@ -162,7 +162,7 @@ class CaptureFollower(PacketSource):
                 yield from self._read_segments(clock)  # the writer has closed the current file by now
                 self._leave_file()
             else:
-                yield [], clock.now_ns()
+                yield SegmentBatch([], clock.now_ns())
                 time.sleep(clock.pause_s())
 
     def close(self) -> None:
@@ -183,14 +183,14 @@ class CaptureFollower(PacketSource):
             file.over, file.at = True, file.size
             self._report(f"{file.path}: {describe_os_error(error)}")
 
-    def _read_segments(self, clock: _PacketClock) -> Iterator[tuple[list[Segment], int]]:
+    def _read_segments(self, clock: _PacketClock) -> Iterator[SegmentBatch]:
         """Segments of the bytes that are there now in the current file."""
         file = self._file
         while file is not None and file.reader.problem is None and (data := self._read_piece(file)):
             self.taken += len(data)
             segments = file.reader.feed(data)
             clock.note_segments(segments)
-            yield segments, clock.now_ns()
+            yield SegmentBatch(segments, clock.now_ns())
             if file.reader.problem is not None:
                 self._report_problem(file, "; everything before it is shown; waiting for the next file")
 

@@ -22,13 +22,12 @@ from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.capture.read_capture import CaptureReader
 from decoders.named_tuple import NamedTuple
 from kwcli.reading.decompress_inputs import InputProblem
-from kwcli.reading.packet_sources import PacketSource
+from kwcli.reading.packet_sources import PacketSource, SegmentBatch
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network
 
-    from decoders.tcp.chunks import Segment
     from kwcli.reading.kernel_filter.bpf_program import Instruction
     from kwcli.reading.kernel_filter.parse_tcpdump_filter import NotUnderstood
     from kwcli.run_environment import Environment
@@ -108,12 +107,12 @@ class LiveCapture(PacketSource):
         self._dropped = 0
         self.received = 0
 
-    def read_batches(self) -> Iterator[tuple[list[Segment], int]]:
+    def read_batches(self) -> Iterator[SegmentBatch]:
         for piece in self.stream_pcapng():
             self.taken += len(piece)
             if self.kept is not None:
                 self.kept.write(piece)
-            yield self._reader.feed(piece), self._env.now_ns()
+            yield SegmentBatch(self._reader.feed(piece), self._env.now_ns())
 
     def packet_counts(self) -> Counter[str]:
         return Counter(self._reader.counts)

@@ -16,12 +16,21 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from decoders.named_tuple import NamedTuple
+
 if TYPE_CHECKING:
     from decoders.errors import DecodeError
     from decoders.exchanges.exchange import Ended, Settled
     from decoders.tcp.chunks import Segment
 
-__all__ = ["PacketSource"]
+__all__ = ["PacketSource", "SegmentBatch"]
+
+
+class SegmentBatch(NamedTuple):
+    """Segments as they come, and the time by the packets' clock in ns; 0: that of the segments."""
+
+    segments: list[Segment]
+    now_ns: int
 
 
 class PacketSource:
@@ -49,11 +58,8 @@ class PacketSource:
         self.names: list[str] = []
         self.problems: list[str] = []
 
-    def read_batches(self) -> Iterator[tuple[list[Segment], int]]:
-        """Segments as they come, and the time by the packets' clock in ns; 0: that of the segments.
-
-        Raises InputProblem where nothing more can be read.
-        """
+    def read_batches(self) -> Iterator[SegmentBatch]:
+        """Batches of segments as they come. Raises InputProblem where nothing more can be read."""
         raise NotImplementedError
 
     def read_recorded_rows(self) -> Iterator[tuple[str, list[Settled]]]:

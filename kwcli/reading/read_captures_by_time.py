@@ -29,7 +29,7 @@ from kwcli.reading.capture_sources import (
 )
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.list_input_files import OpenFiles, has_capture_name, is_read_once, is_table_folder, list_paths
-from kwcli.reading.packet_sources import PacketSource
+from kwcli.reading.packet_sources import PacketSource, SegmentBatch
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
@@ -169,9 +169,9 @@ class Captures(PacketSource):
     def counts_besides_packets(self) -> list[tuple[int, str]]:
         return [(self.lines, "line"), (self.rows, "row")]
 
-    def read_batches(self) -> Iterator[tuple[list[Segment], int]]:
+    def read_batches(self) -> Iterator[SegmentBatch]:
         for segments in self:
-            yield segments, 0
+            yield SegmentBatch(segments, 0)
 
     def __iter__(self) -> Iterator[list[Segment]]:
         """The segments of all captures by time; a problem of an input is noted, not raised."""

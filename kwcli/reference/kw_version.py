@@ -71,23 +71,23 @@ def find_installed_version(name: str) -> str | None:
         return None
 
 
-def write_versions(env: Environment, found: dict[str, Any], output: str) -> None:
+def write_versions(env: Environment, versions: dict[str, Any], output: str) -> None:
     """Write the versions as text, as an indented JSON object, or as a JSON object on one line."""
     if output != "text":
         option = orjson.OPT_INDENT_2 if output == "json" else 0
-        env.stdout.write(orjson.dumps(found, option=option) + b"\n")
+        env.stdout.write(orjson.dumps(versions, option=option) + b"\n")
         return
-    kafka = found["kafka"]
+    kafka = versions["kafka"]
     lines = [
-        f"kw      {found['kw']}{', compiled' * found['compiled']}",
-        f"Python  {found['python']} ({found['implementation']}, {found['platform']})",
+        f"kw      {versions['kw']}{', compiled' * versions['compiled']}",
+        f"Python  {versions['python']} ({versions['implementation']}, {versions['platform']})",
         f"Kafka   {kafka['oldest']} to {kafka['newest']}, {kafka['apis']} APIs",
     ]
     for title, key in (("with", "libraries"), ("extras", "extras")):
-        there = [f"{name} {version}" for name, version in found[key].items() if version]
+        there = [f"{name} {version}" for name, version in versions[key].items() if version]
         if there:
             lines.append(f"{title:<8}{', '.join(there)}")
-    missing = [name for name, version in found["extras"].items() if not version]
+    missing = [name for name, version in versions["extras"].items() if not version]
     if missing:
         lines.append(f"without {', '.join(missing)}")
     if env.columns is not None:

@@ -113,15 +113,17 @@ def _normalize_package_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def write_licenses(env: Environment, found: list[LibraryLicense], output: str) -> None:
+def write_licenses(env: Environment, licenses: list[LibraryLicense], output: str) -> None:
     """Write the licences as aligned columns, as one JSON list, or as a JSON object a line."""
     if output == "text":
-        names = max(len(row.name) for row in found)
-        versions = max(len(row.version or "not installed") for row in found)
-        lines = [f"{row.name:<{names}}  {row.version or 'not installed':<{versions}}  {row.license}" for row in found]
+        names = max(len(row.name) for row in licenses)
+        versions = max(len(row.version or "not installed") for row in licenses)
+        lines = [
+            f"{row.name:<{names}}  {row.version or 'not installed':<{versions}}  {row.license}" for row in licenses
+        ]
         env.stdout.write("".join(f"{line}\n" for line in lines).encode())
         return
-    rows = [dict(zip(LibraryLicense._fields, row, strict=True)) for row in found]
+    rows = [dict(zip(LibraryLicense._fields, row, strict=True)) for row in licenses]
     if output == "json":
         env.stdout.write(orjson.dumps(rows, option=orjson.OPT_INDENT_2) + b"\n")
     else:

@@ -125,9 +125,9 @@ def format_percent(share: float) -> str:
     return ">99.9%" if 0.9995 <= share < 1 else f"{share:.1%}"
 
 
-def format_codes(found: dict[str, int]) -> str:
+def format_codes(counts_by_code: dict[str, int]) -> str:
     """Names and how often each was found, `NONE ×3, …`."""
-    return ", ".join(f"{name} ×{times:,}" for name, times in found.items()) or NOTHING
+    return ", ".join(f"{name} ×{times:,}" for name, times in counts_by_code.items()) or NOTHING
 
 
 def _make_whole_number_cell(name: str) -> Say:

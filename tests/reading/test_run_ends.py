@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from decoders.capture.read_capture import CaptureReader
-from decoders.tcp.chunks import Segment
 from kwcli.options import CaptureOptions, FilterOptions
 from kwcli.output.settings import Settings
 from kwcli.reading.decompress_inputs import InputProblem
-from kwcli.reading.packet_sources import PacketSource
+from kwcli.reading.packet_sources import PacketSource, SegmentBatch
 from kwcli.reading.run_coverage import PartialRun
 from kwcli.reading.run_ends import TRANSITIONS, Event, RunEnds, RunPhase
 from kwcli.reading.run_reading import ReadingOutcome, ReadingRun
@@ -59,13 +58,13 @@ class PlayedSource(PacketSource):
         self._played = played
         self._reader = CaptureReader()
 
-    def read_batches(self) -> Iterator[tuple[list[Segment], int]]:
+    def read_batches(self) -> Iterator[SegmentBatch]:
         for at in range(0, len(TOUR), 1 << 14):
             if at and self._played.phase == "pulling" and self._played.raised is not None:
                 raise self._played.raised
             piece = TOUR[at : at + (1 << 14)]
             self.taken += len(piece)
-            yield self._reader.feed(piece), 0
+            yield SegmentBatch(self._reader.feed(piece), 0)
         self.problems += self._played.problems
 
     def packet_counts(self) -> Counter[str]:

@@ -318,24 +318,24 @@ class GroupOffsets:
         """The commit of a group for a partition."""
         return self._get_or_make(self.commits, (group, topic, number), GroupCommit)
 
-    def _get_or_make(self, found: dict[Any, Kept], key: tuple[Any, ...], make: Callable[[], Kept]) -> Kept:
+    def _get_or_make(self, kept_values: dict[Any, Kept], key: tuple[Any, ...], make: Callable[[], Kept]) -> Kept:
         """The value under a key, made where missing; without a topic it is not kept."""
-        before = found.get(key)
+        before = kept_values.get(key)
         if before is not None:
             return before
         if None in key:
             return make()
-        if len(found) >= PARTITIONS_KEPT_MAX:
-            self._drop_oldest_half(found)
-        made = found[key] = make()
+        if len(kept_values) >= PARTITIONS_KEPT_MAX:
+            self._drop_oldest_half(kept_values)
+        made = kept_values[key] = make()
         return made
 
-    def _drop_oldest_half(self, found: dict[Any, Any]) -> None:
+    def _drop_oldest_half(self, kept_values: dict[Any, Any]) -> None:
         """Give up the half whose latest value was told first; of equal times those that came first."""
-        ranked = sorted(found, key=lambda key: found[key].last_told_ns())
+        ranked = sorted(kept_values, key=lambda key: kept_values[key].last_told_ns())
         gone = ranked[: (len(ranked) + 1) // 2]
         for key in gone:
-            del found[key]
+            del kept_values[key]
         self.left_out += len(gone)
 
     def drop_commits_of_other_groups(self, groups: Container[str]) -> None:

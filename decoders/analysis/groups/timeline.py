@@ -93,13 +93,13 @@ class Timeline:
         yield from found
 
     @staticmethod
-    def _add_event_to_generations(found: list[Generation], event: GroupEvent) -> None:
-        its = next((each for each in reversed(found) if each.number == event.generation), None)
+    def _add_event_to_generations(generations: list[Generation], event: GroupEvent) -> None:
+        its = next((each for each in reversed(generations) if each.number == event.generation), None)
         classic = event.group_type == CLASSIC
-        begun_anew = classic and event.kind == "joined" and its is not None and its is not found[-1]
+        begun_anew = classic and event.kind == "joined" and its is not None and its is not generations[-1]
         if its is None or begun_anew:
             its = Generation(event.generation, event)
-            found.append(its)
+            generations.append(its)
         its.began = min(its.began, event.asked_ns)
         its.ready = max(its.ready, event.time_ns)
         if event.kind == "joined":
@@ -205,30 +205,32 @@ class Timeline:
         _, what, name, reason = first
         return {"what": what, **self._member_ids(name, before if what == "left" and before else its), "reason": reason}
 
-    def _make_epoch_row(self, its: Generation, since: int, here: dict[str, str | None]) -> Row:
-        """The row of an epoch of a consumer, share or streams group; `here` has the members so far, and is updated."""
-        joined = [name for name, event in sorted(its.joined.items()) if event.time_ns > since]
+    def _make_epoch_row(self, epoch: Generation, since: int, members_so_far: dict[str, str | None]) -> Row:
+        """The row of an epoch of a consumer, share or streams group; `members_so_far` is updated."""
+        joined = [name for name, event in sorted(epoch.joined.items()) if event.time_ns > since]
         goers = [
             event
             for event in self.events
-            if event.kind in ("left", "fenced") and event.member in here and since < event.time_ns <= its.began
+            if event.kind in ("left", "fenced")
+            and event.member in members_so_far
+            and since < event.time_ns <= epoch.began
         ]
         left = []
         for event in goers:
-            if event.member in here:
+            if event.member in members_so_far:
                 reason, time = (event.text if event.kind == "left" else None), format_rfc3339(event.time_ns)
-                name = {**self._member_ids(event.member, its), "instance_id": here.pop(event.member)}
+                name = {**self._member_ids(event.member, epoch), "instance_id": members_so_far.pop(event.member)}
                 left.append({**name, "how": event.kind, "reason": reason, "time": time})
-        here |= {name: its.instance_id_of(name) for name in its.list_members()}
-        first = its.joined[joined[0]] if joined else None
+        members_so_far |= {name: epoch.instance_id_of(name) for name in epoch.list_members()}
+        first = epoch.joined[joined[0]] if joined else None
         cause: Row | None = None
         if left and (first is None or left[0]["time"] < format_rfc3339(first.asked_ns)):
             cause = {"what": left[0]["how"], **{key: left[0][key] for key in _NAME}, "reason": left[0]["reason"]}
         elif first is not None:
-            cause = {"what": "joined", **self._member_ids(first.member, its), "reason": None}
+            cause = {"what": "joined", **self._member_ids(first.member, epoch), "reason": None}
         return {
-            **self._common_columns(its, its.list_members()),
-            "joined": [self._member_ids(name, its) for name in joined],
+            **self._common_columns(epoch, epoch.list_members()),
+            "joined": [self._member_ids(name, epoch) for name in joined],
             "left": left,
             "cause": cause,
             "reasons": [],

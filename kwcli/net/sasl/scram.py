@@ -91,11 +91,11 @@ def _parse_fields(message: bytes) -> dict[str, str]:
     return {name: text for name, _, text in parts}
 
 
-def _decode_base64(text: str, what: str) -> bytes:
+def _decode_base64(text: str, part_name: str) -> bytes:
     try:
         decoded = b64decode(text, validate=True)
     except binascii.Error:
         decoded = b""
     if not decoded:
-        raise SaslRefused(f"the server's SCRAM {what} is missing or no base64")
+        raise SaslRefused(f"the server's SCRAM {part_name} is missing or no base64")
     return decoded

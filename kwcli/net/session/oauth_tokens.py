@@ -78,11 +78,11 @@ def read_token_answer(status: int, content: bytes) -> OAuthToken:
     raise TokenRefused(f"answered {status} without an access_token")
 
 
-def _parse_lifetime_s(told: Any) -> float | None:
+def _parse_lifetime_s(lifetime: Any) -> float | None:
     """A lifetime in seconds, at most a year; None where the endpoint told no number, or one below 0."""
-    if not isinstance(told, int | float) or not told >= 0:
+    if not isinstance(lifetime, int | float) or not lifetime >= 0:
         return None
-    return float(min(told, _LIFETIME_MAX_S))
+    return float(min(lifetime, _LIFETIME_MAX_S))
 
 
 def _quote_content(content: bytes) -> str:
@@ -224,8 +224,10 @@ def _read_token_file(path: str) -> OAuthToken:
         raise Failure(f"the token's file {path} cannot be read: {reason}", Exit.USAGE) from None
 
 
-def _request_token_of_endpoint(oauth: OAuthSettings, url: SplitResult, where: str, deadline: Deadline) -> OAuthToken:
-    """A token from the endpoint; `where` is its name without the URL's user, which may come with a password.
+def _request_token_of_endpoint(
+    oauth: OAuthSettings, url: SplitResult, endpoint_text: str, deadline: Deadline
+) -> OAuthToken:
+    """A token from the endpoint; `endpoint_text` is its name without the URL's user, which may come with a password.
 
     Raises Failure.
     """
@@ -237,7 +239,7 @@ def _request_token_of_endpoint(oauth: OAuthSettings, url: SplitResult, where: st
         from kwcli.net.tls_connect import make_client_context
 
         context = make_client_context(tls)
-    server = HttpServer(host, url.port or (80 if context is None else 443), where, context)
+    server = HttpServer(host, url.port or (80 if context is None else 443), endpoint_text, context)
     headers = {
         "Authorization": build_authorization_header(oauth),
         "Content-Type": "application/x-www-form-urlencoded",
@@ -250,20 +252,20 @@ def _request_token_of_endpoint(oauth: OAuthSettings, url: SplitResult, where: st
         return read_token_answer(answer.status, answer.body)
     except TokenRefused as refused:
         remedy = "check sasl.oauthbearer.client.id, …client.secret and …scope"
-        raise Failure(f"{where} {refused}; {remedy}", Exit.REFUSED) from None
+        raise Failure(f"{endpoint_text} {refused}; {remedy}", Exit.REFUSED) from None
     except HttpProblem as problem:
-        text = f"{where} gives no token: {problem}; check sasl.oauthbearer.token.endpoint.url"
+        text = f"{endpoint_text} gives no token: {problem}; check sasl.oauthbearer.token.endpoint.url"
         raise Failure(text, Exit.UNREACHABLE) from None
     except TimeoutError:
-        raise Failure(f"{where} did not answer within {deadline.seconds:.3g} s", Exit.TIMEOUT) from None
+        raise Failure(f"{endpoint_text} did not answer within {deadline.seconds:.3g} s", Exit.TIMEOUT) from None
     except OSError as error:
-        raise _make_unreachable_failure(error, tls, host, where) from None
+        raise _make_unreachable_failure(error, tls, host, endpoint_text) from None
 
 
-def _make_unreachable_failure(error: OSError, tls: TlsSettings, host: str, where: str) -> Failure:
+def _make_unreachable_failure(error: OSError, tls: TlsSettings, host: str, endpoint_text: str) -> Failure:
     ssl = sys.modules.get("ssl")  # loaded where TLS was asked for
     if ssl is None or not isinstance(error, ssl.SSLError):
-        return Failure(f"{where} cannot be reached: {error.strerror or error}", Exit.UNREACHABLE)
+        return Failure(f"{endpoint_text} cannot be reached: {error.strerror or error}", Exit.UNREACHABLE)
     from kwcli.net.explain_connection_end import Cause, make_tls_stop
 
     stop = make_tls_stop(error, tls, host)
@@ -273,4 +275,4 @@ def _make_unreachable_failure(error: OSError, tls: TlsSettings, host: str, where
         stop.remedy = "name its authority's certificate by -X https.ca.location=FILE"
     elif "security.protocol" in stop.remedy:
         stop.remedy = "is it http:// rather than https://?"
-    return Failure(stop.format_line(where), stop.code)
+    return Failure(stop.format_line(endpoint_text), stop.code)

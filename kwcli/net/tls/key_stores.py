@@ -68,26 +68,26 @@ def read_identity(certificate: KeyStoreFile, key: KeyStoreFile | None) -> Identi
     return Identity(own.certificates, other.key, other.password)
 
 
-def _format_store_name(store: KeyStoreFile, what: str) -> str:
-    return f"{what} {store.path}" if store.path is not None else f"the {what} given as text"
+def _format_store_name(store: KeyStoreFile, store_kind: str) -> str:
+    return f"{store_kind} {store.path}" if store.path is not None else f"the {store_kind} given as text"
 
 
-def _read_store_file(store: KeyStoreFile, what: str, password: str) -> Identity:
+def _read_store_file(store: KeyStoreFile, store_kind: str, password: str) -> Identity:
     if store.pem is not None:
-        return _read_pem(store.pem, store, what)
-    content = _read_content(store, what)
+        return _read_pem(store.pem, store, store_kind)
+    content = _read_content(store, store_kind)
     if _is_certificate(content):
         return Identity(format_pem("CERTIFICATE", [content]))
     if not content.startswith((_JKS, _JCEKS, _SEQUENCE)):
-        return _read_pem(content.decode("utf-8", "replace"), store, what)
+        return _read_pem(content.decode("utf-8", "replace"), store, store_kind)
 
     try:
-        found = _read_store(content, store, with_key=what != "trust store")
+        found = _read_store(content, store, with_key=store_kind != "trust store")
     except StoreError as error:
         name = {"store": password, "key": "ssl.key.password", "": ""}[error.password]
         remedy = f"; give it by -X {name}=…" if name else ""
-        raise Failure(f"{_format_store_name(store, what)}: {error}{remedy}", Exit.USAGE) from None
-    chosen = found.trusted or found.chain if what == "trust store" else found.chain
+        raise Failure(f"{_format_store_name(store, store_kind)}: {error}{remedy}", Exit.USAGE) from None
+    chosen = found.trusted or found.chain if store_kind == "trust store" else found.chain
     certificates = format_pem("CERTIFICATE", chosen)
     return Identity(certificates, None if found.key is None else format_pem("PRIVATE KEY", [found.key]))
 
@@ -109,26 +109,30 @@ def _read_store(content: bytes, store: KeyStoreFile, *, with_key: bool) -> Jks:
     return read_pkcs12(content, store.password or store.key_password)
 
 
-def _read_content(store: KeyStoreFile, what: str) -> bytes:
+def _read_content(store: KeyStoreFile, store_kind: str) -> bytes:
     try:
         with open(store.path or "", "rb") as file:
             content = file.read(_MOST_BYTES + 1)
     except OSError as error:
-        raise Failure(f"{_format_store_name(store, what)} cannot be read: {error.strerror}", Exit.USAGE) from None
+        raise Failure(f"{_format_store_name(store, store_kind)} cannot be read: {error.strerror}", Exit.USAGE) from None
     if len(content) > _MOST_BYTES:
-        raise Failure(f"{_format_store_name(store, what)} is larger than any store", Exit.USAGE)
+        raise Failure(f"{_format_store_name(store, store_kind)} is larger than any store", Exit.USAGE)
     return content
 
 
-def _read_pem(text: str, store: KeyStoreFile, what: str) -> Identity:
+def _read_pem(text: str, store: KeyStoreFile, store_kind: str) -> Identity:
     found = list(find_pem_blocks(text))
     if not any(block.is_certificate or block.is_key for block in found):
         kinds = "PEM, PKCS12 or JKS" if store.path is not None else "PEM"
-        raise Failure(f"{_format_store_name(store, what)} holds neither certificates nor a key as {kinds}", Exit.USAGE)
+        raise Failure(
+            f"{_format_store_name(store, store_kind)} holds neither certificates nor a key as {kinds}", Exit.USAGE
+        )
     key = next((block for block in found if block.is_key), None)
     password = store.key_password or store.password
-    if key is not None and key.is_locked and password is None and what != "trust store":
-        raise Failure(f"the key in {_format_store_name(store, what)} is locked; give -X ssl.key.password=…", Exit.USAGE)
+    if key is not None and key.is_locked and password is None and store_kind != "trust store":
+        raise Failure(
+            f"the key in {_format_store_name(store, store_kind)} is locked; give -X ssl.key.password=…", Exit.USAGE
+        )
     certificates = "".join(block.text for block in found if block.is_certificate)
     return Identity(certificates, key.text if key else None, password if key and key.is_locked else None)
 

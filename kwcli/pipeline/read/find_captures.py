@@ -396,14 +396,16 @@ def _list_found_files(word: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
         yield make_problem_of_error(word, problem), False
 
 
-def _add_source_file(found: dict[tuple[object, ...], SourceFile], place: FoundFile, point: str, kind: _Kind) -> None:
-    known = found.get(place.identity)
+def _add_source_file(
+    source_files: dict[tuple[object, ...], SourceFile], place: FoundFile, point: str, kind: _Kind
+) -> None:
+    known = source_files.get(place.identity)
     if known is None:
-        found[place.identity] = SourceFile(
+        source_files[place.identity] = SourceFile(
             point, place.path, place.size, _compute_fingerprint(place), place.name, kind.log, kind.log and kind.inflate
         )
     elif not known.point:
-        found[place.identity] = known._replace(point=point)
+        source_files[place.identity] = known._replace(point=point)
     elif point not in ("", known.point):
         raise Failure(f"{place.name} belongs to two capture points: {known.point} and {point}", Exit.USAGE)
 

@@ -349,10 +349,10 @@ class WatchedFiles:
         return BatchPlan(tuple(points), tuple(names), total, frozenset(ends)), problems
 
     def _group_new_files_by_time(
-        self, point: str, its: list[TrackedFile], now_s: float, problems: list[Problem]
+        self, point: str, new_files: list[TrackedFile], now_s: float, problems: list[Problem]
     ) -> list[list[tuple[FileRange, TrackedFile]]]:
         """The new files whose turn it is, in order; the files in one group overlap in time. Each log is a group."""
-        waiting = [file for file in its if not file.is_begun and not file.over]
+        waiting = [file for file in new_files if not file.is_begun and not file.over]
         ready = [file for file in waiting if self._is_due(file, now_s)]
         logs = [[(_make_whole_log_range(file), file)] for file in ready if file.log]
         due = [file for file in ready if not file.log]

@@ -94,15 +94,15 @@ class LogRows:
             self._decisions.setdefault(place, []).append(said)
 
     def print_connection_event(
-        self, ends: tuple[str, str, int], what: str, time_ns: int, more: Mapping[str, Any]
+        self, ends: tuple[str, str, int], event: str, time_ns: int, details: Mapping[str, Any]
     ) -> None:
-        """Print a row of kind `connection`, where rows of events are wanted: `what` is opened, tls, login or closed.
+        """Print a row of kind `connection`, where rows of events are wanted: `event` is opened, tls, login or closed.
 
         `ends` are the client's address, the listener's, and the number of the connection.
         """
         said = dict(zip(("client", "broker", "connection"), ends, strict=True))
         self._write_event(
-            {"kind": "connection", "schema": SCHEMA, "time": format_rfc3339(time_ns), **said, "what": what, **more}
+            {"kind": "connection", "schema": SCHEMA, "time": format_rfc3339(time_ns), **said, "what": event, **details}
         )
 
     def print_event(self, text: str, time_ns: int, number: int | None) -> None:

@@ -178,8 +178,8 @@ class Responses(DecidedFrames):
         self._turn = TURN
         return self._resume_waiting(now_ns)
 
-    def resume_after_resolution(self, ticket: int, where: Mapping[int, Address], now_ns: int) -> list[Command]:
-        """Rewrite and send the frame with this ticket; nodes of the frame that are not in `where` have no listener."""
+    def resume_after_resolution(self, ticket: int, addresses: Mapping[int, Address], now_ns: int) -> list[Command]:
+        """Rewrite and send the frame with this ticket; nodes that are not in `addresses` have no listener."""
         if self._buffered is None or ticket != self._ticket or self._state.closed:
             return []
         handling, frame, reading = self._buffered
@@ -187,7 +187,7 @@ class Responses(DecidedFrames):
         self._buffered = None
         self._blocked = False
         try:
-            rewritten = self._rewritten_answers.rewrite_answer(reading, frame, where)
+            rewritten = self._rewritten_answers.rewrite_answer(reading, frame, addresses)
         except RewriteFailed as failure:
             return [
                 *self._release_reserved(),

@@ -156,24 +156,24 @@ def rewrite_addresses(
     api_key: int,
     version: int,
     frame: bytes,
-    where: Mapping[int, Address],
+    addresses: Mapping[int, Address],
     found: Sequence[Endpoint] | None = None,
 ) -> RewrittenFrame:
-    """The frame with the address of each node in `where`; `found`: of `find_endpoints`. Raises RewriteFailed.
+    """The frame with the address of each node in `addresses`; `found`: of `find_endpoints`. Raises RewriteFailed.
 
-    A node that `where` lacks makes it fail, unless clients do without addresses: then all of them are left out.
+    A node that `addresses` lacks makes it fail, unless clients do without addresses: then all of them are left out.
     """
     row = find_address_row(api_key, version)
     found = find_endpoints(api_key, version, frame) if found is None else found
     if row is None or not found:
         return RewrittenFrame(frame, stripped=False)
-    missing = [each for each in found if each.node_id not in where]
+    missing = [each for each in found if each.node_id not in addresses]
     plan = _resolve_response_plan(api_key, version)
     if missing and not row.optional:
         raise RewriteFailed(f"node {missing[0].node_id} has no listener")
     if missing:
         return RewrittenFrame(_remove_addresses(plan, row, frame, find_body(api_key, version, frame)), stripped=True)
-    edits = [(each.at, each.end, _encode_address(*where[each.node_id], plan.flexible)) for each in found]
+    edits = [(each.at, each.end, _encode_address(*addresses[each.node_id], plan.flexible)) for each in found]
     if any(field.name == row.array for field in plan.tagged):
         edits += _make_tag_size_edits(plan, row, frame, find_body(api_key, version, frame), edits)
     return RewrittenFrame(splice_frame(frame, edits), stripped=False)

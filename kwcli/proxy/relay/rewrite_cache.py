@@ -105,14 +105,14 @@ class RewrittenAnswers:
         self._keep_result(key, reading, len(frame) + ENDPOINT_COST * len(found))
         return reading
 
-    def rewrite_answer(self, reading: ReadAnswer, frame: bytes, where: Mapping[int, Address]) -> RewrittenFrame:
-        """The frame that `reading` describes, with the listeners' addresses of `where`. Raises RewriteFailed."""
-        places = [where.get(each.node_id) for each in reading.found]
+    def rewrite_answer(self, reading: ReadAnswer, frame: bytes, addresses: Mapping[int, Address]) -> RewrittenFrame:
+        """The frame that `reading` describes, with the listeners' `addresses`. Raises RewriteFailed."""
+        places = [addresses.get(each.node_id) for each in reading.found]
         known = reading.make_rewritten_frame(frame, places)
         if known is not None:
             return known
         self.made += 1
-        made = rewrite_addresses(reading.api_key, reading.version, frame, where, reading.found)
+        made = rewrite_addresses(reading.api_key, reading.version, frame, addresses, reading.found)
         if reading.key is not None and reading.key in self._readings:
             reading.places = places
             reading.made = (made.frame[:_SIZE], made.frame[_HEAD:], made.stripped)

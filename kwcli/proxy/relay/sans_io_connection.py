@@ -93,9 +93,9 @@ class RelayCore:
             self._requests.resume_after_delay(now_ns) if side == CLIENT else self._responses.resume_after_delay(now_ns)
         )
 
-    def resume_after_resolution(self, ticket: int, where: Mapping[int, Address], now_ns: int) -> list[Command]:
-        """Answer RESOLVE: `where` has the listeners' addresses by node id; a node without a listener is left out."""
-        return self._responses.resume_after_resolution(ticket, where, now_ns)
+    def resume_after_resolution(self, ticket: int, addresses: Mapping[int, Address], now_ns: int) -> list[Command]:
+        """Answer RESOLVE: `addresses`: those of listeners by node id; a node without a listener is left out."""
+        return self._responses.resume_after_resolution(ticket, addresses, now_ns)
 
     def resume_turn(self, side: int, now_ns: int) -> list[Command]:
         """Handle the rest of a side's bytes, a turn after YIELD."""
