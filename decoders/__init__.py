@@ -104,6 +104,11 @@ _HOMES: Final = {
 }
 
 
+def __dir__() -> list[str]:
+    """The public names, for `help`, `dir` and completion: also those that are not loaded yet."""
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     """Load a public name on first use (PEP 562)."""
     home = _HOMES.get(name)

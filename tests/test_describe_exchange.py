@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import pydoc
+import re
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 import decoders
-from decoders import Exchange, read_exchanges
+from decoders import Exchange, Record, notebook_html, read_exchanges
+from decoders.exchanges.exchange_attribute_table import KEYS
 from decoders.messages.exchange_from_json import FromRecords
 from tests.cli.worlds import kw
 
@@ -109,3 +113,110 @@ def test_topics_of_a_token_and_of_a_damaged_body_are_empty_or_those_before_the_d
 def test_the_library_has_the_version_of_the_program() -> None:
     said = json.loads(kw("version", "-o", "json").out)
     assert decoders.__version__ == said["kw"]
+
+
+LIBRARY_PAGE: Final = Path(__file__).resolve().parents[1] / "kwcli" / "help" / "library.md"
+
+
+def test_what_an_exchange_shows_is_on_the_page() -> None:
+    shown = {name for name in dir(Exchange) if not name.startswith("_")}
+    table = "".join(line.split(" | ")[0] for line in LIBRARY_PAGE.read_text().splitlines() if line.startswith("| `"))
+    named = {*re.findall(r"\.(\w+)", table)} | {*KEYS}
+    assert shown - named == set()
+    helped = pydoc.plain(pydoc.render_doc(Exchange))
+    assert not re.search(r"^ \|  (_(?!_|repr_html_)\w+)", helped, re.MULTILINE)
+    for word in ("looked", "known", "revealed", "note", "forget", "spec", "api_reader", "failed"):
+        assert not hasattr(Exchange, word)
+
+
+class Tags(HTMLParser):
+    """The text of HTML whose tags are all closed."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, _attributes: Any) -> None:
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.mark.parametrize("name", ["tour.pcapng", "sasl-framed.pcapng", "sasl-raw.pcap", "telemetry.pcapng"])
+def test_an_exchange_has_html_for_notebooks(name: str) -> None:
+    found = exchanges(name)
+    assert found
+    for exchange in found:
+        text, record = Tags(exchange._repr_html_()).text, exchange.to_dict()
+        assert text.startswith("SASL token" if exchange.is_sasl_token else f"{exchange.api} {exchange.api_version} · ")
+        assert f"{exchange.broker} · {exchange.status}" in text
+        for error in record["errors"]:
+            assert f"{error['path']}: {error['name']}" in text
+        for side in ("request", "response"):
+            body = json.dumps(record[side], indent=2, ensure_ascii=False)
+            if body.isprintable() and len(body) < 20_000:
+                assert record[side] is None or body in text
+            elif record[side] is not None:
+                assert side in text
+
+
+def test_html_has_no_secret_and_no_tag_of_the_traffic() -> None:
+    (login, *_) = [each for each in exchanges("sasl-framed.pcapng") if each.api == "SaslAuthenticate"]
+    assert login.request["auth_bytes"].decode() not in login._repr_html_()
+    assert '"redacted": 19' in Tags(login._repr_html_()).text
+    login.client_id = "<script>alert(1)</script>\x1b[31m\u202e"
+    html = login._repr_html_()
+    assert "<script>" not in html
+    assert html.isprintable() or html.replace("\n", "").isprintable()
+
+
+def test_html_of_a_large_body_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notebook_html, "_BODY_MAX", 500)
+    large = max(exchanges("tour.pcapng"), key=lambda exchange: exchange.response_size or 0)
+    text = json.dumps(large.to_dict()["response"], indent=2, ensure_ascii=False)
+    assert len(text) > 500
+    assert f"… ({len(text) - 500:,} more characters: to_dict() has all)" in Tags(large._repr_html_()).text
+
+
+RECORDS: Final = {
+    "text": (
+        Record(7, 1700000000000, b"key", "wärm".encode(), (("trace", b"1"), ("none", None))),
+        "offset7timestamp1700000000000 (2023-11-14T22:13:20.000000Z)keykeyvaluewärmheader trace1header nonenull",
+    ),
+    "bytes": (Record(0, None, None, b"\xff\0"), 'offset0timestamp–keynullvalue{"base64":"/wA="}'),
+    "long": (
+        Record(0, None, None, b"x" * 1001),
+        f"offset0timestamp–keynullvalue{'x' * 1000} … (1,001 bytes)",
+    ),
+    "tags": (Record(0, None, b"<b>", b"\x1b"), 'offset0timestamp–key<b>value{"base64":"Gw=="}'),
+    "control": (
+        Record(3, None, None, None, (), {"type": "commit", "version": 0, "value": {}}),
+        "offset3timestamp–keynullvaluenullcontrol record{'type': 'commit', 'version': 0, 'value': {}}",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_record_has_html_for_notebooks(name: str) -> None:
+    record, text = RECORDS[name]
+    assert Tags(record._repr_html_()).text == text
+
+
+def test_tls_and_what_is_not_decoded_are_attributes() -> None:
+    found = exchanges("tour.pcapng")
+    assert {exchange.tls for exchange in found} == {None}
+    assert all(exchange.undecoded == {} for exchange in found)
+    broken = next(each for each in found if each.api == "Produce" and each.request_raw)
+    assert broken.request_raw is not None
+    broken = next(each for each in exchanges("tour.pcapng") if each.api == "Produce" and each.request_raw)
+    broken.request_raw = (broken.request_raw or b"")[:60]
+    assert broken.undecoded == broken.to_dict()["undecoded"]
+    assert broken.undecoded["request"]["reason"] == "truncated"

@@ -26,7 +26,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("decoders.messages",),
     ("decoders.filters", "decoders.analysis", "decoders.scrubbing", "decoders.splits", "decoders.mocking"),
     ("decoders.replaying",),
-    ("decoders", "decoders.describe_exchange", "decoders.whole_captures"),
+    ("decoders", "decoders.describe_exchange", "decoders.notebook_html", "decoders.whole_captures"),
     (
         "kwcli.building",
         "kwcli.extras",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import pickle
 import pydoc
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -37,6 +39,19 @@ def test_every_public_name_has_a_docstring_of_its_own(name: str) -> None:
     found = getattr(decoders, name)
     assert found.__doc__
     assert found.__name__ == name
+
+
+def test_help_and_completion_have_the_names_before_they_are_loaded() -> None:
+    program = (
+        "import pydoc, decoders, kwcli.pipeline, kwcli.reading\n"
+        "assert {*decoders.__all__} <= {*dir(decoders)}\n"
+        "assert 'to_arrow' in dir(kwcli.pipeline) and 'follow_exchanges' in dir(kwcli.reading)\n"
+        "print(pydoc.plain(pydoc.render_doc(decoders)))"
+    )
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert [name for name in decoders.__all__ if name not in shown] == []
+    assert "    read_exchanges(*sources: " in shown
+    assert "    class Exchange(Seen)\n" in shown or "    class Exchange(decoders." in shown
 
 
 # What is asked for, and the error, which is about no byte.

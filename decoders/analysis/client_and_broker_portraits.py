@@ -17,14 +17,7 @@ import orjson
 
 from decoders.analysis.client_compatibility import OFFERED, read_offered_versions
 from decoders.analysis.dimension_and_metric_table import measure_latency_ns
-from decoders.analysis.dimensions import (
-    DIMENSIONS,
-    client_of,
-    host_of,
-    library_in,
-    paths_of_dimensions,
-    software_of,
-)
+from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, library_in, paths_of_dimensions, software_of
 from decoders.analysis.exchange_facts import WAITING, WAITS, waited_ns
 from decoders.analysis.fold_interface import Row, sort_by_key
 from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits_into_rows, is_full, split_by_weight

@@ -506,6 +506,21 @@ class Exchange(Seen):
         record: dict[str, Any] = _load_describe_exchange().exchange_to_dict(self, records=records)
         return record
 
+    @property
+    def tls(self) -> TlsInfo | None:
+        """The version and cipher of the TLS connection, and the names in it; None for one without."""
+        return self.connection_info.tls
+
+    @property
+    def undecoded(self) -> dict[str, Any]:
+        """For each side that cannot be decoded: reason, offset, path and bytes, as the record has them."""
+        found: dict[str, Any] = self.to_dict().get("undecoded", {}) if self.failures else {}
+        return found
+
+    def _repr_html_(self) -> str:
+        html: str = import_module("decoders.notebook_html").exchange_to_html(self)
+        return html
+
     def __repr__(self) -> str:
         try:
             line: str = _load_describe_exchange().describe_exchange(self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Final
 
 from decoders.limits import BATCHES_MAX, EXCHANGE_INFLATED_MAX, RECORD_HEADERS_MAX, RECORDS_MAX, RECORDS_SHOWN_MAX
@@ -30,6 +31,10 @@ class Record(NamedTuple):
     value: bytes | None
     headers: tuple[Header, ...] = ()
     control_record: dict[str, Any] | None = None
+
+    def _repr_html_(self) -> str:
+        html: str = import_module("decoders.notebook_html").record_to_html(self)
+        return html
 
 
 @dataclass(slots=True)

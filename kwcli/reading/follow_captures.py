@@ -38,7 +38,6 @@ from kwcli.reading.ring_file_names import RingNames, find_ring
 
 if TYPE_CHECKING:
     from decoders.tcp.chunks import Segment
-    from kwcli.run_environment import Environment
 
 __all__ = ["CaptureFollower"]
 
@@ -100,7 +99,7 @@ class CaptureFollower(PacketSource):
     def __init__(
         self,
         word: str,
-        env: Environment,
+        report: Callable[[str], None],
         *,
         numbered: bool = False,
         on_secrets: Callable[[bytes], None] | None = None,
@@ -108,7 +107,7 @@ class CaptureFollower(PacketSource):
         """Find the ring and the file to begin with. Raises InputProblem where `word` cannot be followed."""
         super().__init__()
         self._word = word
-        self._env = env
+        self._report_text = report
         self._numbered = numbered
         self._on_secrets = on_secrets
         self._ring: RingNames = find_ring(word)
@@ -224,7 +223,7 @@ class CaptureFollower(PacketSource):
 
     def _report(self, text: str) -> None:
         self.is_broken = True
-        self._env.report(f"kw: {text}")
+        self._report_text(f"kw: {text}")
 
     # -- the ring ------------------------------------------------------------------------------------------------------
 

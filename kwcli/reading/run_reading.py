@@ -152,7 +152,7 @@ class ReadingRun:
         from kwcli.reading.follow_captures import CaptureFollower
 
         numbered = self._sink.needs_file_numbers
-        return CaptureFollower(word, self._env, numbered=numbered, on_secrets=self._keys.add_lines)
+        return CaptureFollower(word, self._env.report, numbered=numbered, on_secrets=self._keys.add_lines)
 
     def _open_interface(self, interface: str) -> PacketSource:
         from kwcli.reading.live_capture import KernelFilter, LiveCapture

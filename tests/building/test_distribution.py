@@ -26,6 +26,7 @@ from kwcli.reference.kw_version import split_requirements_by_extra
 from kwcli.reference.licenses import LICENSES, list_library_licenses
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw
+from tests.help.reading import TEXTS, programs_of
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 LEFT_OUT: Final = frozenset({".git", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".venv", "build"})
@@ -34,6 +35,7 @@ README_PROGRAM: Final = re.compile(r"```python\n(.*?)```", re.DOTALL)
 # What users write: each is checked strictly against the installed wheel, and run.
 PROGRAMS: Final[dict[str, str]] = {
     "readme": README_PROGRAM.findall((ROOT / "README.md").read_text())[0],
+    **programs_of(TEXTS["library"]),
     "histogram": """
 from collections import Counter
 

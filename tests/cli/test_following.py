@@ -81,7 +81,7 @@ class Steps:
 
     def __init__(self, word: Path | str) -> None:
         self.env = world()
-        self.follower = CaptureFollower(str(word), self.env)
+        self.follower = CaptureFollower(str(word), self.env.report)
         self._stream = self.follower.read_batches()
         self.taken: list[tuple[Any, ...]] = []
 
@@ -298,7 +298,7 @@ def test_what_cannot_be_followed(tmp_path: Path, name: str, content: bytes | Non
     if content is not None:
         append(tmp_path / name, content)
     with pytest.raises(InputProblem, match=why):
-        CaptureFollower(str(tmp_path / name), world())
+        CaptureFollower(str(tmp_path / name), world().report)
     outcome = kw("sniff", str(tmp_path / name), "--follow")
     assert (outcome.code, outcome.out) == (Exit.FAILURE, "")
     assert why in outcome.err

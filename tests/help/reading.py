@@ -25,6 +25,12 @@ def python_of(text: str) -> str:
     return text.partition("```python\n")[2].partition("```")[0]
 
 
+def programs_of(text: str) -> dict[str, str]:
+    """The Python examples of a text behind its heading `Programs`, by the sentence before each."""
+    found = r"\n\n([^\n`(,:;]+)[^\n]*(?:\n[^\n]+)*\n\n```python\n(.*?)```"
+    return {said.strip(): code for said, code in re.findall(found, text.partition("## Programs")[2], re.DOTALL)}
+
+
 def options_in(text: str) -> set[str]:
     """The options that a text names: `--limit`, `-o`."""
     return set(re.findall(r"(?<![\w-])-(?:[a-zA-Z](?![\w-])|-[a-z][a-z-]+)", text))
