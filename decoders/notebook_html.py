@@ -25,6 +25,7 @@ _VALUE_MAX: Final = 1_000
 _BOX: Final = "border-left:3px solid #8888;padding-left:.6em;margin:.3em 0"
 _ERROR: Final = "color:#c0392b"
 _LEFT: Final = "text-align:left"
+_PRE: Final = "font-family:monospace;margin:0"
 
 
 def exchange_to_html(exchange: Exchange) -> str:
@@ -64,7 +65,8 @@ def _body_to_html(side: str, size: int | None, body: Any) -> str:
     if len(text) > _BODY_MAX:
         lines.append(f"… ({len(text) - _BODY_MAX:,} more characters: to_dict() has all)")
     title = side if size is None else f"{side}, {format_bytes(size)}"
-    return f"<details><summary>{title}</summary><pre>{chr(10).join(lines)}</pre></details>"
+    shown = chr(10).join(lines)
+    return f'<details><summary>{title}</summary><pre style="{_PRE}">{shown}</pre></details>'
 
 
 def _format_timestamp(timestamp: int | None) -> str:
