@@ -174,8 +174,7 @@ def has_acks_zero(api_reader: ApiReader, data: bytes, body: int) -> bool:
     return data[body : body + 2] == b"\0\0"
 
 
-# API keys that a direction in step may carry: the known keys, with room for those of newer releases.
-KEY_MAX: Final = 1000
+# A direction in step may carry any API key from 0 on: Confluent's own begin at 10000. Versions stay small.
 VERSION_MAX: Final = 100
 # Least frame sizes: key, version and correlation id of a request; correlation id of a response.
 REQUEST_LEAST: Final = 8
@@ -303,7 +302,7 @@ class Pairing:
         if size < REQUEST_LEAST:
             return "garbage"
         key, version = KEY_VERSION.unpack_from(data, at + 4)
-        if not 0 <= key < KEY_MAX or not 0 <= version < VERSION_MAX:
+        if key < 0 or not 0 <= version < VERSION_MAX:
             return "garbage" if size <= FRAME_MAX else "oversized"
         if (key, version) != (CONTROLLED_SHUTDOWN, 0):
             length = LENGTH.unpack_from(data, at + 12)[0] if size >= REQUEST_HEAD - 4 else -2
@@ -460,7 +459,7 @@ class Pairing:
             if self._find_id_of_request_under_way() == correlation_id and correlation_id not in self.early:
                 self.early[correlation_id] = frame
             else:
-                self._settle_orphan_response(frame, correlation_id)
+                self.settle_orphan_response(frame, correlation_id)
             return
         self.budget.held -= len(exchange.request_raw or b"")
         set_response_of_exchange(exchange, frame)
@@ -477,8 +476,15 @@ class Pairing:
             return None
         return int(CORRELATION.unpack_from(direction.parts[0], 8)[0])
 
-    def _settle_orphan_response(self, frame: Frame, correlation_id: int) -> None:
+    def settle_orphan_response(self, frame: Frame, correlation_id: int) -> None:
+        """Settle a response for which no request waits."""
         exchange = make_orphan_exchange(self.connection_info, self.context.api_readers.unknown, frame, correlation_id)
+        if self.connection_info.opened and not (self.requests.lossy or self.responses.lossy):
+            exchange.extra = {**(exchange.extra or {}), "reason": "unasked"}  # all requests of the connection are seen
+            waiting = sorted(self.in_flight)
+            if waiting and correlation_id > waiting[-1]:  # clients count upwards: it is no second answer
+                ids = ", ".join(map(str, waiting[:3])) + (" …" if len(waiting) > 3 else "")
+                exchange._add_remark("wrong_id", f"id {correlation_id}, while {ids} is asked", "response")
         if self.context.guesses and not frame.missing:
             self._guess_request_of_orphan(exchange)
         self.settle(exchange)
@@ -685,13 +691,15 @@ class Pairing:
         close_direction(self.responses)
         close_direction(self.requests)
         for correlation_id, frame in self.early.items():
-            self._settle_orphan_response(frame, correlation_id)
+            self.settle_orphan_response(frame, correlation_id)
         self.early = {}
         for exchange in self.in_flight.take_all_requests():
             self.budget.held -= len(exchange.request_raw or b"")
             exchange.extra = {**(exchange.extra or {}), "closed": how}
             if reason is not None:
                 exchange.extra["reason"] = reason
+            elif self.responses.lost_packet > (exchange.request_packet_end or 0):
+                exchange.extra["reason"] = "lost"
             self._settle_alone(exchange, "unanswered")
         while self.sasl.tokens:
             exchange = self.sasl.take_token()

@@ -328,12 +328,14 @@ def _cut_whole_frames(
         reason = direction.owner.find_objection(direction, data, at, size)
         if reason is not None:
             from decoders.protocols.recognise_protocols import describe_proven_protocol  # few captures lose their step
+            from decoders.protocols.recognise_sasl_tokens import describe_kerberos_frame
 
+            begin = data[at : at + FIRST_BYTES_MAX]
             direction.doubt = False
             lose_step(
                 direction,
                 reason,
-                describe_proven_protocol(data[at : at + FIRST_BYTES_MAX]) or _DETAILS[reason],
+                describe_proven_protocol(begin) or describe_kerberos_frame(begin) or _DETAILS[reason],
                 *first,
             )
             return at

@@ -151,9 +151,9 @@ def judge_request(data: bytes, at: int, client_id: bytes | None = None) -> int:
     shown = data[at + 14 : at + 14 + max(length, 0)]
     if client_id is not None and shown != client_id[: len(shown)]:
         return NO
-    if not _is_readable(shown):
-        return NO
     end = at + 4 + size
+    if not _is_readable(shown):
+        return _judge_request_of_unreadable_client(data, at, end, shown)
     plan = find_plan(key, version, "request")
     if plan is None:
         return HEAD
@@ -176,6 +176,22 @@ def _short_request_verdict(data: bytes, at: int) -> int:
 
 
 _SHORT: Final = Struct(">ihhi")
+
+
+def _judge_request_of_unreadable_client(data: bytes, at: int, end: int, client_id: bytes) -> int:
+    """The verdict on a request whose client id is no UTF-8: YES or NO. Kafka takes any bytes, chance gives any too."""
+    _, key, version, *_ = REQUEST.unpack_from(data, at)
+    plan = find_plan(key, version, "request")
+    if plan is None or client_id.translate(None, _CONTROL_BYTES) != client_id:
+        return NO
+    try:
+        verdict = judge_body(plan, data, read_request_head(data, at, end).body, end)
+    except (DecodeError, IndexError):
+        return NO
+    return YES if verdict == YES else NO
+
+
+_CONTROL_BYTES: Final = bytes((*range(0x20), 0x7F))
 
 
 def _is_readable(client_id: bytes) -> bool:

@@ -102,3 +102,18 @@ def _is_printable_text(data: bytes) -> bool:
 def _limited_text(data: bytes) -> str:
     """Bytes of a token as text of limited length, without control characters."""
     return replace_unprintable(data, USER_MAX)
+
+
+# The object identifier of Kerberos 5 (RFC 1964), which stands at the begin of a first token of GSSAPI (RFC 2743, 3.1).
+_KERBEROS: Final = bytes.fromhex("06 09 2a 86 48 86 f7 12 01 02 02")
+
+
+def describe_kerberos_frame(frame: bytes) -> str:
+    """A description of a frame, with its size field, that is a raw Kerberos token; empty where it is none.
+
+    A broker that expects no token reads its first two bytes as an API key.
+    """
+    if frame[4:5] != b"\x60" or _KERBEROS not in frame[5:24]:
+        return ""
+    key = int.from_bytes(frame[4:6], "big")
+    return f"a Kerberos token without SaslHandshake, which a broker takes for a request with the API key {key}"

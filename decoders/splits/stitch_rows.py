@@ -25,7 +25,7 @@ from typing import Any, Final, cast
 
 from decoders.errors import Malformed
 from decoders.exchanges.body_reader import Needs
-from decoders.exchanges.connection_pairing import Pairing, make_orphan_exchange, set_response_of_exchange
+from decoders.exchanges.connection_pairing import Pairing, set_response_of_exchange
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange, Row, Settled
 from decoders.exchanges.pairer import FOREVER
@@ -103,11 +103,7 @@ class AdoptedRun:
             assert correlation_id is not None
             asked = pairing.in_flight.take_request(correlation_id)
             if asked is None:
-                pairing.settle(
-                    make_orphan_exchange(
-                        pairing.connection_info, self._context.api_readers.unknown, frame, correlation_id
-                    )
-                )
+                pairing.settle_orphan_response(frame, correlation_id)
             else:
                 pairing.budget.held -= len(asked.request_raw or b"")
                 set_response_of_exchange(asked, frame)

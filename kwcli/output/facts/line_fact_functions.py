@@ -481,6 +481,13 @@ ENDINGS: Final[dict[str | None, str]] = {
 }
 
 
+# Reasons for which an answer that came is not seen.
+_UNSEEN: Final = {
+    "one_direction": "its answer is not in the capture",
+    "lost": "its answer is in bytes that the capture lost",
+}
+
+
 def format_exchange_trouble(exchange: Exchange) -> str:
     """What went wrong, in words; empty when nothing did."""
     words: list[str] = []
@@ -492,11 +499,11 @@ def format_exchange_trouble(exchange: Exchange) -> str:
         words += dict.fromkeys(error.name for error in exchange.errors)
     status = exchange.status
     if status == "unanswered":
-        unseen = exchange.reason == "one_direction"
-        words.append("its answer is not in the capture" if unseen else ENDINGS.get(exchange.closed, "unanswered"))
+        words.append(_UNSEEN.get(exchange.reason or "") or ENDINGS.get(exchange.closed, "unanswered"))
     elif status == "orphan_response":
         guessed = exchange.extra is not None and "guessed" in exchange.extra
-        words.append("guessed" if guessed else "its request is not in the capture")
+        unseen = "no request waits for it" if exchange.reason == "unasked" else "its request is not in the capture"
+        words.append("guessed" if guessed else unseen)
     failures = exchange.failures
     cut = [side for side, failure in failures.items() if failure.reason == "snaplen"]
     if cut and status != "orphan_response":

@@ -49,6 +49,8 @@ LOSSY: Final = ("undecoded", "orphan_response")
 
 # Reasons for skipping a connection that is not Kafka; all other reasons are gaps in Kafka traffic.
 FOREIGN: Final = {"not_kafka": "other connection", "tls": "TLS connection"}
+# Reasons of runs of bytes that were captured, and are no frame of Kafka.
+_FRAMELESS: Final = ("garbage", "oversized")
 # The reason of runs that nothing is missing of: what stands before Kafka on a connection.
 _PREFIX: Final = "prefix"
 # Reasons for skipping whole connections, and what these are called.
@@ -84,11 +86,14 @@ def count_gaps_by_reason(runs: Mapping[str, int]) -> dict[str, int]:
 def describe_skipped_runs(runs: Mapping[str, int], sizes: Mapping[str, int]) -> list[str]:
     """`2 gaps (123B)`, `1 TLS connection`: the skipped runs of bytes and their sizes, by reason, in words."""
     gaps = {reason: count for reason, count in runs.items() if count and reason not in (*CONNECTIONS, _PREFIX)}
+    frameless = {reason: gaps.pop(reason) for reason in _FRAMELESS if reason in gaps}
     parts = (
         [f"{count_of(sum(gaps.values()), 'gap')} ({format_size(sum(sizes[reason] for reason in gaps))})"]
         if gaps
         else []
     )
+    if frameless:
+        parts.append(f"{format_size(sum(sizes[reason] for reason in frameless))} that are no frame")
     return parts + [count_of(runs[reason], noun) for reason, noun in CONNECTIONS.items() if runs.get(reason)]
 
 

@@ -1,0 +1,88 @@
+"""What kw says of connections in step with odd keys, client ids, tokens and answers."""
+
+from __future__ import annotations
+
+from random import Random
+from struct import pack
+from typing import Any
+
+import pytest
+
+from decoders.exchanges.exchange import Exchange, Skipped
+from decoders.frames.read_and_judge_headers import NO, YES, judge_request
+from kwcli.reading.sinks.closing_lines import describe_skipped_runs
+from tests.exchanges.prefixes import kafka
+from tests.exchanges.talks import Turns, framed, request, response, rows, run, segments
+
+KERBEROS = bytes.fromhex("60 82 02 2c 06 09 2a 86 48 86 f7 12 01 02 02 01 00") + bytes(range(200)) * 2
+
+
+def settled(turns: Turns) -> list[Any]:
+    return run(segments(turns, Random(1)))
+
+
+def asked(key: int, correlation_id: int, client_id: bytes = b"app-1") -> bytes:
+    """A request of version 0 without a body."""
+    return framed(pack(">hhih", key, 0, correlation_id, len(client_id)) + client_id)
+
+
+@pytest.mark.parametrize("key", [94, 512, 1000, 10000, 10001, 32767])
+def test_a_connection_in_step_takes_every_key(key: int) -> None:
+    turns = [*kafka(), (True, asked(key, 4)), (False, framed(pack(">i", 4) + b"abc"))]
+    assert rows(settled(turns))[3:] == [(key, 0, 4, "app-1", "undecoded")]
+
+
+def test_a_key_below_zero_is_no_request() -> None:
+    found = settled([*kafka(), (True, asked(-2, 4))])
+    assert [row.reason for row in found if isinstance(row, Skipped)] == ["garbage"]
+
+
+@pytest.mark.parametrize("client_id", ["Müller-1".encode("latin-1"), "注文".encode("shift_jis"), b"\xff\xfe"])
+def test_a_client_id_that_is_no_utf8_hides_nothing(client_id: bytes) -> None:
+    letters = "x" * len(client_id)
+    first = request(3, 9, 1, letters, {"topics": None}).replace(letters.encode(), client_id)
+    assert judge_request(first, 0) == YES
+    assert judge_request(first[:-1], 0) == NO  # only a whole request is believed
+    assert len(rows(run(segments([(True, first), *kafka()[1:]], Random(1))))) == 3
+
+
+def test_a_kerberos_token_without_a_handshake_is_named() -> None:
+    found = settled([*kafka(), (True, framed(KERBEROS))])
+    (skipped,) = [row for row in found if isinstance(row, Skipped)]
+    assert (skipped.reason, skipped.size) == ("garbage", len(KERBEROS) + 4)
+    assert "Kerberos token without SaslHandshake" in skipped.detail
+    assert "24706" in skipped.detail
+    assert describe_skipped_runs({"garbage": 1}, {"garbage": 564}) == ["564B that are no frame"]
+    assert describe_skipped_runs({"lost": 1}, {"lost": 54}) == ["1 gap (54B)"]
+
+
+def test_an_answer_with_a_foreign_id() -> None:
+    wrong = response(3, 9, 4697, {"cluster_id": "c"})
+    found = [row for row in settled([*kafka()[:3], (False, wrong)]) if isinstance(row, Exchange)]
+    orphan = next(row for row in found if row.is_orphan)
+    assert orphan.reason == "unasked"
+    assert orphan.extra is not None
+    assert [remark["id"] for remark in orphan.extra["remarks"]] == ["wrong_id"]
+
+
+def test_a_second_answer_is_not_said_to_lack_its_request() -> None:
+    turns = kafka()
+    found = [row for row in settled([*turns[:2], turns[1], *turns[2:]]) if isinstance(row, Exchange)]
+    orphan = next(row for row in found if row.is_orphan)
+    assert orphan.reason == "unasked"
+    assert "remarks" not in (orphan.extra or {})
+
+
+def test_an_answer_whose_request_may_be_lost_is_not_judged() -> None:
+    every = segments(kafka(), Random(1))
+    found = [row for row in run(every[3:]) if isinstance(row, Exchange)]
+    assert len(found) == 3
+    lossy = [each for each in every if each[6] != kafka()[2][1]]
+    assert {row.reason for row in run(lossy) if isinstance(row, Exchange) and row.is_orphan} == {None}
+
+
+def test_an_answer_in_lost_bytes_is_told() -> None:
+    answer = kafka()[5][1]
+    every = [each for each in segments(kafka(), Random(1)) if each[6] != answer]
+    last = [row for row in run(every) if isinstance(row, Exchange)][-1]
+    assert (last.status, last.reason) == ("unanswered", "lost")
