@@ -1,4 +1,4 @@
-"""A response without its request in, the only API version that it can belong to out, or none.
+"""A response without its request in, the only API version that it can belong to out, or none; what is said of it.
 
 The problem. A response says neither its API nor its version, so a response whose request was not captured cannot be
 decoded: many responses are a few zeros, which decode as responses of twenty APIs.
@@ -21,19 +21,21 @@ the layout of exactly one version that kw knows is taken for that one.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
-from decoders.exchanges.body_reader import UNSUPPORTED_VERSION, list_layouts
+from decoders.exchanges.body_reader import UNSUPPORTED_VERSION, ApiReaders, list_layouts
+from decoders.exchanges.exchange import Exchange
 from decoders.frames.read_and_judge_headers import ERROR_CODE_MAX, THROTTLE_MAX, is_flexible, skip_header_tags
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import API_VERSIONS
 from decoders.schema.model import Plan
 from decoders.schema.plan_walker import Walker
 
-__all__ = ["guess_request"]
+__all__ = ["guess_request", "note_unasked_answer", "set_guessed_request"]
 
 # The least bytes of a body: a shorter one decodes by coincidence.
 SIZE_MIN: Final = 12
@@ -115,3 +117,24 @@ def _is_plausible_request_body(root: dict[str, Any]) -> bool:
                 return False
             waiting += value.values()
     return True
+
+
+def set_guessed_request(exchange: Exchange, api_readers: ApiReaders) -> None:
+    """Set the only API version that a response without its request fits, and mark it as guessed."""
+    found = guess_request(exchange.response_raw or b"")
+    if found is not None:
+        exchange.api_key, exchange.api_version = found
+        exchange._api_reader = api_readers.get_reader(*found)
+        exchange.extra = {**(exchange.extra or {}), "guessed": True}
+
+
+def note_unasked_answer(exchange: Exchange, waiting: Iterable[int]) -> None:
+    """Say of an answer that no request waits for it; `waiting`: the correlation ids of all requests that wait.
+
+    Clients count upwards: an id above all of these was never asked, so it is no second answer.
+    """
+    exchange.extra = {**(exchange.extra or {}), "reason": "unasked"}
+    ids, correlation_id = sorted(waiting), exchange.correlation_id or 0
+    if ids and correlation_id > ids[-1]:
+        asked = ", ".join(map(str, ids[:3])) + (" …" if len(ids) > 3 else "")
+        exchange._add_remark("wrong_id", f"id {correlation_id}, while {asked} is asked", "response")

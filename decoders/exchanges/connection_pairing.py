@@ -478,26 +478,14 @@ class Pairing:
 
     def settle_orphan_response(self, frame: Frame, correlation_id: int) -> None:
         """Settle a response for which no request waits."""
+        from decoders.exchanges.answer_guess import note_unasked_answer, set_guessed_request  # few captures have any
+
         exchange = make_orphan_exchange(self.connection_info, self.context.api_readers.unknown, frame, correlation_id)
         if self.connection_info.opened and not (self.requests.lossy or self.responses.lossy):
-            exchange.extra = {**(exchange.extra or {}), "reason": "unasked"}  # all requests of the connection are seen
-            waiting = sorted(self.in_flight)
-            if waiting and correlation_id > waiting[-1]:  # clients count upwards: it is no second answer
-                ids = ", ".join(map(str, waiting[:3])) + (" …" if len(waiting) > 3 else "")
-                exchange._add_remark("wrong_id", f"id {correlation_id}, while {ids} is asked", "response")
+            note_unasked_answer(exchange, self.in_flight)  # all requests of the connection are seen
         if self.context.guesses and not frame.missing:
-            self._guess_request_of_orphan(exchange)
+            set_guessed_request(exchange, self.context.api_readers)
         self.settle(exchange)
-
-    def _guess_request_of_orphan(self, exchange: Exchange) -> None:
-        """Set the only API version that a response without its request fits, and mark it as guessed."""
-        from decoders.exchanges.answer_guess import guess_request
-
-        found = guess_request(exchange.response_raw or b"")
-        if found is not None:
-            exchange.api_key, exchange.api_version = found
-            exchange._api_reader = self.context.api_readers.get_reader(*found)
-            exchange.extra = {**(exchange.extra or {}), "guessed": True}
 
     def _take_frame_without_head(self, direction: FrameDirection, frame: Frame) -> None:
         """Skip a frame of known size, of which not even the header is there."""
