@@ -137,6 +137,7 @@ TRUTH: Final[dict[str, dict[str, int]]] = {
     "faults/telemetry-refused.pcap.zst": {"note telemetry-refused": 1},
     "faults/throttled.pcap.zst": {"warning throttled": 1},
     "faults/too-large.pcap.zst": {"warning too-large": 1},
+    "faults/proxy-head-refused.pcap.zst": {"error proxy-head-refused": 1, "warning unanswered": 1},
     "faults/transaction-hangs.pcap.zst": {"warning transaction-hangs": 1, "note coordinator-moved": 2},
     "faults/transactions-abort.pcap.zst": {
         "warning transactions-abort": 1,

@@ -126,6 +126,17 @@ def _find_cut_connections(case: Case) -> Iterator[Found]:
             yield case.make_finding("zero-window", seen, total=format_latency(seen.sums["ns"] / _MS), **about)
 
 
+def _find_refused_heads(case: Case) -> Iterator[Found]:
+    """Brokers that close connections with a PROXY head before the stream."""
+    by_way: dict[tuple[str, str], list[tuple[str, Observation]]] = defaultdict(list)
+    for (via, broker, host), seen in case.seen.items_of_kind("head"):
+        by_way[via, broker].append((host, seen))
+    for (via, broker), some in by_way.items():
+        clients = sorted({host for host, _ in some})[:LISTED]
+        whole = merge_observations(seen for _, seen in some)
+        yield case.make_finding("proxy-head-refused", whole, via=via, broker=broker, clients=clients)
+
+
 def _find_refused_logins(case: Case) -> Iterator[Found]:
     """Connections to brokers, or to addresses that brokers advertise, that are refused or not answered."""
     advertised: dict[str, int] = {}
@@ -187,5 +198,6 @@ REACHABILITY: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     _find_unreachable_listeners,
     _find_connection_churn_and_losses,
     _find_cut_connections,
+    _find_refused_heads,
     _find_refused_logins,
 )

@@ -160,6 +160,8 @@ class Doctor:
                 seen.get_or_make("no-entry", host, info.broker, "silent" if silent else "refused").count_end(ended)
             return
         client = client_of(ended.client_id, info.client)
+        if info.via_address is not None and not ended.server_bytes and ended.how in ("fin", "rst"):
+            seen.get_or_make("head", host_of(info.via_address), info.broker, host).count_end(ended)
         for side, quiet_ns, shut_ns in (
             ("client", ended.client_quiet_ns, ended.client_shut_ns),
             ("broker", ended.server_quiet_ns, ended.server_shut_ns),

@@ -100,6 +100,12 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "its receive buffer was full because its program did not read: stopped, collecting garbage or overloaded",
         "look at the CPU, pauses and request queue of that side at the time; the network is not to blame",
     ),
+    "proxy-head-refused": FindingKind(
+        _ERROR,
+        "{via} puts a PROXY head before the stream, and {broker} closes the connection without an answer",
+        "a broker takes the head for the size of a frame and closes: Kafka itself reads no PROXY protocol",
+        "turn the PROXY protocol off at the load balancer, or put something before the broker that takes it",
+    ),
     "no-connection": FindingKind(
         _WARNING,
         "{host} cannot connect to {address}: {how}",
