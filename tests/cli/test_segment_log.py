@@ -37,6 +37,7 @@ def find(segments: list[Segment], place: int, size: int, *, start: int = 1000) -
         ([segment(1, 1000, b"ab", cut=2)], 3, 1, [(0, 1, 1, 1003, 77)]),
         ([segment(1, 1000, b"", flags=ACK)], 0, 4, []),
         ([segment(1, 999, b"ab", flags=SYN)], 0, 2, [(0, 2, 1, 1000, None)]),
+        ([segment(1, 999, b"ab", flags=SYN | ACK)], 0, 2, [(0, 2, 1, 1000, 77)]),
         ([segment(1, 1000, b"ab", flags=PUSH)], 0, 2, [(0, 2, 1, 1000, None)]),
         ([segment(1, 1000, b"ab", flags=PUSH | ACK)], 0, 2, [(0, 2, 1, 1000, 77)]),
         ([segment(1, 1000, b"ab", time_ns=9)], 0, 2, []),
