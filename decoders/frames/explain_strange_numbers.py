@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
 from decoders.apis import NAMES, api
@@ -23,7 +24,7 @@ USUAL_MAX: Final = 1 << 20
 SIZE_MAX: Final = 104_857_600
 _DIGITS: Final = r"-?0x[0-9a-f]{5,8}|-\d[\d,_]*|\d[\d,_]{3,}"
 _SIZED: Final = re.compile(
-    r"(?:size|length|bytes|receive[ds]?|(?<!th)read|packet|frame|correlation ?id(?: for response)?)"
+    r"(?:size|length|bytes|receive[ds]?|(?<!th)read|packet|frame)"
     rf"\D{{0,12}}?({_DIGITS})\b",
     re.IGNORECASE,
 )
@@ -35,7 +36,29 @@ _COMPLAINT: Final = re.compile(
     r"when expecting|illegal",
     re.IGNORECASE,
 )
-_KEYED: Final = re.compile(r"api[ _]?key[\s:=]+(-?\d{1,5})\b", re.IGNORECASE)
+_KEYED: Final = re.compile(r"api[ _]?key(?: is)?[\s:=(\[]+(-?\d{1,5})\b", re.IGNORECASE)
+_VERSIONED: Final = re.compile(r"api[ _]?version[\s:=]+(-?\d{1,5})\b", re.IGNORECASE)
+_UNKNOWN_KEY: Final = re.compile(r"(?:unexpected|unknown|unsupported|invalid|unrecognized) api ?_?key", re.IGNORECASE)
+_UNEXPECTED: Final = re.compile(r"unexpected request during authentication: (-?\d{1,5})\b", re.IGNORECASE)
+# API keys of Confluent's own: https://github.com/kroxylicious/kroxylicious/issues/3760
+CONFLUENT_KEYS: Final = (10_000, 10_100)
+_CORRELATION: Final = re.compile(r"correlation ?id(?: for response)?[\s:=(]{0,4}(-?\d{1,10})\b", re.IGNORECASE)
+# Words of a length inside a message, or of a list that is too long for what is left.
+_INSIDE: Final = re.compile(
+    r"array of size|string of length|bytes of size|error reading|remaining bytes|bytes (?:available|remaining)|"
+    r"arraycnt|array length|client_id size|string length|collection of size",
+    re.IGNORECASE,
+)
+# Where a library logs something else than the size field: the number, what is added to it, why.
+_SHIFTED: Final = (
+    (re.compile(r"adjusted frame length exceeds \d+: (-?\d{1,11})\b", re.IGNORECASE), -4, "netty adds 4"),
+    (re.compile(r"adjusted frame length \((-?\d{1,11})\) is less", re.IGNORECASE), -4, "netty adds 4"),
+    (
+        re.compile(r"invalid message size (-?\d{1,11})\b", re.IGNORECASE),
+        4,
+        "librdkafka takes 4 away, the correlation id",
+    ),
+)
 
 
 # First four bytes → the protocol and what exactly they begin; TLS records and other text are found by their form.
@@ -90,7 +113,16 @@ def _explain_four_bytes(number: int, data: bytes) -> Iterator[Finding]:
     if start is not None:
         mark, detail = start
         yield Finding(mark.name, detail, mark.remedy)
-    elif all(32 <= byte < 127 for byte in data):
+        return
+    for shift in (4, -4):
+        beside = STARTS.get(((number + shift) & 0xFFFFFFFF).to_bytes(4, "big"))
+        if beside is not None and (number & 0xFFFFFFFF) > SIZE_MAX:
+            mark, detail = beside
+            sign = "+" if shift > 0 else "-"
+            less = "less" if shift > 0 else "more"
+            said = f"{detail}; likely: {number} {sign} 4 begins so, and some libraries log a size with 4 {less}"
+            yield Finding(mark.name, said, mark.remedy)
+    if all(32 <= byte < 127 for byte in data):
         yield Finding("text", f'"{printable_text(data)}"', "somebody sent text where a size was expected")
     elif data[0] not in _RECORDS or record not in VERSIONS:
         yield from _explain_as_size_or_key(data)
@@ -115,33 +147,145 @@ def _explain_as_size_or_key(data: bytes) -> Iterator[Finding]:
 
 
 def explain_line(line: str, *, alone: bool = False) -> list[Finding]:
-    """Findings about the numbers in a line of a log: those called a size if there are any, else all large ones.
+    """Findings about a line of a log: its numbers as the library means them that wrote it, else what its words say.
 
     A size whose bytes are nothing known is told where the line complains of it, or is the only line (`alone`).
     """
-    sizes = [_parse_integer(text) for text in _SIZED.findall(line)]
-    for number in sizes or map(_parse_integer, _NUMBER.findall(line)):
-        found = explain_number(number)
+    for meant in (_explain_shifted_size, _explain_length_inside, _explain_correlation_id):
+        found = meant(line)
         if found:
             return found
-    if alone or _COMPLAINT.search(line):
+    complains = alone or _COMPLAINT.search(line) is not None
+    sizes = [_parse_integer(text) for text in _SIZED.findall(line)]
+    words = explain_words(line)
+    for number in sizes:
+        found = [each for each in explain_number(number) if complains or each.what in _REMEDIES]
+        if found and not (words and number in _STATED):
+            return found
+    found = _explain_key_in_line(line)
+    if not found and words and words[0].what == "memory":
+        found = _explain_other_numbers(line)
+    found = found or words
+    if found:
+        return found
+    if complains:
         strange = next((number for number in sizes if not 0 <= number <= SIZE_MAX), None)
         if strange is not None:
             return explain_size(strange)
     if alone and sizes:
         return explain_size(sizes[0])
+    return [] if sizes else _explain_other_numbers(line)
+
+
+def explain_words(line: str) -> list[Finding]:
+    """The finding of the first row of LOG_LINES whose words stand in the line; empty without one."""
+    from decoders.protocol_facts.errors.log_lines import LOG_LINES
+
+    for row, pattern in zip(LOG_LINES, _compile_log_lines(), strict=True):
+        match = pattern.search(line)
+        if match is not None:
+            groups = {name: printable_text((text or "").encode("utf-8", "replace"), 60) for name, text in match.groupdict().items()}
+            known = {"host": "HOST", "port": "PORT"} | {name: text for name, text in groups.items() if text}
+            blank = dict.fromkeys(groups, "") | known
+            return [Finding(row.what, *(text.format_map(blank) for text in (row.detail, row.remedy, row.command)))]
+    return []
+
+
+@cache
+def _compile_log_lines() -> tuple[re.Pattern[str], ...]:
+    from decoders.protocol_facts.errors.log_lines import LOG_LINES
+
+    return tuple(re.compile(row.pattern, re.IGNORECASE) for row in LOG_LINES)
+
+
+def _explain_shifted_size(line: str) -> list[Finding]:
+    """A size that the library logs with four bytes more or less: netty adds the field itself, old librdkafka takes the
+    correlation id away.
+    """
+    for pattern, shift, why in _SHIFTED:
+        match = pattern.search(line)
+        if match is None:
+            continue
+        size = int(match[1]) + shift
+        sign = "-" if shift < 0 else "+"
+        said = f"; {why}: the size field was {match[1]} {sign} {abs(shift)} = {size}"
+        known = explain_number(size) or explain_size(size)
+        return [each._replace(detail=each.detail + said) for each in known[:1]]
+    return []
+
+
+def _explain_length_inside(line: str) -> list[Finding]:
+    """A length of an array or a string inside a message: it is no size of a frame, whatever its bytes are."""
+    return explain_words(line) if _INSIDE.search(line) else []
+
+
+def _explain_correlation_id(line: str) -> list[Finding]:
+    """A correlation id, which is no size: bytes of another protocol, a number that no client has, or of another."""
+    match = _CORRELATION.search(line)
+    if match is None or not explain_words(line):
+        return []
+    number = int(match[1])
+    for each in explain_number(number):
+        if each.what in _REMEDIES:
+            return [each._replace(detail=f"{each.detail}; likely: its bytes were read as a correlation id")]
+    if number < 0:
+        detail = f"the correlation id {number} is negative, and clients count from 0: other bytes stood in its place"
+        return [Finding("lost framing", detail, "bytes before it were lost, added or left unread; or it is no Kafka")]
+    return explain_words(line)
+
+
+def _explain_other_numbers(line: str) -> list[Finding]:
+    """Findings about numbers that nothing calls a size: only what begins another protocol, and that is likely."""
+    for number in map(_parse_integer, _NUMBER.findall(line)):
+        for each in explain_number(number):
+            if each.what in _REMEDIES and "likely" not in each.detail:
+                return [each._replace(detail=f"{each.detail}; likely: if {number} was read as a size")]
+    return []
+
+
+def _explain_key_in_line(line: str) -> list[Finding]:
+    """Findings about an API key in a line: one that no API has, or one that the writer does not know."""
+    asked = _UNEXPECTED.search(line)
+    if asked is not None and int(asked[1]) in NAMES:
+        name = api(int(asked[1])).name
+        detail = f"the client sent {name} (API key {asked[1]}) to a listener that wants a login first"
+        return [Finding("login", detail, "set security.protocol to SASL_PLAINTEXT or SASL_SSL, with a mechanism")]
     keys = _KEYED.search(line)
-    return _explain_api_key(int(keys[1])) if keys is not None else []
+    if keys is None:
+        return []
+    key, version = int(keys[1]), _VERSIONED.search(line)
+    if key in NAMES and _UNKNOWN_KEY.search(line):
+        detail = f"key {key} is {api(key).name}: the program that says so is older than this API, or does not serve it"
+        return [Finding("API", detail, "upgrade that program, or the client sends it less", f"kw apis {api(key).name}")]
+    return _explain_api_key(key, None if version is None else int(version[1]))
 
 
-def _explain_api_key(key: int) -> list[Finding]:
+def _explain_api_key(key: int, version: int | None) -> list[Finding]:
     """Findings about an API key that no API has: two bytes of something else."""
     if key in NAMES or not -(1 << 15) <= key < 1 << 16:
         return []
     data = (key & 0xFFFF).to_bytes(2, "big")
+    shown = data.hex(" ")
+    if CONFLUENT_KEYS[0] <= key <= CONFLUENT_KEYS[1]:
+        detail = (
+            f"API keys of {CONFLUENT_KEYS[0]} and more are Confluent's own; brokers of Confluent Platform and Cloud"
+        )
+        remedy = "the program that says so does not know them: it has to pass them on, or leave them out of ApiVersions"
+        return [Finding("Confluent", f"{detail} announce {key} in ApiVersions", remedy)]
+    if data[0] == 0x60:
+        detail = f"likely a Kerberos token (GSSAPI): the bytes {shown} begin one, where a request was expected"
+        return [
+            Finding("SASL token", detail, "the client sent its token without SaslHandshake: let it send that first")
+        ]
+    if data[0] in _RECORDS and data[1] == 3:
+        detail = f"likely {_RECORDS[data[0]]}: the bytes {shown} begin a record of TLS, where an API key was expected"
+        return [Finding(TLS, detail, _REMEDIES[TLS])]
+    if data[1] == 1 and version in (None, 0, 1):
+        detail = f"likely a hello: its bytes 5 and 6 are the end of the record's length and 01 (here {shown})"
+        return [Finding(TLS, detail, _REMEDIES[TLS])]
     text = f', the text "{printable_text(data)}"' if all(32 <= byte < 127 for byte in data) else ""
     remedy = "the bytes after the size are no Kafka request: another protocol, or a wrong place in the stream"
-    return [Finding("lost framing", f"no API has the key {key} (bytes {data.hex(' ')}{text})", remedy)]
+    return [Finding("lost framing", f"no API has the key {key} (bytes {shown}{text})", remedy)]
 
 
 def _parse_integer(text: str) -> int:

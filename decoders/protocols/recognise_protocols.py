@@ -177,11 +177,12 @@ class ProtocolSignature(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A name for bytes or a number (`TLS`), a description (may be empty), and a remedy (may be empty)."""
+    """A name for bytes, a number or a line (`TLS`), a description, a remedy, a command of kw (each may be empty)."""
 
     what: str
     detail: str
     remedy: str
+    command: str = ""
 
     @property
     def text(self) -> str:

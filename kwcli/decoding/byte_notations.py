@@ -214,7 +214,7 @@ def _unescape(text: str) -> bytes | None:
     out = bytearray()
     at = 0
     for match in _ESCAPE.finditer(text):
-        out += text[at : match.start()].encode("utf-8", "surrogateescape")
+        out += text[at : match.start()].encode("utf-8", "replace")
         at = match.end()
         byte, four, braced, digits, letter = match.groups()
         if byte:
@@ -223,7 +223,7 @@ def _unescape(text: str) -> bytes | None:
             point = int(four or braced, 16)
             if point > 0x10FFFF:
                 return None
-            out += bytes((point,)) if point < 0x100 else chr(point).encode("utf-8", "surrogatepass")
+            out += bytes((point,)) if point < 0x100 else chr(point).encode("utf-8", "replace")
         elif digits:
             if int(digits, 8) > 0xFF:
                 return None
@@ -231,8 +231,8 @@ def _unescape(text: str) -> bytes | None:
         elif letter in _LETTERS:
             out.append(_LETTERS[letter])
         elif letter != "\n":
-            out += letter.encode("utf-8", "surrogateescape")
-    return bytes(out + text[at:].encode("utf-8", "surrogateescape"))
+            out += letter.encode("utf-8", "replace")
+    return bytes(out + text[at:].encode("utf-8", "replace"))
 
 
 # Bytes among other words

@@ -12,7 +12,12 @@ from decoders.frames.explain_strange_numbers import explain_line, explain_number
 from decoders.frames.live_framing import add_size_field
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import guess_request, guess_response
+from decoders.protocol_facts.errors.error_codes import ERRORS
+from decoders.protocol_facts.errors.error_names import LIBRDKAFKA_ERRORS
+from decoders.protocol_facts.errors.find_errors_in_text import find_codes_in_line
+from decoders.protocol_facts.errors.remedies import REMEDIES
 from decoders.protocols.recognise_protocols import Finding
+from kwcli.decoding.byte_notations import find_bytes_in_line
 from kwcli.decoding.find_messages import MessageHints, NamedMessage, explain_doubtful_response, find_messages
 from kwcli.decoding.read_inputs import InputBytes, gather_input_bytes
 from kwcli.decoding.write_messages import MessageOutput, format_decode_failure
@@ -75,6 +80,7 @@ def run_explain(words: Sequence[str], env: Environment, settings: Settings, form
     screen = MessageOutput(env, settings if settings.format in VALUE_WRITERS else settings._replace(format="text"))
     code = Exit.DONE
     known = 0
+    told: set[Finding] = set()
     try:
         for given, found in _explain_inputs(words, env, form):
             known += len(found)
@@ -82,6 +88,9 @@ def run_explain(words: Sequence[str], env: Environment, settings: Settings, form
                 code = Exit.FAILURE
                 env.report(f"kw: {given.name or 'these bytes'}: no protocol or file that kw knows begins so")
             for finding in found:
+                if finding in told:
+                    continue
+                told.add(finding)
                 if screen.are_rows_records:
                     screen.write_record({"kind": "explanation", **finding._asdict()})
                 else:
@@ -89,7 +98,10 @@ def run_explain(words: Sequence[str], env: Environment, settings: Settings, form
     finally:
         screen.close()
     if not known and not code:
-        env.report("kw: nothing recognised: give bytes, the number that was read as a size, or the line of a log")
+        env.report(
+            "kw: nothing recognised: give bytes, the number that was read as a size, or the line of a log; "
+            "kw errors --grep WORD searches the error codes"
+        )
     return code if known else Exit.FAILURE
 
 
@@ -98,7 +110,8 @@ def _format_finding_lines(finding: Finding, settings: Settings) -> list[str]:
 
     colors = palette(settings.color)
     detail = f": {finding.detail}" if finding.detail else ""
-    return [f"{colors.api}{finding.what}{colors.off}{detail}", *([f"  {finding.remedy}"] if finding.remedy else [])]
+    more = [finding.remedy, f"next: {finding.command}" if finding.command else ""]
+    return [f"{colors.api}{finding.what}{colors.off}{detail}", *(f"  {line}" for line in more if line)]
 
 
 def _explain_inputs(words: Sequence[str], env: Environment, form: str) -> Iterator[tuple[InputBytes, list[Finding]]]:
@@ -114,10 +127,30 @@ def _explain_input(given: InputBytes, *, alone: bool) -> list[Finding]:
     number = parse_number(given.text)
     found = explain_number(number) if number is not None else []
     if not found and given.problem:
-        found = explain_line(given.text, alone=alone) or _explain_text(given.text)
+        found = explain_log_line(given.text, alone=alone) or _explain_text(given.text)
     elif not found:
         found = _explain_bytes(given.data)
     return explain_size(number) if number is not None and not found else found
+
+
+def explain_log_line(line: str, *, alone: bool) -> list[Finding]:
+    """Findings about a line of a log: its numbers and words, else the error codes that it names, else bytes in it."""
+    found = explain_line(line, alone=alone)
+    if found:
+        return found
+    codes = find_codes_in_line(line)
+    if codes:
+        return [_explain_code(code) for code in codes]
+    data = find_bytes_in_line(line)
+    return [] if data is None else _explain_bytes(data)
+
+
+def _explain_code(code: int) -> Finding:
+    if code in LIBRDKAFKA_ERRORS:
+        own = LIBRDKAFKA_ERRORS[code]
+        return Finding(own.name, f"{own.meaning} (librdkafka's own error {code})", "", f"kw errors {own.name}")
+    known = ERRORS[code]
+    return Finding(known.name, f"error code {code}: {known.meaning}", REMEDIES.get(code, ""), f"kw errors {known.name}")
 
 
 def _explain_text(text: str) -> list[Finding]:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
 from decoders.apis import KEYS, api, api_name
+from decoders.frames.explain_strange_numbers import explain_line
 from decoders.protocol_facts.errors.error_codes import ERRORS, find_error_code
 from decoders.protocol_facts.errors.error_names import LIBRDKAFKA_ERRORS, OTHER_NAMES
 from decoders.protocol_facts.errors.errors_by_api import GENERIC, errors_listed_by_definition, errors_observed_besides
+from decoders.protocol_facts.errors.find_errors_in_text import find_codes_in_line, parse_librdkafka_code
 from decoders.protocol_facts.errors.remedies import REMEDIES
+from decoders.protocols.recognise_protocols import Finding
 from kwcli.output.short_texts import Palette
 from kwcli.output.table import Column, draw_table, paint_text, put_rows_in_columns
 from kwcli.reference.walk_field_paths import walk_field_paths
 
 Row = dict[str, Any]
+# Java's TimeoutException says this code, and is thrown for other causes too.
+_TIMED_OUT = 7
 
 
 def list_error_codes() -> list[int]:
@@ -98,7 +102,7 @@ def find_codes_of_words(words: Sequence[str]) -> tuple[list[int], list[str]]:
     found: dict[int, None] = {}
     unknown = []
     for word in words:
-        codes = _find_codes_of_word(word) or _find_codes_in_log_line(word)
+        codes = _find_codes_of_word(word) or find_codes_in_line(word)
         found |= dict.fromkeys(codes)
         if not codes:
             unknown.append(word)
@@ -106,44 +110,44 @@ def find_codes_of_words(words: Sequence[str]) -> tuple[list[int], list[str]]:
     if (
         unknown
         and len(words) > 1
-        and (codes := _find_codes_of_word(whole) or ([] if found else _find_codes_in_log_line(whole)))
+        and (codes := _find_codes_of_word(whole) or ([] if found else find_codes_in_line(whole)))
     ):
         return codes, []
     return list(found), unknown
+
+
+def find_codes_and_causes(words: Sequence[str]) -> tuple[list[int], list[str], list[Finding]]:
+    """The codes that the words stand for, the words that stand for none, and the causes that lines of a log tell.
+
+    A line that tells a cause which its exception does not name (`TimeoutException: Topic … not present in metadata`)
+    has that cause alone.
+    """
+    codes: dict[int, None] = {}
+    causes: dict[Finding, None] = {}
+    unknown: list[str] = []
+    lines = [" ".join(words)] if len(words) > 3 and explain_line(" ".join(words), alone=True) else words
+    for word in lines:
+        found, missing = find_codes_of_words([word])
+        told = explain_line(word, alone=True) if missing or (found == [_TIMED_OUT] and " " in word.strip()) else []
+        causes |= dict.fromkeys(told)
+        codes |= {} if told else dict.fromkeys(found)
+        unknown += [] if told else missing
+    if unknown and len(lines) > 1:
+        found, missing = find_codes_of_words(words)
+        if not missing:
+            return found, [], []
+    return list(codes), unknown, list(causes)
 
 
 def _find_codes_of_word(word: str) -> list[int]:
     exact = find_error_code(word)
     if exact is not None:
         return [exact]
-    own = _parse_librdkafka_code(word)
+    own = parse_librdkafka_code(word)
     if own is not None:
         return [own]
     folded = _fold_name(word.rstrip("*…").rstrip("."))
     return [code for code, known in ERRORS.items() if _fold_name(known.name).startswith(folded)] if folded else []
-
-
-def _parse_librdkafka_code(word: str) -> int | None:
-    """The code of an error that librdkafka makes itself: its number, `_TRANSPORT`, `ERR__TRANSPORT`, `Local: …`."""
-    if word.removeprefix("-").isdecimal():
-        return int(word) if int(word) in LIBRDKAFKA_ERRORS else None
-    name = word.strip().upper().removeprefix("RD_KAFKA_RESP_").removeprefix("ERR_")
-    return next((code for code, known in LIBRDKAFKA_ERRORS.items() if known.name == name), None)
-
-
-def _find_codes_in_log_line(line: str) -> list[int]:
-    """The codes that a line of a log names: `NOT_COORDINATOR`, `…Exception`, `error code 6`, `errorCode=-1`."""
-    names = (_parse_librdkafka_code(word) or find_error_code(word) for word in _NAMES_IN_A_LINE.findall(line))
-    numbers = (int(code) for code in _CODES_IN_A_LINE.findall(line))
-    known = (code for code in (*names, *numbers) if code in ERRORS or code in LIBRDKAFKA_ERRORS)
-    return list(dict.fromkeys(code for code in known if code is not None))
-
-
-# Names as logs have them: an upper-case constant of several words, or an exception of any client.
-_NAMES_IN_A_LINE: Final = re.compile(
-    r"\b(?:_?[A-Z]+_[A-Z_]*[A-Z]|_[A-Z]+|(?:[a-z]+\.)*[A-Z][A-Za-z]+(?:Exception|Error)|Err[A-Z][A-Za-z]+)\b"
-)
-_CODES_IN_A_LINE: Final = re.compile(r"(?i)\b(?:error|err|code|kafka_?error)(?:[ _]?code)?\s*[=:(#\[ ]\s*(-?\d{1,3})\b")
 
 
 def search_errors(word: str) -> list[int]:
@@ -163,6 +167,16 @@ def _fold_name(name: str) -> str:
 
 
 # Lines for people
+
+
+def cause_lines(causes: Sequence[Finding], width: int | None, palette: Palette) -> Iterator[str]:
+    """The lines for causes that lines of a log tell."""
+    for cause in causes:
+        yield paint_text(cause.what, "bad", palette)
+        facts = [["meaning", cause.detail], ["remedy", cause.remedy], ["next", cause.command]]
+        columns = (Column("", paint="dim"), Column("", wrap=True))
+        shown = [fact for fact in facts if fact[1]]
+        yield from draw_table(put_rows_in_columns(columns, shown), width, palette, "  ", heading=False)
 
 
 def error_list_lines(rows: Sequence[Row], width: int | None, palette: Palette) -> Iterator[str]:

@@ -11,6 +11,7 @@ import click
 from decoders.apis import KEYS
 from decoders.protocol_facts.parse_versions_and_releases import split_version_range
 from decoders.protocol_facts.releases import RELEASES, api_versions_of_release
+from decoders.protocols.recognise_protocols import Finding
 from decoders.schema.model import Api
 from decoders.wire.near_words import did_you_mean
 from kwcli.output.settings import Settings
@@ -137,8 +138,9 @@ def show_errors(
         if word[:1] == "-" and not word[1:].isdecimal():
             raise click.NoSuchOption(word, ctx=click.get_current_context())
     how = settings.width, palette(settings.color)
+    findings: list[Finding] = []
     if words:
-        codes, unknown = error_rows.find_codes_of_words(words)
+        codes, unknown, findings = error_rows.find_codes_and_causes(words)
     else:
         codes, unknown = (error_rows.search_errors(grep) if grep else error_rows.list_error_codes()), []
     rows = [error_rows.make_error_row(code) for code in codes]
@@ -148,9 +150,15 @@ def show_errors(
         _write_rows_in_format(env, settings, rows[0], lambda: error_description_lines(rows[0], *how))
     elif rows or not words:
         _write_rows_in_format(env, settings, rows, lambda: error_list_lines(rows, *how))
+    if findings:
+        causes = [{"kind": "explanation", **finding._asdict()} for finding in findings]
+        _write_rows_in_format(
+            env, settings, causes[0] if len(causes) == 1 else causes, lambda: error_rows.cause_lines(findings, *how)
+        )
     for word in unknown:
         meant = did_you_mean(word, [row.name for row in ERRORS.values()])
-        env.report(f"kw: no error {word!r} is known{meant} (Kafka {RELEASES[-1]} and older)")
+        hint = "" if meant or " " not in word.strip() else "; kw decode --explain takes bytes and numbers too"
+        env.report(f"kw: no error {word!r} is known{meant} (Kafka {RELEASES[-1]} and older){hint}")
     return Exit.FAILURE if unknown else Exit.DONE
 
 

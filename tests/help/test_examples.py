@@ -58,7 +58,7 @@ def test_the_library_example_runs(
 def test_what_decode_prints_is_what_is_shown() -> None:
     text = TEXTS["hex"] + TEXTS["decode"]
     commands = re.findall(r"^\$ kw (decode .*)$", text, re.MULTILINE)
-    assert len(commands) == 4
+    assert len(commands) == 5
     for command in commands:
         words = shlex.split(command)
         env = world(columns=80 if "hex" in words else 100, terminal=True, variables={"NO_COLOR": "1"})
