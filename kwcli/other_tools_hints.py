@@ -44,6 +44,9 @@ _READING: Final[Mapping[str, str]] = {
     "-k": "live capture is `kw sniff -i eth0`: leave -k out",
     "-L": f"this command reads captures: {_LIST}",
     "-N": "kw looks up no names: leave -N out",
+    "--hex": "-o hex shows the bytes",
+    "--summary": "kw stats FILE counts",
+    "--api-key": "--api 3 or --api Metadata chooses an API",
     "-P": f"this command reads captures: {_PRODUCE}",
     "-p": "--port 9092 chooses the brokers' ports",
     "-Q": "-f 'client == 10.0.0.7' or 'broker == :9092' choose a direction",
@@ -204,8 +207,9 @@ _REFERENCE: Final[Mapping[str, str]] = {
     "--kafka": "--release 2.8 shows a release",
     "--compare": "--diff 3.9..4.0 compares",
     "-r": "--release 2.8 shows a release",
-    "-l": "kw apis alone lists all",
-    "--list": "kw apis alone lists all",
+    **dict.fromkeys(("-l", "--list", "--all", "-a"), "without a word it lists all"),
+    "--key": "give the key as a word: kw apis 3",
+    "--releases": "--diff 3.9..4.0 compares two releases, --release 2.8 shows one",
     "--json": "-o json writes JSON",
     "-J": "-o json writes JSON",
 }  # fmt: skip
@@ -221,11 +225,17 @@ _BYTES: Final[Mapping[str, str]] = {
     "-t": "--api NAME says which API it is",
     "-V": "--version N says which version it is",
     "--list": "kw apis lists the APIs, kw decode --as list the structures",
+    **dict.fromkeys(("-f", "-i", "--file", "--input", "--in"), "give the file as a word of its own: kw decode FILE"),
+    **dict.fromkeys(("--type", "--side", "--kind"), "--request and --response say which side it is"),
+    **dict.fromkeys(("--key", "--api-key"), "--api 3 or --api Metadata says which API it is"),
+    **dict.fromkeys(("--format", "--encoding"), "--from says how the bytes are written, -o how they are shown"),
     "--against": "kw call --against compares two clusters; diff compares the outputs of two kw decode",
 }  # fmt: skip
 
 _ENCODING: Final[Mapping[str, str]] = {
     **dict.fromkeys(("--json", "--body", "--data", "-d"), "the body is a word ({…}), @FILE or standard input"),
+    **dict.fromkeys(("--api", "--version", "--api-version"), "API and version are words: kw encode Metadata 12"),
+    **dict.fromkeys(("--out", "--output-file", "-w"), "> FILE keeps what is printed; -o raw prints bytes"),
     "--format": "-o hex, base64 or raw; kw encode … -o raw | xxd -i writes an array for C",
     "-x": "-o hex is the default",
 }  # fmt: skip
@@ -293,15 +303,27 @@ _MOCKING: Final[Mapping[str, str]] = {
 _ANSWERING: Final[Mapping[str, str]] = {
     **dict.fromkeys(("--by", "--group-by"), "kw stats --by client,topic counts by anything"),
     "--top": "kw stats --by client --top N shows the first; `| head`",
+    **dict.fromkeys(("--only", "--min-severity"), "-o ndjson has the severity of each"),
+    **dict.fromkeys(("--explain", "--details", "--detail"), "-v shows more of each"),
+    **dict.fromkeys(("--list", "--all", "-l", "-a"), "without an option it lists all"),
+    **dict.fromkeys(
+        ("--versions", "--apis"), "kw audit FILE --target 4.0 -v shows versions, -o ndjson all that is known"
+    ),
+    **dict.fromkeys(("--out", "--html-file", "--output-file"), "kw report FILE --html page.html writes a page; > FILE"),
+    **dict.fromkeys(("--pdf", "--print"), "kw report FILE --html page.html, and print the page from a browser"),
     "--severity": "--fail-on chooses what ends with exit code 4; -o ndjson has the severity of each",
     "--release": "kw audit --target RELEASE",
     "-b": "this command reads captures: kw doctor -b HOST:PORT looks at a cluster, kw call -b HOST:PORT asks it",
     "--bootstrap-server": "this command reads captures: kw doctor -b HOST:PORT looks at a cluster",
 }
 
-_OF_GROUPS: Final[Mapping[str, str]] = dict.fromkeys(
-    ("-b", "--bootstrap-server"), "this command reads captures: kw call DescribeGroups group=billing -b HOST:PORT asks"
-)
+_OF_GROUPS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        ("-b", "--bootstrap-server"),
+        "this command reads captures: kw call DescribeGroups group=billing -b HOST:PORT asks",
+    ),
+    **dict.fromkeys(("--lag", "--offsets"), "each group is shown with its lag; -v shows each partition"),
+}
 
 # Command → tables of hints for its options; the first table that has an option wins.
 OPTIONS: Final[Mapping[str, tuple[Mapping[str, str], ...]]] = {
@@ -374,7 +396,9 @@ COMMANDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("mitm", "intercept", "gateway"), "kw proxy -b HOST:PORT"),
     **dict.fromkeys(("start", "up", "run", "serve", "broker", "server", "kafka"), "kw playground"),
     **dict.fromkeys(("versions", "releases", "protocol", "spec"), "kw apis"),
-    **dict.fromkeys(("context", "contexts", "use", "login", "connect"), "kw profile"),
+    **dict.fromkeys(("context", "contexts", "use", "login"), "kw profile"),
+    **dict.fromkeys(("connect", "test", "check", "status"), "kw call ApiVersions -b HOST:PORT says who answers"),
+    **dict.fromkeys(("merge", "join", "mergecap"), "kw sniff A B -w OUT.pcapng merges by time"),
     **dict.fromkeys(("man", "manpage"), "kw help, or kw help --man > kw.1; man ./kw.1"),
     **dict.fromkeys(("manual", "docs"), "kw help"),
 }  # fmt: skip
@@ -415,7 +439,17 @@ VALUES: Final[Mapping[tuple[str, str], str]] = {
 # Options whose value is missing → an example.
 MISSING: Final[Mapping[str, str]] = {
     "--diff": "--diff 3.9..4.0",
+    "--topic": "--topic orders",
     "--fault": "--fault 'delay 200ms, when api == Fetch' (kw help faults)",
+}
+
+# Command and parameter that is missing → an example.
+MISSING_WORDS: Final[Mapping[tuple[str, str], str]] = {
+    ("pipeline run", "out"): "kw pipeline run capture.pcapng --out tables",
+    ("mock", "files"): "kw mock capture.pcapng --port 9092",
+    ("scrub", "target"): "kw scrub IN.pcapng OUT.pcapng",
+    ("scrub", "out"): "kw scrub IN.pcapng OUT.pcapng",
+    ("encode", "version"): "kw encode Heartbeat 4, or latest",
 }
 
 # Words of other tools → the API that does the same.
@@ -441,6 +475,10 @@ APIS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("quorum", "controller"), "DescribeQuorum"),
     **dict.fromkeys(("logdirs", "disk"), "DescribeLogDirs"),
 }  # fmt: skip
+_ALL_WORDS: Final = frozenset({"all", "releases", "versions", "help"})
+_TYPES: Final = frozenset(
+    {"varint", "varlong", "uvarint", "unsignedvarint", "uuid", "string", "compactstring", "bytes", "array", "tags"}
+)
 # Words for what Produce and Fetch carry.
 _RECORDS: Final = frozenset({"recordbatch", "recordbatches", "record", "records", "messageset", "message", "batch"})
 _API_KEY: Final = re.compile(r"(?:api_?)?key[=:](\d+)", re.IGNORECASE)
@@ -516,6 +554,10 @@ def hint_for_api_word(word: str) -> str:
     if (number := _API_KEY.fullmatch(word)) is not None:
         return f": write the number alone: {number[1]}"
     folded = word.replace("-", "").replace("_", "").lower()
+    if folded in _ALL_WORDS:
+        return ": kw apis alone lists all APIs, kw apis 3.9 those of a release"
+    if folded in _TYPES:
+        return ": types are shown in the layout: kw apis Metadata 12"
     if folded in _RECORDS:
         return ": records are in Produce and Fetch: kw sniff FILE --records shows them, kw help produce-fetch"
     name = APIS.get(folded)

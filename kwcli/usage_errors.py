@@ -29,6 +29,8 @@ def describe_usage_error(error: click.UsageError, words: Sequence[str], commands
         text = _unknown_option_message(error, path)
     elif isinstance(error, click.exceptions.NoSuchCommand):
         text = _unknown_command_message(error, words)
+    elif isinstance(error, click.MissingParameter):
+        text = _error_message(error) + _missing_parameter_hint(error, path)
     elif isinstance(error, click.BadParameter) and error.param is not None:
         text = _error_message(error) + _misspelt_choice_hint(error)
     else:
@@ -157,6 +159,13 @@ def _misspelt_choice_hint(error: click.BadParameter) -> str:
         return f": {hint}"
     near = nearest_words(match[1], map(str, getattr(error.param.type, "choices", ())))
     return f" (did you mean {near[0]}?)" if near else ""
+
+
+def _missing_parameter_hint(error: click.MissingParameter, path: str) -> str:
+    """An example of a command with the parameter that is missing; empty where there is none."""
+    name = (error.param.name or "") if error.param is not None else ""
+    example = other_tools_hints.MISSING_WORDS.get((path.partition(" ")[2], name), "")
+    return f": {example}" if example else ""
 
 
 def _surplus_word_hint(error: click.UsageError) -> str:

@@ -20,6 +20,8 @@ from decoders.wire.format_and_escape_text import format_bytes
 _RECORDS: Final = {0x14: "change of cipher", 0x15: "alert", 0x16: "handshake", 0x17: "encrypted data"}
 # Sizes up to this are usual for Kafka's own frames, and need no explanation.
 USUAL_MAX: Final = 1 << 20
+# The first byte of a GSSAPI token.
+_TOKEN: Final = 0x60
 # Beyond this no broker takes a message: socket.request.max.bytes, unless it was set.
 SIZE_MAX: Final = 104_857_600
 _DIGITS: Final = r"-?0x[0-9a-f]{5,8}|-\d[\d,_]*|\d[\d,_]{3,}"
@@ -81,10 +83,15 @@ def explain_number(number: int) -> list[Finding]:
     return list(dict.fromkeys(_explain_four_bytes(int.from_bytes(data, "big", signed=True), data)))
 
 
-def explain_size(number: int) -> list[Finding]:
-    """Findings about a number that was read as a size and whose bytes are nothing known; empty beyond 32 bits."""
+def explain_size(number: int, *, named: bool = False) -> list[Finding]:
+    """Findings about a number that was read as a size and whose bytes are nothing known; empty beyond 32 bits.
+
+    Unless it was `named` a size, the number may be an API key as well: that of a Kerberos token is told.
+    """
     if 0 <= number <= SIZE_MAX:
-        return [Finding("Kafka", f"a size of {format_bytes(number)}, which is possible for a message", "")]
+        size = Finding("Kafka", f"a size of {format_bytes(number)}, which is possible for a message", "")
+        is_token = not named and number >> 8 == _TOKEN
+        return [size, *([] if not is_token else _as_key(number))]
     if not -(1 << 31) <= number < 1 << 32:
         return []
     data = (number & 0xFFFFFFFF).to_bytes(4, "big").hex(" ")
@@ -94,6 +101,13 @@ def explain_size(number: int) -> list[Finding]:
             f"the bytes {data} are no possible size, and no known protocol begins with them",
             "the reader is at a wrong place in the stream: bytes before it were lost, added or left unread",
         )
+    ]
+
+
+def _as_key(number: int) -> list[Finding]:
+    return [
+        each._replace(detail=f"if {number} was read as an API key: {each.detail}")
+        for each in _explain_api_key(number, None)
     ]
 
 
@@ -171,9 +185,9 @@ def explain_line(line: str, *, alone: bool = False) -> list[Finding]:
     if complains:
         strange = next((number for number in sizes if not 0 <= number <= SIZE_MAX), None)
         if strange is not None:
-            return explain_size(strange)
+            return explain_size(strange, named=True)
     if alone and sizes:
-        return explain_size(sizes[0])
+        return explain_size(sizes[0], named=True)
     return [] if sizes else _explain_other_numbers(line)
 
 
@@ -184,7 +198,10 @@ def explain_words(line: str) -> list[Finding]:
     for row, pattern in zip(LOG_LINES, _compile_log_lines(), strict=True):
         match = pattern.search(line)
         if match is not None:
-            groups = {name: printable_text((text or "").encode("utf-8", "replace"), 60) for name, text in match.groupdict().items()}
+            groups = {
+                name: printable_text((text or "").encode("utf-8", "replace"), 60)
+                for name, text in match.groupdict().items()
+            }
             known = {"host": "HOST", "port": "PORT"} | {name: text for name, text in groups.items() if text}
             blank = dict.fromkeys(groups, "") | known
             return [Finding(row.what, *(text.format_map(blank) for text in (row.detail, row.remedy, row.command)))]
@@ -209,7 +226,7 @@ def _explain_shifted_size(line: str) -> list[Finding]:
         size = int(match[1]) + shift
         sign = "-" if shift < 0 else "+"
         said = f"; {why}: the size field was {match[1]} {sign} {abs(shift)} = {size}"
-        known = explain_number(size) or explain_size(size)
+        known = explain_number(size) or explain_size(size, named=True)
         return [each._replace(detail=each.detail + said) for each in known[:1]]
     return []
 
@@ -272,7 +289,7 @@ def _explain_api_key(key: int, version: int | None) -> list[Finding]:
         )
         remedy = "the program that says so does not know them: it has to pass them on, or leave them out of ApiVersions"
         return [Finding("Confluent", f"{detail} announce {key} in ApiVersions", remedy)]
-    if data[0] == 0x60:
+    if data[0] == _TOKEN:
         detail = f"likely a Kerberos token (GSSAPI): the bytes {shown} begin one, where a request was expected"
         return [
             Finding("SASL token", detail, "the client sent its token without SaslHandshake: let it send that first")

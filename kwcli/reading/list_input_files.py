@@ -83,8 +83,14 @@ def choose_key_logs(names: Sequence[str], environ: Mapping[str, str]) -> tuple[s
 _FILTER: Final = r"[=<>~]|\s(and|or|like|in)\s"
 
 
+# Words behind a command in other tools, that ask a cluster.
+_VERBS: Final = frozenset({"list", "ls", "create", "delete", "describe", "alter", "get", "show", "reset-offsets"})
+
+
 def hint_for_filter_word(word: str) -> str:
-    """` (did you mean -f 'x > 1'?)` for a word that is no file and reads like a filter, else empty."""
+    """` (did you mean -f 'x > 1'?)` for a word that is no file and reads like a filter, or a verb, else empty."""
+    if word in _VERBS:
+        return "; this command reads captures: kw call Metadata, ListGroups or CreateTopics -b HOST:PORT asks a cluster"
     return f" (did you mean -f '{word}'?)" if re.search(_FILTER, word) else ""
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from decoders.apis import KEYS, api, api_name
 from decoders.frames.explain_strange_numbers import explain_line
@@ -21,6 +22,8 @@ from kwcli.reference.walk_field_paths import walk_field_paths
 Row = dict[str, Any]
 # Java's TimeoutException says this code, and is thrown for other causes too.
 _TIMED_OUT = 7
+# Words that people write before a code.
+_NOISE: Final = frozenset({"error", "errors", "err", "code", "errorcode", "error_code", "kafka", "no", "number"})
 
 
 def list_error_codes() -> list[int]:
@@ -132,6 +135,8 @@ def find_codes_and_causes(words: Sequence[str]) -> tuple[list[int], list[str], l
         causes |= dict.fromkeys(told)
         codes |= {} if told else dict.fromkeys(found)
         unknown += [] if told else missing
+    if codes and all(word.lower().strip(":") in _NOISE for word in unknown):
+        unknown = []
     if unknown and len(lines) > 1:
         found, missing = find_codes_of_words(words)
         if not missing:
@@ -140,6 +145,8 @@ def find_codes_and_causes(words: Sequence[str]) -> tuple[list[int], list[str], l
 
 
 def _find_codes_of_word(word: str) -> list[int]:
+    if word[:2].lower() == "0x" and re.fullmatch("[0-9a-f]{1,4}", word[2:].lower()):
+        word = str(int.from_bytes(bytes.fromhex(word[2:].zfill(4)), "big", signed=True))
     exact = find_error_code(word)
     if exact is not None:
         return [exact]

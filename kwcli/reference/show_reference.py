@@ -131,6 +131,7 @@ def show_errors(
     from kwcli.reference import error_rows
     from kwcli.reference.error_rows import error_description_lines, error_list_lines
 
+    words = [] if [word.lower() for word in words] in (["list"], ["all"]) else words
     if words and (grep is not None or retriable is not None):
         raise click.UsageError(f"{'--grep' if grep is not None else '--[not-]retriable'} does not go with a code")
     words = [part for word in words for part in (word.split(",") if _LIST.fullmatch(word) else [word])]
@@ -157,7 +158,10 @@ def show_errors(
         )
     for word in unknown:
         meant = did_you_mean(word, [row.name for row in ERRORS.values()])
-        hint = "" if meant or " " not in word.strip() else "; kw decode --explain takes bytes and numbers too"
+        hint = f"; kw errors --grep {word} searches" if word.isalpha() and word.isascii() else ""
+        if " " in word.strip():
+            hint = "; kw decode --explain takes bytes and numbers too"
+        hint = "" if meant else hint
         env.report(f"kw: no error {word!r} is known{meant} (Kafka {RELEASES[-1]} and older){hint}")
     return Exit.FAILURE if unknown else Exit.DONE
 

@@ -251,7 +251,8 @@ _CONNECTIONS: Final = (
         r"timed out|"
         r"dial tcp .*timeout|connection timed out|timed out \(after \d+ms in state connect",
         "no connection",
-        _LIKELY + "a firewall drops the packets, or the address (often from advertised.listeners) is not the client's "
+        _LIKELY + "a firewall drops the packets, or the address (often from advertised.listeners) is not the "
+        "client's "
         "network's",
         "check that the client's machine reaches the address; compare it with advertised.listeners",
         _ASK_ANY,
@@ -286,6 +287,13 @@ _CONNECTIONS: Final = (
         "no connection",
         "the client has no connection to any broker; the lines before it have the cause for each",
         "look for the first failure: a name, a refused connection, TLS, a login",
+        _ASK_ANY,
+    ),
+    LogLine(
+        r"kafkajsconnectionerror|kafkaconnectionerror",
+        "no connection",
+        _LIKELY + "a wrong address, a broker that is away, or TLS on one side only; the words behind it say more",
+        "is the broker running and the port right? Compare security.protocol with the listener's",
         _ASK_ANY,
     ),
 )
@@ -531,7 +539,8 @@ _LENGTHS: Final = (
         r"correlation ?id (?:did not match|mismatch)|correlationiderror|correlation id .*does not match|"
         r"no (?:in-flight|matching) request for (?:response|correlation)",
         "order",
-        _LIKELY + "the answer of an earlier request that the client had given up, two threads on one connection, or a "
+        _LIKELY + "the answer of an earlier request that the client had given up, two threads on one connection, "
+        "or a "
         "proxy that "
         "mixes connections. A correlation id is no size",
         "close the connection after a time-out; use one connection in one thread; capture it to see whose answer came",
@@ -540,7 +549,8 @@ _LENGTHS: Final = (
     LogLine(
         r"outofmemoryerror",
         "memory",
-        _LIKELY + "the first bytes of an answer in TLS were taken for a size, when it comes while the client connects; "
+        _LIKELY + "the first bytes of an answer in TLS were taken for a size, when it comes while the client "
+        "connects; "
         "else the "
         "client needs more memory",
         "if it is at the first connection: set security.protocol to SSL or SASL_SSL; else raise the heap or "
@@ -667,6 +677,15 @@ _USE: Final = (
         "broken. The line `Caused by` below it names the field",
         "decode the request; compare it with the layout",
         "kw apis {api} {version}",
+    ),
+    LogLine(
+        r"failed to construct kafka (?:consumer|producer)|failed (?:to create new kafkaadminclient|create new "
+        r"kafkaadminclient)",
+        "setting",
+        "the client could not be made; the lines `Caused by` below it have the cause: a setting, a name, a key "
+        "store, JAAS",
+        "look at the last `Caused by`",
+        "kw help connect",
     ),
     LogLine(
         r"kafkajsnumberofretriesexceeded|retries exhausted|exceeded the maximum number of retries",
