@@ -319,7 +319,7 @@ def _read_view_of_side(api_reader: Recorded, record: Mapping[str, Any], side: Si
     whole = side not in record.get("undecoded", {}) and (bool(body) or "server" not in record)
     for plan in plans[:-1]:  # an ApiVersions response may have the layout of version 0 in place of its own
         try:
-            return _read_struct(plan, body, side, whole=whole)
+            return _read_struct(plan, body, side, whole=whole, nulls=nulls)
         except ValueError:
             if not isinstance(body, dict) or not body.keys() <= _find_fields_of_plan(plans[-1]).keys():
                 raise

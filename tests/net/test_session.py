@@ -80,7 +80,7 @@ def test_ranges_that_are_none_are_left_out_and_of_two_the_first_counts() -> None
 
 
 def test_a_broker_of_before_api_versions_gives_a_sign_of_life() -> None:
-    play = Play(Session(client_id="kw", assumed=make_assumed_offer())).open()
+    play = Play(Session(client_id="kw", assumed=make_assumed_offer("0.9.0"))).open()
     assert play.said == ["OffsetFetch 0"]
     play.answer(0, {"topics": []})
     assert play.opened == 1

@@ -91,7 +91,7 @@ def test_a_last_carried_token_of_a_client_that_is_done_is_answered() -> None:
 
 def test_0_9_takes_gssapi_tokens_from_the_first_byte_on() -> None:
     steps = Steps([b"one", b"two"], told=False)
-    play = Play(Session(client_id="kw", mechanism=lambda: steps, assumed=make_assumed_offer())).open()
+    play = Play(Session(client_id="kw", mechanism=lambda: steps, assumed=make_assumed_offer("0.9.0"))).open()
     play.give(framed(b"1"))
     assert play.said == ["a SASL token", "a SASL token", "OffsetFetch 0"]
     play.answer(0, {"topics": []})
@@ -99,7 +99,7 @@ def test_0_9_takes_gssapi_tokens_from_the_first_byte_on() -> None:
 
 
 def test_0_9_takes_nothing_else() -> None:
-    play = Play(Session(client_id="kw", mechanism=plain, assumed=make_assumed_offer())).open()
+    play = Play(Session(client_id="kw", mechanism=plain, assumed=make_assumed_offer("0.9.0"))).open()
     assert play.stop is not None
     assert play.stop.text == "is older than 0.10 and takes no SASL but GSSAPI"
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, cast
 from kwcli.net.addresses import AddressError, parse_address, parse_addresses
 from kwcli.net.config import client_properties
 from kwcli.net.config.client_config import (
+    OLD_RELEASE,
     Address,
     AwsSettings,
     ClientConfig,
@@ -365,6 +366,8 @@ def build_client_config(env: Environment, asked: ConnectionOptions) -> ClientCon
         connect_timeout_s=asked.connect_timeout_s
         or chosen.read_seconds("connect timeout", _read_seconds_variable(env, "KW_CONNECT_TIMEOUT", 5.0)),
         timeout_s=asked.timeout_s or chosen.read_seconds("timeout", _read_seconds_variable(env, "KW_TIMEOUT", 10.0)),
+        asks_versions=chosen.read_flag("version request", True),
+        assumed_release=_read_assumed_release(chosen),
         controllers=is_controller,
         dial_map=dialled,
         warnings=tuple(
@@ -374,6 +377,19 @@ def build_client_config(env: Environment, asked: ConnectionOptions) -> ClientCon
         ),
         remarks=tuple(dict.fromkeys([*_list_remarks_on_origins(chosen), *chosen.remarks, *idle])),
     )
+
+
+def _read_assumed_release(chosen: ChosenSettings) -> str:
+    """The release of brokers that do not say their versions (`0.10.0.1` is 0.10.0). Raises Failure (usage)."""
+    value = chosen.values.get("version fallback")
+    if value is None or not value.text:
+        return OLD_RELEASE
+    from kwcli.spelling import find_release
+
+    try:
+        return find_release(value.text)
+    except Failure as failure:
+        raise Failure(f"{value.name_and_place}: {failure}", Exit.USAGE) from None
 
 
 def read_setting_sources(

@@ -14,6 +14,8 @@ from decoders.named_tuple import NamedTuple
 
 Address = tuple[str, int]
 Protocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
+# The oldest release whose brokers might be met.
+OLD_RELEASE: Final = "0.9.0"
 # Fields that are never shown.
 _SECRETS: Final = frozenset(
     {"pem", "password", "key_password", "token", "client_secret", "endpoint", "extensions", "claims"}
@@ -114,6 +116,8 @@ class ClientConfig(NamedTuple):
     client_id: str = "kw"
     connect_timeout_s: float = 5.0
     timeout_s: float = 10.0
+    asks_versions: bool = True  # api.version.request: without it brokers have the versions of `assumed_release`
+    assumed_release: str = OLD_RELEASE  # broker.version.fallback: of a broker that does not know ApiVersions
     controllers: bool = False  # servers are those of --bootstrap-controller
     dial_map: Mapping[Address, Address] = MappingProxyType({})
     warnings: tuple[str, ...] = ()  # properties that nobody knows: said at once

@@ -99,6 +99,21 @@ PROPERTIES: Final[tuple[Property, ...]] = (
         values="text table ndjson json csv yaml fields",
         default="text",
     ),
+    _row(
+        "version request",
+        "api.version.request",
+        "",
+        "whether brokers are asked for their versions; without it they have those of broker.version.fallback",
+        "flag",
+        default="true",
+    ),
+    _row(
+        "version fallback",
+        "broker.version.fallback",
+        "",
+        "release of brokers that do not know ApiVersions, or are not asked",
+        default="0.9.0",
+    ),
     # TLS
     _row(
         "authorities",
@@ -268,10 +283,10 @@ _OWN_CLASSES: Final = ("software.amazon.msk.auth.iam.",)
 
 # Known, and of no meaning to a connection made by kw.
 _IRRELEVANT: Final = """
-acks allow.auto.create.topics api.version.fallback.ms api.version.request api.version.request.timeout.ms
+acks allow.auto.create.topics api.version.fallback.ms api.version.request.timeout.ms
 auto.commit.enable auto.commit.interval.ms auto.include.jmx.reporter auto.offset.reset background_event_cb
 batch.num.messages batch.size block.on.buffer.full bootstrap.resolve.timeout.ms broker.address.family
-broker.address.ttl broker.version.fallback buffer.memory buffer.memory.allocation.strategy builtin.features check.crcs
+broker.address.ttl buffer.memory buffer.memory.allocation.strategy builtin.features check.crcs
 client.dns.lookup client.rack closesocket_cb compression.codec compression.gzip.level compression.level
 compression.lz4.level compression.type compression.zstd.level connect_cb connections.max.idle.ms
 consume.callback.max.messages consume_cb coordinator.query.interval.ms debug default_topic_conf

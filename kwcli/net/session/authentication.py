@@ -10,6 +10,7 @@ from collections.abc import Generator, Mapping
 from typing import Any, Final
 
 from decoders.errors import DecodeError
+from decoders.exchanges.body_reader import ApiReader, Needs
 from decoders.messages.whole_messages import decode_response, encode_message
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import SASL_AUTHENTICATE, SASL_HANDSHAKE
@@ -108,7 +109,7 @@ def _request_mechanism(name: str, version: int, tls: bool) -> Generator[Step, Ti
     if not code:
         return
     if code == _UNSUPPORTED_MECHANISM:
-        raise _make_other_mechanism_stop(name, answer["mechanisms"])
+        raise _make_other_mechanism_stop(name, answer["mechanisms"] or [])
     if code == _ILLEGAL_SASL_STATE:
         remedy = f"try -X security.protocol={'SSL' if tls else 'PLAINTEXT'}"
         raise ConnectionStop(Cause.SASL, "does not authenticate on this listener", remedy=remedy, code=Exit.REFUSED)
@@ -136,7 +137,7 @@ def _send_token(
     if code:
         text = f"answered SaslAuthenticate with {error_name(code)}" + (f": {said[:_MESSAGE_MAX]}" if said else "")
         raise ConnectionStop(Cause.SASL, text, code=Exit.REFUSED)
-    return answer["auth_bytes"], max(0, answer.get("session_lifetime_ms", 0)), frame.last_ns
+    return answer["auth_bytes"] or b"", max(0, answer.get("session_lifetime_ms", 0)), frame.last_ns
 
 
 def _make_refused_login_stop(name: str, said: str) -> ConnectionStop:
@@ -154,7 +155,14 @@ def make_hung_up_stop(name: str, api_key: int | None) -> ConnectionStop:
 
 
 def _decode_answer(frame: TimedFrame, api_key: int, version: int) -> dict[str, Any]:
+    """The body of an answer; of one that cannot be read to its end the fields before that, where these are an error.
+
+    Null is taken where it is not allowed: Event Hubs refuses logins so.
+    """
     try:
-        return decode_response(frame.data[4:], api_key, version).body
+        return decode_response(frame.data[4:], api_key, version, strict=False).body
     except DecodeError as error:
+        fields, _ = ApiReader(api_key, version, Needs()).decode_fields_before_failure("response", frame.data, None)
+        if fields.get("error_code"):
+            return {"error_message": None, "mechanisms": [], **fields}
         raise make_broken_protocol_stop(f"sent an answer that cannot be read: {error}", "is it Kafka?") from None

@@ -18,7 +18,14 @@ from kwcli.net.config.client_config import Address, ClientConfig
 from kwcli.net.connector import Connector, Timing
 from kwcli.net.deadline import Deadline
 from kwcli.net.explain_connection_end import QUESTION_S, Cause, ConnectionStop, make_closed_stop
-from kwcli.net.session.negotiation import Offer, find_impossible_versions, is_controller, make_assumed_offer
+from kwcli.net.session.negotiation import (
+    HIGHEST,
+    LOWER_VERSIONS,
+    Offer,
+    find_impossible_versions,
+    is_controller,
+    make_assumed_offer,
+)
 from kwcli.net.session.session import Event, Opened, Outgoing, ReceivedAnswer, Session, SessionPhase
 from kwcli.run_environment import Exit, Failure
 
@@ -158,7 +165,7 @@ class BrokerConnection:
         connector = Connector(address, config)
         login = _make_login(config, address, deadline, credentials)
 
-        def attempt(assumed: Offer | None, deadline: Deadline) -> BrokerConnection:
+        def attempt(assumed: Offer | None, deadline: Deadline, highest: int = HIGHEST) -> BrokerConnection:
             session = Session(
                 client_id=config.client_id,
                 mechanism=login,
@@ -166,6 +173,7 @@ class BrokerConnection:
                 cluster_id=cluster_id,
                 node_id=node_id,
                 assumed=assumed,
+                highest=highest,
                 tls=connector.tls,
             )
             timing = Timing()
@@ -191,16 +199,23 @@ class BrokerConnection:
                 raise
             return made
 
+        settled = None if config.asks_versions else make_assumed_offer(config.assumed_release, settled=True)
         try:
-            return attempt(None, deadline)
+            return attempt(settled, deadline)
         except ConnectionStop as stop:
-            if stop.cause is not Cause.CLOSED:
+            if stop.cause is not Cause.CLOSED or settled is not None:
                 raise connector.make_failure(stop) from None
             known = connector.explain_close(stop, deadline)
             if known is not stop:
                 raise connector.make_failure(known) from None
-            return _connect_to_old_broker(
-                attempt, connector, stop, deadline, worth=config.sasl is None or config.sasl.mechanism == "GSSAPI"
+            lower = _ask_with_lower_versions(attempt, connector, deadline)
+            return lower or _connect_to_old_broker(
+                attempt,
+                connector,
+                stop,
+                deadline,
+                release=config.assumed_release,
+                worth=config.sasl is None or config.sasl.mechanism == "GSSAPI",
             )
 
     def __enter__(self) -> BrokerConnection:
@@ -362,18 +377,40 @@ class BrokerConnection:
         return self._connector.make_failure(stop)
 
 
+def _ask_with_lower_versions(
+    attempt: Callable[[Offer | None, Deadline, int], BrokerConnection], connector: Connector, deadline: Deadline
+) -> BrokerConnection | None:
+    """A connection to a broker that closes on the highest ApiVersions, asked with lower ones; None: it closes on all.
+
+    Raises Failure where it answers one of them, but the connection cannot go on.
+    """
+    for version in LOWER_VERSIONS:
+        try:
+            made = attempt(None, deadline, version)
+        except ConnectionStop as stop:
+            if stop.cause is not Cause.CLOSED:
+                raise connector.make_failure(stop) from None
+        else:
+            made.remarks.append(
+                f"{connector.address_text} closes on ApiVersions {version + 1} without an answer: asked with {version}"
+            )
+            return made
+    return None
+
+
 def _connect_to_old_broker(
     attempt: Callable[[Offer | None, Deadline], BrokerConnection],
     connector: Connector,
     stop: ConnectionStop,
     deadline: Deadline,
     *,
+    release: str,
     worth: bool,
 ) -> BrokerConnection:
     """A connection to a broker of before 0.10, which closes on ApiVersions; Failure where the peer is none."""
     if worth:
         try:
-            made = attempt(make_assumed_offer(), deadline.limit_to(QUESTION_S))
+            made = attempt(make_assumed_offer(release), deadline.limit_to(QUESTION_S))
         except (ConnectionStop, Failure):
             pass
         else:

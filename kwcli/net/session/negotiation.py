@@ -22,40 +22,49 @@ from kwcli.net.session import RequestStep, Step, TimedFrame
 # Version 5 names the broker that the client believes to reach (KIP-1242), so it is for clients that know.
 HIGHEST: Final = 4
 HIGHEST_KNOWING: Final = 5
+# The first version that names the client's software.
+NAMES_SOFTWARE: Final = 3
 UNSUPPORTED_VERSION: Final = 35
 # After the size field and the correlation id.
 _ERROR_AT: Final = 8
 # More rounds than any honest broker needs: 5, 4, 0.
 _ROUNDS: Final = 4
-# The oldest release whose brokers might be met.
-OLD_RELEASE: Final = "0.9.0"
+# The versions of ApiVersions with which a broker is asked again that closed on a higher one, as librdkafka does.
+LOWER_VERSIONS: Final = (3, 2, 1, 0)
 
 
 class Offer(NamedTuple):
     """The versions that a broker speaks. `answer` is its ApiVersions response.
 
     `assumed` is the release whose versions these are, for a broker too old to know ApiVersions; `answer` is then empty.
+    `settled`: the settings say so, and the broker is not asked for a sign of life.
     """
 
     versions: dict[int, Versions]
     answer: Mapping[str, Any]
     assumed: str = ""
+    settled: bool = False
 
 
 def negotiate(
-    software: tuple[str, str], cluster_id: str | None = None, node_id: int | None = None
+    software: tuple[str, str],
+    cluster_id: str | None = None,
+    node_id: int | None = None,
+    highest: int = HIGHEST,
 ) -> Generator[Step, TimedFrame, Offer]:
     """Ask with the highest sensible ApiVersions; a broker that knows less names its versions, or is asked with 0.
 
-    Raises ConnectionStop.
+    `highest`: the version to begin with, where the broker has closed a connection on a higher one. Raises
+    ConnectionStop.
     """
     body: dict[str, Any] = {"client_software_name": software[0], "client_software_version": software[1]}
-    version = HIGHEST
-    if cluster_id is not None and node_id is not None:
+    version = highest
+    if highest == HIGHEST and cluster_id is not None and node_id is not None:
         version = HIGHEST_KNOWING
         body.update(cluster_id=cluster_id, node_id=node_id)
     for _ in range(_ROUNDS):
-        frame = yield RequestStep(API_VERSIONS, version, encode_message(API_VERSIONS, version, "request", body))
+        said = body if version >= NAMES_SOFTWARE else {}
+        frame = yield RequestStep(API_VERSIONS, version, encode_message(API_VERSIONS, version, "request", said))
         try:
             response = decode_response(frame.data[4:], API_VERSIONS, version)
         except DecodeError as error:
@@ -93,9 +102,9 @@ def probe_old_broker(client: str) -> Generator[Step, TimedFrame, None]:
         ) from None
 
 
-def make_assumed_offer() -> Offer:
-    """The versions that a broker of before 0.10 is assumed to speak."""
-    return Offer(dict(api_versions_of_release(OLD_RELEASE)), {}, assumed=OLD_RELEASE)
+def make_assumed_offer(release: str, *, settled: bool = False) -> Offer:
+    """The versions that a broker which does not know ApiVersions is assumed to speak: those of a release."""
+    return Offer(dict(api_versions_of_release(release)), {}, assumed=release, settled=settled)
 
 
 def is_controller(versions: Mapping[int, Versions]) -> bool:

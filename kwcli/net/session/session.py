@@ -33,7 +33,7 @@ from kwcli.net.explain_connection_end import (
 )
 from kwcli.net.session import BareToken, Steps, TimedFrame
 from kwcli.net.session.frame_reader import BadSize, FrameReader
-from kwcli.net.session.negotiation import Offer, negotiate, probe_old_broker
+from kwcli.net.session.negotiation import HIGHEST, Offer, negotiate, probe_old_broker
 
 if TYPE_CHECKING:
     from kwcli.net.sasl.mechanism import Mechanism
@@ -116,6 +116,7 @@ class Session:
     __slots__ = (
         "_client_id",
         "_correlation_id",
+        "_highest",
         "_identity",
         "_in_flight",
         "_mechanism",
@@ -141,14 +142,19 @@ class Session:
         cluster_id: str | None = None,
         node_id: int | None = None,
         assumed: Offer | None = None,
+        highest: int = HIGHEST,
         tls: bool = False,
     ) -> None:
-        """`mechanism` makes one mechanism for each login; `tls`: TLS carries the bytes, for the remedies in errors."""
+        """`mechanism` makes one mechanism for each login; `tls`: TLS carries the bytes, for the remedies in errors.
+
+        `highest` is the version of ApiVersions to begin with.
+        """
         self._client_id = client_id
         self._mechanism = mechanism
         self._name = ""
         self._software = software
         self._identity = (cluster_id, node_id)
+        self._highest = highest
         self._tls = tls
         self._reader = FrameReader(OPENING_FRAME_MAX)
         self._in_flight: InOrder[Outgoing] = InOrder()
@@ -267,9 +273,9 @@ class Session:
     # The session's own conversation
 
     def _run_opening_steps(self) -> Steps:
-        old = self.offer is not None
+        old = self.offer is not None and not self.offer.settled
         if self.offer is None:
-            self.offer = yield from negotiate(self._software, *self._identity)
+            self.offer = yield from negotiate(self._software, *self._identity, self._highest)
         if self._mechanism is not None:
             yield from self._run_authentication_steps()
         if old:
