@@ -38,7 +38,7 @@ from decoders.protocol_facts.keys import (
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
 )
-from decoders.protocol_facts.remarks import PAIRING_REMARKS, ExchangeRemark
+from decoders.protocol_facts.remarks import LZ4_REMARKS, PAIRING_REMARKS, ExchangeRemark
 from decoders.schema.codec import decode_partial
 from decoders.schema.codegen_support import CRUDE
 from decoders.schema.defer_long_arrays import decode_without_long_arrays
@@ -59,6 +59,8 @@ LOGGING_IN: Final = (SASL_HANDSHAKE, SASL_AUTHENTICATE)
 _READ_WHEN_SETTLED: Final = frozenset((*LOGGING_IN, *TELLING_OWNERS, ENVELOPE))
 TRANSACTIONAL_SINCE: Final = 3
 UNSUPPORTED_VERSION: Final = b"\0\x23"
+# JoinGroup, SyncGroup, DescribeGroups: their fields hold what members of consumer groups tell each other.
+GROUP_KEYS: Final = frozenset({11, 14, 15})
 # The most readers kept, one for each API version: 368 exist, but garbage may claim more.
 API_READERS_MAX: Final = 10_000
 
@@ -140,7 +142,7 @@ def set_reading_remarks(exchange: Sides, remarks: list[ExchangeRemark]) -> None:
     """Set the remarks on what was read of an exchange; those on its pairing stay. Reading it again adds none."""
     extra = exchange.extra or {}
     if remarks or "remarks" in extra:
-        kept = [remark for remark in extra.get("remarks", ()) if remark["id"] in PAIRING_REMARKS]
+        kept = [remark for remark in extra.get("remarks", ()) if remark["id"] in PAIRING_REMARKS | LZ4_REMARKS]
         exchange.extra = {name: value for name, value in extra.items() if name != "remarks"} or None
         if kept or remarks:
             exchange.extra = {**(exchange.extra or {}), "remarks": kept + remarks}
@@ -194,6 +196,7 @@ class ApiReader:
         self.no_acks, self.null_id = _find_acks_bytes(key, version or 0)
         # Whether a request has a client id and both sides only a stable layout; where the body of a response begins.
         self.quick = self.known and (key, version) != (CONTROLLED_SHUTDOWN, 0) and (key != API_VERSIONS or not version)
+        self.quick = self.quick and key not in GROUP_KEYS  # their structures are looked at
         self.response_at = 9 if self.flexible and key != API_VERSIONS else 8
         self._quick: tuple[Projector, Projector] | None = None
         self.json: list[Any] = [
@@ -349,12 +352,46 @@ class ApiReader:
         found = self.try_layouts(side, data, read)
         if found is not None:
             (view, codes, after), layout = found
-            return SideProjection(view, codes, layout.release, list_trailing_remarks(side, after, len(data)))
+            remarks = self.list_remarks_of_sound_body(side, layout.plan, data, at, after)
+            return SideProjection(view, codes, layout.release, remarks)
         reading = self.read_unusual_body(side, data)
         if reading is None:
             return None
         paths = _keep_known_paths(Layout(reading.plan, reading.release), self._list_wanted_paths(side))
         return SideProjection(*reading.make_view(data, paths, side), reading.release, reading.remarks)
+
+    def list_remarks_of_sound_body(
+        self, side: Side, plan: Plan, data: bytes, at: int, after: int
+    ) -> list[ExchangeRemark]:
+        """The remarks on a body from `at` to `after` that generated code has read: on its bytes and those behind it."""
+        remarks = list_trailing_remarks(side, after, len(data))
+        if self.key in GROUP_KEYS and len(data) <= BODY_WHOLE_MAX:
+            from decoders.frames.content_remarks import find_structure_remarks  # loads the structures
+
+            remarks += find_structure_remarks(self.key, side, plan, data, at)
+        return remarks
+
+    def look_at_refused_records(self, exchange: Sides) -> None:
+        """Set the remarks on LZ4 frames where a broker refuses records: its error code says no more than that."""
+        if self.key == PRODUCE and exchange._error_codes:
+            self.set_lz4_remarks(exchange, "request", checksums=False)
+
+    def set_lz4_remarks(self, exchange: Sides, side: Side, *, checksums: bool) -> None:
+        """Set the remarks on the LZ4 frames in the records of a side, in place of those that it has."""
+        data = exchange.raw(side)
+        if data is None or self.key is None or (exchange.extra is not None and side in exchange.extra):
+            return
+        from decoders.frames.content_remarks import find_lz4_remarks
+
+        try:
+            at = self.find_body_offset(side, data)
+            found = find_lz4_remarks(self.key, side, self.stable_plan(side), data, at, checksums=checksums)
+        except (*CRUDE, DecodeError):
+            return
+        if found:
+            extra = exchange.extra or {}
+            kept = [remark for remark in extra.get("remarks", ()) if remark["id"] not in LZ4_REMARKS]
+            exchange.extra = {**extra, "remarks": kept + found}
 
     def read_unusual_body(self, side: Side, data: bytes) -> BodyReading | None:
         """How a frame is read that `try_layouts` cannot read by generated code; None where it cannot be read at all.

@@ -471,8 +471,8 @@ class Exchange(Seen):
     @property
     def remarks(self) -> list[ExchangeRemark]:
         """What the protocol forbids, or does not expect, and was read all the same (protocol_facts/remarks.py)."""
-        if not self._looked:
-            self._read_sides()
+        self._read_sides()
+        self._api_reader.look_at_refused_records(self)
         return self.extra.get("remarks", []) if self.extra else []
 
     def _add_remark(self, identity: RemarkId, text: str, side: Side, *, path: str = "", offset: int = 0) -> None:

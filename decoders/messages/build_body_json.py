@@ -14,7 +14,6 @@ from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import SIDES, ApiReader, DecodeFailure, Layout, make_failure
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.topic_arrays import METADATA_HOLDERS, PIECES, RECORD_ARRAYS, may_hold_cluster_metadata
-from decoders.frames.unusual_bodies import list_trailing_remarks
 from decoders.limits import BODY_WHOLE_MAX, RECORDS_HELD_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
@@ -300,7 +299,7 @@ def read_body_json(exchange: Exchange, side: Side, options: Options = PLAIN) -> 
             )
             if found is not None:
                 (body, after), (plan, release) = found
-                remarks: Sequence[ExchangeRemark] = list_trailing_remarks(side, after, len(data))
+                remarks = api_reader.list_remarks_of_sound_body(side, plan, data, at, after)
                 return BodyJson(
                     body, None, release, plan, _trailing_json(api_reader, side, plan, data[after:], options), remarks
                 )

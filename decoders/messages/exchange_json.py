@@ -33,7 +33,7 @@ from decoders.messages.build_body_json import (
     read_both_bodies_quickly,
 )
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.protocol_facts.keys import FETCH
+from decoders.protocol_facts.keys import FETCH, PRODUCE
 from decoders.schema.json_form import cell_text, json_bytes, json_text, redacted_json
 from decoders.schema.lazy_decoder import get_projector
 from decoders.schema.model import Plan, Side
@@ -173,6 +173,8 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
         from decoders.messages.internal_topic_records import decode_structures_in_records
 
         decode_structures_in_records(exchange, request, response, reveal=options.reveal_secrets)
+        for side in SIDES:
+            api_reader.set_lz4_remarks(exchange, side, checksums=True)
     status: str = exchange.outcome
     reason = undecoded = None
     if failures:
@@ -184,8 +186,11 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     response_end_ns = exchange.response_end_ns
     paired = request_end_ns is not None and response_ns is not None
     whole = request_end_ns is not None and response_end_ns is not None
-    if errors and api_reader.expected:
-        _mark_expected_errors(errors, api_reader.expected)
+    if errors:
+        if api_reader.expected:
+            _mark_expected_errors(errors, api_reader.expected)
+        if api_reader.key == PRODUCE and not options.records:
+            api_reader.set_lz4_remarks(exchange, "request", checksums=False)
     record: dict[str, Any] = {
         "kind": "exchange",
         "schema": SCHEMA,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, TypedDict
 
-__all__ = ["PAIRING_REMARKS", "REMARKS", "STRICT_REMARKS", "ExchangeRemark", "RemarkId", "make_remark"]
+__all__ = ["LZ4_REMARKS", "PAIRING_REMARKS", "REMARKS", "STRICT_REMARKS", "ExchangeRemark", "RemarkId", "make_remark"]
 
 RemarkId = Literal[
     "null",
@@ -44,6 +44,9 @@ STRICT_REMARKS: Final[frozenset[str]] = frozenset({"null", "trailing", "wrong_id
 
 # Those that pairing finds: all others are on what was read of a side, and are found again with each reading.
 PAIRING_REMARKS: Final[frozenset[str]] = frozenset({"out_of_order", "wrong_id", "answered_twice"})
+
+# Those on the records of a side, which are not read with its fields.
+LZ4_REMARKS: Final[frozenset[str]] = frozenset({"lz4_linked", "lz4_checksum"})
 
 
 class ExchangeRemark(TypedDict):

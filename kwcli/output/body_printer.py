@@ -660,3 +660,15 @@ def decode_failure_lines(record: dict[str, Any], side: Side, palette: Palette) -
         place = f" in {escape_text(failure['path'])}" if failure["path"] else ""
         reason = escape_text(failure["reason"])
         yield f"{palette.bad}undecoded from byte {failure['offset']}{place}: {reason}{palette.off}"
+
+
+def format_remark_lines(record: dict[str, Any], side: Side, palette: Palette) -> Iterator[str]:
+    """The bytes behind the last field of a side, and a line for each remark on it."""
+    behind = record.get("trailing")
+    if isinstance(behind, dict) and side in behind:
+        yield f"{palette.bad}bytes behind it: {format_scalar(behind[side])}{palette.off}"
+    for remark in record.get("remarks", ()):
+        if remark["side"] == side:
+            place = f" in {escape_text(remark['path'])}" if remark["path"] else ""
+            text = f"remark {remark['id']} at byte {remark['offset']}{place}: {escape_text(remark['text'])}"
+            yield f"{palette.bad}{text}{palette.off}"

@@ -17,6 +17,7 @@ from kwcli.output.body_printer import (
     clean_field_names,
     decode_failure_lines,
     find_message_plan,
+    format_remark_lines,
     format_scalar,
 )
 from kwcli.output.short_texts import Palette, cell_width, cut, palette
@@ -51,7 +52,8 @@ def exchange_detail_lines(exchange: Exchange, settings: Settings, explained: set
             yield from body.struct_lines(its, find_message_plan(exchange, side), 2)
         elif value is not None:
             yield f"    {format_scalar(value)}"
-        yield from (f"    {line}" for line in decode_failure_lines(record, side, colors))
+        for line in (*decode_failure_lines(record, side, colors), *format_remark_lines(record, side, colors)):
+            yield f"    {line}"
     yield from body.error_meaning_lines(explained)
     yield ""
 

@@ -6,17 +6,22 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any, Final
 
+import google_crc32c
+import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
 import pytest
 
-from decoders import EncodeError, decode_message, encode_message
+from decoders import EncodeError, decode_message, encode_embedded, encode_message
 from decoders.apis import KEYS, api
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import set_reading_remarks
 from decoders.exchanges.exchange import Exchange
 from decoders.limits import REMARKS_MAX
+from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
 from decoders.protocol_facts.remarks import REMARKS
+from decoders.records.codecs.lz4 import inflate
+from decoders.records.encode_batches import records_from_json
 from decoders.schema.model import Plan, PlanField, Side, resolve
 from decoders.schema.plan_walker import encode_by_walking
 from tests.exchanges.talks import framed, request, response, run, segments
@@ -207,3 +212,68 @@ def test_remarks_on_pairing_stay_when_sides_are_read_again() -> None:
         assert [remark["id"] for remark in found.remarks] == ["out_of_order", "trailing"]
     set_reading_remarks(found, [])
     assert found.extra == {"remarks": found.remarks}
+
+
+ASSIGNED: Final = {"assigned_partitions": [{"topic": "orders", "partitions": [0]}]}
+
+
+@pytest.mark.parametrize(
+    ("cut", "behind", "protocol", "expected"),
+    [
+        (2, b"", "consumer", "it becomes one with the two bytes of the version before it"),
+        (2, b"", None, "it becomes one with the two bytes of the version before it"),
+        (0, b"", "consumer", ""),
+        (0, b"abc", "consumer", "ConsumerProtocolAssignment with 3 bytes behind it"),
+        (0, b"abc", "connect", ""),
+        (6, b"own", "own", ""),
+    ],
+)
+def test_structures_in_bytes(cut: int, behind: bytes, protocol: str | None, expected: str) -> None:
+    data = encode_embedded("ConsumerProtocolAssignment", 0, ASSIGNED)[cut:] + behind
+    version = 4 if protocol is None else 5
+    body = {"group_id": "g", "assignments": [{"member_id": "m", "assignment": data}]}
+    asked = encode_message(14, version, "request", body if protocol is None else {**body, "protocol_type": protocol})
+    found = exchange_of(14, version, asked, encode_message(14, version, "response", {}))
+    said = [("request", "embedded", "assignments[0].assignment")] if expected else []
+    assert remarks_of(found) == said
+    assert all(remark["text"].endswith(expected) for remark in found.remarks)
+    assert found.request["assignments"][0]["assignment"] == data
+
+
+def batch_of_lz4(*, linked: bool, checksum: bytes | None) -> bytes:
+    """A batch of magic 2 whose LZ4 frame has linked blocks, or this content checksum."""
+    plain = records_from_json([{"codec": "none", "records": [{"value": "x" * 200_000}]}], "")
+    packed: bytes = lz4.frame.compress(
+        plain[61:], block_size=4, block_linked=linked, store_size=False, content_checksum=checksum is not None
+    )
+    data = packed if checksum is None else packed[:-4] + checksum
+    body = (int.from_bytes(plain[21:23], "big") | 3).to_bytes(2, "big") + plain[23:61] + data
+    crc = google_crc32c.value(body).to_bytes(4, "big")
+    made: bytes = plain[:8] + (len(body) + 9).to_bytes(4, "big") + plain[12:17] + crc + body
+    return made
+
+
+@pytest.mark.parametrize(
+    ("linked", "checksum", "expected"),
+    [(True, None, ["lz4_linked"]), (False, None, []), (False, bytes(4), ["lz4_checksum"])],
+)
+def test_lz4_frames(linked: bool, checksum: bytes | None, expected: list[str]) -> None:
+    batch = batch_of_lz4(linked=linked, checksum=checksum)
+    produced = {"acks": -1, "topic_data": [{"name": "t", "partition_data": [{"index": 0, "records": batch}]}]}
+    refused = {"responses": [{"name": "t", "partition_responses": [{"index": 0, "error_code": -1}]}]}
+    found = exchange_of(
+        PRODUCE, 7, encode_message(PRODUCE, 7, "request", produced), encode_message(PRODUCE, 7, "response", refused)
+    )
+    record = to_json_dict(found, Options(records=True))
+    assert [remark["id"] for remark in record.get("remarks", ())] == expected
+    (shown,) = record["request"]["topic_data"][0]["partition_data"][0]["records"]
+    assert (shown["crc"], shown.get("error"), len(shown["records"])) == ("ok", None, 1)
+    found.extra = None
+    assert [remark["id"] for remark in found.remarks] == [each for each in expected if each == "lz4_linked"]
+
+
+def test_lz4_frame_with_a_wrong_header_checksum_is_refused() -> None:
+    frame = bytearray(lz4.frame.compress(b"x" * 100, store_size=False))
+    frame[6] ^= 1
+    with pytest.raises(DecodeError, match="headerChecksum"):
+        inflate(memoryview(bytes(frame)), 1000, 2)

@@ -31,6 +31,11 @@ from decoders.exchanges.exchange import Ended, Exchange, Settled
 from decoders.messages.build_body_json import Options
 from kwcli.output.renderers import WantedPaths
 from kwcli.pipeline.tables.connection_columns import ConnectionColumns, read_connection_end
+from kwcli.pipeline.tables.exchange_attribute_columns import (
+    COLUMN_PARTS,
+    join_columns_into_attribute,
+    split_attribute_into_columns,
+)
 from kwcli.pipeline.tables.stored_exchanges import StoredExchanges, StoredRowReader
 from kwcli.reading.sinks.row_output import split_off_connection_ends
 from kwcli.run_environment import Exit
@@ -366,3 +371,23 @@ def test_folds_over_tables_of_a_capture_that_spark_has_cut(spark: SparkSession, 
     read = [row for _, rows in StoredExchanges(spark_tables(spark, tmp_path, name)).read() for row in rows]
     for kind, (make, rows) in FOLDS.items():
         assert rows(added(make(), read)) == expected(kind, name), kind
+
+
+def test_remarks_have_columns_and_come_back() -> None:
+    remarks = [
+        {
+            "side": "response",
+            "path": "auth_bytes",
+            "offset": 23,
+            "id": "null",
+            "text": "null where null is not allowed",
+        },
+        {"side": "request", "path": "", "offset": 41, "id": "trailing", "text": "3 bytes behind the last field"},
+    ]
+    values = split_attribute_into_columns("remarks", remarks)
+    row = dict(zip((column for column, _ in COLUMN_PARTS["remarks"]), values, strict=True))
+    assert row["remark_ids"] == ["null", "trailing"]
+    assert join_columns_into_attribute("remarks", row) == remarks
+    none = dict.fromkeys(row)
+    assert split_attribute_into_columns("remarks", None) == list(none.values())
+    assert join_columns_into_attribute("remarks", none) is None

@@ -8,16 +8,18 @@ claimed size is never trusted.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
 
-from decoders.errors import LimitExceeded, Malformed, Truncated
-from decoders.limits import BLOCKS_MAX
+from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
+from decoders.limits import BATCH_INFLATED_MAX, BLOCKS_MAX
 from decoders.named_tuple import NamedTuple
 
 _MAGIC: Final = b"\x04\x22\x4d\x18"
-_BLOCK_CHECKSUM, _CONTENT_SIZE, _CONTENT_CHECKSUM, _DICTIONARY = 0x10, 0x08, 0x04, 0x01
+_INDEPENDENT, _BLOCK_CHECKSUM, _CONTENT_SIZE, _CONTENT_CHECKSUM, _DICTIONARY = 0x20, 0x10, 0x08, 0x04, 0x01
+_FLAGS_AT: Final = 4
+_CHECKSUM_SIZE: Final = 4
 _BLOCK_MAX: Final = {4: 64 << 10, 5: 256 << 10, 6: 1 << 20, 7: 4 << 20}
 _PLAIN_BLOCK: Final = 0x80000000
 # A length byte in a block stands for 255 bytes at most.
@@ -49,20 +51,63 @@ def inflate(packed: memoryview, size_max: int, magic: int) -> bytes:
         head: bytes | memoryview = packed[at : frame.body]
         if magic < 2:
             head = bytes(head[:-1]) + bytes((compute_descriptor_checksum(bytes(head[4:-1])),))
-        reader = lz4.frame.LZ4FrameDecompressor()
         try:
-            reader.decompress(head)
-            block = reader.decompress(packed[frame.body : frame.end], max_length=min(frame.bound, left) + 1)
+            block, ends = _decompress_frame(head, packed[frame.body : frame.end], min(frame.bound, left) + 1)
         except RuntimeError as failure:
-            raise Malformed(f"no LZ4 frame: {failure}", offset=at) from None
+            if not packed[at + _FLAGS_AT] & _CONTENT_CHECKSUM or "ontentChecksum" not in str(failure):
+                raise Malformed(f"no LZ4 frame: {failure}", offset=at) from None
+            # Kafka does not look at the checksum of the content.
+            body = packed[frame.body : frame.end - _CHECKSUM_SIZE]
+            block, ends = _decompress_frame(_drop_content_checksum(head), body, min(frame.bound, left) + 1)
         left -= len(block)
         if left < 0:
             raise LimitExceeded(f"LZ4: more than {size_max} bytes come out", offset=at)
-        if not reader.eof:
+        if not ends:
             raise Malformed("the LZ4 frame does not end where its blocks do", offset=at)
         out.append(block)
         at = frame.end
     raise LimitExceeded(f"LZ4: more than {BLOCKS_MAX} frames", offset=at)
+
+
+def _decompress_frame(head: bytes | memoryview, body: memoryview, size_max: int) -> tuple[bytes, bool]:
+    """The content of a frame, and whether the frame ends where `body` does. Raises RuntimeError."""
+    reader = lz4.frame.LZ4FrameDecompressor()
+    reader.decompress(head)
+    return reader.decompress(body, max_length=size_max), reader.eof
+
+
+def _drop_content_checksum(head: bytes | memoryview) -> bytes:
+    """The descriptor of a frame without the flag of a content checksum."""
+    bare = bytearray(head[:-1])
+    bare[_FLAGS_AT] &= ~_CONTENT_CHECKSUM
+    return bytes(bare) + bytes((compute_descriptor_checksum(bytes(bare[4:])),))
+
+
+def find_oddities(packed: memoryview, *, checksums: bool) -> list[tuple[Literal["lz4_linked", "lz4_checksum"], str]]:
+    """What Kafka refuses or does not look at in the first frame of a batch of magic 2, with a text for each.
+
+    `checksums`: the frame is decompressed where it has a content checksum.
+    """
+    found: list[tuple[Literal["lz4_linked", "lz4_checksum"], str]] = []
+    if len(packed) < _CHECKSUM_AT or bytes(packed[:4]) != _MAGIC:
+        return found
+    flags = packed[_FLAGS_AT]
+    if not flags & _INDEPENDENT:
+        found.append(("lz4_linked", "an LZ4 frame with linked blocks (bit 5 of its flags is 0), which Kafka refuses"))
+    if checksums and flags & _CONTENT_CHECKSUM:
+        try:
+            frame = _measure_frame(packed, 0, len(packed))
+            _decompress_frame(
+                packed[: frame.body], packed[frame.body : frame.end], min(frame.bound, BATCH_INFLATED_MAX) + 1
+            )
+        except RuntimeError as failure:
+            if "ontentChecksum" in str(failure):
+                found.append(
+                    ("lz4_checksum", "the content checksum of its LZ4 frame is wrong; Kafka does not look at it")
+                )
+        except DecodeError:
+            pass
+    return found
 
 
 def _measure_frame(packed: memoryview, frame_at: int, size: int) -> _Lz4Frame:

@@ -478,6 +478,7 @@ class ExchangeColumns:
 
     def _pool_rare_values(self, exchange: Exchange) -> int:
         codes, expected = exchange._error_codes or (), exchange._api_reader.expected
+        assert exchange.remarks is not None  # they are in `extra` once they were asked for
         failed, early, extra = exchange._failed, exchange._early or {}, exchange.extra or {}
         side = reason = path = offset = None
         if failed:

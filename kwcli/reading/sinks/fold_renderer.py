@@ -50,7 +50,7 @@ class FoldRenderer:
                         self.expected += not unexpected
                     if row._failed and row.outcome == "complete":
                         self.undecoded += 1
-                    if row.extra is not None:
+                    if row._error_codes or row.extra is not None:
                         self.remarks += len(row.remarks)
         except LimitExceeded as problem:
             raise Failure(f"{problem.text}: {self._remedy}") from None
