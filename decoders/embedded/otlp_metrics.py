@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
+from struct import Struct
 from typing import Any, Final
 
 from decoders.errors import DecodeError, EncodeError, LimitExceeded
@@ -43,6 +44,8 @@ _AROUND: Final = frozenset({*_HEAD, CODEC, ORIGINAL})
 _MAGIC: Final = 2  # LZ4 as in batches of magic 2
 # How deep messages may be nested: protobuf's own limit.
 _DEPTH_MAX: Final = 100
+_DOUBLE: Final = Struct("<d")
+_NAN: Final = _DOUBLE.pack(float("nan"))
 
 
 class _Otlp(NamedTuple):
@@ -80,11 +83,12 @@ def metrics_json(data: bytes | None, codec: int | None) -> Any:
         text = "opentelemetry-proto is not installed" if missing else "no OTLP metrics"
         return _unreadable_metrics_json(data, "package" if missing else "malformed", text)
     made: dict[str, Any] = {**_HEAD, CODEC: NAMES[codec]} if codec else dict(_HEAD)
+    reading = _Reading()
     try:
-        made |= _message_fields_json(found, [METRICS_MESSAGES_MAX])
+        made |= _message_fields_json(found, reading)
     except LimitExceeded as problem:
         return _unreadable_metrics_json(data, "limit", problem.text)
-    if _encode_metrics(made, "") != data:
+    if reading.has_unusual_nan or _encode_parsed_metrics(found, made.get(CODEC, NAMES[0]), plain) != data:
         made[ORIGINAL] = base64_json(data)
     return made
 
@@ -128,26 +132,48 @@ def _parse_metrics(plain: bytes) -> Any:
     return found if found.ListFields() or not plain else None
 
 
-def _message_fields_json(message: Any, messages_left: list[int]) -> dict[str, Any]:
-    """The fields that are set in a message; `messages_left` counts down the messages that are still allowed."""
-    messages_left[0] -= 1
-    if messages_left[0] < 0:
+class _Reading:
+    """What a walk over a message counts: the messages that are still allowed, and whether a NaN has other bits."""
+
+    __slots__ = ("has_unusual_nan", "messages_left")
+
+    def __init__(self) -> None:
+        self.messages_left = METRICS_MESSAGES_MAX
+        self.has_unusual_nan = False  # JSON has one NaN, so the bits of another are lost there
+
+
+def _message_fields_json(message: Any, reading: _Reading) -> dict[str, Any]:
+    """The fields that are set in a message."""
+    reading.messages_left -= 1
+    if reading.messages_left < 0:
         raise LimitExceeded(f"more than {METRICS_MESSAGES_MAX:,} values in metrics")
-    return {field.name: _field_value_json(value, messages_left) for field, value in message.ListFields()}
+    return {field.name: _field_value_json(value, reading) for field, value in message.ListFields()}
 
 
-def _field_value_json(value: Any, messages_left: list[int]) -> Any:
+def _field_value_json(value: Any, reading: _Reading) -> Any:
     if isinstance(value, float):
+        if value != value and _DOUBLE.pack(value) != _NAN:
+            reading.has_unusual_nan = True
         return float_json(value)
     if isinstance(value, bytes):
         return json_bytes(value)
     if isinstance(value, str | int):
         return value
     return (
-        _message_fields_json(value, messages_left)
+        _message_fields_json(value, reading)
         if hasattr(value, "ListFields")
-        else [_field_value_json(each, messages_left) for each in value]
+        else [_field_value_json(each, reading) for each in value]
     )
+
+
+def _encode_parsed_metrics(message: Any, codec: str, plain: bytes) -> bytes | None:
+    """The bytes that the JSON form of a parsed message gives, compressed; None where they are not those of `plain`.
+
+    They are made of the message itself, which JSON has whole: all but fields that are not declared, and bits of a NaN.
+    """
+    message.DiscardUnknownFields()
+    made: bytes = message.SerializeToString(deterministic=True)
+    return deflate(codec, made) if made == plain else None
 
 
 def _encode_metrics(value: Mapping[str, Any], path: str) -> bytes:

@@ -6,6 +6,7 @@ import gzip
 import json
 from base64 import b64decode
 from random import Random
+from struct import Struct
 from typing import Any
 
 import cramjam
@@ -111,6 +112,68 @@ def test_bytes_of_other_writers_are_kept() -> None:
         bytes.fromhex("0a04 1200 0a00"),  # the scopes before the resource
     ):
         assert encode_metrics_from_json(metrics_json(odd, NONE), "") == odd
+
+
+@pytest.mark.one_in(2)
+def test_the_original_is_kept_exactly_where_json_gives_other_bytes() -> None:
+    """Bytes changed at random: whether `_original` is there says whether the other fields alone give the bytes."""
+    messages()
+    kept: list[bool] = []
+    nan = Struct("<d").pack(float("nan"))
+    for seed in range(400):
+        rng = Random(seed)
+        changed = bytearray(random_metrics(rng))
+        for _ in range(rng.randrange(3)):
+            changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
+        if rng.random() < 0.3:
+            changed = changed.replace(nan, bytes([1, *nan[1:]]), 1)
+        changed += bytes.fromhex(rng.choice(("", "", "", "fa0100")))
+        found = metrics_json(bytes(changed), NONE)
+        if "error" not in found:
+            alone = {key: value for key, value in found.items() if key != ORIGINAL}
+            kept.append(ORIGINAL in found)
+            assert kept[-1] == (encode_metrics_from_json(alone, "") != changed), seed
+    assert min(kept.count(True), kept.count(False)) > 50
+
+
+# A gauge's data point with a double: NaN as JSON gives it, NaN with other bits, a NaN below zero, and an array of them.
+@pytest.mark.parametrize(
+    ("bits", "kept"),
+    [("000000000000f87f", False), ("010000000000f87f", True), ("000000000000f8ff", True), ("010000000000f07f", True)],
+)
+@pytest.mark.parametrize("field", ["21", "explicit_bounds"])
+def test_a_nan_with_other_bits_is_kept(bits: str, kept: bool, field: str) -> None:
+    messages()
+    if field == "21":
+        point = bytes.fromhex("21" + bits)
+        metric = b"\x2a" + bytes([2 + len(point)]) + b"\x0a" + bytes([len(point)]) + point  # gauge.data_points
+    else:
+        point = bytes.fromhex("3a08" + bits)  # explicit_bounds, packed
+        metric = b"\x4a" + bytes([2 + len(point)]) + b"\x0a" + bytes([len(point)]) + point  # histogram.data_points
+    scope = b"\x12" + bytes([len(metric)]) + metric
+    resource = b"\x12" + bytes([len(scope)]) + scope
+    data = b"\x0a" + bytes([len(resource)]) + resource
+    found = metrics_json(data, NONE)
+    assert "NaN" in str(found)
+    assert (ORIGINAL in found) == kept
+    assert encode_metrics_from_json(json.loads(json.dumps(found)), "") == data
+
+
+@pytest.mark.parametrize("codec", [NONE, ZSTD])
+@pytest.mark.parametrize("extra", ["fa01 03 616263", "0a05 fa01 02 6162", "0a07 1205 fa01 02 6162"])
+def test_fields_that_are_not_declared_are_kept_at_any_depth(extra: str, codec: int) -> None:
+    messages()
+    data = deflate(NAMES[codec], bytes.fromhex("0a00") + bytes.fromhex(extra))
+    found = metrics_json(data, codec)
+    assert found[ORIGINAL]
+    assert encode_metrics_from_json(json.loads(json.dumps(found)), "") == data
+
+
+def test_canonical_metrics_are_not_encoded_from_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    messages()
+    monkeypatch.setattr(otlp_metrics, "_fill_message_from_json", lambda *_: pytest.fail("encoded from JSON"))
+    for seed in range(20):
+        assert ORIGINAL not in metrics_json(random_metrics(Random(seed)), NONE)
 
 
 @pytest.mark.parametrize(

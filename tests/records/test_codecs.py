@@ -13,7 +13,6 @@ import tracemalloc
 import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from io import BytesIO
 from pathlib import Path
 
 import cramjam
@@ -313,6 +312,52 @@ def test_a_decompressor_of_zstd_with_a_large_window_is_not_kept(
     assert len(made) == count
 
 
+@pytest.mark.parametrize("pack", [zstandard.ZstdCompressor().compress, zstd_unsized, zstd_flushed])
+def test_zstd_frames_are_read_in_one_call_where_all_of_them_may_come_out(
+    monkeypatch: pytest.MonkeyPatch, pack: Callable[[bytes], bytes]
+) -> None:
+    real = zstandard.ZstdDecompressor()
+    calls: list[int] = []
+
+    class Counting:
+        """A decompressor without streams."""
+
+        def decompress(self, data: memoryview, max_output_size: int) -> bytes:
+            calls.append(max_output_size)
+            return real.decompress(data, max_output_size=max_output_size)
+
+    monkeypatch.setattr(zstandard, "ZstdDecompressor", Counting)
+    zstd.IDLE.clear()
+    try:
+        assert unpack("zstd", pack(TEXT) + pack(NOISE)) == TEXT + NOISE
+    finally:
+        zstd.IDLE.clear()
+    assert len(calls) == 2
+    assert min(calls) > 0
+
+
+# One block of "abc" as it is; frames that claim 0, 2, 3 and 4 bytes, and one that claims nothing (it has a window).
+_ABC = bytes.fromhex("190000") + b"abc"
+
+
+@pytest.mark.parametrize("claimed", [0, 2, 4])
+def test_a_zstd_frame_of_another_size_than_it_claims_is_no_frame(claimed: int) -> None:
+    with pytest.raises(Malformed):
+        unpack("zstd", bytes.fromhex("28b52ffd 20") + bytes([claimed]) + _ABC)
+
+
+@pytest.mark.parametrize("head", ["28b52ffd 20 03", "28b52ffd 00 00"])
+@pytest.mark.parametrize("left", [2, 3, 4])
+def test_zstd_frames_end_at_the_limit(head: str, left: int) -> None:
+    empty = bytes.fromhex("28b52ffd 20 00 010000  28b52ffd 00 00 010000")
+    packed = empty + bytes.fromhex(head) + _ABC + empty
+    if left < 3:
+        with pytest.raises(LimitExceeded):
+            unpack("zstd", packed, left)
+    else:
+        assert unpack("zstd", packed, left) == b"abc"
+
+
 def test_threads_share_no_decompressor_of_zstd(monkeypatch: pytest.MonkeyPatch) -> None:
     together = threading.Barrier(3, timeout=30)
     used: list[Waiting] = []
@@ -320,10 +365,11 @@ def test_threads_share_no_decompressor_of_zstd(monkeypatch: pytest.MonkeyPatch) 
     class Waiting:
         """A decompressor that reads only while two others do."""
 
-        def stream_reader(self, _: memoryview) -> BytesIO:
+        def decompress(self, _: memoryview, max_output_size: int) -> bytes:
             used.append(self)
             together.wait()
-            return BytesIO(TEXT)
+            assert max_output_size >= len(TEXT)
+            return TEXT
 
     monkeypatch.setattr(zstandard, "ZstdDecompressor", Waiting)
     zstd.IDLE.clear()

@@ -1,7 +1,8 @@
 """Zstandard frames in a row in, with or without a content size, skippable frames included; their contents out.
 
 First the frame's blocks are stepped over (RFC 8878): that shows where the frame ends and how much can come out at most,
-so that cut frames are noticed and a claimed size is never trusted.
+so that cut frames are noticed and a claimed size is never trusted. Where all of that may come out, one call gives it,
+in half the time that a stream takes for a batch of some hundred bytes (4 µs, 7.5 µs).
 
 Making a decompressor takes 8 µs, reading a small batch with it 1 µs: `kw sniff --records` took 5 % longer when each
 batch made one. So a call takes one out of IDLE, which nobody else has until it is put back: several threads read
@@ -33,11 +34,15 @@ IDLE: Final[list[zstandard.ZstdDecompressor]] = []
 
 
 class _ZstdFrame(NamedTuple):
-    """Where a frame ends, the most that can come out of it, and the memory that reading it takes (its window)."""
+    """Where a frame ends, the most that can come out of it, and the memory that reading it takes (its window).
+
+    `in_one_call`: not where the bound or the claimed size is 0, which the library takes for no limit and for no blocks.
+    """
 
     end: int
     bound: int
     window: int
+    in_one_call: bool
 
 
 def inflate(packed: memoryview, size_max: int, magic: int) -> bytes:  # noqa: ARG001 - one signature for all codecs
@@ -57,8 +62,12 @@ def inflate(packed: memoryview, size_max: int, magic: int) -> bytes:  # noqa: AR
             at = _end_of_skippable_frame(packed, at, size)
             continue
         frame = _measure_frame(packed, at, size)
+        data = packed[at : frame.end]
         try:
-            block = reader.stream_reader(packed[at : frame.end]).read(min(frame.bound, left) + 1)
+            if frame.in_one_call and frame.bound <= left:
+                block = reader.decompress(data, max_output_size=frame.bound)
+            else:
+                block = reader.stream_reader(data).read(min(frame.bound, left) + 1)
         except zstandard.ZstdError as failure:
             raise Malformed(f"no zstd: {failure}", offset=at) from None
         left -= len(block)
@@ -110,7 +119,8 @@ def _measure_frame(packed: memoryview, frame_at: int, size: int) -> _ZstdFrame:
             f"the zstd frame claims {format_bytes(claimed)}, its blocks give at most {bound}", offset=frame_at
         )
     exponent, mantissa = packed[frame_at + 5] >> 3, packed[frame_at + 5] & 7
-    return _ZstdFrame(at, bound, claimed if single else (8 + mantissa) << (7 + exponent))
+    in_one_call = bound > 0 and (claimed > 0 or not size_bytes)
+    return _ZstdFrame(at, bound, claimed if single else (8 + mantissa) << (7 + exponent), in_one_call)
 
 
 def deflate(plain: bytes, magic: int) -> bytes:  # noqa: ARG001 - one signature for all codecs
