@@ -68,6 +68,10 @@ class AuditRenderer(AnswerRenderer):
         else:
             super().__init__(fold, "audit_broker", self._judge_brokers, self._format_brokers, settings)
 
+    def make_empty(self) -> AuditRenderer:
+        """A renderer like this one that has seen nothing."""
+        return AuditRenderer(self._settings, self.target, self.clients)
+
     def _judge_clients(self) -> AuditVerdicts:
         verdicts = self._audit.judge_clients(self.target, is_partial=self.coverage.partial is not None)
         self._counts = verdicts.counts
@@ -182,6 +186,10 @@ class SecurityRenderer(AnswerRenderer):
     def __init__(self, settings: Settings) -> None:
         fold = self._security = Security()
         super().__init__(fold, "security", fold.rows, format_findings, settings)
+
+    def make_empty(self) -> SecurityRenderer:
+        """A renderer like this one that has seen nothing."""
+        return SecurityRenderer(self._settings)
 
     def write(self, rows: list[Settled]) -> None:
         """Give exchanges and TLS connections to the fold."""

@@ -220,6 +220,10 @@ class PortraitRenderer(AnswerRenderer):
         self._name = name
         super().__init__(self.fold, kind.kind, self._find_rows_asked_for, self._format_text, settings)
 
+    def make_empty(self) -> PortraitRenderer:
+        """A renderer like this one that has seen nothing."""
+        return PortraitRenderer(self._portrayed, self._settings, self._name, self._within)
+
     def learn_from(self, rows: list[Settled]) -> None:
         """Learn also from exchanges that the filters leave out."""
         for row in rows:

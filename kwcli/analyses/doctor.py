@@ -87,11 +87,16 @@ class DoctorRenderer(AnswerRenderer):
     """The doctor's findings; in text, a note is one line unless more is asked for (`-v`)."""
 
     def __init__(self, settings: Settings, thresholds: Thresholds) -> None:
+        self._thresholds = thresholds
         fold = self.doctor = Doctor(thresholds)
         super().__init__(fold, "finding", fold.rows, format_findings, settings)
         self.hear = fold.set_capture_faults
         self.ended = fold.observe_connection_end
         self.keys = sorted(ABOUT)
+
+    def make_empty(self) -> DoctorRenderer:
+        """A renderer like this one that has seen nothing."""
+        return DoctorRenderer(self._settings, self._thresholds)
 
     def exit_code(self, code: Exit, fail_on: str) -> Exit:
         """The run's exit code `code`, or Exit.FINDINGS where a finding is as severe as `fail_on` says."""

@@ -58,6 +58,10 @@ class ReportRenderer(AnswerRenderer):
         self._within = within
         self.breaking = 0
 
+    def make_empty(self) -> ReportRenderer:
+        """A renderer like this one that has seen nothing."""
+        return ReportRenderer(self._env, self._settings, self._target, self._html_path, self._within)
+
     def _add_capture_faults(self, faults: list[str]) -> None:
         if "findings" in self.folds.found:
             self.folds.found["findings"].set_capture_faults(faults)

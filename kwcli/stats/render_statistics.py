@@ -140,6 +140,10 @@ class Stats(FoldRenderer):
             "give fewer dimensions or a longer --bucket",
         )
 
+    def make_empty(self) -> Stats:
+        """A renderer like this one that has seen nothing."""
+        return Stats(self._asked, self._settings, self._write)
+
     def learn_from(self, rows: list[Settled]) -> None:
         """Extend the time that rates refer to by these exchanges: rates are those of the whole capture."""
         times = [row.time_ns for row in rows if row.kind == "exchange"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import os
 import random
@@ -11,10 +12,12 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import MethodType
 from typing import Final
 
 import pytest
 
+from decoders.analysis.statistics import Statistics
 from kwcli.main import run
 from kwcli.reading import read_captures_by_time
 from kwcli.reading.sinks import render_jobs as jobs
@@ -122,6 +125,24 @@ def test_the_output_is_that_of_one_process(kw: Runner, forks: list[int], words: 
     assert kw(*words, str(TOUR), "--jobs", "3") == whole
     assert BOTH in words or bool(forks) is (ALONE not in words)
     assert len(whole.out) > 100
+
+
+@pytest.mark.parametrize(
+    "words", [("doctor", "-v"), ("stats", "--slowest", "5"), ("report", "-o", "json")], ids=" ".join
+)
+def test_folds_of_workers_are_no_copies(
+    kw: Runner, forks: list[int], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """Compiled classes: deepcopy keeps their bound methods, which feed the folds of the original, or it fails."""
+
+    def refuse(_self: object, _memo: object) -> None:
+        raise TypeError("cannot be copied")
+
+    monkeypatch.setitem(copy._deepcopy_dispatch, MethodType, lambda method, _memo: method)  # type: ignore[attr-defined]  # as for a builtin method
+    monkeypatch.setattr(Statistics, "__deepcopy__", refuse, raising=False)
+    whole = kw(*words, str(TOUR), "--jobs", "1")
+    assert kw(*words, str(TOUR), "--jobs", "2") == whole
+    assert forks
 
 
 @pytest.mark.long

@@ -30,6 +30,14 @@ class FoldRenderer:
         self._remedy = remedy
         self.coverage = RunCoverage()
 
+    def make_empty(self) -> FoldRenderer:
+        """A renderer like this one at its beginning, whose folds have seen nothing: what --jobs needs of a subclass.
+
+        It is made anew, never copied: `copy.deepcopy` leaves bound methods of compiled classes bound to the folds of
+        the original.
+        """
+        raise NotImplementedError(f"{type(self).__name__} works in one process")
+
     def set_coverage(self, coverage: RunCoverage) -> None:
         """Take what the answer covers of the inputs; called before `close`."""
         self.coverage = coverage

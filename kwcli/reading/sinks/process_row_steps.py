@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from decoders.exchanges.learned_names import NODE_LISTS, NodeIds
@@ -120,19 +119,14 @@ class RowWork:
 
 
 class FoldWork(RowWork):
-    """The work on steps of folds, which write only at the end. `kept`: objects that copies of the renderer share."""
+    """The work on steps of folds, which write only at the end."""
 
     renderer: FoldRenderer
     writes_rows = False
 
-    def __init__(self, renderer: FoldRenderer, filter_rows: FilterRows, kept: Iterable[object]) -> None:
-        self._kept = {id(each): each for each in kept}
+    def __init__(self, renderer: FoldRenderer, filter_rows: FilterRows) -> None:
         super().__init__(renderer, filter_rows)
-        self._new = self._copy_renderer(renderer)
         self._whole = True
-
-    def _copy_renderer(self, renderer: FoldRenderer) -> FoldRenderer:
-        return deepcopy(renderer, {**self._kept})
 
     def learn_from(self, rows: list[Settled]) -> None:
         """Learn from rows, but not in a worker: the reader learns from all of them."""
@@ -152,7 +146,7 @@ class FoldWork(RowWork):
 
     def begin_worker(self) -> None:
         """Begin as a worker, with folds that have seen nothing."""
-        self.renderer, self._whole = self._new, False
+        self.renderer, self._whole = self.renderer.make_empty(), False
 
     def states(self) -> tuple[bytes, ...]:
         """The exported states of the folds."""
@@ -160,7 +154,7 @@ class FoldWork(RowWork):
 
     def merge_fold_states(self, states: tuple[bytes, ...]) -> None:
         """Merge a worker's states into the folds."""
-        other = self._copy_renderer(self._new)
+        other = self.renderer.make_empty()
         for fold, state in zip(other.folded, states, strict=True):
             fold.resume(state)
         self.renderer.merge(other)

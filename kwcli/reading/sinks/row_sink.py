@@ -222,7 +222,7 @@ class FilteredRowSink:
         if not can_fork():
             return
         if isinstance(self._renderer, FoldRenderer):
-            work: RowWork = FoldWork(self._renderer, self._filter_rows, kept=(self._env, self.output))
+            work: RowWork = FoldWork(self._renderer, self._filter_rows)
         elif self.output.is_shared and not self._env.stdout_terminal:
             work = RowWork(self._renderer, self._filter_rows)
         else:
