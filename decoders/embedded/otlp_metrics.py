@@ -86,8 +86,8 @@ def metrics_json(data: bytes | None, codec: int | None) -> Any:
     reading = _Reading()
     try:
         made |= _message_fields_json(found, reading)
-    except LimitExceeded as problem:
-        return _unreadable_metrics_json(data, "limit", problem.text)
+    except LimitExceeded as full:
+        return _unreadable_metrics_json(data, "limit", full.text)
     if reading.has_unusual_nan or _encode_parsed_metrics(found, made.get(CODEC, NAMES[0]), plain) != data:
         made[ORIGINAL] = base64_json(data)
     return made

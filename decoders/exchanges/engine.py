@@ -14,6 +14,7 @@ from decoders.exchanges.exchange import Settled, Summary
 from decoders.exchanges.learned_names import TOPICS_MAX
 from decoders.exchanges.pairer import Pairer
 from decoders.frames.read_and_judge_headers import may_begin_frame
+from decoders.mypyc_modules import mypyc_attr
 from decoders.tcp.chunks import Chunk, Close, Segment
 from decoders.tcp.connections import NOT_TLS, format_endpoints
 from decoders.tcp.reassembly import Reassembly
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _UUID_SIZE: Final = 16
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Engine:
     """All stages for one capture: TCP segments in, settled exchanges and skipped runs out.
 

@@ -103,6 +103,37 @@ def test_values_of_exception_classes_are_class_variables() -> None:
     assert wrong == []
 
 
+def test_no_loop_variable_stands_for_two_types() -> None:
+    """mypyc gives a name the type of its first loop's elements, and a second loop over others is a TypeError there.
+
+    Types of elements are known where the loop is over a dict in an attribute, or over structs.
+    """
+    wrong = []
+    for name in MODULES:
+        for function in _nodes(name):
+            if isinstance(function, ast.FunctionDef):
+                sources: dict[str, set[str]] = {}
+                for loop in ast.walk(function):
+                    if isinstance(loop, ast.For) and isinstance(loop.target, ast.Name):
+                        sources.setdefault(loop.target.id, set()).add(_source_of_elements(loop.iter))
+                wrong += [
+                    f"{name}: {function.name}: {each}"
+                    for each, its in sources.items()
+                    if len(its) > 1 and not its.isdisjoint(("attribute.items", "structs_at"))
+                ]
+    assert wrong == []
+
+
+def _source_of_elements(loop_over: ast.expr) -> str:
+    """A word for how a loop gets its elements; loops with the same word have elements of one type."""
+    if not isinstance(loop_over, ast.Call):
+        return type(loop_over).__name__
+    called = loop_over.func
+    if isinstance(called, ast.Attribute):
+        return f"{'attribute' if isinstance(called.value, ast.Attribute) else 'other'}.{called.attr}"
+    return ast.unparse(called)
+
+
 def test_no_string_has_a_surrogate() -> None:
     """mypyc refuses such a string; the number of the character can be compared instead."""
     wrong = [

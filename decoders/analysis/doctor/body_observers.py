@@ -265,8 +265,8 @@ def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> No
             trouble = True
             bad = seen.get_or_make(what, topic, number)
             bad.count_exchange(exchange)
-            for node in set(replicas) - set(in_sync):
-                bad.count_name("replicas", str(node))
+            for replica in set(replicas) - set(in_sync):
+                bad.count_name("replicas", str(replica))
         its.keep_greatest("partitions", len(element.get("partitions") or ()))
         if epochs:
             its.keep_first_and_last("epochs", exchange.time_ns, epochs)

@@ -194,8 +194,8 @@ class Observation:
         found = state_fields(state, int, int, int, dict, dict, dict, dict, list, dict)
         for name, value in zip(_STATE, found, strict=True):
             setattr(made, name, value)
-        for item in made.marks.items():
-            state_fields(item, int, int)
+        for mark in made.marks.items():
+            state_fields(mark, int, int)
         for amounts in (made.sums, made.most, *made.names.values()):
             (amounts,) = state_fields([amounts], dict)
             for item in amounts.items():

@@ -432,7 +432,7 @@ class GroupOffsets:
         follows = not isinstance(request, dict) or _replica_id_of(request) != _CONSUMER
         asked: dict[tuple[str | None, Any], int] = {}
         wanted, given = TOPIC_ARRAYS[FETCH]
-        for element in () if follows else structs_at(request, wanted.topics):
+        for element in structs_at(None if follows else request, wanted.topics):
             topic = topic_of_element(exchange, element)
             for part in structs_at(element, wanted.partitions):
                 number, offset = part.get(wanted.number), part.get(wanted.offset)
