@@ -17,8 +17,8 @@ import orjson
 
 from decoders.analysis.client_compatibility import OFFERED, read_offered_versions
 from decoders.analysis.dimension_and_metric_table import measure_latency_ns
-from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, library_in, paths_of_dimensions, software_of
-from decoders.analysis.exchange_facts import WAITING, WAITS, waited_ns
+from decoders.analysis.dimensions import client_of, host_of, library_in, paths_of_dimensions, read_topics, software_of
+from decoders.analysis.exchange_facts import WAITING, WAITS, facts_of, waited_ns
 from decoders.analysis.fold_interface import Row, sort_by_key
 from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits_into_rows, is_full, split_by_weight
 from decoders.analysis.statistics import GroupStatistics
@@ -56,9 +56,10 @@ __all__ = [
     "Portrait",
     "Portraits",
     "common_numbers",
-    "entities_of",
     "facet_of_api",
+    "groups_of",
     "topics_of",
+    "transactional_ids_of",
     "versions_used",
 ]
 
@@ -322,11 +323,30 @@ def common_numbers(group: GroupStatistics) -> Row:
 
 
 def topics_of(exchange: Exchange) -> list[str]:
-    found: Sequence[str | None] = DIMENSIONS["topic"].get(exchange)
-    return [name for name in dict.fromkeys(found) if name]
+    """The topics of an exchange, each once."""
+    facts = facts_of(exchange)
+    if facts.named_topics is None:
+        facts.named_topics = [name for name in dict.fromkeys(read_topics(exchange)) if name]
+    return facts.named_topics
 
 
-def entities_of(exchange: Exchange, entity: str) -> list[str]:
+def groups_of(exchange: Exchange) -> list[str]:
+    """The consumer groups of an exchange, each once."""
+    facts = facts_of(exchange)
+    if facts.groups is None:
+        facts.groups = _names_of_entity(exchange, "groupId")
+    return facts.groups
+
+
+def transactional_ids_of(exchange: Exchange) -> list[str]:
+    """The transactional ids of an exchange, each once."""
+    facts = facts_of(exchange)
+    if facts.transactional_ids is None:
+        facts.transactional_ids = _names_of_entity(exchange, "transactionalId")
+    return facts.transactional_ids
+
+
+def _names_of_entity(exchange: Exchange, entity: str) -> list[str]:
     return [
         name for name in dict.fromkeys(entity_names_of_both_sides(exchange, entity)) if isinstance(name, str) and name
     ]
@@ -369,8 +389,8 @@ class Clients(Portraits):
             names.append(("users", exchange.user))
         doing = facet_of_api(exchange.api_key)
         names += [(doing, topic) for topic in topics_of(exchange)]
-        names += [("groups", group) for group in entities_of(exchange, "groupId")]
-        names += [("transactional_ids", identity) for identity in entities_of(exchange, "transactionalId")]
+        names += [("groups", group) for group in groups_of(exchange)]
+        names += [("transactional_ids", identity) for identity in transactional_ids_of(exchange)]
         return names
 
     def rows(self) -> list[Row]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import add
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -102,12 +102,45 @@ def _record_totals_by_partition(exchange: Exchange) -> Iterator[tuple[dict[str, 
         yield element, part.get(array.number), _total_records_field(raw, part.get(array.records))
 
 
+class ExchangeFacts:
+    """The facts that several folds ask of one exchange: each is found when it is first asked, and kept in the exchange.
+
+    None: not asked so far. A report has twelve folds, of which seven ask for topics and six for waits.
+    """
+
+    __slots__ = ("groups", "is_wait_known", "named_topics", "topics", "transactional_ids", "waited_ns")
+
+    def __init__(self) -> None:
+        self.topics: Sequence[str | None] | None = None  # as the bodies name them
+        self.named_topics: list[str] | None = None  # each once, by the names that are known
+        self.groups: list[str] | None = None  # each once
+        self.transactional_ids: list[str] | None = None  # each once
+        self.is_wait_known = False
+        self.waited_ns: int | None = None  # also None where the exchange did not wait
+
+
+def facts_of(exchange: Exchange) -> ExchangeFacts:
+    """The facts that folds share of an exchange."""
+    try:
+        found: ExchangeFacts = exchange._facts
+    except AttributeError:
+        found = exchange._facts = ExchangeFacts()
+    return found
+
+
 def waited_ns(exchange: Exchange) -> int | None:
     """How long an answer took that waited by design, in ns; None for any other answer.
 
     Two kinds wait: fetches that a broker answers empty because their time is over (inferred: it took 0.9 × max_wait_ms
     or more, and no records came); and JoinGroup and SyncGroup, which wait for the other members of the group.
     """
+    facts = facts_of(exchange)
+    if not facts.is_wait_known:
+        facts.waited_ns, facts.is_wait_known = _find_wait_ns(exchange), True
+    return facts.waited_ns
+
+
+def _find_wait_ns(exchange: Exchange) -> int | None:
     if exchange.response_ns is None or exchange.request_end_ns is None:
         return None
     took = exchange.response_ns - exchange.request_end_ns

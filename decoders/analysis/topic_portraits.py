@@ -13,8 +13,8 @@ from decoders.analysis.client_and_broker_portraits import (
     Portrait,
     Portraits,
     common_numbers,
-    entities_of,
     facet_of_api,
+    groups_of,
     topics_of,
     versions_used,
 )
@@ -232,7 +232,7 @@ class TopicPortraits(Portraits):
             ("apis", f"{exchange._api_reader.name} {exchange.api_version}"),
         ]
         names += [("software", name)] if name else []
-        return names + [("groups", group) for group in entities_of(exchange, "groupId")]
+        return names + [("groups", group) for group in groups_of(exchange)]
 
     def merge(self, other: Self) -> None:
         """Add the counts of `other`."""

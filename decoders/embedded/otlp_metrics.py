@@ -83,12 +83,12 @@ def metrics_json(data: bytes | None, codec: int | None) -> Any:
         text = "opentelemetry-proto is not installed" if missing else "no OTLP metrics"
         return _unreadable_metrics_json(data, "package" if missing else "malformed", text)
     made: dict[str, Any] = {**_HEAD, CODEC: NAMES[codec]} if codec else dict(_HEAD)
-    reading = _Reading()
+    walk = _MetricsWalk()
     try:
-        made |= _message_fields_json(found, reading)
+        made |= _message_fields_json(found, walk)
     except LimitExceeded as full:
         return _unreadable_metrics_json(data, "limit", full.text)
-    if reading.has_unusual_nan or _encode_parsed_metrics(found, made.get(CODEC, NAMES[0]), plain) != data:
+    if walk.has_unusual_nan or _encode_parsed_metrics(found, made.get(CODEC, NAMES[0]), plain) != data:
         made[ORIGINAL] = base64_json(data)
     return made
 
@@ -132,7 +132,7 @@ def _parse_metrics(plain: bytes) -> Any:
     return found if found.ListFields() or not plain else None
 
 
-class _Reading:
+class _MetricsWalk:
     """What a walk over a message counts: the messages that are still allowed, and whether a NaN has other bits."""
 
     __slots__ = ("has_unusual_nan", "messages_left")
@@ -142,27 +142,27 @@ class _Reading:
         self.has_unusual_nan = False  # JSON has one NaN, so the bits of another are lost there
 
 
-def _message_fields_json(message: Any, reading: _Reading) -> dict[str, Any]:
+def _message_fields_json(message: Any, walk: _MetricsWalk) -> dict[str, Any]:
     """The fields that are set in a message."""
-    reading.messages_left -= 1
-    if reading.messages_left < 0:
+    walk.messages_left -= 1
+    if walk.messages_left < 0:
         raise LimitExceeded(f"more than {METRICS_MESSAGES_MAX:,} values in metrics")
-    return {field.name: _field_value_json(value, reading) for field, value in message.ListFields()}
+    return {field.name: _field_value_json(value, walk) for field, value in message.ListFields()}
 
 
-def _field_value_json(value: Any, reading: _Reading) -> Any:
+def _field_value_json(value: Any, walk: _MetricsWalk) -> Any:
     if isinstance(value, float):
         if value != value and _DOUBLE.pack(value) != _NAN:
-            reading.has_unusual_nan = True
+            walk.has_unusual_nan = True
         return float_json(value)
     if isinstance(value, bytes):
         return json_bytes(value)
     if isinstance(value, str | int):
         return value
     return (
-        _message_fields_json(value, reading)
+        _message_fields_json(value, walk)
         if hasattr(value, "ListFields")
-        else [_field_value_json(each, reading) for each in value]
+        else [_field_value_json(each, walk) for each in value]
     )
 
 

@@ -120,7 +120,6 @@ def foreign_protocol_name(detail: str) -> str:
     return "" if " " in name else name
 
 
-# The values that come out: one request with its response, and one run of bytes that is no exchange.
 Status = Literal["complete", "not_sent", "no_response_expected", "unanswered", "orphan_response", "token", "undecoded"]
 # View of a message: nested dicts and lists.
 View = Any
@@ -268,7 +267,7 @@ class Exchange(Seen):
     __slots__ = (
         *SLOTS,
         *("_api_reader", "connection_info"),
-        *("_early", "_error_codes", "_failed", "_looked", "_request_view", "_response_view", "_values"),
+        *("_early", "_error_codes", "_facts", "_failed", "_looked", "_request_view", "_response_view", "_values"),
     )
 
     kind: Literal["exchange"] = "exchange"
@@ -303,6 +302,7 @@ class Exchange(Seen):
     _request_view: View
     _response_view: View
     _values: dict[Side, Any]
+    _facts: Any  # what folds have found out about it (analysis/exchange_facts.py)
     _error_codes: list[tuple[str, int]] | None
     _failed: dict[Side, DecodeFailure] | None
     _early: dict[Side, str] | None

@@ -16,7 +16,14 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, Self
 
-from decoders.analysis.client_and_broker_portraits import Names, Portrait, Portraits, common_numbers, versions_used
+from decoders.analysis.client_and_broker_portraits import (
+    Names,
+    Portrait,
+    Portraits,
+    common_numbers,
+    groups_of,
+    versions_used,
+)
 from decoders.analysis.dimensions import client_of, host_of
 from decoders.analysis.groups.events import EVENT_APIS, Described, GroupEvent, Heard, group_events_of
 from decoders.analysis.groups.lag import (
@@ -32,7 +39,6 @@ from decoders.analysis.groups.lag import (
 )
 from decoders.analysis.groups.timeline import Timeline, assignment_by_topic
 from decoders.errors import Malformed
-from decoders.filters.fields import entity_names_of_both_sides
 from decoders.limits import GROUP_EVENTS_ALL_MAX, GROUP_EVENTS_MAX, GROUP_MEMBERS_MAX
 from decoders.protocol_facts.keys import LIST_GROUPS, OFFSET_FETCH
 from decoders.wire.format_and_escape_text import format_rfc3339
@@ -211,8 +217,7 @@ class Groups(Portraits):
 
     def keys_of_exchange(self, exchange: Exchange) -> Iterable[tuple[str]]:
         """Each group."""
-        names = entity_names_of_both_sides(exchange, "groupId")
-        return [(name,) for name in dict.fromkeys(names) if isinstance(name, str) and name]
+        return [(name,) for name in groups_of(exchange)]
 
     def names_of_exchange(self, exchange: Exchange) -> Names:
         """The clients, coordinators and APIs of the groups."""
