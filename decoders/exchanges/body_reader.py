@@ -42,7 +42,7 @@ from decoders.protocol_facts.remarks import LZ4_REMARKS, PAIRING_REMARKS, Exchan
 from decoders.schema.codec import decode_partial
 from decoders.schema.codegen_support import CRUDE
 from decoders.schema.defer_long_arrays import decode_without_long_arrays
-from decoders.schema.lazy_decoder import Projector, get_decoder, get_projector
+from decoders.schema.lazy_decoder import Projector, generate_begun_code, get_decoder, get_projector
 from decoders.schema.model import Field, Plan, Side, resolve
 from decoders.schema.plan_walker import UNKNOWN
 from decoders.schema.projection import hide_secrets, parse_want
@@ -581,6 +581,13 @@ class ApiReaders:
                 if api_reader.decodes_plainly:
                     self.plain[key << 16 | version] = api_reader
         return api_reader
+
+    def generate_begun_code(self) -> None:
+        """Generate the decoders' code of all versions read so far, before this process is forked."""
+        for api_reader in self._known.values():
+            for side in SIDES:
+                for layout in api_reader.list_layouts(side):
+                    generate_begun_code(layout.plan)
 
 
 # API key or name, and side → paths. (Keys of a mapping are invariant: no union of them takes a mapping of one kind.)

@@ -48,6 +48,11 @@ class LazyDecoder:
         template = _generate_and_decode_json if mode.json else _generate_and_decode
         self.function: Callable[..., Any] = FunctionType(template.__code__, names, "decode")
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether it has read a message."""
+        return self._calls > 0
+
     def generate_code(self) -> None:
         """Generate the code unless it is already generated."""
         if not self._done:
@@ -80,6 +85,17 @@ def _generate_and_decode(buf: bytes, at: int, end: int) -> Any:
 
 def _generate_and_decode_json(buf: bytes, at: int, end: int, table: Any) -> Any:
     return start(buf, at, end, table)  # type: ignore[name-defined]  # noqa: F821 - a global of the decoder
+
+
+def generate_begun_code(plan: Plan) -> None:
+    """Generate the code of the plan's decoders that have read messages with the walker so far.
+
+    A process does so before it is forked, so that its copies need not do so each.
+    """
+    for function in [*plan.made.values()]:
+        begun = function.__globals__.get("start")
+        if isinstance(begun, LazyDecoder) and begun.has_begun:
+            begun.generate_code()
 
 
 Decoder = Callable[[bytes, int, int], tuple[dict[str, Any], int]]

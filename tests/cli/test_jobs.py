@@ -18,6 +18,10 @@ from typing import Final
 import pytest
 
 from decoders.analysis.statistics import Statistics
+from decoders.apis import NAMES, api
+from decoders.exchanges.body_reader import SIDES, list_layouts
+from decoders.schema import lazy_decoder
+from decoders.schema.lazy_decoder import LazyDecoder
 from kwcli.main import run
 from kwcli.reading import read_captures_by_time
 from kwcli.reading.sinks import render_jobs as jobs
@@ -110,6 +114,44 @@ def forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(RenderJobs, "_fork_worker", counted)
     return made
+
+
+def test_decoders_of_the_first_rows_are_generated_before_the_fork(
+    kw: Runner, forks: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All decoders that have read a message are generated code, although none has read enough to be worth it."""
+    monkeypatch.setattr(lazy_decoder, "CALLS", 1 << 62)
+    monkeypatch.setattr(lazy_decoder, "BYTES", 1 << 62)
+    for key in NAMES:
+        for version in api(key).versions:
+            for side in SIDES:
+                list_layouts(key, version, side)[0].plan.made.clear()
+    made: list[LazyDecoder] = []
+    make, generate = LazyDecoder.__init__, LazyDecoder.generate_code
+    generated: list[LazyDecoder] = []
+    missing: list[int] = []
+    fork = RenderJobs._fork_worker
+
+    def noted(self: LazyDecoder, *words: object) -> None:
+        make(self, *words)  # type: ignore[arg-type]  # as it was called
+        made.append(self)
+
+    def counted(self: LazyDecoder) -> None:
+        generate(self)
+        generated.append(self)
+
+    def checked(self: RenderJobs) -> None:
+        if not self._workers:
+            missing.append(len([each for each in made if each.has_begun and each not in generated]))
+        fork(self)
+
+    monkeypatch.setattr(LazyDecoder, "__init__", noted)
+    monkeypatch.setattr(LazyDecoder, "generate_code", counted)
+    monkeypatch.setattr(RenderJobs, "_fork_worker", checked)
+    assert kw("sniff", str(TOUR), "-o", "ndjson", "--jobs", "2").code == 0
+    assert forks
+    assert generated
+    assert set(missing) == {0}
 
 
 # Options with which no part is made, or not always.

@@ -33,8 +33,9 @@ all rows go out.
 
 Why rows are packed: a process that is forked for each part needs nothing sent, but Python counts references in the
 objects themselves, so that it copies nearly a page for each row that it reads: 230,000 page faults for 118,000
-exchanges, and more time than the workers saved in text. To pack and unpack a row takes about 1 µs. One cost is left:
-functions that decode are generated once in each worker, a tenth of a second for a hundred API versions.
+exchanges, and more time than the workers saved in text. To pack and unpack a row takes about 1 µs. Decoders of what the
+first rows had are generated before the fork, which would cost each worker a tenth of a second for a hundred API
+versions; those for what comes later are generated in each worker that meets it.
 """
 
 from __future__ import annotations
@@ -371,6 +372,8 @@ class RenderJobs:
                 if len(self._workers) >= self._jobs:
                     return
                 self._output.flush()  # or the forked process would write it too
+                if not self._workers:
+                    self._api_readers.generate_begun_code()
                 try:
                     self._fork_worker()
                 except OSError:  # no more processes, or no room for one
