@@ -127,8 +127,8 @@ def test_bytes_behind_a_nonsensical_acknowledgement_are_given() -> None:
 
 
 # Parts of a state that no traffic leads to, and the values in their place. Part 1 is the table of connections, with a
-# mark for each whether its first direction takes segments; a connection's directions are its parts 8 and 9, and part 16
-# of a direction is what it holds.
+# mark for each whether its first direction takes segments; a connection's directions are its parts 9 and 10, and part
+# 16 of a direction is what it holds.
 def _set(*path: int, value: Any) -> Callable[[Any], None]:
     def change(state: Any) -> None:
         for at in path[:-1]:
@@ -139,7 +139,7 @@ def _set(*path: int, value: Any) -> Callable[[Any], None]:
     return change
 
 
-FIRST: Final = (1, 0, 0, 0, 8)  # the first direction of the first connection
+FIRST: Final = (1, 0, 0, 0, 9)  # the first direction of the first connection
 HELD: Final = (*FIRST, 16)
 
 
