@@ -50,11 +50,13 @@ def export_attributes(value: object, names: tuple[str, ...]) -> list[Any]:
 def resume_attributes(value: object, names: tuple[str, ...], state: object) -> None:
     """Set the attributes `names` of an object to what `save` gave.
 
-    Raises DecodeError where the state is another one: a value has another type than the attribute has so far.
+    New names come behind the others, and an older version of kw saved fewer: the last keep what they are. Raises
+    DecodeError where the state is another one: a value has another type than the attribute has so far.
     """
-    before = [getattr(value, name, None) for name in names]
+    saved = names[: len(state)] if isinstance(state, list | tuple) else names
+    before = [getattr(value, name, None) for name in saved]
     kinds = [object if item is None else type(item) for item in before]
-    for name, item in zip(names, state_fields(state, *kinds), strict=True):
+    for name, item in zip(saved, state_fields(state, *kinds), strict=True):
         setattr(value, name, item)
 
 

@@ -51,6 +51,8 @@ __all__ = ["Decryption", "export_tls_connection", "missing_secrets_of"]
 # The first bytes of a hello: the header of a handshake record, and the message type.
 _HELLO: Final = re.compile(rb"\x16\x03[\x00-\x04][\x00-\x48].[\x01\x02]", re.DOTALL)
 _HELLO_SIZE: Final = 6
+# The fields of a saved connection of versions that knew no prefix, while it was undecided.
+_FIELDS_BEFORE_PREFIXES: Final = 4
 _HELLO_STARTS: Final = (b"\x16", b"\x16\x03")
 # A record in the middle of a stream: its type, its version, its size.
 _RECORD: Final = re.compile(rb"[\x14-\x17]\x03[\x01-\x03]([\x00-\x48].)", re.DOTALL)
@@ -401,8 +403,10 @@ def export_tls_connection(tls_state: object) -> list[Any] | None:
 def _resume_undecided(state: object, connection: Connection) -> PossibleTlsConnection:
     from decoders.tls.tls_records import unpack_chunk_data
 
-    begun, first_head, second_head, rows, prefix = state_fields(state, bool, bytes, bytes, list, list)
     look = PossibleTlsConnection(connection)
+    if isinstance(state, list | tuple) and len(state) == _FIELDS_BEFORE_PREFIXES:
+        state = [*state, [not (state[0] or state[3]), None, b"", b""]]
+    begun, first_head, second_head, rows, prefix = state_fields(state, bool, bytes, bytes, list, list)
     look.fresh, look.sender_first, asked, answered = state_fields(prefix, bool, bool | None, bytes, bytes)
     look.spoken = {True: [asked], False: [answered]}
     look.begun, look.heads = begun, {True: first_head, False: second_head}

@@ -97,7 +97,9 @@ class TrackedFile(GrowingFile):
     @classmethod
     def from_row(cls, row: Sequence[Any]) -> TrackedFile:
         """The file of an array that `to_row` made. Raises ValueError and TypeError."""
-        kept = dict(zip(_KEPT, row, strict=True))
+        if len(row) > len(_KEPT):
+            raise ValueError("a file with more fields than are known")
+        kept = dict(zip(_KEPT, row, strict=False))  # older versions of kw knew fewer, the first of them
         device, inode = kept["place"]
         kept |= {"path": _decode_path(kept["path"]), "name": _decode_path(kept["name"]), "place": (device, inode)}
         return cls(**kept | {"state": b64decode(kept["state"])})
