@@ -134,7 +134,6 @@ def note_unasked_answer(exchange: Exchange, waiting: Iterable[int]) -> None:
     Clients count upwards: an id above all of these was never asked, so it is no second answer.
     """
     exchange.extra = {**(exchange.extra or {}), "reason": "unasked"}
-    ids, correlation_id = sorted(waiting), exchange.correlation_id or 0
-    if ids and correlation_id > ids[-1]:
-        asked = ", ".join(map(str, ids[:3])) + (" …" if len(ids) > 3 else "")
-        exchange._add_remark("wrong_id", f"id {correlation_id}, while {asked} is asked", "response")
+    correlation_id = exchange.correlation_id or 0
+    if correlation_id > max(waiting, default=correlation_id):
+        exchange._add_remark("wrong_id", f"id {correlation_id}, which no request has", "response")

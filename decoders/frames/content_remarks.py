@@ -39,12 +39,22 @@ def find_structure_remarks(key: int, side: Side, plan: Plan, data: bytes, begin:
     """The remarks on the structures in the fields of a body, which begins at `begin`; the body can be read."""
     found = []
     for path, name in HOLDERS.get((key, side), {}).items():
+        if not _has_field(plan, path):
+            continue
         kind_path = "groups[].protocol_type" if "groups" in path else "protocol_type"
-        for place, at, size, kind in _find_values(plan, data, begin, path, kind_path):
+        beside = [kind_path] if _has_field(plan, kind_path) else []
+        for place, at, size, kind in _find_values(plan, data, begin, path, *beside):
             text = _describe_odd_structure(name, data[at : at + size], consumer=kind == _CONSUMER)
             if text:
                 found.append(make_remark(side, "embedded", text, path=place, offset=at - _SIZE_FIELD))
     return found
+
+
+def _has_field(plan: Plan, path: str) -> bool:
+    """Whether a layout has a field: those of early releases lack some."""
+    name, _, rest = path.replace("[]", "").partition(".")
+    field = next((field for field in plan.fields if field.name == name), None)
+    return field is not None and (not rest or (field.plan is not None and _has_field(field.plan, rest)))
 
 
 def _describe_odd_structure(name: str, data: bytes, *, consumer: bool) -> str:

@@ -23,8 +23,9 @@ ROOT = Path(__file__).resolve().parents[2]
 START_UP = {"kwcli", "kwcli.main", "kwcli.run_environment"}
 # Libraries that no command may load before it needs them.
 HEAVY = {"rich", "scapy", "orjson", "numpy", "pyspark", "zstandard", "lz4", "asyncio", "ssl", "decoders"}
-# What may be loaded of the library of decoders: its front, which loads the rest when it is used, and named tuples.
-LIGHT = {"decoders", "decoders.named_tuple"}
+# What may be loaded of the library of decoders: its front, which loads the rest when it is used, named tuples, and the
+# words for "did you mean".
+LIGHT = {"decoders", "decoders.named_tuple", "decoders.wire", "decoders.wire.near_words"}
 
 
 def loaded_by(*words: str) -> set[str]:

@@ -187,7 +187,7 @@ def test_faulty_lines_are_told_up_to_a_number(good: str, tmp_path: Path) -> None
 
 def test_keys_that_a_newer_kw_may_have_written(good: str, tmp_path: Path) -> None:
     file = tmp_path / "rows.ndjson"
-    newer = json.loads(good) | {"remarks": [{"side": "request", "id": "x"}], "point": "b1"}
+    newer = json.loads(good) | {"omens": [{"side": "request", "id": "x"}], "point": "b1"}
     newer["node"]["zone"] = newer["response"]["newer"] = {"a": [1]}
     file.write_text(json.dumps(newer))
     found = kw("sniff", str(file), "-o", "ndjson")

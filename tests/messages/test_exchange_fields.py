@@ -44,7 +44,7 @@ from tests.captures.shipped import CLEAN, segments
 SCHEMA: Final = json.loads(PUBLISHED.read_bytes())["$defs"]["exchange"]
 # Attributes of `Exchange` that the engine does not set, or that stand for others: connection and API version.
 MADE_WHEN_ASKED: Final = {
-    *("_early", "_error_codes", "_failed", "_looked", "_request_view", "_response_view", "_values"),
+    *("_early", "_error_codes", "_facts", "_failed", "_looked", "_request_view", "_response_view", "_values"),
 }
 SHARED: Final = {"connection_info", "_api_reader"}
 # Words that are no attribute of an exchange: what bodies, connections and records of it say, and words of kw's own.

@@ -215,6 +215,7 @@ def test_names_of_tls(name: str) -> None:
     text = as_str(TEXTS[name])
     info = ConnectionInfo(1, "10.0.0.1:40000", "10.0.0.2:9092", 0, Topics())
     info.tls = {"version": "1.3", "cipher": "TLS_AES_128_GCM_SHA256", "sni": text, "client_subject": text}
+    info.has_keys = True
     exchange = _metadata(info)
     record = to_json_dict(exchange)
     validator("record").validate(record)

@@ -81,6 +81,8 @@ def test_dump_says_where_each_value_is_from(tmp_path: Path) -> None:
         "socket.connection.setup.timeout.ms": "2000 KW_CONNECT_TIMEOUT",
         "default.api.timeout.ms": "3000 --timeout",
         "ssl.ca.location": f"/ca -F {file}:5",
+        "api.version.request": "true default",
+        "broker.version.fallback": "0.9.0 default",
         "enable.ssl.certificate.verification": "true default",
         "ssl.endpoint.identification.algorithm": "https default",
         "ssl.cipher.suites": "A KW_SSL_CIPHER_SUITES",

@@ -262,7 +262,7 @@ def test_a_defect_in_a_task_names_the_split(tmp_path: Path, monkeypatch: pytest.
         monkeypatch.setattr(Stitcher, "feed", fail)
         with pytest.raises(Failure, match=r"od\\udcffd\.pcap: bytes .* → .*: defect: ValueError: x is not y$"):
             list(stitch_partition(stage_input, ordered))
-        monkeypatch.setattr(RowCompletion, "complete", fail)
+        monkeypatch.setattr(RowCompletion, "complete_rows", fail)
         with pytest.raises(Failure, match=r"od\\udcffd\.pcap: bytes .* \(split \d+\): defect: ValueError: x is not y$"):
             list(write_tables(stage_input, verdicts))
 
