@@ -34,6 +34,7 @@ def test_every_module_to_compile_is_there() -> None:
     assert len(set(MODULES)) == len(MODULES)
 
 
+@pytest.mark.long
 def test_classes_from_which_interpreted_ones_are_derived_say_so() -> None:
     """mypyc refuses a class without the mark only where the wheel is used, which takes minutes to see."""
     native: dict[tuple[str, str], bool] = {}
