@@ -630,8 +630,8 @@ def test_tls_with_losses(seed: int, tmp_path: Path) -> None:
     left = [each for each in found.segments if rng.random() > 0.01 or each[5] & 2]
     source, out, outcome = scrubbed(pcapng_of(left, [found.key_log]), tmp_path)
     assert outcome.code == Exit.DONE, outcome.err
-    before = exchanges(source)
-    for row in before:
+    before, after = exchanges(source), exchanges(out)
+    for row in (*before, *after):
         if row["status"] == "unanswered" and row["reason"] == "lost":
-            row["reason"] = None  # the plaintext has no hole where records of TLS are missing
-    assert promised(exchanges(out)) == promised(before)
+            row["reason"] = None  # the plaintext has holes of other sizes where records of TLS are missing, or none
+    assert promised(after) == promised(before)
