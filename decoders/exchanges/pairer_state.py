@@ -29,6 +29,8 @@ CONNECTION: Final = (
     *("number", "client", "broker", "began_ns", "exchanges", "late_ns", "opened", "tls", "has_keys", "target"),
     "via_address",
 )
+# So many of them were saved by versions that knew no prefix.
+_CONNECTION_BEFORE_PREFIXES: Final = 8
 DIRECTION: Final = (
     *("mode", "ready", "parts", "need", "left", "first", "last", "begun", "again", "missing", "doubt", "lossy"),
     *("lost_packet", "place"),
@@ -47,13 +49,13 @@ def export_attributes(value: object, names: tuple[str, ...]) -> list[Any]:
     return [getattr(value, name) for name in names]
 
 
-def resume_attributes(value: object, names: tuple[str, ...], state: object) -> None:
+def resume_attributes(value: object, names: tuple[str, ...], state: object, *, older: int | None = None) -> None:
     """Set the attributes `names` of an object to what `save` gave.
 
-    New names come behind the others, and an older version of kw saved fewer: the last keep what they are. Raises
-    DecodeError where the state is another one: a value has another type than the attribute has so far.
+    An older version of kw saved the first `older` of them: the others keep what they are. Raises DecodeError where the
+    state is another one: a value has another type than the attribute has so far.
     """
-    saved = names[: len(state)] if isinstance(state, list | tuple) else names
+    saved = names[:older] if isinstance(state, list | tuple) and len(state) == older else names
     before = [getattr(value, name, None) for name in saved]
     kinds = [object if item is None else type(item) for item in before]
     for name, item in zip(saved, state_fields(state, *kinds), strict=True):
@@ -167,7 +169,8 @@ def resume_pairing(context: Context, state: object) -> None:
     """Restore the connection that export_pairing() gave. Raises DecodeError when the state is something else."""
     info_row, plain, in_flight, sasl, early, requests, responses = state_fields(state, *[list] * 7)
     info = ConnectionInfo(0, "", "", 0, context.topics)
-    resume_attributes(info, CONNECTION, info_row)
+    resume_attributes(info, CONNECTION, info_row, older=_CONNECTION_BEFORE_PREFIXES)
+    info.has_keys = info.has_keys or info.tls is not None
     if not isinstance(info.tls, dict | None):
         raise Malformed("a saved connection with something else for its TLS")
     if not isinstance(info.target, str | None) or not isinstance(info.via_address, str | None):
