@@ -70,7 +70,6 @@ def _body_to_html(side: str, size: int | None, body: Any) -> str:
 
 
 def _format_timestamp(timestamp: int | None) -> str:
-
     return "–" if timestamp is None else f"{timestamp} ({format_rfc3339(timestamp * 1_000_000)})"
 
 

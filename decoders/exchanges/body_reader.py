@@ -33,10 +33,13 @@ from decoders.protocol_facts.keys import (
     CONTROLLED_SHUTDOWN,
     CREATE_DELEGATION_TOKEN,
     DESCRIBE_DELEGATION_TOKEN,
+    DESCRIBE_GROUPS,
     ENVELOPE,
+    JOIN_GROUP,
     PRODUCE,
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
+    SYNC_GROUP,
 )
 from decoders.protocol_facts.remarks import LZ4_REMARKS, PAIRING_REMARKS, ExchangeRemark
 from decoders.schema.codec import decode_partial
@@ -59,8 +62,8 @@ LOGGING_IN: Final = (SASL_HANDSHAKE, SASL_AUTHENTICATE)
 _READ_WHEN_SETTLED: Final = frozenset((*LOGGING_IN, *TELLING_OWNERS, ENVELOPE))
 TRANSACTIONAL_SINCE: Final = 3
 UNSUPPORTED_VERSION: Final = b"\0\x23"
-# JoinGroup, SyncGroup, DescribeGroups: their fields hold what members of consumer groups tell each other.
-GROUP_KEYS: Final = frozenset({11, 14, 15})
+# Their fields hold what members of consumer groups tell each other.
+GROUP_KEYS: Final = frozenset({JOIN_GROUP, SYNC_GROUP, DESCRIBE_GROUPS})
 # The most readers kept, one for each API version: 368 exist, but garbage may claim more.
 API_READERS_MAX: Final = 10_000
 
@@ -143,9 +146,8 @@ def set_reading_remarks(exchange: Sides, remarks: list[ExchangeRemark]) -> None:
     extra = exchange.extra or {}
     if remarks or "remarks" in extra:
         kept = [remark for remark in extra.get("remarks", ()) if remark["id"] in PAIRING_REMARKS | LZ4_REMARKS]
-        exchange.extra = {name: value for name, value in extra.items() if name != "remarks"} or None
-        if kept or remarks:
-            exchange.extra = {**(exchange.extra or {}), "remarks": kept + remarks}
+        others = {name: value for name, value in extra.items() if name != "remarks"}
+        exchange.extra = ({**others, "remarks": kept + remarks} if kept or remarks else others) or None
 
 
 @cache
@@ -199,10 +201,8 @@ class ApiReader:
         self.quick = self.quick and key not in GROUP_KEYS  # their structures are looked at
         self.response_at = 9 if self.flexible and key != API_VERSIONS else 8
         self._quick: tuple[Projector, Projector] | None = None
-        self.json: list[Any] = [
-            None,
-            None,
-        ]  # the Readers that messages/build_body_json.py has made: without and with secrets
+        # The Readers that messages/build_body_json.py has made: without and with secrets.
+        self.json: list[Any] = [None, None]
         self.read_when_settled = key in _READ_WHEN_SETTLED or names_topic_ids(key, version)
         self.expected = expected_error_codes(key)
         self._needs = needs

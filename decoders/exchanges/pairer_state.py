@@ -21,7 +21,7 @@ from decoders.frames.detect_kafka_connection import UndecidedConnection
 from decoders.frames.framing import Frame, FrameDirection, Unframed
 from decoders.tcp.chunks import Chunk, Gap
 from decoders.tcp.connections import Connection
-from decoders.wire.state_serialization import pack, state_fields, unpack
+from decoders.wire.state_serialization import add_fields_to_older_state, pack, state_fields, unpack
 
 PHASES: Final = frozenset({SaslPhase.KAFKA, SaslPhase.HANDSHAKE, SaslPhase.TOKENS})
 # The attributes that are saved as they are; of a request in flight REQUEST.
@@ -29,8 +29,6 @@ CONNECTION: Final = (
     *("number", "client", "broker", "began_ns", "exchanges", "late_ns", "opened", "tls", "has_keys", "target"),
     "via_address",
 )
-# So many of them were saved by versions that knew no prefix.
-_CONNECTION_BEFORE_PREFIXES: Final = 8
 DIRECTION: Final = (
     *("mode", "ready", "parts", "need", "left", "first", "last", "begun", "again", "missing", "doubt", "lossy"),
     *("lost_packet", "place"),
@@ -49,16 +47,14 @@ def export_attributes(value: object, names: tuple[str, ...]) -> list[Any]:
     return [getattr(value, name) for name in names]
 
 
-def resume_attributes(value: object, names: tuple[str, ...], state: object, *, older: int | None = None) -> None:
+def resume_attributes(value: object, names: tuple[str, ...], state: object) -> None:
     """Set the attributes `names` of an object to what `save` gave.
 
-    An older version of kw saved the first `older` of them: the others keep what they are. Raises DecodeError where the
-    state is another one: a value has another type than the attribute has so far.
+    Raises DecodeError where the state is another one: a value has another type than the attribute has so far.
     """
-    saved = names[:older] if isinstance(state, list | tuple) and len(state) == older else names
-    before = [getattr(value, name, None) for name in saved]
+    before = [getattr(value, name, None) for name in names]
     kinds = [object if item is None else type(item) for item in before]
-    for name, item in zip(saved, state_fields(state, *kinds), strict=True):
+    for name, item in zip(names, state_fields(state, *kinds), strict=True):
         setattr(value, name, item)
 
 
@@ -169,7 +165,7 @@ def resume_pairing(context: Context, state: object) -> None:
     """Restore the connection that export_pairing() gave. Raises DecodeError when the state is something else."""
     info_row, plain, in_flight, sasl, early, requests, responses = state_fields(state, *[list] * 7)
     info = ConnectionInfo(0, "", "", 0, context.topics)
-    resume_attributes(info, CONNECTION, info_row, older=_CONNECTION_BEFORE_PREFIXES)
+    resume_attributes(info, CONNECTION, add_fields_to_older_state(info_row, 8, 8, False, None, None))
     info.has_keys = info.has_keys or info.tls is not None
     if not isinstance(info.tls, dict | None):
         raise Malformed("a saved connection with something else for its TLS")

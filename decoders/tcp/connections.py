@@ -14,7 +14,7 @@ from typing import Any, Final
 from decoders.errors import Malformed
 from decoders.limits import IDLE_NS, SEGMENT_COST
 from decoders.tcp.connection_prefix import ConnectionPrefix
-from decoders.wire.state_serialization import state_fields
+from decoders.wire.state_serialization import add_fields_to_older_state, state_fields
 
 __all__ = [
     "ENDS",
@@ -37,8 +37,6 @@ __all__ = [
 ]
 
 MASK: Final = 0xFFFF_FFFF
-# The fields of a saved connection of versions that knew no prefix.
-_FIELDS_BEFORE_PREFIXES: Final = 10
 # Values of `Half.next` that no sequence number has.
 UNSEEN: Final = 1 << 32  # nothing is known of this half; above every acknowledgement
 WAITING: Final = -1  # this connection takes the slow path: something is missing; below every acknowledgement
@@ -549,8 +547,7 @@ class Connection:
     @classmethod
     def make_resumed(cls, state: object) -> Connection:
         """The connection from its `export`. Raises DecodeError when it is something else."""
-        if isinstance(state, list | tuple) and len(state) == _FIELDS_BEFORE_PREFIXES:
-            state = [*state[:7], None, *state[7:]]
+        state = add_fields_to_older_state(state, 10, 7, None)
         number, began_ns, opened, began_packet, known, drowsy, reset, prefix, at, first, second = state_fields(
             state, int, int, bool, int, bool, bool, int, list | None, tuple, list, list
         )

@@ -40,7 +40,7 @@ from decoders.protocols.read_prefix import may_begin_prefix, read_prefix
 from decoders.tcp.chunks import Chunk, Close, Gap
 from decoders.tcp.connections import NOT_TLS, Connection
 from decoders.tls.key_log import KeyLog, TlsSessions
-from decoders.wire.state_serialization import pack, state_fields, unpack
+from decoders.wire.state_serialization import add_fields_to_older_state, pack, state_fields, unpack
 
 if TYPE_CHECKING:  # loaded with the first connection of TLS: most captures have none
     from decoders.tcp.connection_prefix import ConnectionPrefix
@@ -51,15 +51,9 @@ __all__ = ["Decryption", "export_tls_connection", "missing_secrets_of"]
 # The first bytes of a hello: the header of a handshake record, and the message type.
 _HELLO: Final = re.compile(rb"\x16\x03[\x00-\x04][\x00-\x48].[\x01\x02]", re.DOTALL)
 _HELLO_SIZE: Final = 6
-# The fields of a saved connection of versions that knew no prefix, while it was undecided.
-_FIELDS_BEFORE_PREFIXES: Final = 4
 _HELLO_STARTS: Final = (b"\x16", b"\x16\x03")
 # A record in the middle of a stream: its type, its version, its size.
 _RECORD: Final = re.compile(rb"[\x14-\x17]\x03[\x01-\x03]([\x00-\x48].)", re.DOTALL)
-
-
-# `PossibleTlsConnection.spoken` once no prefix is expected.
-_NOTHING_SPOKEN: Final[dict[bool, list[bytes]]] = {True: [], False: []}
 
 
 class PossibleTlsConnection:
@@ -280,7 +274,8 @@ class Decryption:
         if look.fresh:
             look.fresh = False
             self._prefix_held -= sum(len(part) for parts in look.spoken.values() for part in parts)
-            look.spoken = _NOTHING_SPOKEN
+            for parts in look.spoken.values():
+                parts.clear()
 
     def _decide_by_midstream_chunk(self, look: PossibleTlsConnection, chunk: Chunk, data: bytes) -> None:
         """Look at a chunk of a connection whose beginning is not in the capture; it may start inside a record."""
@@ -404,8 +399,7 @@ def _resume_undecided(state: object, connection: Connection) -> PossibleTlsConne
     from decoders.tls.tls_records import unpack_chunk_data
 
     look = PossibleTlsConnection(connection)
-    if isinstance(state, list | tuple) and len(state) == _FIELDS_BEFORE_PREFIXES:
-        state = [*state, [not (state[0] or state[3]), None, b"", b""]]
+    state = add_fields_to_older_state(state, 4, 4, [False, None, b"", b""])
     begun, first_head, second_head, rows, prefix = state_fields(state, bool, bytes, bytes, list, list)
     look.fresh, look.sender_first, asked, answered = state_fields(prefix, bool, bool | None, bytes, bytes)
     look.spoken = {True: [asked], False: [answered]}

@@ -15,7 +15,7 @@ from typing import Any, Final
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
 from decoders.wire.format_and_escape_text import format_bytes
 
-__all__ = ["pack", "state_fields", "unpack"]
+__all__ = ["add_fields_to_older_state", "pack", "state_fields", "unpack"]
 
 # Containers inside containers: states are a handful deep, and hashing a deep tuple would use up the C stack.
 DEPTH_MAX: Final = 64
@@ -170,6 +170,16 @@ def _close_container(open_: list[tuple[bytes, int, list[object]]]) -> object:
 def _check_left(at: int, size: int, end: int) -> None:
     if at + size > end:
         raise Truncated(f"need {format_bytes(size)}, have {end - at}", offset=at)
+
+
+def add_fields_to_older_state(state: object, size: int, at: int, *added: object) -> object:
+    """A state of `size` fields, as an older version of kw saved it, with `added` before field `at`; others as they are.
+
+    What `export` gives is read by newer versions too (`kw pipeline watch` keeps it): so who adds fields calls this.
+    """
+    if not isinstance(state, list | tuple) or len(state) != size:
+        return state
+    return [*state[:at], *added, *state[at:]]
 
 
 def state_fields(value: object, *kinds: type | UnionType) -> Iterable[Any]:
