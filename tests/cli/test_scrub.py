@@ -39,7 +39,7 @@ from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE, capture_bytes, segme
 from tests.cli.test_secret_fields import leaked, planted
 from tests.cli.worlds import Outcome, kw, world
 from tests.exchanges.mistreated import capture as mistreated
-from tests.exchanges.talks import framed, plan, request, response
+from tests.exchanges.talks import framed, plan, request, request_of_body, response
 from tests.fuzz import relabelled as relabelled_frames
 from tests.habits.faulty_captures import CAPTURES, packet
 from tests.records.making import batch, record
@@ -285,6 +285,7 @@ def relabelled(frame: bytes, key: int, version: int) -> bytes:
     return frame[:4] + pack(">hh", key, version) + frame[8:]
 
 
+FETCHED_0 = {"responses": [{"topic": "zqwkvyjm", "partitions": [{"partition_index": 7, "records": None}]}]}
 HEARTBEAT_0 = {"group_id": "zqwkvyjm", "generation_id": 1, "member_id": "trwqpolk"}
 
 
@@ -320,10 +321,45 @@ def test_nothing_of_a_frame_that_was_misread_stays(frames: list[tuple[int, bytes
     assert any(row["status"] == "undecoded" for row in after) is any(row["status"] == "undecoded" for row in before)
 
 
+@pytest.mark.parametrize(
+    ("frames", "words"),
+    [
+        # null where it is forbidden, before and behind a name
+        ([(CLIENT, request_of_body(HEARTBEAT, 0, 2, "app", pack(">hih", -1, 1, 8) + b"trwqpolk"))], "trwqpolk"),
+        ([(CLIENT, request_of_body(HEARTBEAT, 0, 2, "app", b"\0\x08zqwkvyjm" + pack(">ih", 1, -1)))], "zqwkvyjm"),
+        # an answer in the layout of another version
+        (
+            [(CLIENT, request(FETCH, 1, 2, "app", {})), (SERVER, response(FETCH, 0, 2, FETCHED_0))],
+            "zqwkvyjm",
+        ),
+        # bytes behind the bodies of both sides
+        (
+            [
+                (CLIENT, framed(request(HEARTBEAT, 0, 2, "app", HEARTBEAT_0)[4:] + b"mwrtzqpl")),
+                (SERVER, framed(response(HEARTBEAT, 0, 2, {})[4:] + b"qzwtlmrp")),
+            ],
+            "zqwkvyjm trwqpolk mwrtzqpl qzwtlmrp",
+        ),
+    ],
+)  # fmt: skip
+def test_nothing_of_a_body_that_is_read_with_a_remark_stays(
+    frames: list[tuple[int, bytes]], words: str, tmp_path: Path
+) -> None:
+    source, out, outcome = scrubbed(connection(*HELLO, *frames), tmp_path)
+    assert outcome.code == Exit.DONE, outcome.err
+    for word in words.split():
+        for at in range(len(word) - 3):
+            assert word[at : at + 4].encode() in source.read_bytes()
+            assert word[at : at + 4].encode() not in out.read_bytes()
+    assert exchanges(source)[1]["remarks"]
+    assert exchanges(out)[1]["status"] in ("undecoded", "unanswered", "complete")
+
+
 def test_frames_relabelled_cut_and_mispaired_keep_nothing(tmp_path: Path) -> None:
     made = relabelled_frames.capture(Random(3))
     assert made.in_step
     assert made.harmed > 20
+    assert made.forbidden > 3
     relabelled_frames.check_scrubbed(made, tmp_path)
 
 

@@ -45,6 +45,11 @@ def framed(data: bytes) -> bytes:
 
 def request(key: int, version: int, correlation_id: int, client_id: str | None, value: dict[str, Any]) -> bytes:
     """A request's frame with its size field."""
+    return request_of_body(key, version, correlation_id, client_id, encode(plan(key, version, "request"), value))
+
+
+def request_of_body(key: int, version: int, correlation_id: int, client_id: str | None, body: bytes) -> bytes:
+    """A request's frame with its size field, around the bytes of its body."""
     header = {
         "request_api_key": key,
         "request_api_version": version,
@@ -54,14 +59,18 @@ def request(key: int, version: int, correlation_id: int, client_id: str | None, 
     header_version = request_header_version(key, version)
     if not header_version:
         del header["client_id"]
-    head = encode(request_header_plan(header_version), header)
-    return framed(head + encode(plan(key, version, "request"), value))
+    return framed(encode(request_header_plan(header_version), header) + body)
 
 
 def response(key: int, version: int, correlation_id: int, value: dict[str, Any]) -> bytes:
     """A response's frame with its size field."""
+    return response_of_body(key, version, correlation_id, encode(plan(key, version, "response"), value))
+
+
+def response_of_body(key: int, version: int, correlation_id: int, body: bytes) -> bytes:
+    """A response's frame with its size field, around the bytes of its body."""
     head = encode(response_header_plan(response_header_version(key, version)), {"correlation_id": correlation_id})
-    return framed(head + encode(plan(key, version, "response"), value))
+    return framed(head + body)
 
 
 @dataclass

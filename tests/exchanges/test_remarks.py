@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 import google_crc32c
 import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
@@ -22,14 +21,13 @@ from decoders.messages.exchange_json import to_json_dict
 from decoders.protocol_facts.remarks import REMARKS
 from decoders.records.codecs.lz4 import inflate
 from decoders.records.encode_batches import records_from_json
-from decoders.schema.model import Plan, PlanField, Side, resolve
+from decoders.schema.model import Side, resolve
 from decoders.schema.plan_walker import encode_by_walking
 from tests.exchanges.talks import framed, request, response, run, segments
 from tests.exchanges.test_captures import VALIDATOR
-from tests.schema.values import random_value
+from tests.schema.values import allow_null, forbidden_places, random_value
 
 PRODUCE, FETCH, METADATA, SASL_AUTHENTICATE = 0, 1, 3, 36
-SIZED: Final = ("string", "bytes", "records")
 
 
 def exchange_of(key: int, version: int, asked: bytes, answered: bytes) -> Exchange:
@@ -55,32 +53,6 @@ def remarks_of(exchange: Exchange) -> list[tuple[str, str, str]]:
     assert again.remarks == exchange.remarks
     assert again.view("response") is None or isinstance(again.view("response"), dict)
     return [(each["side"], each["id"], each["path"]) for each in exchange.remarks]
-
-
-def allow_null(plan: Plan) -> Plan:
-    """The plan with every string, bytes and array nullable: what such a plan encodes is null where it is forbidden."""
-
-    def changed(field: PlanField) -> PlanField:
-        inner = allow_null(field.plan) if field.plan is not None else None
-        may = field.nullable or field.array or field.kind in SIZED
-        return field._replace(plan=inner, nullable=may)
-
-    tagged = tuple(map(changed, plan.tagged))
-    return Plan(plan.name, plan.version, plan.flexible, tuple(map(changed, plan.fields)), tagged, plan.absent)
-
-
-def forbidden_places(plan: Plan, value: dict[str, Any], path: str = "") -> Iterator[tuple[dict[str, Any], str, str]]:
-    """The struct, the field's name and the path of each value of a message that may not be null."""
-    for field in (*plan.fields, *plan.tagged):
-        inner = value.get(field.name)
-        if inner is None:
-            continue
-        if not field.nullable and (field.array or field.kind in SIZED):
-            yield value, field.name, path + field.name
-        if field.plan is not None:
-            for number, each in enumerate(inner if field.array else [inner]):
-                place = f"{path}{field.name}[{number}]." if field.array else f"{path}{field.name}."
-                yield from forbidden_places(field.plan, each, place)
 
 
 @pytest.mark.parametrize("side", ["request", "response"])

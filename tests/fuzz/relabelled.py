@@ -1,4 +1,4 @@
-"""Captures with frames of wrong APIs and versions, cut, mispaired and out of step, through `kw scrub`.
+"""Captures with frames relabelled, cut, mispaired, out of step, and with forbidden nulls, through `kw scrub`.
 
 Names are random letters, so that no word of the protocol is a part of one. The result keeps no four letters of a name
 at their place, no whole name anywhere, and no exchange is decoded in it that was not decoded before.
@@ -18,13 +18,15 @@ from typing import Any, Final, NamedTuple
 from decoders.apis import KEYS, api
 from decoders.protocol_facts.keys import ENVELOPE, SASL_HANDSHAKE
 from decoders.schema.model import Plan, PlanField
+from decoders.schema.plan_walker import encode_by_walking
 from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
 from kwcli.run_environment import Exit
 from tests.capture.pcap_writer import PcapWriter
 from tests.cli.worlds import kw
-from tests.exchanges.talks import framed, plan, request, response
+from tests.exchanges.talks import framed, plan, request, request_of_body, response, response_of_body
 from tests.records.making import batch, record
+from tests.schema.values import allow_null, forbidden_places
 from tests.tls.wrapping import segments_of
 
 EXCHANGES: Final = 40
@@ -34,27 +36,35 @@ _LARGEST: Final = 7
 _WHOLE: Final = 8
 _LOSS: Final = 0.01
 _IN_STEP: Final = 0.6
+_NULLED: Final = 1 / 8
+_OTHER_VERSION: Final = 0.1
 # An API and version, and a side of it.
 Version = tuple[int, int]
 
 
 class Capture(NamedTuple):
-    """A capture, the names in it, the number of frames that were harmed, and whether a frame begins where it must."""
+    """A capture, the names in it, and whether a frame begins where it must.
+
+    `harmed` is the number of frames that were harmed, `forbidden` that of bodies with a null that the protocol forbids.
+    """
 
     data: bytes
     names: frozenset[bytes]
     harmed: int
     in_step: bool
+    forbidden: int
 
 
 class Namer:
     """Makes names of random letters, and values of messages with such names in all texts and bytes.
 
-    `in_step`: whether all frames have the size that they say.
+    `in_step`: whether all frames have the size that they say. `forbidden`: how many values were null where the
+    protocol forbids it.
     """
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
+        self.forbidden = 0
         self.in_step = rng.random() < _IN_STEP
         self.names: set[bytes] = set()
 
@@ -63,6 +73,15 @@ class Namer:
         made = "".join(self.rng.choices(_LETTERS, k=self.rng.choice([4, 6, 7, 8, 12, 15, 16, 17, 30]))).encode()
         self.names.add(made)
         return made
+
+    def encoded(self, layout: Plan, value: dict[str, Any]) -> bytes:
+        """The bytes of a value, in which one of eight has a null where the protocol forbids it."""
+        places = list(forbidden_places(layout, value)) if self.rng.random() < _NULLED else []
+        if places:
+            struct, name, _ = self.rng.choice(places)
+            struct[name] = None
+            self.forbidden += 1
+        return encode_by_walking(allow_null(layout), value)
 
     def value(self, layout: Plan) -> dict[str, Any]:
         """A value of a message."""
@@ -161,6 +180,8 @@ def exchanges(rng: Random, namer: Namer, client: str, count: int) -> tuple[list[
         key, version = rng.choice(EVERY)
         asked = namer.value(plan(key, version, "request"))
         other = rng.choice(EVERY) if rng.random() < 0.2 else (key, version)
+        if rng.random() < _OTHER_VERSION:  # which exactly one layout may read to its last byte
+            other = (key, rng.choice(list(api(key).versions)))
         answer = namer.value(plan(*other, "response"))
         if key == ENVELOPE:
             inner = rng.choice(EVERY)
@@ -168,8 +189,9 @@ def exchanges(rng: Random, namer: Namer, client: str, count: int) -> tuple[list[
             asked["request_data"] = (relabelled(rng, frame) if rng.random() < 0.5 else frame)[4:]
             if other[0] == ENVELOPE:
                 answer["response_data"] = response(*inner, number, namer.value(plan(*inner, "response")))[4:]
-        sent = request(key, version, number, client, asked)
-        got = response(*other, number + (rng.random() < 0.03), answer)
+        sent = request_of_body(key, version, number, client, namer.encoded(plan(key, version, "request"), asked))
+        late = rng.random() < 0.03
+        got = response_of_body(*other, number + late, namer.encoded(plan(*other, "response"), answer))
         pair = []
         for side, frame in ((CLIENT, sent), (SERVER, got)):
             bad = number > 1 and rng.random() < 0.5
@@ -202,7 +224,7 @@ def capture(rng: Random, count: int = EXCHANGES) -> Capture:
     data = pcap.make_file_header() + b"".join(
         pcap.make_packet_block(10**18 + at * 1000, each) for at, each in enumerate(packets)
     )
-    return Capture(data, frozenset(namer.names), harms, namer.in_step)
+    return Capture(data, frozenset(namer.names), harms, namer.in_step, namer.forbidden)
 
 
 def kept(before: Path, after: Path, names: frozenset[bytes]) -> set[tuple[int, bytes]]:

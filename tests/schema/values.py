@@ -5,7 +5,7 @@ Boundary numbers, nulls, defaults, empty, long and strange text, tagged fields a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -17,6 +17,8 @@ from decoders.wire.primitives import RANGES
 TEXTS = ["", "a", "orders", "τόπος-日本-🙂", "with\ttab\nand line", "control\x00\x1b\x7f", 'quote"back\\slash']
 STRANGE = ["\udcff\udc80", "half\udce3\udc81"]
 FLOATS = [0.0, -0.0, 1.5, -1e300, 5e-324, float("inf"), float("-inf")]
+# Kinds that say their size, which may be -1: null.
+SIZED = ("string", "bytes", "records")
 TAGS = [9, 10, 127, 128, 16384, 2**31 - 2]
 
 
@@ -28,6 +30,32 @@ def random_value(
     Half of the strings are taken from `texts`, by default from those above.
     """
     return _Maker(rng, texts or (TEXTS + STRANGE if strange else TEXTS), values).struct(plan)
+
+
+def allow_null(plan: Plan) -> Plan:
+    """The plan with every string, bytes and array nullable: what such a plan encodes is null where it is forbidden."""
+
+    def changed(field: PlanField) -> PlanField:
+        inner = allow_null(field.plan) if field.plan is not None else None
+        may = field.nullable or field.array or field.kind in SIZED
+        return field._replace(plan=inner, nullable=may)
+
+    tagged = tuple(map(changed, plan.tagged))
+    return Plan(plan.name, plan.version, plan.flexible, tuple(map(changed, plan.fields)), tagged, plan.absent)
+
+
+def forbidden_places(plan: Plan, value: dict[str, Any], path: str = "") -> Iterator[tuple[dict[str, Any], str, str]]:
+    """The struct, the field's name and the path of each value of a message that may not be null."""
+    for field in (*plan.fields, *plan.tagged):
+        inner = value.get(field.name)
+        if inner is None:
+            continue
+        if not field.nullable and (field.array or field.kind in SIZED):
+            yield value, field.name, path + field.name
+        if field.plan is not None:
+            for number, each in enumerate(inner if field.array else [inner]):
+                place = f"{path}{field.name}[{number}]." if field.array else f"{path}{field.name}."
+                yield from forbidden_places(field.plan, each, place)
 
 
 class _Maker:
