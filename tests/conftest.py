@@ -49,14 +49,19 @@ IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark the rows of a test `long`, but the first and each n-th, where the test is marked `one_in(n)`."""
+    """Thin out the rows of a test that is marked `one_in(n)`: the first and each n-th stay as they are.
+
+    Of the others each third is `long` and the rest `full`; those of a test that is `long` itself are all `full`.
+    """
     mark = item.get_closest_marker("one_in")
-    if mark is None or item.get_closest_marker("long") or item.get_closest_marker("full"):
+    if mark is None or item.get_closest_marker("full"):
         return
-    test = item.nodeid.partition("[")[0]
-    if ROWS[test] % mark.args[0]:
-        item.add_marker("long")
+    test, every = item.nodeid.partition("[")[0], mark.args[0]
+    row = ROWS[test]
     ROWS[test] += 1
+    if row % every:
+        others = row - row // every - 1
+        item.add_marker("full" if item.get_closest_marker("long") or others % 3 else "long")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -127,7 +127,7 @@ def test_generations_are_those_of_the_brokers_log(scene: Scene) -> None:
 
 
 @pytest.mark.broker
-@pytest.mark.long
+@pytest.mark.full
 @needs_brokers
 def test_causes_are_those_of_the_brokers_log(scene: Scene) -> None:
     causes = {}

@@ -59,6 +59,7 @@ def rows_of(*words: str, schema: str) -> list[dict[str, Any]]:
     return rows
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_few")
 @pytest.mark.parametrize(
     ("words", "name", "schema"),

@@ -55,6 +55,7 @@ def test_a_report_finds_each_fact_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(found.values()) == {1}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "path", [TOUR, *(pytest.param(path, marks=pytest.mark.long) for path in OTHERS)], ids=lambda path: path.name
 )

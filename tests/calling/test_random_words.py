@@ -87,6 +87,7 @@ WORDS = st.builds(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=300, deadline=None)
 @given(key=st.sampled_from([0, 1, 3, 19]), words=st.lists(WORDS, max_size=4))
 def test_any_words_are_a_body_or_a_failure(key: int, words: list[str]) -> None:

@@ -56,6 +56,7 @@ def _forms(secret: bytes) -> Iterator[str]:
         yield base64.b64encode(b"\0" * shift + secret).decode().rstrip("=")[4 if shift else 0 : -1]
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [each for each in CLEAN if each.startswith(("sasl", "first", "share"))])
 def test_secrets_stay_inside(name: str) -> None:

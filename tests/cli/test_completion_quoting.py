@@ -234,6 +234,7 @@ def test_a_name_is_given_as_it_is_or_not_at_all(shell: str, programs: Path, tmp_
 
 
 @pytest.mark.long
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.name)
 @pytest.mark.parametrize("shell", BASH_AND_OTHERS)
 def test_names_in_every_place(shell: str, place: Place, programs: Path, tmp_path: Path) -> None:
@@ -255,6 +256,7 @@ def test_all_names_in_all_places_and_states(shell: str, place: Place, programs: 
 
 
 @pytest.mark.long
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("first", FIRST)
 @pytest.mark.parametrize("shell", BASH_AND_OTHERS)
 def test_a_name_that_begins_so(shell: str, first: str, programs: Path, tmp_path: Path) -> None:

@@ -58,6 +58,7 @@ def test_the_record_is_what_scripts_rely_on() -> None:
     assert json.loads(decode(METADATA.hex(), "-o", "json").out) == records(done)
 
 
+@pytest.mark.long
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", sampled(CLEAN, 3))
 def test_real_messages_decode_as_their_exchanges_do(name: str, tmp_path: Path) -> None:
@@ -279,6 +280,7 @@ def test_what_nobody_knows_is_said_to_be_unknown() -> None:
     assert done.err == "kw: these bytes: no protocol or file that kw knows begins so\n"
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("columns", [60, 80, 200])
 @pytest.mark.parametrize("form", ["text", "hex"])
@@ -306,6 +308,7 @@ NOISE = st.one_of(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=80)
 @given(NOISE, st.sampled_from(["text", "json", "ndjson", "hex"]), st.booleans(), st.booleans())
 def test_whatever_comes_there_is_no_defect(data: bytes, form: str, explain: bool, said: bool) -> None:

@@ -205,6 +205,7 @@ def test_so_is_that_of_any_number(kw: Runner, path: Path, count: str) -> None:
         assert kw(*words, str(path), "--jobs", count) == kw(*words, str(path), "--jobs", "1"), words
 
 
+@pytest.mark.long
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", [1, *sampled(range(2, 40), 6)])
 def test_so_is_that_of_damaged_ones(kw: Runner, tmp_path: Path, seed: int) -> None:
@@ -215,6 +216,7 @@ def test_so_is_that_of_damaged_ones(kw: Runner, tmp_path: Path, seed: int) -> No
     assert kw(*words, str(path), "--jobs", rng.choice(["2", "3", "5"])) == kw(*words, str(path), "--jobs", "1")
 
 
+@pytest.mark.long
 def test_several_captures_and_a_pipe(kw: Runner, forks: list[int]) -> None:
     names = str(TOUR), str(FOLDER / "first-steps.pcapng"), str(FOLDER / "missing.pcap")
     for words in (("sniff",), ("sniff", "-o", "csv", "--columns", "file,api,topic"), ("stats", "--by", "file")):
@@ -285,6 +287,7 @@ def test_ctrl_c_writes_what_was_decoded() -> None:
     assert len(found) > 40
 
 
+@pytest.mark.long
 def test_rows_of_a_pipe_that_pauses_come_at_once(tmp_path: Path) -> None:
     words = ("sniff", "-", "-o", "ndjson", "-q", "--jobs", "2")
     out, data = tmp_path / "out", TOUR.read_bytes()

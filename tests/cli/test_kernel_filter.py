@@ -136,6 +136,7 @@ def _shipped() -> Iterator[bytes]:
                 yield packet.frame
 
 
+@pytest.mark.long
 @needs_libpcap
 @pytest.mark.parametrize("link_type", [ETHERNET, RAW])
 def test_programs_take_what_those_of_libpcap_take(link_type: int) -> None:

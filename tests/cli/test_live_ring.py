@@ -187,6 +187,7 @@ def heartbeats(client: socket.socket, count: int, *, size: int = 0, pause_s: flo
     return list(range(count))
 
 
+@pytest.mark.long
 @pytest.mark.one_in(2)
 @needs_capture_socket
 @pytest.mark.parametrize("limit", [None, 30_000])

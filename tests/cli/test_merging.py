@@ -225,6 +225,7 @@ def test_too_many_pipes_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.text == "/dev/null: too many open files (ulimit -n is 8)"
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("words", [["sniff", "-o", "ndjson"], ["stats", "-o", "ndjson"], ["pipeline", "run"]])
 def test_more_captures_than_a_process_may_have_open(words: list[str], tmp_path: Path) -> None:

@@ -120,6 +120,7 @@ def test_a_limited_answer_says_so(answer: str, output: str, capture: Path) -> No
     check_partial(output, found, r"ended by --limit at \d+ % \([^)]*\)")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("output", SQL_FORMATS)
 @pytest.mark.usefixtures("interrupted")
 def test_an_interrupted_query_says_so(output: str, capture: Path) -> None:
@@ -136,6 +137,7 @@ def test_the_column_of_a_query_that_is_called_partial_stays(capture: Path) -> No
     assert found.out.startswith("partial,partial_2\n1,interrupted at ")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("output", REPORT_FORMATS)
 @pytest.mark.parametrize("limited", [False, True])
 def test_a_partial_report_says_so(output: str, capture: Path, request: pytest.FixtureRequest, *, limited: bool) -> None:
@@ -160,6 +162,7 @@ def test_a_partial_page_says_so(capture: Path, tmp_path: Path) -> None:
     assert "kw: interrupted at " in found.err
 
 
+@pytest.mark.long
 def test_whole_answers_say_nothing(capture: Path) -> None:
     for words, _ in ANSWERS.values():
         for output in ("text", "csv", "ndjson"):

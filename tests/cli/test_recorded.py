@@ -48,6 +48,7 @@ def from_pipe(data: str | bytes, *words: str) -> Outcome:
     return kw(*words, "-", env=world(data.encode() if isinstance(data, str) else data))
 
 
+@pytest.mark.long
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("metric", sampled(tuple(METRICS), 4))
@@ -68,6 +69,7 @@ def test_rows_are_those_of_the_capture(written: Path, name: str, form: str) -> N
     assert found.out == expected.out if form != "csv" else without_file(found) == without_file(expected)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["three-nodes.pcapng.zst", "telemetry.pcapng"])
 def test_structures_in_records_and_fields_are_read(name: str) -> None:
     made = kw("sniff", str(CAPTURES / name), "--records", "-o", "ndjson", "-q").out
@@ -242,6 +244,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(place for key, inner in items for place in _places(inner, (*path, key)))]
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_record_breaks_the_reader(written: Path, data: st.DataObject) -> None:

@@ -326,6 +326,7 @@ def test_no_answer_has_one(capture: str, words: tuple[str, ...]) -> None:
     shown(words[0], capture, *words[1:])
 
 
+@pytest.mark.long
 def test_no_table_or_report_has_one(capture: str, tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
@@ -341,6 +342,7 @@ def test_no_table_or_report_has_one(capture: str, tmp_path: Path) -> None:
     shown("pipeline", "report", str(tables), "-o", "json")
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("output", FORMATS)
 def test_no_message_that_is_decoded_alone_has_one(output: str) -> None:

@@ -82,6 +82,7 @@ def test_no_format_has_a_secret_of_a_record(revealed: str, output: str) -> None:
     shown("sniff", revealed, *in_format(output), "-vv", "--names")
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "words",
@@ -155,6 +156,7 @@ def seen(path: Path, *more: str) -> None:
         shown("sniff", str(path), "--port", "9092", "-f", f"{field} == nobody", *more)
 
 
+@pytest.mark.long
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", [70, 95, *(pytest.param(size, marks=pytest.mark.full) for size in range(44, 300, 8))])
 def test_a_capture_that_was_cut(tmp_path: Path, size: int) -> None:

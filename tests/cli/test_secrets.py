@@ -416,6 +416,7 @@ def test_a_large_exchange(tmp_path: Path, name: str) -> None:
     assert "redacted" not in kw("sniff", file, "--port", "9092", "-o", "ndjson", "-q", "--reveal-secrets").out
 
 
+@pytest.mark.long
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("count", [SECRETS_MAX, SECRETS_MAX + 1])
 def test_messages_of_too_many_secrets_are_hidden_whole(tmp_path: Path, count: int) -> None:
@@ -455,6 +456,7 @@ def test_secrets_of_a_large_request_are_not_held(tmp_path: Path) -> None:
         assert done.peak_mb < 130
 
 
+@pytest.mark.long
 def test_a_file_of_the_proxy_with_more_fields_than_are_named() -> None:
     resources = [config_of(n, f"s{n:05}") for n in range(7_000)]
     asked = framed(decoders.encode_request(44, 0, {"resources": resources}, correlation_id=7))

@@ -200,6 +200,7 @@ assert "`answer`" in read_page("filter")
 """
 
 
+@pytest.mark.long
 def test_a_metric_and_a_dimension_are_one_row_each() -> None:
     """Added as a row they are in help, completion, filters, text, CSV, JSON, the schema and the pages."""
 
@@ -231,6 +232,7 @@ NAMES = tuple(METRICS)
 PAIRS = [(BY[at % len(BY)], NAMES[at % len(NAMES)]) for at in range(max(len(BY), len(NAMES)))]
 
 
+@pytest.mark.long
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize(("by", "metric"), PAIRS)
 def test_every_dimension_and_metric_is_written(by: str, metric: str) -> None:
@@ -243,6 +245,7 @@ def test_every_dimension_and_metric_is_written(by: str, metric: str) -> None:
     assert rows(*words)
 
 
+@pytest.mark.long
 @pytest.mark.one_in(len(METRICS))
 @pytest.mark.parametrize("metric", NAMES)
 def test_the_schema_knows_every_dimension_with_every_metric(metric: str) -> None:

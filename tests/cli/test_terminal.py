@@ -143,12 +143,14 @@ def test_rows_of_a_proxy(brokers: tuple[str, str], tmp_path: Path, output: str) 
     assert "EVIL" in seen.text or output == "ndjson"  # as base64
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_messages_of_any_api(tmp_path: Path, seed: int) -> None:
     assert sum(once(Random(seed * 10 + at), tmp_path) for at in range(5)) > 0
 
 
+@pytest.mark.long
 def test_messages_alone() -> None:
     commands: list[tuple[str, ...]] = []
     for key, version, request, response in messages():
@@ -159,6 +161,7 @@ def test_messages_alone() -> None:
     check(commands)
 
 
+@pytest.mark.long
 def test_words_of_the_command_line(tmp_path: Path) -> None:
     nobody = ("-b", "127.0.0.1:1")
     commands = [
@@ -198,6 +201,7 @@ def test_words_of_the_command_line(tmp_path: Path) -> None:
     check(commands, {"XDG_CONFIG_HOME": str(tmp_path)})
 
 
+@pytest.mark.long
 def test_names_of_files(folder: Path, tmp_path: Path) -> None:
     files = [str(path) for path in sorted(folder.iterdir())]
     commands = [("sniff", "-o", "text"), ("stats",), ("pipeline", "run", "--explain", "--out", str(tmp_path / "out"))]
@@ -222,6 +226,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make(tmp_path_factory.mktemp("tables") / "tables", 2000, names)
 
 
+@pytest.mark.long
 def test_a_report(tables: Path) -> None:
     commands: list[tuple[str, ...]] = [
         ("pipeline", "report", str(tables), "-o", output) for output in ("text", "ndjson", "json")

@@ -82,6 +82,7 @@ PARTS: Final[dict[str, tuple[Choose, float]]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("part", "names"),
     [
@@ -201,6 +202,7 @@ def one_way(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.long
 def test_rows_say_that_they_are_guessed(one_way: str, tmp_path: Path) -> None:
     without = kw("sniff", one_way, "-q")
     assert "guessed" not in without.out
@@ -226,6 +228,7 @@ def test_rows_say_that_they_are_guessed(one_way: str, tmp_path: Path) -> None:
     assert all(" guessed" in line and " ← " in line for line in text)
 
 
+@pytest.mark.long
 def test_statistics_count_them(one_way: str) -> None:
     assert not kw("stats", one_way, "-q", "-o", "csv").out.splitlines()[1:]
     rows = kw("stats", one_way, "-q", "-o", "csv", "--guess-requests").out

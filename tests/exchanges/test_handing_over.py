@@ -57,6 +57,7 @@ def at_once(ports: tuple[int, ...] | None, segments: list[Segment]) -> list[Show
     return [*map(shown, rows(engine.feed(segments) + engine.finish()))]
 
 
+@pytest.mark.long
 @given(st.integers(0, 2**48), st.sampled_from([10, 30]), st.sampled_from([None, (9092,)]))
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_every_cut_of_odd_traffic(seed: int, count: int, ports: tuple[int, ...] | None) -> None:
@@ -76,6 +77,7 @@ def test_every_cut_of_odd_traffic(seed: int, count: int, ports: tuple[int, ...] 
         assert one_by_one(heir, segments[at:]) == found[known:], f"before segment {at + 1}"
 
 
+@pytest.mark.long
 @given(st.integers(0, 2**48))
 @settings(max_examples=EXAMPLES * 2, deadline=None)
 def test_every_split_of_odd_traffic(seed: int) -> None:
@@ -89,6 +91,7 @@ def test_every_split_of_odd_traffic(seed: int) -> None:
         assert found == expected, places
 
 
+@pytest.mark.long
 @given(st.integers(0, 2**48), st.sampled_from([10, 30, 60]), st.sampled_from([None, (9092,)]))
 @settings(max_examples=EXAMPLES * 4, deadline=None)
 @example(6511957405403, 30, None)  # a connection to a known broker, of which it is not yet known whether it is TLS

@@ -62,6 +62,7 @@ def test_short_cuts_change_nothing_in_damaged_conversations(seed: int, monkeypat
     same(every, monkeypatch)
 
 
+@pytest.mark.long
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", [path.name for path in CAPTURES + NEGATIVE])
 @pytest.mark.parametrize("seed", sampled(range(3), 3))

@@ -80,6 +80,7 @@ def count_connections() -> int:
     return sum(isinstance(one, Connection) for one in gc.get_objects())
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(("asked", "answered"), [(REQUEST, RESPONSE), (FOREIGN, FOREIGN), (b"", b"")])
 @pytest.mark.parametrize("how", ["fin", pytest.param("rst", marks=pytest.mark.long)])
@@ -95,6 +96,7 @@ def test_a_connection_that_is_over_is_gone(how: str, asked: bytes, answered: byt
     assert engine.summary.exchanges == (400 if asked == REQUEST else 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["fin", pytest.param("rst", marks=pytest.mark.long)])
 def test_what_stays_of_a_connection_is_small(how: str) -> None:
     engine = Engine()

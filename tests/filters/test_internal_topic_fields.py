@@ -40,6 +40,7 @@ def place(record: dict[str, Any]) -> tuple[Any, ...]:
     return record["client"], record["broker"], record["time"], record["correlation_id"]
 
 
+@pytest.mark.long
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_shown_is_found(name: str) -> None:

@@ -197,6 +197,7 @@ def _joined(parts: st.SearchStrategy[tuple[str, Says]]) -> st.SearchStrategy[tup
     )
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(st.recursive(PARTS, _joined, max_leaves=5))
 def test_any_combination_says_what_its_parts_say(row: tuple[str, Says]) -> None:
@@ -204,6 +205,7 @@ def test_any_combination_says_what_its_parts_say(row: tuple[str, Says]) -> None:
     assert passed(text) == said(says)
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(st.recursive(PARTS, _joined, max_leaves=4))
 def test_what_is_decided_early_stays(row: tuple[str, Says]) -> None:

@@ -112,6 +112,7 @@ def test_what_is_nothing_is_nothing(frame: bytes) -> None:
     assert [each for each in guess(frame) if each.score > 0] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("version", "name"), [(8, "Metadata 8"), (12, "Metadata 11-12")])
 def test_a_large_response_is_guessed_in_time(version: int, name: str) -> None:
     partitions = [
@@ -125,6 +126,7 @@ def test_a_large_response_is_guessed_in_time(version: int, name: str) -> None:
     assert time.process_time() - begun < SLOWEST_S
 
 
+@pytest.mark.long
 def test_frames_made_to_be_read_by_many_layouts_take_no_time() -> None:
     begun = time.process_time()
     for frame in (framed(bytes(4) + b"\2" * 200_000), framed(bytes(8) + b"\0\0\0\1" * 100_000), framed(bytes(10**6))):
@@ -132,6 +134,7 @@ def test_frames_made_to_be_read_by_many_layouts_take_no_time() -> None:
     assert time.process_time() - begun < 3 * SLOWEST_S
 
 
+@pytest.mark.long
 @settings(max_examples=100)
 @given(st.binary(max_size=100), st.binary(max_size=30))
 def test_whatever_comes(body: bytes, noise: bytes) -> None:

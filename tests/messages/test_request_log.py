@@ -35,6 +35,7 @@ def test_the_exchanges_are_those_of_the_capture(words: list[str]) -> None:
     assert min(found.later) > -1
 
 
+@pytest.mark.long
 def test_statistics_and_answers_count_the_same() -> None:
     def counts(name: Path, *words: str) -> dict[str, Any]:
         found = rows_of(kw(*words, str(name), "-o", "ndjson"))

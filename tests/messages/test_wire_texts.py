@@ -84,6 +84,7 @@ def places_of(value: Any, text: object, path: str = "") -> Iterator[str]:
             yield from places_of(each, text, f"{path}[]")
 
 
+@pytest.mark.long
 @pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", TEXTS)
 def test_records_fit_their_schema_and_are_read_again(name: str, tmp_path: Path) -> None:
@@ -109,6 +110,7 @@ def test_records_fit_their_schema_and_are_read_again(name: str, tmp_path: Path) 
 
 
 @pytest.mark.long
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_version_of_every_api(name: str, tmp_path: Path) -> None:
     capture = written(tmp_path, TEXTS[name], every_version=True)
@@ -139,6 +141,7 @@ def test_a_cell_of_csv_stands_for_one_text(name: str, tmp_path: Path) -> None:
     assert as_str(TEXTS[name]) in {text_of_cell(row["client_id"]) for row in clients}
 
 
+@pytest.mark.long
 @pytest.mark.one_in(33)
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("words", ANSWERS, ids=" ".join)
@@ -151,6 +154,7 @@ def test_answers_fit_their_schema(words: tuple[str, ...], name: str, tmp_path: P
 
 
 @pytest.mark.long
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("words", ANSWERS, ids=" ".join)
 def test_answers_in_every_format(words: tuple[str, ...], name: str, tmp_path: Path) -> None:
@@ -160,6 +164,7 @@ def test_answers_in_every_format(words: tuple[str, ...], name: str, tmp_path: Pa
             shown(words[0], capture, *words[1:], "-o", output)
 
 
+@pytest.mark.long
 @pytest.mark.one_in(10)
 @pytest.mark.parametrize("name", TEXTS)
 def test_reports(name: str, tmp_path: Path) -> None:
@@ -172,6 +177,7 @@ def test_reports(name: str, tmp_path: Path) -> None:
     assert "\\udc" not in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 @pytest.mark.one_in(10)
 @pytest.mark.parametrize("name", TEXTS)
 def test_tables_keep_it(name: str, tmp_path: Path) -> None:
@@ -191,6 +197,7 @@ def test_tables_keep_it(name: str, tmp_path: Path) -> None:
         shown(words[0], tables, *words[1:], "-o", "ndjson")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("names", [("cut",), pytest.param(tuple(TEXTS), marks=pytest.mark.long)], ids=len)
 def test_the_log_of_the_proxy(names: tuple[str, ...], tmp_path: Path) -> None:
     texts = [TEXTS[name] for name in names]

@@ -95,6 +95,7 @@ def test_tls(tmp_path: Path) -> None:
     assert "refused: the client does not speak TLS, which --tls-in requires" in mock.rest
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "warned"),
     [

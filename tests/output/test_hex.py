@@ -78,6 +78,7 @@ def test_every_byte_of_real_messages_is_there_once(name: str) -> None:
     assert count > 8
 
 
+@pytest.mark.long
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("width", sampled([40, 60, 80, 110, 140, 200], 5))
 def test_no_line_is_longer_than_the_terminal_is_wide(width: int) -> None:
@@ -90,6 +91,7 @@ def test_no_line_is_longer_than_the_terminal_is_wide(width: int) -> None:
             assert any("\x1b[36m" in line for line in colored)
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [each for each in CLEAN if each.startswith("sasl")])
 def test_secrets_are_stars(name: str) -> None:

@@ -73,6 +73,7 @@ def test_a_document_reads_as_its_json(value: dict[str, Any]) -> None:
     assert yaml.safe_load(document) == json.loads(b"".join(make_json_pieces(value)))
 
 
+@pytest.mark.long
 def test_a_long_text_is_written_in_pieces() -> None:
     text = 'one "line"\\\n' + "é🙂\x00\x7f\u2028\ufeff" * 40_000
     pieces = [
@@ -82,6 +83,7 @@ def test_a_long_text_is_written_in_pieces() -> None:
     assert yaml.safe_load(b"".join(pieces).decode()) == {"value": text, "list": [{"base64": "/w=="}]}
 
 
+@pytest.mark.long
 def test_long_lists_and_structs_are_written_in_pieces() -> None:
     errors = [
         {"path": f"topics[{number}].error_code", "code": 3, "more": [[1] * 300] * (number % 500 == 0)}
@@ -97,6 +99,7 @@ def test_long_lists_and_structs_are_written_in_pieces() -> None:
     assert yaml.load(b"".join(pieces), LOADER) == [value, {"errors": errors[:3]}]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sampled(["tiny records gzip", "some headers", "topics", "failing topics"], 4))
 def test_large_bodies_are_what_they_are_in_json(name: str, tmp_path: Any) -> None:
     path = tmp_path / "bomb.pcap"

@@ -58,6 +58,7 @@ def check(rows: Sequence[Row]) -> None:
         assert sum(each.num_rows for _, each in split_by_date(part)) == part.num_rows, table
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", CLEAN)
 def test_damaged_captures_become_tables(name: str) -> None:

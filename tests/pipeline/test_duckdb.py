@@ -71,6 +71,7 @@ def test_a_capture_and_its_tables_give_the_same_rows(tmp_path: Path) -> None:
         assert direct.out or name == "skipped"
 
 
+@pytest.mark.long
 def test_records_that_kw_wrote_give_the_rows_of_their_capture() -> None:
     records = kw("sniff", TOUR, "-o", "ndjson", "-q").out.encode()
     query = """select api, client_id, topics, error_names, records, latency_ms, request_packet, response_packet, status
@@ -155,6 +156,7 @@ def test_every_view_has_its_columns(folder: str) -> None:
             assert database.read_column_names(name) == list_columns_of_view(name)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("columns", [40, 80])
 def test_without_a_query_a_person_is_told_what_to_ask(columns: int) -> None:
     told = kw("sql", TOUR, env=world(terminal=True, columns=columns))
@@ -174,16 +176,12 @@ def test_without_a_query_views_are_listed() -> None:
     assert kw("sql", "--views", "-o", "ndjson").out == kw("pipeline", "sql", "x", "-o", "ndjson").out == listed.out
 
 
-@pytest.mark.parametrize(
-    "names",
-    [pytest.param([*VIEWS][::12], marks=pytest.mark.long), pytest.param([*VIEWS], marks=pytest.mark.full)],
-    ids=["every twelfth", "all"],
-)
+@pytest.mark.full
 def test_both_engines_give_the_same_rows_of_every_view(
-    names: list[str], folder: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    folder: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kwcli.pipeline.spark.sessions.session", lambda *_, **__: spark)
-    for name in names:
+    for name in VIEWS:
         query = f"select * from {name}"
         here = asked(query, "-o", "ndjson", source=folder).out.splitlines()
         there = kw("pipeline", "sql", folder, query, "-o", "ndjson").out.splitlines()

@@ -49,6 +49,7 @@ def _compare_connections(ended: list[Ended], rows: list[dict[str, Any]]) -> None
         assert [row[name] for name in same] == [getattr(one, name) for name in same]
 
 
+@pytest.mark.long
 def test_the_cuts_make_no_difference(tmp_path: Path) -> None:
     words = [str(FOLDER / name) for name in ("tour.pcapng", "share-groups.pcapng", "three-nodes.pcapng.zst")]
     whole, cut = job_of(words, bodies=True), job_of(words, bodies=True, size=50_000)

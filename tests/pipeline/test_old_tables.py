@@ -144,6 +144,7 @@ def lines_of(*words: str) -> list[Any]:
 
 
 @pytest.mark.long
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", VERSIONS)
 def test_spark_reads_old_tables(
     name: str, today: Path, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
@@ -202,6 +203,7 @@ FORMS: Final = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.one_in(len(FORMS))
 @pytest.mark.parametrize(("name", "form"), FORMS)
 @pytest.mark.parametrize("grows", [False, pytest.param(True, marks=pytest.mark.long)])
@@ -306,6 +308,7 @@ def test_a_run_into_old_tables_makes_them_anew(tmp_path: Path) -> None:
 ADDED: Final = [(name, meaning) for meaning in ("grey", "") for name in (*VERSIONS, "today")]
 
 
+@pytest.mark.long
 @pytest.mark.one_in(len(ADDED))
 @pytest.mark.parametrize(("name", "meaning"), ADDED)
 def test_a_column_that_is_added_leaves_all_tables_readable(name: str, meaning: str, tmp_path: Path) -> None:
@@ -313,6 +316,7 @@ def test_a_column_that_is_added_leaves_all_tables_readable(name: str, meaning: s
 
 
 @pytest.mark.long
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("meaning", ["grey", ""])
 def test_spark_reads_tables_that_lack_an_added_column(meaning: str, tmp_path: Path, spark: SparkSession) -> None:
     assert spark.version  # else this is skipped
@@ -453,6 +457,7 @@ def spoil(folder: Path, table: str, change: Any) -> None:
 QUERY: Final = ("sql", "{folder}", "select count(*) from exchanges")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("change", "said"),
     [

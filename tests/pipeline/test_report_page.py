@@ -66,6 +66,7 @@ def test_tables_and_tiles_say_what_the_json_says(page: Path, report: dict[str, A
     assert format_section_title(old, report) in page.read_text()
 
 
+@pytest.mark.long
 def test_charts_say_the_numbers_of_the_json(page: Path, report: dict[str, Any]) -> None:
     data = next(text for text in Page(page.read_text()).scripts if text.startswith('{"charts"'))
     latency, counts, sizes, *by = json.loads(data)["charts"]

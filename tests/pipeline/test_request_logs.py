@@ -45,6 +45,7 @@ def asked(folder: Path, query: str) -> list[tuple[Any, ...]]:
     return database.execute(query).fetchall()
 
 
+@pytest.mark.long
 def test_every_line_of_the_log_has_its_exchange_on_the_wire_which_took_at_least_as_long(folder: Path) -> None:
     ((count, least, both),) = asked(
         folder, "select count(*), min(network_ms), count(distinct request_packet) from joined"
@@ -94,6 +95,7 @@ def test_rows_of_a_log_say_so_and_analyses_take_the_wire(folder: Path, tmp_path:
     assert alone == both != ""
 
 
+@pytest.mark.long
 def test_a_log_that_grows_beside_its_capture_gives_the_rows_of_a_run(tmp_path: Path) -> None:
     rng = random.Random(1)
     (tmp_path / "in").mkdir()

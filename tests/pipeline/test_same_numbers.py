@@ -100,6 +100,7 @@ def added(rows: Iterable[Row], key: tuple[str, ...], *names: str) -> dict[tuple[
     return kept
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sampled(CLEAN, 4))
 def test_a_report_of_each_capture_says_what_kw_stats_says(name: str, tmp_path: Path) -> None:
     said("pipeline", "run", str(FOLDER / name), "--out", str(tmp_path), "-q")
@@ -112,6 +113,7 @@ def test_a_report_of_each_capture_says_what_kw_stats_says(name: str, tmp_path: P
         assert not found
 
 
+@pytest.mark.long
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("by", BYS)
 def test_latencies_are_the_same(by: str, stats: Stats, report: Row, ask: Callable[[str], list[Row]]) -> None:
@@ -132,6 +134,7 @@ def test_sums_of_all_are_the_same(stats: Stats, report: Row) -> None:
         assert sum(row[name] for row in counted) == report["summary"][name], name
 
 
+@pytest.mark.long
 def test_time_is_counted_the_same(stats: Stats, report: Row, ask: Callable[[str], list[Row]]) -> None:
     buckets = stats("--by", "time", "--bucket", f"{report['bucket_s']}s")
     assert buckets == report["over_time"]
@@ -151,6 +154,7 @@ def named(rows: list[Row]) -> list[Row]:
     return [row | {"address": f"[{row['address']}]"} if ":" in (row.get("address") or "") else row for row in rows]
 
 
+@pytest.mark.long
 def test_errors_are_the_same(stats: Stats, report: Row, ask: Callable[[str], list[Row]]) -> None:
     key: tuple[str, ...] = ("api", "error")
     counted = [row for row in stats("--by", "api,error", "--metric", "errors") if row["error"] is not None]
@@ -162,6 +166,7 @@ def test_errors_are_the_same(stats: Stats, report: Row, ask: Callable[[str], lis
     assert added(named(ask("select * from errors_by_client")), key, "codes") == added(counted, key, "sum")
 
 
+@pytest.mark.long
 def test_records_are_the_same(stats: Stats, report: Row, ask: Callable[[str], list[Row]]) -> None:
     counted = stats("--by", "api,topic", "--metric", "records")
     key = ("api", "topic")
@@ -175,6 +180,7 @@ def test_records_are_the_same(stats: Stats, report: Row, ask: Callable[[str], li
     )
 
 
+@pytest.mark.long
 def test_clients_are_the_same(stats: Stats, report: Row, ask: Callable[[str], list[Row]]) -> None:
     names = ("request_bytes", "response_bytes")
     expected = added(stats("--by", "client"), ("client",), "count", *names)
@@ -197,6 +203,7 @@ def test_there_is_one_number_of_clients(
     assert len(two) > 1
 
 
+@pytest.mark.long
 def test_errors_that_are_meant_so_count_nowhere(stats: Stats, report: Row, ask: Callable[[str], list[Row]]) -> None:
     meant = {("ApiVersions", "UNSUPPORTED_VERSION"), ("JoinGroup", "MEMBER_ID_REQUIRED")}
     (row,) = ask(
@@ -220,6 +227,7 @@ def test_members_that_wait_for_their_group_are_not_slow(
     assert not {"JoinGroup", "SyncGroup"} & {row["api"] for row in report["slowest"]}
 
 
+@pytest.mark.long
 def test_versions_of_clients_are_the_same(stats: Stats, report: Row, ask: Callable[[str], list[Row]]) -> None:
     def software(row: Row) -> str | None:
         return f"{row['software']} {row['software_version']}" if row["software"] else None
@@ -242,6 +250,7 @@ def test_versions_of_clients_are_the_same(stats: Stats, report: Row, ask: Callab
     assert added(told, key, "count") == added(old, key, "count")
 
 
+@pytest.mark.long
 def test_the_slowest_are_the_same(stats: Stats, report: Row, ask: Callable[[str], list[Row]]) -> None:
     most = len(report["slowest"])
     names = ("time", "latency_ms", "client", "broker", "api", "api_version", "client_id")
@@ -251,6 +260,7 @@ def test_the_slowest_are_the_same(stats: Stats, report: Row, ask: Callable[[str]
     assert [tuple(row[name] for name in names) for row in viewed] == expected
 
 
+@pytest.mark.long
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("by", BYS)
 def test_text_and_page_show_the_same_digits(by: str, captures: list[str], folder: str, tmp_path: Path) -> None:

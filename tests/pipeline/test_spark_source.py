@@ -99,6 +99,7 @@ def test_of_a_damaged_capture_the_good_part_or_nothing(spark: SparkSession, tmp_
     assert "cut.pcap: cut off at byte 138,598 inside a packet" in make_failure_of_exception(raised.value).text
 
 
+@pytest.mark.full
 def test_a_session_of_ones_own_is_told_of_the_format() -> None:
     code = (
         "from pyspark.sql import SparkSession\n"

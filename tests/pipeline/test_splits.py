@@ -112,6 +112,7 @@ def packed(random: Random, data: bytes) -> bytes:
     return random.choice([lambda plain: plain, gzip.compress, zstandard.compress, lz4.frame.compress])(data)  # type: ignore[no-any-return]
 
 
+@pytest.mark.long
 @given(st.integers(0, 2**32))
 @settings(max_examples=EXAMPLES // 5, deadline=None)
 def test_one_capture_in_any_splits(seed: int) -> None:

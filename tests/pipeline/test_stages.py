@@ -135,6 +135,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("raw", [False, pytest.param(True, marks=pytest.mark.long)], ids=["stitch", "shuffle"])
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in (1, 2))])
@@ -184,6 +185,7 @@ def test_what_travels_is_little(made: dict[str, bytes], tmp_path: Path) -> None:
     assert run_stages(tmp_path / "two", job, random.Random(1), raw=False) < len(made["hot"]) * 0.4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("raw", [False, True], ids=["stitch", "shuffle"])
 def test_filters_times_and_bodies(tmp_path: Path, raw: bool) -> None:
     whole = job_of([str(FOLDER / "tour.pcapng")], size=30_000)
@@ -211,6 +213,7 @@ def test_a_reset_behind_a_fin_that_waits_at_a_border(tmp_path: Path, raw: bool) 
     assert tables(tmp_path / "tables") == expected
 
 
+@pytest.mark.long
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", [RUN, ROWS, END, SEGMENTS])
 def test_a_part_that_cannot_be_taken_costs_its_connection_only(tmp_path: Path, kind: int) -> None:

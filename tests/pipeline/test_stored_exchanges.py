@@ -117,6 +117,7 @@ def test_every_fold_over_tables_gives_the_rows_of_the_capture(name: str) -> None
         assert rows(added(make(), read)) == expected(kind, name), kind
 
 
+@pytest.mark.long
 @settings(max_examples=5, deadline=None)
 @given(data=st.data())
 @pytest.mark.parametrize(
@@ -160,6 +161,7 @@ COMMANDS = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("words", COMMANDS)
 @pytest.mark.parametrize("form", ["ndjson", pytest.param("text", marks=pytest.mark.long)])

@@ -114,6 +114,7 @@ def named(record: dict[str, Any], place: TopicArray) -> list[tuple[Any, ...]]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CLEAN)
 def test_partitions_are_those_of_the_messages(name: str) -> None:
     settled = [row for row in settled_for_tables(segments(name)) if isinstance(row, Exchange)]
@@ -188,6 +189,7 @@ def rows() -> pa.RecordBatch:
     return batch_of(settled_for_tables(segments("old-clients.pcap.gz"))).slice(0, 60)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("most", [1, 2, 8])
 def test_a_file_has_rows_of_one_date_and_files_open_are_bounded(
     rows: pa.RecordBatch, most: int, monkeypatch: pytest.MonkeyPatch

@@ -43,6 +43,7 @@ def ring(folder: Path, capture: bytes, count: int) -> list[Path]:
     return paths
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [pytest.param("raw SASL", marks=pytest.mark.long), "odd"])
 def test_files_that_grow_byte_by_byte(tmp_path: Path, name: str) -> None:
     capture = RAW if name == "raw SASL" else odd_capture(20)
@@ -70,6 +71,7 @@ def test_files_that_grow_byte_by_byte(tmp_path: Path, name: str) -> None:
     assert tables_in(tmp_path / "out") == expected
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [30, pytest.param(400, marks=pytest.mark.long)])
 def test_a_connection_lasts_through_a_ring_of_many_files(tmp_path: Path, count: int) -> None:
     """The ring has four names that are used again and again; each file exists for one batch only."""
@@ -123,6 +125,7 @@ def test_closed_files_in_any_order_within_their_lateness(tmp_path: Path, packed:
     assert tables_in(tmp_path / "out") == tables_in(tmp_path / "run")
 
 
+@pytest.mark.long
 def test_files_side_by_side_are_merged_and_points_are_apart(tmp_path: Path) -> None:
     kept = list(packets(RAW))
     for name in ("one", "two"):
@@ -251,6 +254,7 @@ def test_a_file_that_is_late_is_put_aside_and_told_and_one_after_a_jump_of_the_c
         assert watched.said == before
 
 
+@pytest.mark.long
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("hours", [2, 24 * 400])
 def test_a_clock_that_jumps_forward_inside_a_file_gives_the_rows_of_a_run(tmp_path: Path, hours: int) -> None:

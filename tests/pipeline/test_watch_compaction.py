@@ -50,6 +50,7 @@ def done(out: Path, **more: Any) -> list[Compacted]:
     return list(compact_tables(str(out), LATENESS, more.get("keep_days", 0)))
 
 
+@pytest.mark.long
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("renames", [True, False])
 def test_dates_that_are_over_are_one_file_each(tmp_path: Path, renames: bool) -> None:
@@ -67,6 +68,7 @@ def test_dates_that_are_over_are_one_file_each(tmp_path: Path, renames: bool) ->
     assert not done(out)
 
 
+@pytest.mark.long
 def test_a_watch_goes_on_behind_a_compaction_and_a_batch_between_is_kept(tmp_path: Path) -> None:
     watched = watched_days(tmp_path, 0, 2)
     out = tmp_path / "out"

@@ -124,6 +124,7 @@ def test_dates_that_are_compacted_or_dropped_are_so_in_the_table(tmp_path: Path)
     assert len({str(task.file.partition[0]) for task in table_of(out, "exchanges").scan().plan_files()}) == 2
 
 
+@pytest.mark.long
 def test_old_snapshots_are_dropped_with_their_metadata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(iceberg_log_writer, "_KEPT", 3)
     kept = ring(tmp_path / "aside", RAW, 8)

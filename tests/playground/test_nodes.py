@@ -110,6 +110,7 @@ def test_nodes_go_and_come_back(ground: Ground) -> None:
     ]
 
 
+@pytest.mark.long
 def test_a_restart_is_another_process_also_of_one_that_is_down_or_hangs(ground: Ground) -> None:
     before = [json.loads(line)["pid"] for line in ground.node("list", "-o", "ndjson").out.splitlines()]
     ground.node("kill", "1")
@@ -119,6 +120,7 @@ def test_a_restart_is_another_process_also_of_one_that_is_down_or_hangs(ground: 
     assert [node["pid"] == pid for node, pid in zip(after, before, strict=True)] == [False, False, True]
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("words", "says"),
@@ -185,6 +187,7 @@ def test_where_none_runs(tmp_path: Path) -> None:
     assert kw("playground", "node", "kill", "1", env=world(variables=variables)) == (Exit.UNREACHABLE, "", said)
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "line", [b"\n", b"{}\n", b"[1]\n", b'{"action":"kill","nodes":["x"]}\n', b"\xff" * 70_000, b"[" * 60_000 + b"\n"]
@@ -210,7 +213,7 @@ def test_the_socket_goes_with_the_playground(ground: Ground) -> None:
 
 
 @pytest.mark.broker
-@pytest.mark.long
+@pytest.mark.full
 @needs_brokers
 def test_a_node_that_is_killed_ends_all_unless_they_are_to_go_on(tmp_path: Path) -> None:
     for more in ((), ("--keep-going",)):

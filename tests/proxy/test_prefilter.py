@@ -203,6 +203,7 @@ FILTERS: Final = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(FILTERS, st.booleans())
 @settings(max_examples=8)
 def test_bytes_never_say_no_of_what_a_filter_means(text: str, answered: bool) -> None:

@@ -247,6 +247,7 @@ def test_a_script_that_ends_its_process_while_it_is_loaded(tmp_path: Path) -> No
     assert raised.value.text == f"{path}: the script ended its process while it was loaded"
 
 
+@pytest.mark.long
 def test_the_command_line(mock: str, tmp_path: Path) -> None:  # noqa: F811
     """Script and control of a proxy in front of real clients; the log has the changes of a script."""
     script = tmp_path / "shop.py"

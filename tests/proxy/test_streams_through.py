@@ -112,6 +112,7 @@ def test_the_pieces_make_no_difference(kinds: list[int], up: list[int], down: li
     assert stage.shared_memory.used == 0
 
 
+@pytest.mark.long
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.integers(0, len(MIX) - 1), min_size=1, max_size=5), st.integers(0, 10_000), PLACES, PLACES)
 def test_a_talk_may_be_cut_anywhere(kinds: list[int], at: int, up: list[int], down: list[int]) -> None:
@@ -126,6 +127,7 @@ def test_a_talk_may_be_cut_anywhere(kinds: list[int], at: int, up: list[int], do
     assert stage.shared_memory.used == 0
 
 
+@pytest.mark.long
 @settings(max_examples=500, deadline=None)
 @given(st.binary(max_size=300), PLACES, st.binary(max_size=300), PLACES)
 def test_any_bytes_end_in_a_reason_and_never_in_an_error(

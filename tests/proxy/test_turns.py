@@ -134,6 +134,7 @@ async def test_a_piece_that_fails_does_not_stop_the_others() -> None:
     assert len(failed) == 1
 
 
+@pytest.mark.long
 @in_loop
 async def test_all_answers_come_to_a_client_that_asks_thousands_at_once() -> None:
     async with running(echo) as proxy:

@@ -70,6 +70,7 @@ def test_every_command_stays_small(files: dict[str, Path], words: tuple[str, ...
     assert [name for name, row in zip(files, rows, strict=True) if row[1:] != ["0", "False"]] == []
 
 
+@pytest.mark.long
 def test_a_cell_has_as_many_values_as_it_may(tmp_path: Path) -> None:
     path = tmp_path / "bomb.pcap"
     path.write_bytes(capture(BOMBS["broken batches"](2 * MIB)))
@@ -81,6 +82,7 @@ def test_a_cell_has_as_many_values_as_it_may(tmp_path: Path) -> None:
     assert cells[-1] == f"… (more than {CELL_MAX // MIB} MiB: the rest is left out)"
 
 
+@pytest.mark.long
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("look", [guess_request, lambda frame: judge_request(frame, 0)], ids=["guess", "verdict"])
 @pytest.mark.parametrize("name", ["topics", pytest.param("created topics", marks=pytest.mark.long)])

@@ -92,6 +92,7 @@ def broken_payloads(draw: st.DrawFn) -> tuple[bytes, int]:
     return bytes(payload), max(len(made) + draw(st.sampled_from([0, 0, 0, -1, 1])), 0)
 
 
+@pytest.mark.long
 @settings(max_examples=300)
 @given(broken_payloads() | st.tuples(st.binary(max_size=60), st.integers(0, 6)))
 def test_fast_and_plain_agree_on_broken_records(made: tuple[bytes, int]) -> None:
@@ -115,6 +116,7 @@ def test_noise_behind_a_plausible_header(magic: int, data: bytes, length: int) -
     check(struct.pack(">qiib", 7, length, 0, magic) + data)
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(st.data())
 def test_flipped_bytes(data: st.DataObject) -> None:

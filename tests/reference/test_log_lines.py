@@ -122,6 +122,7 @@ def test_words_without_quotes_are_one_line() -> None:
     assert json.loads(done.out)["what"] == "name"
 
 
+@pytest.mark.long
 @settings(max_examples=300)
 @given(st.sampled_from(PASTED), st.text(max_size=30), st.integers(0, 200), st.integers(0, 200), st.booleans())
 def test_mutated_lines_do_no_harm(row: Pasted, noise: str, start: int, end: int, alone: bool) -> None:

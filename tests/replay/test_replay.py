@@ -75,6 +75,7 @@ def test_changes_are_asked_by_their_names(changes: str, asked: int) -> None:
     assert sum(row["comparison"]["reason"] is None for row in found) == asked
 
 
+@pytest.mark.long
 def test_logins_are_never_asked() -> None:
     capture = str(ROOT / "captures" / "sasl-framed.pcapng")
     found = rows(kw("replay", capture, "--dry-run", "--changes", "data").out)
@@ -86,6 +87,7 @@ def test_logins_are_never_asked() -> None:
     assert {row["comparison"]["reason"] for row in tokens} == {"never"}
 
 
+@pytest.mark.long
 def test_what_brokers_say_to_each_other_is_never_asked() -> None:
     capture = str(ROOT / "captures" / "three-nodes.pcapng.zst")
     found = rows(kw("replay", capture, "--dry-run", "--changes", "data").out)
@@ -238,6 +240,7 @@ def test_differences_are_coloured_where_that_is_wanted(mock: str) -> None:
     assert "\x1b[" in painted.splitlines()[0].partition("DIFFERENT")[0]
 
 
+@pytest.mark.long
 def test_records_that_kw_wrote_ask_the_same_as_the_capture(tmp_path: Path) -> None:
     file = tmp_path / "tour.ndjson"
     file.write_text(kw("sniff", TOUR, "--records", "--reveal-secrets", "-o", "ndjson").out)

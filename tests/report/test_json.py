@@ -180,6 +180,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 SECTIONS = ("findings", "security", "audit", "clients", "groups", "topics", "brokers", "ladders")
 
 
+@pytest.mark.long
 def test_tables_with_bodies_say_what_the_capture_says(stored: Path) -> None:
     capture = said("report", str(TOUR), "-o", "json", "--target", "4.0")
     tables = said("pipeline", "report", str(stored), "-o", "json", "--target", "4.0")

@@ -207,6 +207,7 @@ def test_records_are_shown_only_where_they_are_asked_for() -> None:
     assert '"headers"' in bodies("--records")
 
 
+@pytest.mark.long
 def test_records_that_were_written_down_are_shown_only_where_they_are_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "records.ndjson"
     path.write_text(kw("sniff", str(CAPTURES / "first-steps.pcapng"), "-o", "ndjson", "--records", "-q").out)
@@ -233,6 +234,7 @@ def test_secrets_are_not_on_the_page(tmp_path: Path) -> None:
     assert "-secret" not in page + plain
 
 
+@pytest.mark.long
 def test_a_page_of_several_days_has_room_for_its_times(tmp_path: Path) -> None:
     """Times of several days are wide enough, and refused connections have no correlation id."""
     second = TOUR.parent / "faults" / "no-connection.pcap.zst"

@@ -59,6 +59,7 @@ def test_all_readers_give_what_was_written(seed: int) -> None:
         orjson.dumps(get_json_decoder(plan)(data, 0, len(data), {})[0])
 
 
+@pytest.mark.long
 @given(SEEDS)
 def test_all_readers_agree_on_cut_and_damaged_bytes(seed: int) -> None:
     for plan, rng in plans(seed):

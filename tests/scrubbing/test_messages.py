@@ -240,6 +240,7 @@ def test_no_field_of_any_structure_keeps_its_text() -> None:
     assert count > 250
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "codec", ["none", "lz4", *(pytest.param(each, marks=LONG) for each in ("gzip", "snappy", "zstd"))]
 )

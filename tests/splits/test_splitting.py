@@ -54,6 +54,7 @@ def test_raw_splits_of_captures(name: str) -> None:
     assert stitched(splits, raw=True, ports=[9092, 9093, 9094]) == whole(every, ports=[9092, 9093, 9094])
 
 
+@pytest.mark.long
 @given(st.integers(0, 2**48))
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_any_cut_of_any_capture(seed: int) -> None:
@@ -76,6 +77,7 @@ def test_splits_of_captures(name: str, count: int, listed: bool) -> None:
     assert stitched(splits, listed=listed, batch=300 if listed else 1 << 30) == whole(every)
 
 
+@pytest.mark.long
 def test_what_is_clean_is_not_handed_on() -> None:
     rng = Random(6)
     talks = [spoken(Talker(rng, count=400, again=0).talk.turns, rng, port=50000 + number) for number in range(4)]

@@ -133,6 +133,7 @@ def test_a_state_handed_over_at_any_cut_goes_on_the_same(
         begun += first.feed(segments[at : at + 1])
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("connections", [100, 1000, 3000])
 def test_looks_grow_with_packets_not_with_connections_that_wait(connections: int) -> None:

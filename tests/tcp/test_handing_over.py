@@ -48,6 +48,7 @@ def check_every_cut(segments: list[Segment]) -> list[tuple[object, ...]]:
     return chunks
 
 
+@pytest.mark.long
 @given(st.integers(0, 2**48), st.sampled_from([8, 20, 40]))
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_every_cut_of_odd_traffic(seed: int, count: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ from tests.tcp.test_alone import capture
 from tests.tcp.test_reassembly_properties import EXAMPLES
 
 
+@pytest.mark.long
 @given(st.integers(0, 2**48))
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_no_gap_is_larger_than_a_window_or_empty(seed: int) -> None:

@@ -383,6 +383,7 @@ def test_a_syn_is_a_copy_of_one_that_was_seen_for_as_long_as_late_bytes_may_come
     assert stage.connection_count == count
 
 
+@pytest.mark.long
 def test_what_has_ended_is_forgotten() -> None:
     """A watch sees connections come and go for days: its state holds only those of the last minutes."""
     stage = Reassembly()

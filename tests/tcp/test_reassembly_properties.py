@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
+import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
@@ -192,6 +193,7 @@ ANY = st.tuples(
 )
 
 
+@pytest.mark.long
 @given(st.lists(ANY, max_size=60), st.integers(0, 2**32))
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_nonsense_does_no_harm(rows: list[tuple[bytes, int, int, int, int, int, int]], seed: int) -> None:

@@ -71,7 +71,7 @@ def test_what_kw_sent_is_read_again(cluster: Cluster, tmp_path: Path, listener: 
         assert "alice-secret" not in json.dumps(rows)
 
 
-@pytest.mark.long
+@pytest.mark.full
 def test_an_agent_attached_to_a_running_broker_logs_the_keys_of_new_connections(tmp_path: Path) -> None:
     """The recipe of `kw help tls`: by the broker's PID, with its own Java, while clients are served."""
     try:

@@ -95,6 +95,7 @@ def facts_of(chunks: list[Chunk]) -> TlsFacts:
     return facts
 
 
+@pytest.mark.long
 @pytest.mark.one_in(5)
 @pytest.mark.parametrize("size", [1 << 20, 7, *(pytest.param(each, marks=pytest.mark.long) for each in (1400, 1))])
 @pytest.mark.parametrize("name", [*SUITES_13, *(name for name, _ in SUITES_12)])
@@ -446,6 +447,7 @@ def test_a_jump_in_the_sequence_numbers() -> None:
     assert [content(out, client) for client in (True, False)] == [talk.sent(True), talk.sent(False)]
 
 
+@pytest.mark.long
 @settings(max_examples=150)
 @given(st.data())
 def test_damage_gives_no_wrong_byte(data: st.DataObject) -> None:

@@ -55,6 +55,7 @@ def test_a_state_cut_off_is_refused(value: Any, data: st.DataObject) -> None:
         unpack(state + b"N")
 
 
+@pytest.mark.long
 @given(st.binary(max_size=60))
 @settings(max_examples=500)
 def test_any_bytes_make_a_value_or_a_decode_error(data: bytes) -> None:

@@ -40,6 +40,7 @@ def _lines(text: str | bytes) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", WHOLE)
 @pytest.mark.parametrize("seed", sampled([None, 3], 2))
@@ -52,6 +53,7 @@ def test_the_file_gives_the_rows_that_were_logged(name: str, seed: int | None, t
     assert records(out) == sniffed(FOLDER / name)
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", SECRET)
 @pytest.mark.parametrize("seed", [None, 5])
@@ -166,6 +168,7 @@ def _by_status(rows: list[dict[str, Any]]) -> dict[str, Counter[str]]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", WHOLE)
 @pytest.mark.parametrize("seed", sampled(range(3), 3))

@@ -174,6 +174,7 @@ def _faulty(log: Log) -> None:
     log.queue._sock.send(HEAD.pack(200, 0, 0, 0))  # no message: the process raises ValueError
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fail", [_killed, _faulty])
 def test_the_rows_go_on_after_it(fail: Callable[[Log], None], tmp_path: Path) -> None:
     said: list[str] = []
