@@ -374,7 +374,7 @@ class Clients(Portraits):
         return ((client_of(exchange.client_id, exchange.connection_info.client), exchange.client_id, name, version),)
 
     def names_of_exchange(self, exchange: Exchange) -> Names:
-        """Addresses, connections, brokers, versions, topics, groups, transactional ids of the client."""
+        """Addresses, senders, connections, brokers, versions, topics, groups, transactional ids of the client."""
         info = exchange.connection_info
         names = [
             ("addresses", host_of(info.client)),
@@ -382,6 +382,8 @@ class Clients(Portraits):
             ("brokers", info.broker),
             ("apis", _api_and_version(exchange)),
         ]
+        if info.via_address is not None:
+            names.append(("via_addresses", host_of(info.via_address)))
         library = library_in(exchange)
         if library is not None:
             names.append(("libraries", orjson.dumps(library).decode()))
@@ -414,6 +416,11 @@ class Clients(Portraits):
             "client_software": software,
             "library": merge_libraries(map(orjson.loads, portrait.names_of_facet("libraries"))),
             "addresses": portrait.names_of_facet("addresses"),
+            **(
+                {"via_addresses": portrait.names_of_facet("via_addresses")}
+                if "via_addresses" in portrait.facets
+                else {}
+            ),
             "connections": len(portrait.facets.get("connections", ())),
             "brokers": portrait.names_of_facet("brokers"),
             "apis": versions_used(portrait),

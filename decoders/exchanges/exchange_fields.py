@@ -272,6 +272,7 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
             "who sent the bytes: a load balancer that names the client in a PROXY head before the stream",
             _ref_to_definition("address"),
         ),
+        "string?@4 who sent the bytes, `host:port`, where a PROXY head names another client; else null",
     ),
     "sasl": (
         _add_description(

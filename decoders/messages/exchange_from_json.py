@@ -137,10 +137,11 @@ class FromRecords:
             if len(self._connections) >= CONNECTIONS_MAX:
                 self._connections.clear()  # each record has the data of its connection
             info = ConnectionInfo(_read_int_or_null(record, "connection") or 0, client, broker, 0, Topics())
+            self._connections[number, client, broker] = info
+        if not info.has_keys:  # a skipped run, which may come first, does not have them
             info.tls = _read_tls_info(record.get("tls"))
             info.via_address = _read_text_or_null(record, "via_address") if "via_address" in record else None
             info.has_keys = info.tls is not None or info.via_address is not None
-            self._connections[number, client, broker] = info
         return info
 
     def _read_skipped(self, record: Mapping[str, Any]) -> Skipped:

@@ -79,7 +79,7 @@ def _names_cell(key: str) -> Cell:
     """A cell with the first names of a list, and how many more there are."""
 
     def cell(row: Row) -> str:
-        names = row[key]
+        names = row.get(key, ())
         more = f" +{len(names) - _SHOWN:,}" if len(names) > _SHOWN else ""
         return ", ".join(map(escape_text, names[:_SHOWN])) + more or _NOTHING
 
@@ -105,6 +105,7 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
             PortraitColumn("software", lambda row: escape_text(format_software(row)) or _NOTHING, 5),
             PortraitColumn("user", _names_cell("users"), 6, says="users"),
             PortraitColumn("address", _names_cell("addresses"), 8),
+            PortraitColumn("via", _names_cell("via_addresses"), 9, says="via_addresses"),
             PortraitColumn("conns", _count_cell("connections"), 10, right=True),
             *_NUMBERS,
             PortraitColumn("writes", _names_cell("writes"), 1),
@@ -262,7 +263,7 @@ class PortraitRenderer(AnswerRenderer):
                 cut=0 if column.right else _NAME_LEAST,
             )
             for column in self._portrayed.columns
-            if not column.says or any(row[column.says] for row in rows)
+            if not column.says or any(row.get(column.says) for row in rows)
         ]
         paint = palette(settings.color)
         lines = [*draw_table(columns, settings.width, paint, dense=True)]
@@ -284,6 +285,7 @@ _LINES: Final[tuple[tuple[str, Cell], ...]] = (
     ("because of", lambda row: row["library"]["why"] if row.get("library") else ""),
     ("users", lambda row: flatten_value(row.get("users"))),
     ("addresses", lambda row: flatten_value(row.get("addresses"))),
+    ("via", lambda row: flatten_value(row.get("via_addresses"))),
     ("brokers", lambda row: flatten_value(row.get("brokers"))),
     ("connections", lambda row: f"{row['connections']:,}" if row.get("connections") else ""),
     ("node", lambda row: "" if row.get("node_id") is None else f"{row['node_id']}, advertised as {row['advertised']}"),

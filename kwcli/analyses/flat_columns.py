@@ -158,9 +158,10 @@ FLAT_COLUMNS: Final[dict[str, tuple[FlatColumn, ...]]] = {
     kind: _declare_columns(kind, *words)
     for kind, words in {
         "client": (
-            "client_id client_software library library_sure library_why addresses connections brokers apis writes reads"
-            f" administers groups transactional_ids users {_NUMBERS}",
+            "client_id client_software library library_sure library_why addresses via_addresses connections brokers"
+            f" apis writes reads administers groups transactional_ids users {_NUMBERS}",
             "client_id count errors p99 client_software writes reads groups",
+            "via_addresses",
         ),
         "group": (
             "group type state protocol coordinator members generation rebalances timeline refused partitions commit_lag"

@@ -133,6 +133,14 @@ def test_the_record_and_the_filter() -> None:
             assert matches(row)
 
 
+def test_records_read_again_behind_the_skipped_head() -> None:
+    settled = sorted(run(spoken([(True, PROXY_1), *kafka()])), key=lambda row: row.time_ns)
+    reader = FromRecords()
+    again = [reader.read(json.loads(json.dumps(to_json_dict(row)))) for row in settled]
+    assert isinstance(again[0], Skipped)
+    assert {row.via_address for row in again} == {SENDER}
+
+
 @pytest.mark.parametrize("name", PREFIXES)
 def test_a_prefix_that_is_cut_off_may_go_on(name: str) -> None:
     turns, client, target, protocol = PREFIXES[name]

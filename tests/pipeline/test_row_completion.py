@@ -45,7 +45,7 @@ def test_each_run_gets_the_connection_that_its_past_says() -> None:
     settled = [row for row in engine.feed(list(segments(NAMES[0]))) if isinstance(row, Exchange)]
     whole = batch_of(settled)
     runs = pa.array([0 if at < 5 else 1 if at < 105 else 2 for at in range(whole.num_rows)], pa.int32())
-    where = ("[::1]:1234", "::1", 1234, "10.0.0.1:9092", "10.0.0.1", 9092, 42)
+    where = ("[::1]:1234", "::1", 1234, "10.0.0.1:9092", "10.0.0.1", 9092, 42, "10.0.0.9:5")
     verdicts = _verdicts([(1, True, *where, 1000, "new", "1"), (0, False), (2, True, *where, 0)])
     before = whole.to_pylist()
     made = RowCompletion.apply_verdicts(whole, runs, verdicts.sort_by("run")).to_pylist()

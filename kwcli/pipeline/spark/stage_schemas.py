@@ -88,6 +88,7 @@ Travelling = tuple[bytes, int, int, bytes, int | None]
 # Columns about their connection that the rows of a run lack.
 IDENTITY: Final = (
     *("client", "client_ip", "client_port", "broker", "broker_ip", "broker_port", "connection_began_ns"),
+    "via_address",
 )
 # From the second stage to the third, `split` by its place in the job: for each run of its pool a verdict, whether the
 # rows count and what they lack; or rows, or connections, that only the second stage could settle.

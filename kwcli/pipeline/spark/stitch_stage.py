@@ -285,7 +285,7 @@ class PartitionStitcher:
 def _pack_verdict(correction: RowCorrection | None) -> tuple[Any, ...]:
     """The columns of a verdict; without a correction the rows do not count."""
     if correction is None:
-        return (False, *(None,) * 12)
+        return (False, *(None,) * 13)
     info, software, login = correction.connection_info, correction.client_software, correction.login
     return (
         True,
@@ -295,6 +295,7 @@ def _pack_verdict(correction: RowCorrection | None) -> tuple[Any, ...]:
             info.broker,
             *split_address(info.broker),
             correction.connection_began_ns,
+            info.via_address,
         ),
         correction.place_added,
         *((None, None) if software is None else (cell_text(software["name"]), cell_text(software["version"]))),

@@ -50,6 +50,7 @@ class ConnectionColumns:
         columns["client_software_version"].append(encode_text_cell(software["version"] if software else None))
         columns["user"].append(encode_text_cell(ended.user))
         columns["mechanism"].append(encode_text_cell(ended.mechanism))
+        columns["via_address"].append(info.via_address)
         columns["connection"].append(info.number or None)
         columns["connection_began_ns"].append(info.began_ns)
 
@@ -66,6 +67,7 @@ class ConnectionColumns:
 def read_connection_end(row: Mapping[str, Any], number: int) -> Ended:
     """The end of a connection, made from its row; `number` is the number of the connection for people."""
     info = ConnectionInfo(number, row["client"], row["broker"], row["connection_began_ns"], Topics())
+    info.via_address = row["via_address"]
     name, version = (_decode_text_cell(row[f"client_software_{part}"]) for part in ("name", "version"))
     user, mechanism = _decode_text_cell(row["user"]), _decode_text_cell(row["mechanism"])
     values: dict[str, Any] = {
@@ -92,7 +94,7 @@ def _decode_text_cell(cell: str | None) -> str | None:
 # Columns that `read_connection_end` reads.
 ENDED_COLUMNS: Final = (
     *("client", "broker", "connection_began_ns", "client_id", "client_software_name", "client_software_version"),
-    *("user", "mechanism", *_PLAIN),
+    *("user", "mechanism", "via_address", *_PLAIN),
 )
 # Columns in which the table has null for the engine's empty text.
 _TEXTS: Final = frozenset({"reason", "detail"})

@@ -133,6 +133,7 @@ def _build_connection_columns(infos: list[ConnectionInfo], at: pa.Array) -> Arra
     columns: dict[str, list[Any]] = {
         "client": [one.client for one in infos],
         "broker": [one.broker for one in infos],
+        "via_address": [one.via_address for one in infos],
         "client_ip": [ip for ip, _ in clients],
         "client_port": [port for _, port in clients],
         "broker_ip": [ip for ip, _ in brokers],
@@ -213,7 +214,7 @@ _NO_BODIES: Final[tuple[None, ...]] = (None,) * len(BODY_COLUMNS)
 # The text in place of a body that is too long for a cell.
 BODY_CUT: Final = f'{{"limit":"more than {BODY_TEXT_MAX} bytes as JSON"}}'
 # Keys of the record that have columns: some of them are known only when a capture that was cut has been put together.
-_HAVE_COLUMNS: Final = frozenset((*ALWAYS, "client_software", "user", "mechanism", "topic_names"))
+_HAVE_COLUMNS: Final = frozenset((*ALWAYS, "client_software", "user", "mechanism", "topic_names", "via_address"))
 _NO_WAIT: Final[tuple[None, ...]] = (None,) * 6
 # The result of `_read_contents` for a token, and for a response without its request.
 _SILENT: Final[tuple[Any, ...]] = (0, 0, 0, _NOTHING, None, _NO_WAIT)

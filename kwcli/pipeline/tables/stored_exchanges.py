@@ -52,6 +52,8 @@ _UNREAD: Final = frozenset(
 )
 EXCHANGE_COLUMNS: Final = tuple(name for name in SCHEMAS["exchanges"].names if name not in _UNREAD)
 SKIPPED_COLUMNS: Final = tuple(name for name in SCHEMAS["skipped"].names if name not in _UNREAD)
+# Keys of a record that are columns also where `further_keys` has others.
+_OF_COLUMNS: Final = ("client_software", "user", "mechanism", "via_address")
 # Columns whose exact values are set on the exchange: a record has times in milliseconds.
 _TIMES: Final = ("request_end_ns", "response_ns", "response_end_ns", "place")
 
@@ -117,7 +119,7 @@ class StoredRowReader:
         }
         columns = {
             "fetch_session": further.pop("fetch_session", None),
-            **{key: join_columns_into_attribute(key, row) for key in ("client_software", "user", "mechanism")},
+            **{key: join_columns_into_attribute(key, row) for key in _OF_COLUMNS},
             "topic_names": names or None,
         }
         return record | {name: value for name, value in columns.items() if value is not None} | further

@@ -206,6 +206,7 @@ CONNECTIONS: Final[tuple[TableColumn, ...]] = (
     _nullable("user", "string", "user who had logged in last by SASL, else the subject of the client's certificate"),
     _nullable("mechanism", "string", "SASL mechanism of that login"),
     _column("exchanges", "int64", "exchanges on it"),
+    _ATTRIBUTES["via_address"],
 )
 
 SKIPPED: Final[tuple[TableColumn, ...]] = (
