@@ -21,7 +21,6 @@ the layout of exactly one version that kw knows is taken for that one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cache
 from typing import Any, Final
 
@@ -128,12 +127,14 @@ def set_guessed_request(exchange: Exchange, api_readers: ApiReaders) -> None:
         exchange.extra = {**(exchange.extra or {}), "guessed": True}
 
 
-def note_unasked_answer(exchange: Exchange, waiting: Iterable[int]) -> None:
-    """Say of an answer that no request waits for it; `waiting`: the correlation ids of all requests that wait.
+def note_unasked_answer(exchange: Exchange, *, answered: bool | None) -> None:
+    """Say of an answer that no request waits for it, on a connection of which every request was seen.
 
-    Clients count upwards: an id above all of these was never asked, so it is no second answer.
+    `answered`: whether a request with its id had its answer before; None where that is not known.
     """
     exchange.extra = {**(exchange.extra or {}), "reason": "unasked"}
-    correlation_id = exchange.correlation_id or 0
-    if correlation_id > max(waiting, default=correlation_id):
-        exchange._add_remark("wrong_id", f"id {correlation_id}, which no request has", "response")
+    if answered:
+        text = f"request {exchange.correlation_id} had its answer before, or asked for none"
+        exchange._add_remark("answered_twice", text, "response")
+    elif answered is not None:
+        exchange._add_remark("wrong_id", f"id {exchange.correlation_id}, which no open request has", "response")

@@ -23,7 +23,8 @@ flight twice is first in, first out. `budget.held` is the bytes of requests in f
 
 What is given up: after lost bytes, a response may answer a missing request with the same id. The request in flight is
 then settled as `lost` rather than paired with a response that may not be its own. Beyond IN_FLIGHT_MAX requests the
-oldest is given up.
+oldest is given up. Of answered requests only the last ANSWERED_KEPT ids are known, for what is said of answers that no
+request waits for.
 """
 
 from __future__ import annotations
@@ -180,6 +181,11 @@ VERSION_MAX: Final = 100
 REQUEST_LEAST: Final = 8
 RESPONSE_LEAST: Final = 4
 
+# So many correlation ids, up to the highest one answered, are known as answered or not. The mask of them stays a small
+# integer when it is shifted by less than that.
+ANSWERED_KEPT: Final = 30
+ANSWERED_MASK: Final = (1 << ANSWERED_KEPT) - 1
+
 HEAD: Final = Struct(">hhi")
 KEY_VERSION: Final = Struct(">hh")
 LENGTH: Final = Struct(">h")
@@ -220,6 +226,9 @@ class Pairing:
     """
 
     __slots__ = (
+        "answered_id",
+        "answered_ids",
+        "answered_place",
         "budget",
         "client",
         "client_first",
@@ -229,6 +238,7 @@ class Pairing:
         "closing",
         "connection_info",
         "context",
+        "disordered",
         "early",
         "in_flight",
         "login",
@@ -255,6 +265,10 @@ class Pairing:
         self.login: Login | None = None
         self.opening = opening  # no frame has come yet, and the next one is the first of the stream
         self.closing: How | None = None
+        # The highest correlation id answered, and below it those answered: bit n is `answered_id - n`. 0: none so far.
+        self.answered_id = self.answered_ids = 0
+        self.answered_place = -1  # of the latest request, in its direction, that has its answer
+        self.disordered = False  # whether answers came that depend on exchanges before: out of order, or to none
         self.resting = False
         self.client_place = self.server_place = 0  # places of the directions that `rest` dropped
         self._make_in_flight_state()
@@ -463,11 +477,43 @@ class Pairing:
             return
         self.budget.held -= len(exchange.request_raw or b"")
         set_response_of_exchange(exchange, frame)
+        self.note_answer(exchange, correlation_id)
         if frame.missing == "incomplete":
             exchange.outcome = "unanswered"
             exchange.extra = {**(exchange.extra or {}), "reason": "incomplete", "closed": self.closing}
             self.context.summary.unanswered += 1
         self.settle(exchange)
+
+    def note_answer(self, exchange: Exchange, correlation_id: int) -> None:
+        """Note that a request has its answer, and say so where a later request had its answer before."""
+        if exchange.place >= self.answered_place:
+            self.answered_place = exchange.place
+        elif self.in_flight.first_request_with(correlation_id) is None:  # else the answer may be to the other one
+            self.disordered = True
+            if self._is_seen_whole():
+                text = "a later request of the connection had its answer before: brokers answer in order"
+                exchange._add_remark("out_of_order", text, "response")
+        self.note_answered_ids(correlation_id)
+
+    def note_answered_ids(self, highest: int, ids: int = 1) -> None:
+        """Note that no answer to requests with these ids is due any more; in `ids`, bit n is `highest - n`."""
+        step = highest - self.answered_id
+        if self.answered_ids and -ANSWERED_KEPT < step <= 0:
+            self.answered_ids |= ids << -step & ANSWERED_MASK
+            return
+        self.answered_ids = (self.answered_ids << step | ids) & ANSWERED_MASK if 0 < step < ANSWERED_KEPT else ids
+        self.answered_id = highest
+
+    def is_answered(self, correlation_id: int) -> bool | None:
+        """Whether a request with this id had its answer, or asked for none; None where that is not known any more."""
+        back = self.answered_id - correlation_id
+        if not self.answered_ids or back < 0:
+            return False
+        return None if back >= ANSWERED_KEPT else bool(self.answered_ids >> back & 1)
+
+    def _is_seen_whole(self) -> bool:
+        """Whether all bytes of the connection so far are in the capture, in frames."""
+        return self.connection_info.opened and not (self.requests.lossy or self.responses.lossy)
 
     def _find_id_of_request_under_way(self) -> int | None:
         """The correlation id of the request whose frame is under way; None where none is."""
@@ -481,8 +527,9 @@ class Pairing:
         from decoders.exchanges.answer_guess import note_unasked_answer, set_guessed_request  # few captures have any
 
         exchange = make_orphan_exchange(self.connection_info, self.context.api_readers.unknown, frame, correlation_id)
-        if self.connection_info.opened and not (self.requests.lossy or self.responses.lossy):
-            note_unasked_answer(exchange, self.in_flight)  # all requests of the connection are seen
+        self.disordered = self.disordered or self.answered_place >= 0
+        if self._is_seen_whole():
+            note_unasked_answer(exchange, answered=self.is_answered(correlation_id))
         if self.context.guesses and not frame.missing:
             set_guessed_request(exchange, self.context.api_readers)
         self.settle(exchange)
@@ -614,6 +661,7 @@ class Pairing:
         except DecodeError:
             silent = False
         if silent:
+            self.note_answered_ids(exchange.correlation_id or 0)
             self._settle_alone(exchange, "no_response_expected")
         else:
             self._await_response(exchange)

@@ -28,7 +28,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.body_reader import Needs
-from decoders.exchanges.connection_pairing import Pairing, PairingContext
+from decoders.exchanges.connection_pairing import ANSWERED_KEPT, ANSWERED_MASK, Pairing, PairingContext
 from decoders.exchanges.connection_state import last_packet_of_request
 from decoders.exchanges.exchange import (
     ConnectionInfo,
@@ -204,6 +204,13 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 exchange.response_raw = data if after - at == size else data[at:after]
                 budget.held -= len(exchange.request_raw)  # type: ignore[arg-type]  # a request in flight has its bytes
                 at = after
+                step = correlation_id - owner.answered_id
+                if 0 < step < ANSWERED_KEPT and exchange.place > owner.answered_place:
+                    owner.answered_ids = (owner.answered_ids << step | 1) & ANSWERED_MASK
+                    owner.answered_id = correlation_id
+                    owner.answered_place = exchange.place
+                else:
+                    owner.note_answer(exchange, correlation_id)
                 if exchange._api_reader.read_when_settled:
                     owner.settle(exchange)
                 else:

@@ -78,7 +78,10 @@ def _pack_frame_state(direction: FrameDirection) -> list[Any]:
 class Checkpoint:
     """The state of a clean run at the end of a batch."""
 
-    __slots__ = ("client", "client_id", "client_raw", "directions", "halves", "login", "rows", "software", "waiting")
+    __slots__ = (
+        *("answered", "client", "client_id", "client_raw", "directions", "halves", "login", "rows", "software"),
+        "waiting",
+    )
 
     def __init__(self, clean_run: CleanRun) -> None:
         pairing = clean_run.pairing
@@ -91,6 +94,7 @@ class Checkpoint:
         self.waiting = [(each, each.extra) for each in pairing.in_flight.list_waiting_requests()]
         self.client_raw, self.client_id, self.software = pairing.client_raw, pairing.client_id, pairing.software
         self.login = pairing.login
+        self.answered = (pairing.answered_id, pairing.answered_ids, pairing.answered_place)
         self.rows = 0
 
 
@@ -120,6 +124,8 @@ class CleanRun:
         self.count = 0  # rows believed
         pairing.budget.held -= sum(len(each.request_raw or b"") for each in pairing.in_flight.list_waiting_requests())
         pairing.in_flight = InFlight()
+        pairing.answered_id = pairing.answered_ids = 0
+        pairing.answered_place, pairing.disordered = -1, False
         for direction in self.directions:
             direction.lossy, direction.lost_packet = False, 0
         self.begin = self.checkpoint = Checkpoint(self)
@@ -158,7 +164,7 @@ class CleanRun:
 
     def is_independent_of_past(self, settled: list[tuple[int, int, int]]) -> bool:
         pairing = self.pairing
-        if pairing.early or pairing.in_flight.doubled:
+        if pairing.early or pairing.in_flight.doubled or pairing.disordered:
             return False
         if pairing.sasl.attempt is not None or pairing.sasl.phase != SaslPhase.KAFKA:
             return False
@@ -216,7 +222,7 @@ class CleanRun:
             each.extra, each.outcome = extra, "complete"
             waiting.append([each.correlation_id, export_attributes(each, REQUEST)])
         names = [checkpoint.client_raw, checkpoint.client_id, checkpoint.software]
-        return pack([until_packet, halves, directions, waiting, names, self.count])
+        return pack([until_packet, halves, directions, waiting, names, self.count, checkpoint.answered])
 
 
 def _count_most_in_flight(settled: list[tuple[int, int, int]]) -> int:

@@ -107,12 +107,15 @@ class AdoptedRun:
             else:
                 pairing.budget.held -= len(asked.request_raw or b"")
                 set_response_of_exchange(asked, frame)
+                pairing.note_answer(asked, correlation_id)
                 pairing.settle(asked)
 
     def absorb_tail(self, tail: list[Any]) -> None:
         """Take over the state that the clean run adds. Raises DecodeError if `tail` is no such state."""
         pairing, connection = self._pairing, self._connection
-        _, halves, directions, waiting, names, count = state_fields(tail, int | None, list, list, list, list, int)
+        _, halves, directions, waiting, names, count, answered = state_fields(
+            tail, int | None, list, list, list, list, int, tuple
+        )
         client = connection.first if pairing.client_first else connection.second
         for half, row in zip((client, client.peer), halves, strict=True):
             _add_segment_counts(half, row)
@@ -138,6 +141,11 @@ class AdoptedRun:
             pairing.client_raw, pairing.client_id = raw, client_id
         pairing.software = software or pairing.software
         pairing.connection_info.exchanges += count
+        highest, ids, answered_place = state_fields(answered, int, int, int)
+        if ids:
+            pairing.note_answered_ids(highest, ids)
+        if answered_place >= 0:
+            pairing.answered_place = answered_place + self._added
 
 
 def _add_segment_counts(half: Half, state: list[Any]) -> None:

@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from decoders.exchanges import pairer
 from decoders.exchanges.exchange import Exchange, Skipped
 from decoders.frames.read_and_judge_headers import NO, YES, judge_request
+from decoders.tcp.chunks import Segment
 from kwcli.reading.sinks.closing_lines import describe_skipped_runs
 from tests.exchanges.prefixes import kafka
 from tests.exchanges.talks import Turns, framed, request, response, rows, run, segments
+from tests.exchanges.test_loop import plainly
 
 KERBEROS = bytes.fromhex("60 82 02 2c 06 09 2a 86 48 86 f7 12 01 02 02 01 00") + bytes(range(200)) * 2
 
@@ -65,12 +68,82 @@ def test_an_answer_with_a_foreign_id() -> None:
     assert [remark["id"] for remark in orphan.extra["remarks"]] == ["wrong_id"]
 
 
-def test_a_second_answer_is_not_said_to_lack_its_request() -> None:
-    turns = kafka()
-    found = [row for row in settled([*turns[:2], turns[1], *turns[2:]]) if isinstance(row, Exchange)]
-    orphan = next(row for row in found if row.is_orphan)
-    assert orphan.reason == "unasked"
-    assert "remarks" not in (orphan.extra or {})
+def remarks(row: Exchange) -> list[str]:
+    return [] if row.extra is None else [remark["id"] for remark in row.extra.get("remarks", ())]
+
+
+def noted(every: list[Segment]) -> list[tuple[int | None, str, list[str]]]:
+    """Correlation id, status and remarks of the exchanges of a capture."""
+    return [(row.correlation_id, row.outcome, remarks(row)) for row in run(every) if isinstance(row, Exchange)]
+
+
+ASKED_2, ASKED_3, ASKED_4 = (
+    (True, request(3, 9, each, "app-1", {"topics": None, "allow_auto_topic_creation": True})) for each in (2, 3, 4)
+)
+TOLD_2, TOLD_3, TOLD_4 = ((False, response(3, 9, each, {"cluster_id": "c"})) for each in (2, 3, 4))
+SILENT_3 = (True, request(0, 7, 3, "app-1", {"transactional_id": None, "acks": 0, "timeout_ms": 1, "topic_data": []}))
+TOLD_OF_PRODUCE_3 = (False, response(0, 7, 3, {}))
+LATE: list[tuple[str, Turns, list[tuple[int, str, list[str]]]]] = [
+    ("in order", [ASKED_2, ASKED_3, TOLD_2, TOLD_3], [(2, "complete", []), (3, "complete", [])]),
+    ("overtaken", [ASKED_2, ASKED_3, TOLD_3, TOLD_2], [(3, "complete", []), (2, "complete", ["out_of_order"])]),
+    (
+        "overtaken by two",
+        [ASKED_2, ASKED_3, ASKED_4, TOLD_3, TOLD_4, TOLD_2],
+        [(3, "complete", []), (4, "complete", []), (2, "complete", ["out_of_order"])],
+    ),
+    (
+        "acks=0 has no answer",
+        [ASKED_2, SILENT_3, ASKED_4, TOLD_2, TOLD_4],
+        [(3, "no_response_expected", []), (2, "complete", []), (4, "complete", [])],
+    ),
+    (
+        "acks=0 is answered all the same",
+        [SILENT_3, ASKED_4, TOLD_OF_PRODUCE_3, TOLD_4],
+        [(3, "no_response_expected", []), (3, "orphan_response", ["answered_twice"]), (4, "complete", [])],
+    ),
+    ("never answered", [ASKED_2, ASKED_3, TOLD_3], [(3, "complete", []), (2, "unanswered", [])]),
+    (
+        "answered twice",
+        [ASKED_2, TOLD_2, TOLD_2, ASKED_3, TOLD_3],
+        [(2, "complete", []), (2, "orphan_response", ["answered_twice"]), (3, "complete", [])],
+    ),
+    (
+        "answered again after the next one",
+        [ASKED_2, TOLD_2, ASKED_3, TOLD_3, ASKED_4, TOLD_2, TOLD_4],
+        [(2, "complete", []), (3, "complete", []), (2, "orphan_response", ["answered_twice"]), (4, "complete", [])],
+    ),
+    (
+        "an id below all",
+        [ASKED_3, TOLD_2, TOLD_3],
+        [(2, "orphan_response", ["wrong_id"]), (3, "complete", [])],
+    ),
+    (
+        "one id for all requests",
+        [ASKED_2, TOLD_2, ASKED_2, TOLD_2, ASKED_2, ASKED_2, TOLD_2, TOLD_2],
+        [(2, "complete", [])] * 4,
+    ),
+    ("ids that count down", [ASKED_4, ASKED_3, TOLD_4, TOLD_3], [(4, "complete", []), (3, "complete", [])]),
+]
+
+
+@pytest.mark.parametrize(("turns", "expected"), [row[1:] for row in LATE], ids=[row[0] for row in LATE])
+def test_remarks_on_the_order_of_answers(
+    turns: Turns, expected: list[tuple[int, str, list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = segments([*kafka()[:2], *turns], Random(1))
+    assert noted(every)[1:] == expected
+    monkeypatch.setattr(pairer, "take_chunks", plainly)
+    assert noted(every)[1:] == expected
+
+
+@pytest.mark.parametrize("left_out", [TOLD_4, SILENT_3], ids=["an answer", "a request"])
+def test_no_remark_on_order_where_bytes_are_not_in_the_capture(left_out: tuple[bool, bytes]) -> None:
+    turns = [ASKED_4, TOLD_4, SILENT_3, ASKED_2, ASKED_3, TOLD_3, TOLD_2]
+    every = segments([*kafka()[:2], *turns], Random(1))
+    kept = [each for each in every if each[6] != left_out[1]]
+    assert len(kept) < len(every)
+    assert not any(found for _, _, found in noted(kept))
+    assert not any(found for _, _, found in noted(every[3:]))  # the capture begins inside the connection
 
 
 def test_an_answer_whose_request_may_be_lost_is_not_judged() -> None:

@@ -33,6 +33,28 @@ def test_raw_splits_of_conversations(seed: int) -> None:
     assert stitched(splits, raw=True, ports=[9092]) == whole(every, ports=[9092])
 
 
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("seed", range(12))
+def test_answers_out_of_order_and_twice_in_splits(seed: int) -> None:
+    rng = Random(seed)
+    told = {each: (False, response(3, 9, each, {"cluster_id": "c"})) for each in range(60)}
+    turns = [(True, request(3, 9, 0, "app-1", {"topics": None})), told[0]]
+    for at in range(1, 41, 4):
+        turns += [(True, request(3, 9, each, "app-1", {"topics": None})) for each in range(at, at + 4)]
+        answers = [at, at + 1, at + 2, at + 3]
+        if at > 5 and rng.random() < 0.4:
+            rng.shuffle(answers)
+        turns += [told[each] for each in answers]
+        if rng.random() < 0.3:
+            turns.append(told[rng.randrange(60)])
+    every = spoken(turns, rng)
+    expected = whole(every)
+    assert any(f"'id': '{name}'" in str(expected) for name in ("out_of_order", "answered_twice", "wrong_id"))
+    for place in range(1, len(every), 5):
+        splits = cut(every, (place, rng.randrange(len(every))))
+        assert stitched(splits, batch=rng.choice([3, 10, 1000])) == expected
+
+
 def test_the_end_of_a_connection_says_how_it_went() -> None:
     engine = Engine(connections=True)
     every = list(segments("tour.pcapng"))
