@@ -50,7 +50,7 @@ from decoders.schema.model import Field, Plan, Side, resolve
 from decoders.schema.plan_walker import UNKNOWN
 from decoders.schema.projection import hide_secrets, parse_want
 from decoders.wire.near_words import did_you_mean
-from decoders.wire.primitives import format_uuid
+from decoders.wire.primitives import format_uuid, read_uvarint
 
 # The first ApiVersions request that says which software the client is.
 SOFTWARE_SINCE: Final = 3
@@ -207,6 +207,20 @@ class ApiReader:
         self.expected = expected_error_codes(key)
         self._needs = needs
         self._nameless: dict[Side, tuple[str, ...]] = {}
+
+    def has_acks_zero(self, data: bytes, body: int) -> bool:
+        """Whether a Produce request, whose body begins at `body`, has acks=0; False where its acks cannot be read."""
+        if not self.null_id:
+            return data[body : body + 2] == b"\0\0"
+        if not self.flexible:
+            body += 2 + max(int.from_bytes(data[body : body + 2], "big", signed=True), 0)
+        else:
+            try:
+                size, body = read_uvarint(data, body, len(data))
+            except DecodeError:
+                return False
+            body += max(size - 1, 0)
+        return data[body : body + 2] == b"\0\0"
 
     @property
     def decodes_plainly(self) -> bool:

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import LOGGING_IN, SOFTWARE_SINCE, TELLING_OWNERS, ApiReader, ApiReaders, Needs
-from decoders.exchanges.connection_state import InFlight, Sasl, SaslPhase
+from decoders.exchanges.connection_state import AnsweredRequests, InFlight, Sasl, SaslPhase
 from decoders.exchanges.exchange import (
     ClientSoftware,
     ConnectionInfo,
@@ -71,7 +71,6 @@ from decoders.protocol_facts.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, ENVE
 from decoders.schema.model import Side
 from decoders.tcp.chunks import How
 from decoders.tcp.connections import Half
-from decoders.wire.primitives import read_uvarint
 
 if TYPE_CHECKING:
     from decoders.exchanges.logins import LoginAttempt
@@ -160,31 +159,11 @@ def set_response_missing(exchange: Exchange) -> None:
     exchange.response_raw = None
 
 
-def has_acks_zero(api_reader: ApiReader, data: bytes, body: int) -> bool:
-    """Whether a Produce request, whose body begins at `body`, has acks=0; False where its acks cannot be read."""
-    if not api_reader.null_id:
-        return data[body : body + 2] == b"\0\0"
-    if not api_reader.flexible:
-        body += 2 + max(int.from_bytes(data[body : body + 2], "big", signed=True), 0)
-    else:
-        try:
-            size, body = read_uvarint(data, body, len(data))
-        except DecodeError:
-            return False
-        body += max(size - 1, 0)
-    return data[body : body + 2] == b"\0\0"
-
-
 # A direction in step may carry any API key from 0 on: Confluent's own begin at 10000. Versions stay small.
 VERSION_MAX: Final = 100
 # Least frame sizes: key, version and correlation id of a request; correlation id of a response.
 REQUEST_LEAST: Final = 8
 RESPONSE_LEAST: Final = 4
-
-# So many correlation ids, up to the highest one answered, are known as answered or not. The mask of them stays a small
-# integer when it is shifted by less than that.
-ANSWERED_KEPT: Final = 30
-ANSWERED_MASK: Final = (1 << ANSWERED_KEPT) - 1
 
 HEAD: Final = Struct(">hhi")
 KEY_VERSION: Final = Struct(">hh")
@@ -226,9 +205,7 @@ class Pairing:
     """
 
     __slots__ = (
-        "answered_id",
-        "answered_ids",
-        "answered_place",
+        "answered",
         "budget",
         "client",
         "client_first",
@@ -238,7 +215,6 @@ class Pairing:
         "closing",
         "connection_info",
         "context",
-        "disordered",
         "early",
         "in_flight",
         "login",
@@ -265,10 +241,7 @@ class Pairing:
         self.login: Login | None = None
         self.opening = opening  # no frame has come yet, and the next one is the first of the stream
         self.closing: How | None = None
-        # The highest correlation id answered, and below it those answered: bit n is `answered_id - n`. 0: none so far.
-        self.answered_id = self.answered_ids = 0
-        self.answered_place = -1  # of the latest request, in its direction, that has its answer
-        self.disordered = False  # whether answers came that depend on exchanges before: out of order, or to none
+        self.answered = AnsweredRequests()
         self.resting = False
         self.client_place = self.server_place = 0  # places of the directions that `rest` dropped
         self._make_in_flight_state()
@@ -486,30 +459,10 @@ class Pairing:
 
     def note_answer(self, exchange: Exchange, correlation_id: int) -> None:
         """Note that a request has its answer, and say so where a later request had its answer before."""
-        if exchange.place >= self.answered_place:
-            self.answered_place = exchange.place
-        elif self.in_flight.first_request_with(correlation_id) is None:  # else the answer may be to the other one
-            self.disordered = True
-            if self._is_seen_whole():
-                text = "a later request of the connection had its answer before: brokers answer in order"
-                exchange._add_remark("out_of_order", text, "response")
-        self.note_answered_ids(correlation_id)
-
-    def note_answered_ids(self, highest: int, ids: int = 1) -> None:
-        """Note that no answer to requests with these ids is due any more; in `ids`, bit n is `highest - n`."""
-        step = highest - self.answered_id
-        if self.answered_ids and -ANSWERED_KEPT < step <= 0:
-            self.answered_ids |= ids << -step & ANSWERED_MASK
-            return
-        self.answered_ids = (self.answered_ids << step | ids) & ANSWERED_MASK if 0 < step < ANSWERED_KEPT else ids
-        self.answered_id = highest
-
-    def is_answered(self, correlation_id: int) -> bool | None:
-        """Whether a request with this id had its answer, or asked for none; None where that is not known any more."""
-        back = self.answered_id - correlation_id
-        if not self.answered_ids or back < 0:
-            return False
-        return None if back >= ANSWERED_KEPT else bool(self.answered_ids >> back & 1)
+        late = self.answered.note_answer(exchange.place, correlation_id)
+        if late and self._is_seen_whole() and self.in_flight.first_request_with(correlation_id) is None:
+            text = "a later request of the connection had its answer before: brokers answer in order"
+            exchange._add_remark("out_of_order", text, "response")
 
     def _is_seen_whole(self) -> bool:
         """Whether all bytes of the connection so far are in the capture, in frames."""
@@ -527,9 +480,9 @@ class Pairing:
         from decoders.exchanges.answer_guess import note_unasked_answer, set_guessed_request  # few captures have any
 
         exchange = make_orphan_exchange(self.connection_info, self.context.api_readers.unknown, frame, correlation_id)
-        self.disordered = self.disordered or self.answered_place >= 0
+        self.answered.note_answer_to_nothing()
         if self._is_seen_whole():
-            note_unasked_answer(exchange, answered=self.is_answered(correlation_id))
+            note_unasked_answer(exchange, answered=self.answered.has_id(correlation_id))
         if self.context.guesses and not frame.missing:
             set_guessed_request(exchange, self.context.api_readers)
         self.settle(exchange)
@@ -657,11 +610,11 @@ class Pairing:
         data = exchange.request_raw
         assert data is not None
         try:
-            silent = has_acks_zero(exchange._api_reader, data, read_request_head(data, 0, len(data)).body)
+            silent = exchange._api_reader.has_acks_zero(data, read_request_head(data, 0, len(data)).body)
         except DecodeError:
             silent = False
         if silent:
-            self.note_answered_ids(exchange.correlation_id or 0)
+            self.answered.note_ids(exchange.correlation_id or 0)
             self._settle_alone(exchange, "no_response_expected")
         else:
             self._await_response(exchange)

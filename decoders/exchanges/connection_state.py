@@ -5,6 +5,9 @@ is in flight twice is first in, first out, and responses may come in any order. 
 plain dict; everything unusual goes through the methods. `InOrder` is a queue, for code that takes part (the relay, a
 client). Brokers answer in the order of the requests: a response to any but the oldest ends the connection.
 
+`AnsweredRequests` knows the latest requests that had their answers, for what is said of answers out of order and of
+answers that no request waits for.
+
 `Sasl` says whether the next frames are Kafka or raw tokens (KIP-43, KIP-152). Raw tokens follow a SaslHandshake 0 that
 succeeded. They end after the exchanges that the mechanism has, or at a frame that decodes as a request. Clients of 0.9
 with GSSAPI open a connection with a token at once.
@@ -108,6 +111,55 @@ class InFlight(dict[int, T | Queue[T]]):
 def last_packet_of_request(exchange: Any) -> int:
     """The packet in which a request was sent, 0 where there is none: requests are in its order."""
     return exchange.request_packet_end or 0
+
+
+# So many correlation ids, up to the highest one answered, are known as answered or not. The mask of them stays a small
+# integer when it is shifted by less than that.
+ANSWERED_KEPT: Final = 30
+ANSWERED_MASK: Final = (1 << ANSWERED_KEPT) - 1
+
+
+class AnsweredRequests:
+    """The latest requests of a connection that had their answers, or asked for none.
+
+    The pairing loop notes the common case in line: an id above the highest one, of a request behind the latest one.
+    """
+
+    __slots__ = ("disordered", "highest", "ids", "place")
+
+    def __init__(self) -> None:
+        self.highest = 0  # the highest correlation id answered
+        self.ids = 0  # bit n: the id `highest - n` is answered; 0: none is so far
+        self.place = -1  # in the client's stream: of the latest request that has its answer
+        self.disordered = False  # whether an answer came that is told by exchanges before: out of order, or to none
+
+    def note_answer(self, place: int, correlation_id: int) -> bool:
+        """Note that the request at this place has its answer; whether a later request had its answer before."""
+        late = place < self.place
+        self.disordered = self.disordered or late
+        self.place = max(place, self.place)
+        self.note_ids(correlation_id)
+        return late
+
+    def note_ids(self, highest: int, ids: int = 1) -> None:
+        """Note that no answer to requests with these ids is due any more; in `ids`, bit n is `highest - n`."""
+        step = highest - self.highest
+        if self.ids and -ANSWERED_KEPT < step <= 0:
+            self.ids |= ids << -step & ANSWERED_MASK
+            return
+        self.ids = (self.ids << step | ids) & ANSWERED_MASK if 0 < step < ANSWERED_KEPT else ids
+        self.highest = highest
+
+    def note_answer_to_nothing(self) -> None:
+        """Note that an answer came that no request waits for."""
+        self.disordered = self.disordered or self.place >= 0
+
+    def has_id(self, correlation_id: int) -> bool | None:
+        """Whether a request with this id had its answer, or asked for none; None where that is not known any more."""
+        back = self.highest - correlation_id
+        if not self.ids or back < 0:
+            return False
+        return None if back >= ANSWERED_KEPT else bool(self.ids >> back & 1)
 
 
 # SASL.

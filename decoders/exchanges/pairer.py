@@ -28,8 +28,8 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.body_reader import Needs
-from decoders.exchanges.connection_pairing import ANSWERED_KEPT, ANSWERED_MASK, Pairing, PairingContext
-from decoders.exchanges.connection_state import last_packet_of_request
+from decoders.exchanges.connection_pairing import Pairing, PairingContext
+from decoders.exchanges.connection_state import ANSWERED_KEPT, ANSWERED_MASK, last_packet_of_request
 from decoders.exchanges.exchange import (
     ConnectionInfo,
     Ended,
@@ -204,11 +204,12 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 exchange.response_raw = data if after - at == size else data[at:after]
                 budget.held -= len(exchange.request_raw)  # type: ignore[arg-type]  # a request in flight has its bytes
                 at = after
-                step = correlation_id - owner.answered_id
-                if 0 < step < ANSWERED_KEPT and exchange.place > owner.answered_place:
-                    owner.answered_ids = (owner.answered_ids << step | 1) & ANSWERED_MASK
-                    owner.answered_id = correlation_id
-                    owner.answered_place = exchange.place
+                answered = owner.answered
+                step = correlation_id - answered.highest
+                if 0 < step < ANSWERED_KEPT and exchange.place > answered.place:
+                    answered.ids = (answered.ids << step | 1) & ANSWERED_MASK
+                    answered.highest = correlation_id
+                    answered.place = exchange.place
                 else:
                     owner.note_answer(exchange, correlation_id)
                 if exchange._api_reader.read_when_settled:

@@ -37,10 +37,8 @@ UNFRAMED: Final = ("reason", "detail", "time_ns", "packet", "size")
 FRAME: Final = (*("data", "size", "first_ns", "first_packet", "last_ns", "last_packet", "place", "missing", "again"),)
 UNDECIDED_SIDE: Final = ("followed", "opening", "window", "starts", "asked", "pairs", "first")
 UNDECIDED: Final = ("held", "sizes", "dropped", "foreign", "tokens", "answers")
-PAIRING: Final = (
-    *("client_first", "opening", "client_raw", "client_id", "software", "login"),
-    *("answered_id", "answered_ids", "answered_place"),
-)
+PAIRING: Final = ("client_first", "opening", "client_raw", "client_id", "software", "login")
+ANSWERED: Final = ("highest", "ids", "place")
 COUNTS: Final = (*("connections", "exchanges", "first_ns", "gaps", "last_ns", "unanswered"),)
 COUNTERS: Final = ("skipped", "skipped_bytes", "answers_only", "requests_only", "foreign")
 
@@ -151,6 +149,7 @@ def export_pairing(pairing: Pairing) -> list[Any]:
         [[correlation_id, export_attributes(frame, FRAME)] for correlation_id, frame in pairing.early.items()],
         _export_direction(pairing.requests),
         _export_direction(pairing.responses),
+        export_attributes(pairing.answered, ANSWERED),
     ]
     if rests:
         pairing.drop_initial_state()
@@ -166,7 +165,9 @@ def _export_direction(direction: FrameDirection) -> list[Any]:
 
 def resume_pairing(context: Context, state: object) -> None:
     """Restore the connection that export_pairing() gave. Raises DecodeError when the state is something else."""
-    info_row, plain, in_flight, sasl, early, requests, responses = state_fields(state, *[list] * 7)
+    info_row, plain, in_flight, sasl, early, requests, responses, answered = state_fields(
+        add_fields_to_older_state(state, 7, 7, [0, 0, -1]), *[list] * 8
+    )
     info = ConnectionInfo(0, "", "", 0, context.topics)
     resume_attributes(info, CONNECTION, add_fields_to_older_state(info_row, 8, 8, False, None, None))
     info.has_keys = info.has_keys or info.tls is not None
@@ -175,7 +176,8 @@ def resume_pairing(context: Context, state: object) -> None:
     if not isinstance(info.target, str | None) or not isinstance(info.via_address, str | None):
         raise Malformed("a saved connection with something else for its prefix")
     pairing = Pairing(context, info, client_first=True, opening=False)
-    resume_attributes(pairing, PAIRING, add_fields_to_older_state(plain, 6, 6, 0, 0, -1))
+    resume_attributes(pairing, PAIRING, plain)
+    resume_attributes(pairing.answered, ANSWERED, answered)
     if pairing.login is not None:
         from decoders.exchanges.logins import resume_login
 

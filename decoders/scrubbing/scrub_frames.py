@@ -24,7 +24,6 @@ from decoders.embedded import INSIDE, TYPE, locate_structure, structure_or_stand
 from decoders.embedded.structure_holders import HOLDERS
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import ApiReader, Layout, Needs
-from decoders.exchanges.connection_pairing import has_acks_zero
 from decoders.exchanges.topic_arrays import find_topic_at_path
 from decoders.frames.read_and_judge_headers import ERROR_CODE_MAX, read_request_head
 from decoders.protocol_facts.headers import (
@@ -333,7 +332,7 @@ class _FrameScrubber:
         """The first bytes of an overwritten body, which begins at `at`, that say which frames follow."""
         api_reader = self._api_reader
         if self._side == "request":
-            return api_reader.no_acks if api_reader.no_acks is not None and has_acks_zero(api_reader, data, at) else b""
+            return api_reader.no_acks if api_reader.no_acks is not None and api_reader.has_acks_zero(data, at) else b""
         error_code = data[at : at + 2]
         return error_code if api_reader.key in _STEPS and int.from_bytes(error_code, "big") <= ERROR_CODE_MAX else b""
 

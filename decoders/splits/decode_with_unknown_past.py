@@ -15,10 +15,10 @@ from typing import Any, Final
 
 from decoders.exchanges.body_reader import LOGGING_IN
 from decoders.exchanges.connection_pairing import Pairing
-from decoders.exchanges.connection_state import InFlight, SaslPhase
+from decoders.exchanges.connection_state import AnsweredRequests, InFlight, SaslPhase
 from decoders.exchanges.exchange import Exchange, Settled
 from decoders.exchanges.exchange_attribute_table import REQUEST
-from decoders.exchanges.pairer_state import export_attributes
+from decoders.exchanges.pairer_state import ANSWERED, export_attributes
 from decoders.frames.framing import FrameDirection
 from decoders.limits import IN_FLIGHT_MAX
 from decoders.tcp.connections import MASK, Connection, Half
@@ -94,7 +94,7 @@ class Checkpoint:
         self.waiting = [(each, each.extra) for each in pairing.in_flight.list_waiting_requests()]
         self.client_raw, self.client_id, self.software = pairing.client_raw, pairing.client_id, pairing.software
         self.login = pairing.login
-        self.answered = (pairing.answered_id, pairing.answered_ids, pairing.answered_place)
+        self.answered = export_attributes(pairing.answered, ANSWERED)
         self.rows = 0
 
 
@@ -124,8 +124,7 @@ class CleanRun:
         self.count = 0  # rows believed
         pairing.budget.held -= sum(len(each.request_raw or b"") for each in pairing.in_flight.list_waiting_requests())
         pairing.in_flight = InFlight()
-        pairing.answered_id = pairing.answered_ids = 0
-        pairing.answered_place, pairing.disordered = -1, False
+        pairing.answered = AnsweredRequests()
         for direction in self.directions:
             direction.lossy, direction.lost_packet = False, 0
         self.begin = self.checkpoint = Checkpoint(self)
@@ -164,7 +163,7 @@ class CleanRun:
 
     def is_independent_of_past(self, settled: list[tuple[int, int, int]]) -> bool:
         pairing = self.pairing
-        if pairing.early or pairing.in_flight.doubled or pairing.disordered:
+        if pairing.early or pairing.in_flight.doubled or pairing.answered.disordered:
             return False
         if pairing.sasl.attempt is not None or pairing.sasl.phase != SaslPhase.KAFKA:
             return False

@@ -114,7 +114,7 @@ class AdoptedRun:
         """Take over the state that the clean run adds. Raises DecodeError if `tail` is no such state."""
         pairing, connection = self._pairing, self._connection
         _, halves, directions, waiting, names, count, answered = state_fields(
-            tail, int | None, list, list, list, list, int, tuple
+            tail, int | None, list, list, list, list, int, list
         )
         client = connection.first if pairing.client_first else connection.second
         for half, row in zip((client, client.peer), halves, strict=True):
@@ -143,9 +143,9 @@ class AdoptedRun:
         pairing.connection_info.exchanges += count
         highest, ids, answered_place = state_fields(answered, int, int, int)
         if ids:
-            pairing.note_answered_ids(highest, ids)
+            pairing.answered.note_ids(highest, ids)
         if answered_place >= 0:
-            pairing.answered_place = answered_place + self._added
+            pairing.answered.place = answered_place + self._added
 
 
 def _add_segment_counts(half: Half, state: list[Any]) -> None:

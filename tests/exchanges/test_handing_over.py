@@ -132,7 +132,7 @@ def _set(*path: int, value: Any) -> Callable[[Any], None]:
 
 FOREIGN: Final[dict[str, Callable[[Any], None]]] = {
     "parts that are missing": lambda state: state.pop(),
-    "a pairing of fewer parts": _set(0, 0, value=lambda row: row[:-1]),
+    "a pairing of fewer parts": _set(0, 0, value=lambda row: row[:-2]),
     "ends that are none": _set(0, 0, 0, value=[1]),
     "names of another number": _set(0, 0, 1, value=lambda row: row[:-1]),
     "a request without bytes": _set(0, 0, 2, 0, 1, 0, -1, value=None),
@@ -167,3 +167,15 @@ def test_what_no_traffic_leads_to_is_refused(name: str) -> None:
     FOREIGN[name](state)
     with pytest.raises(DecodeError):
         Engine().resume(pack([parts[0], pack(state), *parts[2:]]))
+
+
+def test_a_pairing_saved_before_answers_were_noted_goes_on() -> None:
+    every = spoken(Talker(Random(3), count=6).talk.turns, Random(3))
+    engine, older = Engine(), Engine()
+    found = engine.feed(every[:9])
+    state: Any = unpack(engine.export())
+    pairer: Any = unpack(state[1])
+    assert len(pairer[0][0]) == 8
+    del pairer[0][0][7:]
+    older.resume(pack([state[0], pack(pairer), *state[2:]]))
+    assert [*map(shown, rows([*found, *older.feed(every[9:]), *older.finish()]))] == at_once(None, every)[:-1]

@@ -15,7 +15,6 @@ from decoders import decode_embedded, encode_embedded
 from decoders.apis import KEYS, api
 from decoders.embedded import STRUCTURES, TOPICS, parse_structure_declaration
 from decoders.exchanges.body_reader import ApiReader, Needs
-from decoders.exchanges.connection_pairing import has_acks_zero
 from decoders.frames.read_and_judge_headers import find_response_body, read_request_head
 from decoders.protocol_facts.keys import ENVELOPE, FETCH, FIND_COORDINATOR, JOIN_GROUP
 from decoders.schema.codec import decode
@@ -187,7 +186,7 @@ def test_what_follows_an_overwritten_message_is_told_as_before() -> None:
             api_reader = ApiReader(0, version, Needs())
             assert api_reader.project_side("request", frame) is None
             made = scrubber().scrub_request(frame, 0, version, nameless)
-            assert has_acks_zero(api_reader, made, head) is has_acks_zero(api_reader, frame, head) is (acks == 0)
+            assert api_reader.has_acks_zero(made, head) is api_reader.has_acks_zero(frame, head) is (acks == 0)
             assert api_reader.project_side("request", made) is None
             assert b"zqwk" not in made
     for code in (0, 33):
