@@ -554,14 +554,19 @@ def _default_jobs() -> int:
     return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, JOBS_DEFAULT)
 
 
+def make_jobs_option(work: str) -> Callable[[Command], Command]:
+    """The option --jobs of a command whose processes do this work."""
+    return click.option(
+        "--jobs",
+        type=click.IntRange(min=1, max=JOBS_MAX),
+        metavar="N",
+        default=_default_jobs,
+        help=f"{work} with N processes (default: one per core, at most {JOBS_DEFAULT}).",
+    )
+
+
 # Used after `capture_options`, whose CaptureOptions has the value.
-jobs_option: Final = click.option(
-    "--jobs",
-    type=click.IntRange(min=1, max=JOBS_MAX),
-    metavar="N",
-    default=_default_jobs,
-    help=f"Decode and print with N processes (default: one per core, at most {JOBS_DEFAULT}).",
-)
+jobs_option: Final = make_jobs_option("Decode and print")
 
 
 force_option: Final = click.option(

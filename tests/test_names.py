@@ -54,7 +54,7 @@ OTHER_WORDS: Final[dict[str, dict[str, str]]] = {
     },
     "decoders/messages/": {"spec": "api_reader", "specs": "api_readers", "anatomy": "FrameParts"},
     "decoders/scrubbing/": {"spec": "api_reader"},
-    "kwcli/pipeline/single_process_engine.py": {"coming": "pending_plan", "choice": "row_filter"},
+    "kwcli/pipeline/local_engine.py": {"coming": "pending_plan", "choice": "row_filter"},
     "kwcli/pipeline/query_tables_and_output.py": {"shown": "settings"},
     "kwcli/pipeline/read/": {"choice": "row_filter"},
     "kwcli/pipeline/run": {"coming": "pending_plan", "planned": "plan"},

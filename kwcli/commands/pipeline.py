@@ -23,6 +23,7 @@ from kwcli.options import (
     html_option,
     keylog_option,
     limit_option,
+    make_jobs_option,
     metrics_option,
     output_options,
     pass_options_as_value,
@@ -112,7 +113,7 @@ def _add_run_and_watch_options(command: Command) -> Command:
             "--engine",
             type=click.Choice(ENGINES),
             default="auto",
-            help="local: 1 process; stitch: Spark; auto: by size.",
+            help="local: without Spark; stitch: Spark; auto: by size.",
         ),
         _master_option(),
         click.option(
@@ -126,7 +127,7 @@ def _add_run_and_watch_options(command: Command) -> Command:
 
 @click.group("pipeline", epilog=EXAMPLES)
 def command() -> None:
-    """Turn captures of any size into tables, in one process or on Spark, and tables into reports."""
+    """Turn captures of any size into tables, on this machine or on Spark, and tables into reports."""
 
 
 @command.command("run", short_help="Decode captures into Parquet tables.", epilog=_RUN)
@@ -139,6 +140,7 @@ def command() -> None:
     metavar="SIZE",
     help="Bytes of capture per task (default: 256MiB, above 8GB 512MiB).",
 )
+@make_jobs_option("local: decode")
 @click.option("--explain", is_flag=True, help="Print the plan with reasons; do nothing.")
 @pass_options_as_value(
     "options", partial(RunOptions, filter=""), [name for name in RunOptions._fields if name != "filter"]
@@ -358,6 +360,9 @@ def _check_run_options(options: RunOptions) -> None:
         raise click.UsageError("--out is empty: give the folder for the tables", context)
     if options.engine == "local":
         refuse_clashes(Clash("engine", ("master",), "--master is for Spark, and local runs without it"))
+    elif options.engine == "stitch":
+        refuse_clashes(Clash("engine", ("jobs",), "Spark has the processes that --master says"))
+    refuse_clashes(Clash("master", ("jobs",), "Spark has the processes that --master says"))
     refuse_options_without("bodies", ("reveal_secrets",), "only bodies have secrets")
     if options.bodies and "exchanges" not in options.tables:
         raise click.UsageError("--bodies needs the table exchanges: add it to --tables", context)

@@ -13,7 +13,10 @@ Engine = Literal["local", "stitch"]
 
 
 class RunOptions(NamedTuple):
-    """The checked options of a run. `engine` may be `auto`; without `ports` Kafka is recognised on any port."""
+    """The checked options of a run. `engine` may be `auto`; without `ports` Kafka is recognised on any port.
+
+    `jobs` is the number of workers of the engine `local`.
+    """
 
     sources: tuple[str, ...]
     points: tuple[tuple[str, str], ...]
@@ -33,6 +36,7 @@ class RunOptions(NamedTuple):
     verbose: int
     quiet: bool
     keylogs: tuple[str, ...] = ()
+    jobs: int = 1
 
     def select_options_of_rows(self) -> dict[str, Any]:
         """The options that the rows depend on, whichever engine makes them and in however many splits."""

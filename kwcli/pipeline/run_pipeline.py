@@ -96,7 +96,7 @@ def _make_tables(
     """Make the tables of the captures; the exit code."""
     engine_choice = choose_engine(options, sum_sizes(covered.files), env.variables)
     wait_for_plan = start_planning(options, _list_source_files(covered), engine_choice.engine)
-    with _start_engine(env, engine_choice) as engine:
+    with _start_engine(env, engine_choice, options.jobs) as engine:
         return _write_tables(env, options, covered, wait_for_plan(), store, engine_choice, engine, begun)
 
 
@@ -240,12 +240,13 @@ def _build_job_spec(options: RunOptions, files: list[SourceFile]) -> JobSpec:
 
 
 @contextmanager
-def _start_engine(env: Environment, engine_choice: EngineChoice) -> Iterator[Engine]:
+def _start_engine(env: Environment, engine_choice: EngineChoice, jobs: int) -> Iterator[Engine]:
     """The function of the engine; its Spark, if any, runs for as long as the context is open."""
     if engine_choice.engine == "local":
-        from kwcli.pipeline import single_process_engine
+        from kwcli.pipeline import local_engine
+        from kwcli.reading.sinks.row_output import RowOutput
 
-        yield single_process_engine.decode_splits_into_tables
+        yield partial(local_engine.decode_splits_into_tables, jobs=jobs, output=RowOutput(env, prompt=False))
         return
     from kwcli.pipeline.spark import engine
     from kwcli.pipeline.spark.sessions import LEAN, open_own_session

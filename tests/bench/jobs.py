@@ -1,7 +1,8 @@
 """`python -m tests.bench.jobs`: `--jobs` against one process and tshark on recordings of real traffic, same run.
 
 Prints wall and CPU seconds and the memory of all processes together (shared pages once), then the ratios: wall against
-one process, wall against tshark, memory against a job's limit. `--size 5` makes quick captures.
+one process, wall against tshark, memory against a job's limit. `--size 5` makes quick captures, `--capture FILE` takes
+another capture, `--way stats` measures one way of showing it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import os
 import shutil
 import sys
+import tempfile
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -27,6 +29,7 @@ WAYS: Final[dict[str, tuple[tuple[str, ...], str, float]]] = {
     "ndjson --records": (("sniff", "-o", "ndjson", "--records"), "tshark -T json", 8.0),
     "stats": (("stats",), "", 0.0),
     "doctor": (("doctor", "--fail-on", "never"), "", 0.0),
+    "tables": (("pipeline", "run", "--engine", "local"), "", 0.0),
 }
 PERIOD_S: Final = 0.05
 
@@ -72,12 +75,13 @@ def proportional_mb(pid: int) -> float:
 
 
 def measure(command: Sequence[str], runs: int) -> JobsCost:
-    """The run with the least wall time."""
+    """The run with the least wall time; tables are made in a new folder each time."""
     found: list[JobsCost] = []
     for _ in range(runs):
         watch = MemoryWatch()
         watch.start()
-        cost = run(command)
+        with tempfile.TemporaryDirectory(prefix="kw-bench-") as folder:
+            cost = run([*command, "--out", f"{folder}/tables"] if "pipeline" in command else command)
         watch.done.set()
         watch.join()
         found.append(JobsCost(cost, watch.most))
@@ -110,14 +114,16 @@ def main() -> int:
     parser.add_argument("--size", type=int, default=100, metavar="MB")
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--kind", action="append", choices=list(KINDS))
+    parser.add_argument("--capture", type=Path, metavar="FILE")
+    parser.add_argument("--way", action="append", choices=list(WAYS))
     parser.add_argument("--jobs", action="append", type=int, metavar="N")
     options = parser.parse_args()
     counts = [1, *(options.jobs or [2])]
     print(f"{os.cpu_count()} cores, {os.getloadavg()[0]:.1f} processes at work before")
-    for kind in options.kind or KINDS:
-        path = capture(kind, options.size)
+    for kind in [str(options.capture)] if options.capture else options.kind or KINDS:
+        path = options.capture or capture(kind, options.size)
         print(f"{kind}: {path.stat().st_size / 1e6:,.0f} MB")
-        for way in WAYS:
+        for way in options.way or WAYS:
             compare(path, way, counts, options.runs)
     return 0
 

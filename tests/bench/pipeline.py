@@ -1,4 +1,4 @@
-"""`python -m tests.bench.pipeline [--gb 1,4,8]`: `kw pipeline run` on Spark against one process, on the same captures.
+"""`python -m tests.bench.pipeline [--gb 1,4,8]`: `kw pipeline run` on Spark, with `--jobs 2`, and in one process.
 
 Makes its own captures in a temporary folder, one at a time, and removes them. Prints wall and CPU seconds of the whole
 process tree, also by role of its processes, with the peak memory of one. Ends with 1 when a requirement is missed: on
@@ -42,13 +42,15 @@ class Way(NamedTuple):
 
 
 SHAPES: Final = (Shape("40 connections", 40), Shape("500 connections", 500), Shape("95 % in one", 40, 0.95))
-ONE: Final = Way("one process", ("--engine", "local"), 1)
+ONE: Final = Way("one process", ("--engine", "local", "--jobs", "1"), 1)
+TWO: Final = Way("local --jobs 2", ("--engine", "local", "--jobs", "2"), 2)
 WAYS: Final = (
     ONE,
+    TWO,
     Way("stitch local[1]", ("--engine", "stitch", "--master", "local[1]"), 1),
     Way("stitch local[2]", ("--engine", "stitch", "--master", "local[2]"), 2),
 )
-SPARK: Final = WAYS[2]
+SPARK: Final = WAYS[3]
 
 
 class Figure(NamedTuple):
@@ -123,11 +125,13 @@ def judge(figures: list[Figure]) -> Iterator[str]:
         most = max(figure.gb for figure in mine)
         largest = {figure.way: figure for figure in mine if figure.gb == most}
         one, two = largest[ONE].cost.wall_s, largest[SPARK].cost.wall_s
+        jobs = largest[TWO].cost.wall_s
+        print(f"{shape.name}: --jobs 2 {one / jobs:.2f}x one process, {two / jobs:.2f}x Spark on two cores")
         verdict = f"{shape.name}: {most:g} GB on two cores take {two:.1f} s, one process {one:.1f} s"
         print(verdict)
         if two > one:
             yield verdict
-        for way in WAYS[1:]:
+        for way in WAYS[2:]:
             of_way = sorted((figure for figure in mine if figure.way == way), key=lambda figure: figure.gb)
             flat = of_way[-1].rate / of_way[0].rate
             verdict = (

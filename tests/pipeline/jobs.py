@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pyarrow.dataset as ds
 
-from kwcli.pipeline import single_process_engine
+from kwcli.pipeline import local_engine
 from kwcli.pipeline.engine_job_and_result import EngineResult, JobSpec
 from kwcli.pipeline.plan_splits import PendingPlan, SplitPlan, make_finished_plan, plan_splits
 from kwcli.pipeline.read.find_captures import find_captures
@@ -42,7 +42,7 @@ def run(folder: Path, job: Job) -> EngineResult:
     """Run a job into tables in one process."""
     with open_store(str(folder)) as store:
         staging = store.start_staging()
-        outcome = single_process_engine.decode_splits_into_tables(job.spec, job.pending_plan, staging)
+        outcome = local_engine.decode_splits_into_tables(job.spec, job.pending_plan, staging)
         store.commit(staging, outcome.written, sources=[], options={}, tables=job.spec.tables, facts={})
     return outcome
 

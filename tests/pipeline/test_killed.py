@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from kwcli.pipeline import single_process_engine
+from kwcli.pipeline import local_engine
 from kwcli.pipeline.read.find_captures import find_captures
 from kwcli.pipeline.store.staging import STAGING
 from kwcli.pipeline.store.table_store import JOURNAL, find_tables, open_store
@@ -32,7 +32,7 @@ def run_over(out: str, words: list[str]) -> None:
     job = job_of(words, size=40_000)
     with open_store(out) as store:
         staging = store.start_staging()
-        done = single_process_engine.decode_splits_into_tables(job.spec, job.pending_plan, staging)
+        done = local_engine.decode_splits_into_tables(job.spec, job.pending_plan, staging)
         store.commit(staging, done.written, sources=find_captures(words).files, options={}, tables=TABLES, facts={})
 
 

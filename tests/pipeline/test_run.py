@@ -354,16 +354,16 @@ def test_a_table_that_somebody_has_changed_is_made_again(tmp_path: Path) -> None
 
 
 def test_an_interrupted_run_leaves_the_tables_as_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kwcli.pipeline import single_process_engine
+    from kwcli.pipeline import local_engine
 
     out = tmp_path / "out"
     run(TOUR, "--out", out)
     before = every_table(out)
 
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **_more: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(single_process_engine, "decode_splits_into_tables", interrupted)
+    monkeypatch.setattr(local_engine, "decode_splits_into_tables", interrupted)
     run(RAW, "--out", out, code=Exit.INTERRUPTED)
     monkeypatch.undo()
     assert every_table(out) == before

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
+from kwcli.pipeline.local_engine import PointDecoder
 from kwcli.pipeline.read.filter_and_batch_rows import RowFilter
 from kwcli.pipeline.read.read_tls_keys import read_keys
 from kwcli.pipeline.read.splits import Problem
-from kwcli.pipeline.single_process_engine import PointDecoder
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.pipeline.watch.findings_by_date import DailyDoctors
 from kwcli.reading.sinks.closing_lines import note_dropped_keys

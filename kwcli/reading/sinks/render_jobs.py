@@ -200,18 +200,22 @@ class Worker:
         result: PartResult = pickle.loads(memoryview(data)[_SIZE.size :])
         return result
 
+    def end_parts(self) -> None:
+        """Let the process end: no part will come."""
+        if self.parts >= 0:
+            os.close(self.parts)
+        self.parts = -1
+
     def end_and_get_result(self) -> PartResult | None:
         """Let the process end; returns its last result."""
-        os.close(self.parts)
-        self.parts = -1
+        self.end_parts()
         while not self.is_done:
             self.read_result_bytes()
         return self.parse_result()
 
     def close_and_wait(self) -> int:
         """Close the pipes and wait for the end of the process, which is near; returns its exit code."""
-        if self.parts >= 0:
-            os.close(self.parts)
+        self.end_parts()
         os.close(self.result)
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
@@ -288,6 +292,28 @@ class RenderJobs:
     def write(self, rows: list[Settled]) -> None:
         """Take rows to write."""
         self._add_step(RowStep([], rows, []))
+
+    def write_in_any_order(self, rows: list[Settled]) -> list[Settled]:
+        """Take rows to write in any order; returns those too large for a part, which are not taken."""
+        most = self._sizes.most
+        if max_packed_size(rows) <= most:
+            self.write(rows)
+            return []
+        large: list[Settled] = []
+        step: list[Settled] = []
+        size = 0
+        for row in rows:
+            row_size = max_packed_size((row,))
+            if row_size > most:
+                large.append(row)
+                continue
+            if size + row_size > most:
+                self.write(step)
+                step, size = [], 0
+            step.append(row)
+            size += row_size
+        self.write(step)
+        return large
 
     def learn_from(self, rows: list[Settled]) -> None:
         """Take rows that are not shown."""
@@ -422,6 +448,8 @@ class RenderJobs:
             while self._parts:
                 self._collect_results(None)
             self._output.flush()
+        for worker in self._workers:
+            worker.end_parts()  # so that all of them end at the same time
         while self._workers:
             with _block_signals():
                 worker = self._workers[-1]
@@ -532,10 +560,16 @@ class RenderJobs:
                 message = pickle.loads(data)
                 if isinstance(message, WorkerMessage):
                     _send_message(tell, pickle.dumps(self._make_result(message, take)))
-            _send_message(tell, pickle.dumps(PartResult(states=self._work.states())))
+            _send_message(tell, pickle.dumps(self._make_last_result()))
             code = 0
         finally:
             os._exit(code)
+
+    def _make_last_result(self) -> PartResult:
+        try:
+            return PartResult(states=self._work.states())
+        except Exception as problem:  # any problem is reported to the reader: tables cannot be written
+            return PartResult(problem=_picklable_error(problem))
 
     def _make_result(self, message: WorkerMessage, take: int) -> PartResult:
         work, output = self._work, self._output
