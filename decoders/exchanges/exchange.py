@@ -35,7 +35,7 @@ __all__ = [
     *("ENDED_KEYS", "SESSION_PARTITIONS", "SESSION_PATHS", "ClientIdentity", "ClientSoftware"),
     *("ConnectionInfo", "Ended", "Exchange", "FetchSession", "Login", "Packets", "Row", "Seen", "Settled"),
     *("Skipped", "Status", "Summary", "View", "client_software", "count_clients", "decode_client_id"),
-    *("fetch_session", "foreign_protocol_name", "make_fetch_session"),
+    *("fetch_session", "make_fetch_session"),
 ]
 
 # Counts
@@ -110,14 +110,6 @@ def count_clients(found: Iterable[ClientIdentity]) -> int:
         else:
             named[host, client_id] += 1
     return sum(named.values()) + sum(named.get(who) != 1 for who in unknown)
-
-
-def foreign_protocol_name(detail: str) -> str:
-    """The protocol that `Skipped.detail` names for a connection that is not Kafka; empty where it names none."""
-    if detail.startswith(("TLS ", "TLS,", "TLS;")):
-        return "TLS"
-    name = detail.partition(":")[0]
-    return "" if " " in name else name
 
 
 Status = Literal["complete", "not_sent", "no_response_expected", "unanswered", "orphan_response", "token", "undecoded"]

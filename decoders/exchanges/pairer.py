@@ -38,7 +38,6 @@ from decoders.exchanges.exchange import (
     Settled,
     Skipped,
     Summary,
-    foreign_protocol_name,
 )
 from decoders.frames.detect_kafka_connection import UndecidedConnection
 from decoders.frames.framing import (
@@ -54,7 +53,7 @@ from decoders.frames.framing import (
 from decoders.frames.read_and_judge_headers import RESPONSE as RESPONSE_FORM
 from decoders.frames.read_and_judge_headers import may_begin_frame
 from decoders.limits import HELD_MAX, IN_FLIGHT_MAX, RAW_KEPT_MAX, UNDECIDED_MAX
-from decoders.protocols import TLS
+from decoders.protocols import REFUSED_HELLO, TLS, foreign_protocol_name
 from decoders.schema.model import Side
 from decoders.tcp.chunks import Chunk, Close, Gap, How, Retransmission
 from decoders.tcp.connections import Connection, Half, tls_facts_of
@@ -393,17 +392,18 @@ class Pairer:
         else:
             facts = tls_facts_of(connection)
             if facts is not None:
-                self._skip_tls(connection, facts, facts.size, facts.time_ns)
+                self._skip_tls(connection, facts, how)
             self._report_ended_connection(connection, how)
         connection.drop_references()
 
-    def _skip_tls(self, connection: Connection, facts: TlsFacts, size: int, time_ns: int) -> None:
+    def _skip_tls(self, connection: Connection, facts: TlsFacts, how: How) -> None:
         """Report a TLS connection of which nothing was decrypted."""
         first = connection.first
         info = self._make_info(connection, first)
-        if size:
-            self.context.add_skipped(Skipped(info, None, size, "tls", facts.describe_in_one_line(), time_ns))
-            self.context.summary.foreign[TLS, _port_of_endpoint(first.target)] += 1
+        if facts.size:
+            detail = describe_tls(connection, facts, how)
+            self.context.add_skipped(Skipped(info, None, facts.size, "tls", detail, facts.time_ns))
+            self.context.summary.foreign[foreign_protocol_name(detail), _port_of_endpoint(first.target)] += 1
 
     def _take_event_of_half(
         self, pairing: Pairing, half: Half, time_ns: int, packet: int, data: bytes | Gap | Retransmission
@@ -574,11 +574,11 @@ class Pairer:
         if undecided is not None:
             info.late_ns = doubtful_until_ns(undecided)
             ended.kafka = undecided.find_speaking_half is not None
-            ended.reason, ended.detail, _ = describe_undecided(undecided)
+            ended.reason, ended.detail, _ = describe_undecided(undecided, how)
         else:
             facts = tls_facts_of(connection)
             if facts is not None and facts.size:
-                ended.reason, ended.detail = "tls", facts.describe_in_one_line()
+                ended.reason, ended.detail = "tls", describe_tls(connection, facts, how)
         self._deliver_ended_connection(ended)
 
     def _find_client_and_info(
@@ -608,7 +608,7 @@ class Pairer:
         context.budget.held -= undecided.held
         undecided.look_for_answers()
         broker = undecided.find_speaking_half
-        reason, detail, size = describe_undecided(undecided)
+        reason, detail, size = describe_undecided(undecided, how)
         if size:
             _, info = self._find_client_and_info(connection, undecided)
             side: Side | None = None if broker is None else "response"
@@ -623,14 +623,22 @@ class Pairer:
         self._report_ended_connection(connection, how, undecided)
 
 
-def describe_undecided(undecided: UndecidedConnection) -> tuple[str, str, int]:
+def describe_tls(connection: Connection, facts: TlsFacts, how: How) -> str:
+    """The facts of a TLS connection in one line, which says so where its hello was refused without a byte."""
+    text = facts.describe_in_one_line()
+    sides = (connection.first, connection.second)
+    silent = how in ("fin", "rst") and connection.opened and any(not (side.size or side.gaps) for side in sides)
+    return f"{text}{REFUSED_HELLO}" if silent else text
+
+
+def describe_undecided(undecided: UndecidedConnection, how: How) -> tuple[str, str, int]:
     """The reason, the detail and the number of bytes of a connection that gave no exchange."""
     facts = tls_facts_of(undecided.connection)
     broker = undecided.find_speaking_half
     sizes = undecided.sizes
     size = sum(sizes.values()) if broker is None else sizes[broker is undecided.connection.first]
     if facts is not None and not facts.opened:
-        return "tls", facts.describe_in_one_line(), size + facts.size
+        return "tls", describe_tls(undecided.connection, facts, how), size + facts.size
     detail = ANSWERS_ONLY if broker is not None else undecided.detail() or NOTHING_DECODES
     return undecided.reason, detail if facts is None else f"{detail}, in {facts.version}", size
 

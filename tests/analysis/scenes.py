@@ -36,10 +36,11 @@ class Line:
 class Scene:
     """A script of requests, answers and connection ends, each at a time in seconds after the beginning."""
 
-    def __init__(self) -> None:
+    def __init__(self, ports: frozenset[int] | None = frozenset({9092, 9093, 9094})) -> None:
+        self._ports = ports  # None: the engine finds out what is Kafka
         self._segments: list[tuple[int, Line, bool, int, bytes]] = []
         self._lines: dict[tuple[str, str, int], Line] = {}
-        self._asked = self._asked_ports = self._last_port = 0
+        self._asked = self._asked_ports = self._last_port = self._orphans = 0
 
     def ask(
         self,
@@ -54,8 +55,16 @@ class Scene:
         line: int = 0,
         took: float = 0.001,
         ends: int = 0,
+        cut: int = 0,
+        behind: bytes = b"",
+        answered_as: int | None = None,
+        answered_in: int | None = None,
     ) -> Scene:
-        """A request, answered `took` seconds later; without a response the connection ends (`ends`: FIN or RST)."""
+        """A request, answered `took` seconds later; without a response the connection ends (`ends`: FIN or RST).
+
+        `cut`: as many bytes lack at the request's end; `behind`: bytes behind its last field; `answered_as`: a foreign
+        correlation id of the answer, `answered_in`: another version of its layout.
+        """
         key, version = what
         self._asked += 1
         port = 20_000 + line * 100 + sum(client.encode()) % 100
@@ -68,6 +77,7 @@ class Scene:
             self._segments.append((now - 1000, its, True, ACK, b""))
         its = self._lines[place]
         frame = encode_request(key, version, request or {}, correlation_id=self._asked, client_id=client)
+        frame = frame[: len(frame) - cut] + behind
         self._segments.append((now, its, True, ACK | PUSH, pack(">i", len(frame)) + frame))
         if ends:
             self._segments.append((now + round(took * NS), its, False, ends | ACK, b""))
@@ -75,7 +85,10 @@ class Scene:
                 self._segments.append((now + round(took * NS) + 1000, its, True, FIN | ACK, b""))
             del self._lines[place]
         else:
-            frame = encode_response(key, version, response or {}, correlation_id=self._asked)
+            number = self._asked if answered_as is None else answered_as
+            self._orphans += number != self._asked
+            layout = version if answered_in is None else answered_in
+            frame = encode_response(key, layout, response or {}, correlation_id=number)
             self._segments.append((now + round(took * NS), its, False, ACK | PUSH, pack(">i", len(frame)) + frame))
         return self
 
@@ -103,6 +116,28 @@ class Scene:
             self._segments.append((now + 1000, its, False, RST | ACK, b""))
         return self
 
+    def speak(
+        self,
+        at: float,
+        data: bytes,
+        answer: bytes = b"",
+        *,
+        host: str = "10.0.0.7",
+        broker: str = BROKER,
+        ends: int = RST,
+    ) -> Scene:
+        """A connection with other bytes than Kafka's, and these as answer, that the broker ends."""
+        self._asked_ports += 1
+        its = Line(host, broker, 41_000 + self._asked_ports)
+        now = round(BEGUN + at * NS)
+        script: list[tuple[bool, int, bytes]]
+        script = [(True, SYN, b""), (False, SYN | ACK, b""), (True, ACK, b""), (True, ACK | PUSH, data)]
+        script += [(False, ACK | PUSH, answer)] if answer else []
+        script += [(False, ends | ACK, b"")] if ends else []
+        script += [(True, FIN | ACK, b"")] if ends == FIN else []
+        self._segments += [(now + number * 1000, its, *step) for number, step in enumerate(script)]
+        return self
+
     def segments(self) -> list[Segment]:
         """All packets of the scene as TCP segments, by time."""
         found: list[Segment] = []
@@ -118,8 +153,8 @@ class Scene:
 
     def rows(self, fold: Fold) -> list[Exchange | Ended]:
         """The exchanges of the scene and the ends of its connections."""
-        engine = Engine(ports=frozenset({9092, 9093, 9094}), needs=WantedPaths(fold.needs), connections=True)
+        engine = Engine(ports=self._ports, needs=WantedPaths(fold.needs), connections=True)
         settled: list[Row] = [*engine.feed(self.segments()), *engine.finish()]
         found = [each for each in settled if isinstance(each, Exchange | Ended)]
-        assert sum(isinstance(each, Exchange) for each in found) == self._asked
+        assert sum(isinstance(each, Exchange) for each in found) == self._asked + self._orphans
         return found

@@ -42,6 +42,7 @@ from kwcli.run_environment import Exit
 from tests.analysis.scenes import BEGUN, FIN, MS, NS, RST, Scene
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import kw, world
+from tests.tls.wrapping import pcapng_of
 
 SCHEMA_FILE = FOLDER.parent / "decoders" / "messages" / "doctor.schema.json"
 SCHEMA = jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_bytes()))
@@ -377,6 +378,43 @@ def produced(code: int) -> dict[str, Any]:
     return {"responses": [{"name": "orders", "partition_responses": [{"index": 0, "error_code": code}]}]}
 
 
+HELLO = bytes.fromhex("1603010200010001fc0303") + bytes(506)  # the client's half of a TLS handshake
+SERVER_HELLO = bytes.fromhex("160303007a020000760303") + bytes(116)
+ALERT = bytes.fromhex("15030300020250")
+COMMITTED = {"group_id": "g", "member_id": "m", "topics": []}
+
+
+def refused(times: int, *, after: tuple[int, int] = VERSIONS, login: bool = False) -> Scene:
+    """Connections on which an answer is followed by a request that the broker closes on."""
+    scene = Scene()
+    for number in range(times):
+        scene.ask(number, after, {}, {"api_keys": []} if after == VERSIONS else {}, line=number)
+        if login:
+            scene.ask(number + 0.1, (17, 1), {"mechanism": "PLAIN"}, {"mechanisms": ["PLAIN"]}, line=number)
+        scene.ask(number + 0.2, META, {}, line=number, ends=FIN)
+    return scene
+
+
+def logged_in(lifetime_ms: int, *asked: float, answered: int, again: bool = False) -> Scene:
+    """A login of this lifetime, requests at these seconds, and a close at the first that is not answered."""
+    scene = Scene().ask(0, (17, 1), {"mechanism": "PLAIN"}, {"mechanisms": ["PLAIN"]})
+    login = {"auth_bytes": b""}, {"session_lifetime_ms": lifetime_ms}
+    scene.ask(0.1, (SASL_AUTHENTICATE, 1), *login)
+    if again:
+        scene.ask(lifetime_ms / 1000 - 5, (SASL_AUTHENTICATE, 1), *login)
+    for number, at in enumerate(asked):
+        scene.ask(at, META, {}, metadata() if number < answered else None, ends=0 if number < answered else FIN)
+    return scene
+
+
+def spoken(data: bytes, answer: bytes = b"", *, times: int = 2, ends: int = RST) -> Scene:
+    """Connections with other bytes than Kafka's to a broker that speaks Kafka."""
+    scene = Scene(None).ask(0, META, {}, metadata())
+    for number in range(times):
+        scene.speak(1 + number, data, answer, ends=ends)
+    return scene
+
+
 PART = {"transactional_id": "ledger", "topics": []}
 BEGIN = {f"v3_and_below_{name}": value for name, value in PART.items()}
 THROTTLED = {"throttle_time_ms": 400, "brokers": [], "topics": []}
@@ -535,11 +573,87 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     ("sent-again", sent(4, code=6), "note", "app sent 4 batches to orders again, after they had been refused"),
     ("sent-twice", sent(2), "warning", "app sent 2 batches to orders again without idempotence; the first try may"),
     ("sent-twice", sent(4, code=7), "warning", "app sent 4 batches to orders again without idempotence"),
+    (
+        *(
+            "request-closed",
+            Scene().ask(0, META, {}, metadata(), line=5).ask(1, (8, 2), COMMITTED, cut=3, ends=FIN),
+            "error",
+        ),
+        "10.0.0.9:9092 closes the connection on OffsetCommit 2 of app: cut off at byte 31 in topics",
+    ),
+    (
+        *(
+            "request-closed",
+            Scene().ask(0, META, {}, cut=1, ends=RST).ask(1, META, {}, cut=1, ends=RST, line=1),
+            "error",
+        ),
+        "of app: cut off at byte 18 in _tagged_fields, 2 of 2 times",
+    ),
+    (
+        *("request-odd", Scene().ask(0, META, {}, metadata()).ask(1, (8, 2), COMMITTED, {}, behind=b"x"), "note"),
+        "OffsetCommit 2 of app has bytes behind the last field; 10.0.0.9:9092 did not close the connection",
+    ),
+    (
+        *("answer-odd", Scene().ask(0, (FETCH, 1), *fetch(7, 9), answered_in=0), "warning"),
+        "10.0.0.9:9092 answers Fetch 1 of app with the layout of another version",
+    ),
+    (
+        *("answers-misplaced", Scene().ask(0, META, {}, metadata(), answered_as=4697), "error"),
+        "10.0.0.9:9092 answers with correlation ids that no request has",
+    ),
+    (
+        *("tls-to-plaintext", spoken(HELLO), "error"),
+        "10.0.0.7 speaks TLS to 10.0.0.9:9092, which speaks plaintext: 2 connections, closed by the broker without an",
+    ),
+    ("tls-to-plaintext", Scene().speak(0, HELLO), "error", "10.0.0.9:9092, which gives no byte of TLS back"),
+    (
+        *("plaintext-to-tls", Scene().speak(0, HELLO, SERVER_HELLO).ask(1, VERSIONS, {}, ends=FIN), "error"),
+        "10.0.0.1 speaks plaintext to 10.0.0.9:9092, which speaks TLS: 1 connection, closed by the broker",
+    ),
+    (
+        *("not-kafka", spoken(b"GET /health HTTP/1.1\r\nHost: kafka\r\n\r\n"), "warning"),
+        "10.0.0.7 sends HTTP/1 to 10.0.0.9:9092, which speaks Kafka: 2 connections, closed by the broker without an",
+    ),
+    (
+        "not-kafka",
+        spoken(bytes.fromhex("0e000000 0300 0100 01000000 0400 6d79676f")),
+        "warning",
+        "10.0.0.7 sends bytes that are no Kafka",
+    ),
+    (
+        *("versions-closed", Scene().ask(0, META, {}, metadata()).ask(1, (API_VERSIONS, 3), {}, ends=FIN), "error"),
+        "10.0.0.9:9092 closes the connection on ApiVersions 3 of app",
+    ),
+    ("login-missing", refused(3), "error", "on the first request of app after ApiVersions (Metadata), 3 of 3 times"),
+    ("login-missing", refused(1), "warning", "10.0.0.9:9092 closes the connection on the first request of app"),
+    (
+        *("login-expired", logged_in(60_000, 30, 61, answered=1), "warning"),
+        "app does not log in again: 10.0.0.9:9092 closes 1 of its connections 60s after the login",
+    ),
     ("election", Scene().ask(0, (52, 0), {}, {}, client="raft-client-1"), "warning", "10.0.0.1 ask for votes"),
 ]
 # Findings that come with another one as its cause.
 BESIDES = {"sent-twice": {"timed-out"}}
 NEAR: list[tuple[str, Scene]] = [
+    ("request-closed", Scene().ask(0, META, {}, ends=FIN)),
+    ("request-closed", Scene().ask(0, (8, 2), COMMITTED, {}, behind=b"x")),
+    ("request-odd", Scene().ask(0, (8, 2), COMMITTED, {})),
+    ("answer-odd", Scene().ask(0, (FETCH, 1), *fetch(7, 9))),
+    ("answers-misplaced", Scene().ask(0, META, {}, metadata()).ask(1, META, {}, metadata())),
+    ("tls-to-plaintext", spoken(HELLO, SERVER_HELLO)),
+    ("tls-to-plaintext", spoken(HELLO, ends=0)),
+    ("tls-to-plaintext", Scene().speak(0, HELLO, broker="10.0.0.9:443")),
+    ("plaintext-to-tls", Scene().ask(0, META, {}, metadata()).ask(1, VERSIONS, {}, line=1, ends=FIN)),
+    ("plaintext-to-tls", Scene().ask(1, VERSIONS, {}, ends=FIN)),
+    ("not-kafka", Scene(None).speak(0, b"GET / HTTP/1.1\r\n\r\n")),
+    ("versions-closed", refused(3)),
+    ("versions-closed", Scene().ask(0, (API_VERSIONS, 3), {}, {}).ask(1, (API_VERSIONS, 3), {}, ends=FIN)),
+    ("login-missing", refused(3, login=True)),
+    ("login-missing", refused(3).ask(9, META, {}, metadata(), line=9)),
+    ("login-missing", refused(3, after=(HEARTBEAT, 3))),
+    ("login-expired", logged_in(60_000, 30, 40, answered=1)),
+    ("login-expired", logged_in(60_000, 30, 61, answered=1, again=True)),
+    ("login-expired", logged_in(0, 30, 61, answered=1)),
     ("advertised-loopback", advertised("localhost", client="127.0.0.1")),
     ("advertised-elsewhere", advertised("10.0.0.9")),
     ("advertised-elsewhere", advertised("kafka-1.example")),
@@ -647,6 +761,16 @@ def test_a_quiet_cluster_has_nothing() -> None:
         scene.ask(second + 1, PRODUCE_9, produce("orders", count=20), {}, client="shop")
         scene.ask(second + 2, FETCH_11, *fetch(second, second))
     assert folded(scene.rows(Doctor())).rows() == []
+
+
+def test_a_hello_that_was_refused_wants_no_key_log() -> None:
+    alone, answered = (
+        kw("sniff", "-", env=world(stdin=pcapng_of(Scene().speak(0, HELLO, answer).segments()))).err
+        for answer in (b"", SERVER_HELLO)
+    )
+    assert "closed it without an answer" in alone
+    assert "--keylog" not in alone
+    assert "give its key log with --keylog" in answered
 
 
 def test_thresholds_are_what_decides() -> None:

@@ -26,6 +26,7 @@ from decoders.protocol_facts.keys import (
     LEAVE_GROUP,
     METADATA,
     PRODUCE,
+    SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
     SYNC_GROUP,
 )
@@ -401,6 +402,17 @@ def _observe_sasl_handshake(seen: Observations, exchange: Exchange, client: str)
         seen.get_or_make("login", client).count_exchange(exchange)
 
 
+def _observe_login(seen: Observations, exchange: Exchange, client: str) -> None:
+    """Observe a login that the broker ends after a while (KIP-368)."""
+    answer = _body_or_empty(exchange, "response")
+    lifetime = answer.get("session_lifetime_ms")
+    if lifetime and not answer.get("error_code"):
+        info = exchange.connection_info
+        its = seen.get_or_make("session", client, info.broker, info.client)
+        its.keep_greatest("lifetime", lifetime)
+        its.keep_greatest("login", exchange.response_ns or exchange.time_ns)
+
+
 def _observe_controller_election(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     seen.get_or_make("election").count_exchange(exchange)
     seen.get_or_make("election").count_name("nodes", host_of(exchange.connection_info.client))
@@ -469,6 +481,7 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
     24: BodyObserver(_observe_transaction_begin, ("v3_and_below_transactional_id",)),
     25: BodyObserver(_observe_transaction_begin, ("transactional_id",)),
     SASL_HANDSHAKE: BodyObserver(_observe_sasl_handshake, ("mechanism",)),
+    SASL_AUTHENTICATE: BodyObserver(_observe_login, (), ("error_code", "session_lifetime_ms")),
     52: BodyObserver(_observe_controller_election),
     ALTER_PARTITION: BodyObserver(
         _observe_replicas_in_sync,

@@ -9,7 +9,7 @@ from decoders.analysis.doctor.finding_kinds import FINDINGS, SEVERITIES, Severit
 from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
 from decoders.apis import NAMES, api
 from decoders.named_tuple import NamedTuple
-from decoders.wire.format_and_escape_text import escape_text
+from decoders.wire.format_and_escape_text import escape_text, format_latency
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.slow_brokers import BrokerLatencies
@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LISTED",
+    "MS",
     "NS",
     "Case",
     "Found",
+    "describe_offered_versions",
+    "describe_retry_pace",
     "merge_observations",
     "most_frequent_clients",
     "name_of_api_key",
@@ -30,6 +33,7 @@ __all__ = [
 ]
 
 NS: Final = 1_000_000_000
+MS: Final = 1_000_000
 # The most names that a finding lists.
 LISTED: Final = 20
 
@@ -104,3 +108,19 @@ def name_of_api_key(api_key: int) -> str:
 
 def most_frequent_clients(seen: Observation) -> list[str]:
     return sort_names_by_count(seen.names.get("clients", {}))[:LISTED]
+
+
+def describe_retry_pace(case: Case, seen: Observation) -> str | None:
+    """Words for how often and how fast a client tries again; None where it is no loop."""
+    if seen.count < case.limits["loop.least"]:
+        return None
+    every = format_latency((seen.last - seen.first) / (seen.count - 1) / MS)
+    return f", {seen.count:,} times, every {every}"
+
+
+def describe_offered_versions(case: Case, broker: str | None, api_key: int) -> str:
+    versions = case.offers.get((broker or "", api_key))
+    if versions is not None:
+        return f"{versions.low} to {versions.high}"
+    known = any(where == broker for where, _ in case.offers)
+    return "no version of this API" if known else "other versions"

@@ -22,6 +22,11 @@ from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, paths_o
 from decoders.analysis.doctor.body_observers import BODY_OBSERVERS, observe_unanswered_produce
 from decoders.analysis.doctor.find_problems import diagnose
 from decoders.analysis.doctor.observations import Observation, Observations
+from decoders.analysis.doctor.observe_odd_bytes import (
+    observe_misplaced_answer,
+    observe_odd_bytes,
+    observe_protocol_of_connection,
+)
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
 from decoders.analysis.exchange_facts import (
@@ -103,6 +108,8 @@ class Doctor:
         """Observe an exchange; an exchange of no known API is ignored."""
         key = exchange.api_key
         if key is None or key not in NAMES:
+            if exchange.extra is not None and "remarks" in exchange.extra:
+                observe_misplaced_answer(self._seen, exchange, client_of(exchange.client_id, exchange.client))
             return
         exchange._read_sides()
         info = exchange.connection_info
@@ -113,16 +120,24 @@ class Doctor:
         link.count_exchange(exchange)
         if not exchange.place and exchange.request_packet:
             link.add_to_sum("connections", 1)
-        if exchange.extra is not None and exchange.extra.get("retransmitted"):
-            link.add_to_sum("retransmitted", 1)
+        extra = exchange.extra
+        if extra is not None:
+            if extra.get("retransmitted"):
+                link.add_to_sum("retransmitted", 1)
+            if "remarks" in extra:
+                observe_misplaced_answer(seen, exchange, client)
+        odd = (exchange._failed or (extra is not None and "remarks" in extra)) and observe_odd_bytes(
+            seen, exchange, client
+        )
         if (exchange.request_size or 0) >= _LARGE or (exchange.response_size or 0) >= _LARGE:
             self._observe_large_sizes(exchange, key, client)
         if exchange.outcome == "unanswered":
-            self._observe_unanswered(exchange, key, client)
+            self._observe_unanswered(exchange, key, client, odd=bool(odd))
             return
         observer = BODY_OBSERVERS.get(key)
         topics = observer.observe(seen, exchange, client) if observer is not None else None
         if key == API_VERSIONS:
+            link.add_to_sum("versions", 1)
             for number, versions in read_offered_versions(exchange).items():
                 where = info.broker, number
                 self._offers[where] = max(self._offers.get(where, versions), versions)
@@ -153,6 +168,7 @@ class Doctor:
         """Observe the end of a connection: resets after silence, TCP windows of 0, connections not accepted."""
         info, seen = ended.connection_info, self._seen
         host = host_of(info.client)
+        observe_protocol_of_connection(seen, ended, host)
         if not ended.kafka:
             silent = not ended.server_packets
             refused = ended.how == "rst" and ended.server_quiet_ns == 0 and ended.server_packets == 1
@@ -183,15 +199,22 @@ class Doctor:
                 its.count_exchange(exchange)
                 its.keep_greatest("size", size)
 
-    def _observe_unanswered(self, exchange: Exchange, api_key: int, client: str) -> None:
+    def _observe_unanswered(self, exchange: Exchange, api_key: int, client: str, *, odd: bool) -> None:
+        """Observe a request without an answer; `odd`: its bytes say why."""
         closed = exchange.closed
         if api_key == PRODUCE:
             observe_unanswered_produce(self._seen, exchange, client)
-        if closed not in ("capture_end", None):
-            version = exchange.api_version
-            self._seen.get_or_make(
-                "unanswered", client, exchange.connection_info.broker, api_key, version, closed
-            ).count_exchange(exchange)
+        if closed in ("capture_end", None) or odd:
+            return
+        info, login = exchange.connection_info, exchange.login
+        its = self._seen.get_or_make("unanswered", client, info.broker, api_key, exchange.api_version, closed)
+        its.count_exchange(exchange)
+        if login is None:
+            its.add_to_sum("without-login", 1)
+        else:
+            its = self._seen.get_or_make("session", client, info.broker, info.client)
+            its.count_exchange(exchange)
+            its.keep_greatest("unanswered", exchange.time_ns)
 
     def _observe_error_codes(self, exchange: Exchange, api_key: int, client: str) -> None:
         entity, names = self._find_subjects(exchange)

@@ -13,6 +13,8 @@ from decoders.analysis.doctor.diagnosis_input import (
     NS,
     Case,
     Found,
+    describe_offered_versions,
+    describe_retry_pace,
     merge_observations,
     most_frequent_clients,
     name_of_api_key,
@@ -22,6 +24,7 @@ from decoders.analysis.doctor.diagnosis_input import (
 )
 from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER, SEVERITIES
 from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
+from decoders.analysis.doctor.refusal_findings import REFUSALS
 from decoders.frames.framing import BEGINS_LATE
 from decoders.protocol_facts.errors.error_codes import ERRORS, error_name
 from decoders.protocol_facts.errors.remedies import REMEDIES
@@ -139,23 +142,15 @@ def _make_error_finding(
     if what == "version-refused":
         versions = sorted(map(int, whole.names.get("versions", {"0": 1})))
         values |= {"api": values["api"] or name_of_api_key(some[0][1]), "api_version": versions[0]}
-        values["offered"] = _describe_offered_versions(case, values["broker"], some[0][1])
+        values["offered"] = describe_offered_versions(case, values["broker"], some[0][1])
     if what == "topic-unknown" and subject is not None:
         near = get_close_matches(subject, sorted(case.topics - {subject}), 1, 0.75)
         values["nearest_topic"] = near[0] if near else None
         values["nearest"] = f" (did the client mean {near[0]}?)" if near and not went_on else ""
     values["went_on"] = went_on or None
     if what in ("login-failed", "version-refused") and not went_on:
-        values["pace"] = _describe_retry_pace(case, whole)
+        values["pace"] = describe_retry_pace(case, whole)
     return Found(what, severity, whole, values, code)
-
-
-def _describe_retry_pace(case: Case, seen: Observation) -> str | None:
-    """Words for how often and how fast a client tries again; None where it is no loop."""
-    if seen.count < case.limits["loop.least"]:
-        return None
-    every = format_latency((seen.last - seen.first) / (seen.count - 1) / _MS)
-    return f", {seen.count:,} times, every {every}"
 
 
 def _has_succeeded_since(case: Case, client: str, api_key: int, about: str | None, seen: Observation) -> bool:
@@ -166,37 +161,6 @@ def _has_succeeded_since(case: Case, client: str, api_key: int, about: str | Non
 def _describe_subject(kind: str, subject: str | None) -> str:
     nouns = {"topic": "topic", "group": "group", "transactional_id": "transactional id", "client_id": "client"}
     return f"{nouns[kind]} {subject}" if kind in nouns else f"{subject}"
-
-
-def _describe_offered_versions(case: Case, broker: str | None, api_key: int) -> str:
-    versions = case.offers.get((broker or "", api_key))
-    if versions is not None:
-        return f"{versions.low} to {versions.high}"
-    known = any(where == broker for where, _ in case.offers)
-    return "no version of this API" if known else "other versions"
-
-
-def _find_unanswered_requests(case: Case) -> Iterator[Found]:
-    """Requests without an answer at the end of their connection, but for those that wait by design, such as fetches."""
-    from decoders.analysis.exchange_facts import WAITING
-
-    for (client, broker, key, version, closed), seen in case.seen.items_of_kind("unanswered"):
-        versions = case.offers.get((broker, key))
-        known = versions is not None or any(where == broker for where, _ in case.offers)
-        about = {"client": client, "clients": [client], "api": name_of_api_key(key), "broker": broker}
-        if known and (versions is None or not versions.low <= version <= versions.high):
-            about |= {
-                "api_version": version,
-                "offered": _describe_offered_versions(case, broker, key),
-                "pace": _describe_retry_pace(case, seen),
-            }
-            yield case.make_finding("version-refused", seen, **about)
-        elif key not in WAITING and seen.count >= case.limits["unanswered.least"]:
-            then = "; asked again, it was answered" if case.answered.get((client, key), 0) > seen.last else None
-            yield case.make_finding("unanswered", seen, closed=_CLOSED.get(closed, closed), then=then, **about)
-
-
-_CLOSED: Final = {"fin": "closed", "rst": "reset", "idle": "silent for hours"}
 
 
 # Topics, partitions, brokers.
@@ -512,7 +476,7 @@ EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     *(
         _find_capture_faults,
         _find_error_codes,
-        _find_unanswered_requests,
+        *REFUSALS,
         *REACHABILITY,
         _find_unhealthy_partitions,
         _find_replicas_out_of_sync,

@@ -67,6 +67,70 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "the broker serves {offered}; at other versions it closes the connection, or answers UNSUPPORTED_VERSION",
         "upgrade the client, or run kw audit, which lists the clients that a release no longer serves",
     ),
+    "request-closed": FindingKind(
+        _ERROR,
+        "{broker} closes the connection on {api} {api_version} of {client}: {fault}{tally}",
+        "a request that a broker cannot read ends its connection; {likely}",
+        "correct the code that writes this request, or upgrade the client; kw sniff -o hex shows its bytes",
+    ),
+    "request-odd": FindingKind(
+        _NOTE,
+        "{api} {api_version} of {client} has {fault}; {broker} did not close the connection",
+        "other brokers, and later releases of this one, may close the connection on it; {likely}",
+        "correct the code that writes this request, or upgrade the client; kw sniff -o hex shows its bytes",
+    ),
+    "answer-odd": FindingKind(
+        _WARNING,
+        "{broker} answers {api} {api_version} of {client} with {fault}",
+        "clients that read by the definition fail on this answer; {likely}",
+        "look at what answers there: a proxy, or a broker that is not Kafka's own; kw sniff -o hex shows the bytes",
+    ),
+    "answers-misplaced": FindingKind(
+        _ERROR,
+        "{broker} {fault}",
+        "brokers answer in the order of the requests, each once: clients close the connection on any other answer"
+        " (Java: IllegalStateException; Sarama, kafka-python: an error of correlation ids)",
+        "look at what answers there: a proxy that joins connections, or a broker that is not Kafka's own",
+    ),
+    "tls-to-plaintext": FindingKind(
+        _ERROR,
+        "{host} speaks TLS to {broker}{which}: {tally}",
+        "a listener without TLS takes the hello for a request of an absurd size and closes; no key log would help",
+        "set security.protocol to PLAINTEXT or SASL_PLAINTEXT, or use the port of a listener with TLS",
+    ),
+    "plaintext-to-tls": FindingKind(
+        _ERROR,
+        "{host} speaks plaintext to {broker}, which speaks TLS: {tally}",
+        "a listener with TLS takes the request for a broken hello and closes",
+        "set security.protocol to SSL or SASL_SSL, or use the port of a listener without TLS",
+    ),
+    "not-kafka": FindingKind(
+        _WARNING,
+        "{host} sends {spoken} to {broker}, which speaks Kafka: {tally}",
+        "a broker takes the first bytes for the size of a request; it closes, or waits for the rest",
+        "find the program (a health check, a scraper, a client with a fault) and give it the right address;"
+        " kw sniff -v shows the first bytes, kw decode --explain says what they are",
+    ),
+    "versions-closed": FindingKind(
+        _ERROR,
+        "{broker} closes the connection on ApiVersions {api_version} of {client}{tally}",
+        "a broker that does not know this version, or comes before 0.10, closes instead of answering",
+        "upgrade the broker, or have the client ask with an older version (librdkafka: api.version.request,"
+        " broker.version.fallback)",
+    ),
+    "login-missing": FindingKind(
+        _ERROR,
+        "{broker} closes the connection on the first request of {client} after ApiVersions ({apis}){tally}",
+        "the listener wants a login before any other request: the client sends none",
+        "set security.protocol to SASL_PLAINTEXT or SASL_SSL, sasl.mechanism and credentials, or use another listener",
+    ),
+    "login-expired": FindingKind(
+        _WARNING,
+        "{client} does not log in again: {broker} closes {connections} of its connections {lifetime} after the login",
+        "the broker ends a session after connections.max.reauth.ms (session_lifetime_ms in its answer, KIP-368), and"
+        " closes the connection on the next request",
+        "upgrade the client to one that logs in again by itself, or raise connections.max.reauth.ms",
+    ),
     "login-failed": FindingKind(_ERROR, "logins of {client} fail with {error}{pace}", went_on=_WARNING),
     "access-denied": FindingKind(_ERROR, "{subject} is denied: {error}{by_user}", went_on=_WARNING),
     "unanswered": FindingKind(

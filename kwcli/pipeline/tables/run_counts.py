@@ -9,9 +9,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from decoders.exchanges.exchange import ClientIdentity, foreign_protocol_name
+from decoders.exchanges.exchange import ClientIdentity
 from decoders.exchanges.pairer import is_silent_side_a_fault
 from decoders.limits import CLIENTS_COUNTED_MAX
+from decoders.protocols import foreign_protocol_name
 from kwcli.reading.sinks.closing_lines import LOSSY, count_gaps_by_reason
 
 __all__ = ["RunCounts"]

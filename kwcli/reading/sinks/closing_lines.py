@@ -15,6 +15,7 @@ from decoders.frames.framing import BEGINS_LATE
 from decoders.limits import CLIENTS_COUNTED_MAX, CONNECTIONS_MAX, TLS_SECRETS_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.remarks import STRICT_REMARKS
+from decoders.protocols import REFUSED_TLS
 from decoders.wire.format_and_escape_text import format_size
 from kwcli.output.short_texts import NS, UTC_ZONE, TimeZone, count_of
 
@@ -366,6 +367,11 @@ def _no_kafka_lines(counts: CaptureCounts) -> Iterable[str]:
         what = "give its key log with --keylog FILE, or have the clients go through kw proxy (kw help tls)"
         if counts.has_keys:
             what = "the key log has no key that fits (kw sniff -v says why for each connection)"
+        refused = sum(count for (name, _), count in counts.foreign.items() if name == REFUSED_TLS)
+        if refused == tls:
+            them = "it" if tls == 1 else "each"
+            yield f"{which} TLS, and the other side closed {them} without an answer: is the listener one without TLS?"
+            return
         yield f"{which} TLS and none was decrypted: {what}"
     elif tls or others:
         names = Counter[str]()

@@ -1,0 +1,85 @@
+"""Exchanges and ends of connections in, observations out of bytes that their reader refuses or did not expect.
+
+Three kinds: requests and answers that cannot be read, or were read against the protocol's rules; answers at the wrong
+place; connections to a broker that speak another protocol.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from decoders.protocols import foreign_protocol_name
+
+if TYPE_CHECKING:
+    from decoders.analysis.doctor.observations import Observations
+    from decoders.exchanges.exchange import Ended, Exchange
+
+__all__ = ["observe_misplaced_answer", "observe_odd_bytes", "observe_protocol_of_connection"]
+
+# Failures that are the sender's: all others (snaplen, lost, limit …) are the capture's, or that of kw's own tables.
+_UNREADABLE: Final = frozenset({"malformed", "truncated"})
+_ODD: Final = ("null", "trailing", "embedded", "other_version", "tag_twice", "tag_order")
+_MISPLACED: Final = frozenset({"out_of_order", "wrong_id", "answered_twice"})
+# How a connection ends that one side closes.
+_CLOSED: Final = ("fin", "rst")
+# An alert of TLS in plain text: five bytes of header, two of alert.
+_ALERT_SIZE: Final = 7
+
+
+def observe_odd_bytes(seen: Observations, exchange: Exchange, client: str) -> bool:
+    """Observe what cannot be read of a request or an answer, or is forbidden there; whether there is such a thing."""
+    found = _find_odd_place(exchange)
+    if found is None:
+        return False
+    side, what, path, offset = found
+    broker = exchange.connection_info.broker
+    its = seen.get_or_make("odd", client, broker, exchange.api_key, exchange.api_version, side, what, path)
+    its.count_exchange(exchange)
+    its.count_name("offsets", str(offset))
+    if exchange.outcome == "unanswered" and exchange.closed in _CLOSED:
+        its.add_to_sum("closed", 1)
+    return True
+
+
+def _find_odd_place(exchange: Exchange) -> tuple[str, str, str, int] | None:
+    """Side, reason or remark, path and offset of what is most likely the cause of a refusal; None where nothing is."""
+    for side, failure in (exchange._failed or {}).items():
+        if failure.reason in _UNREADABLE and not (side == "response" and exchange.outcome == "unanswered"):
+            return side, failure.reason, failure.path, failure.offset
+    remarks = exchange.extra.get("remarks", ()) if exchange.extra else ()
+    found = [remark for remark in remarks if remark["id"] in _ODD]
+    if not found:
+        return None
+    first = min(found, key=lambda remark: (remark["side"] != "request", _ODD.index(remark["id"])))
+    return first["side"], first["id"], first["path"], first["offset"]
+
+
+def observe_misplaced_answer(seen: Observations, exchange: Exchange, client: str) -> None:
+    """Observe an answer that comes out of order, twice, or with the id of no request."""
+    for remark in exchange.extra["remarks"] if exchange.extra else ():
+        if remark["id"] in _MISPLACED:
+            its = seen.get_or_make("misplaced", exchange.connection_info.broker, remark["id"])
+            its.count_exchange(exchange)
+            its.count_name("clients", client)
+
+
+def observe_protocol_of_connection(seen: Observations, ended: Ended, host: str) -> None:
+    """Observe what a connection to a broker speaks, where it is not Kafka or where its end says so."""
+    broker, closed = ended.connection_info.broker, ended.how in _CLOSED
+    unmixed = ended.opened and ended.client_bytes and not ended.client_missing
+    if ended.kafka and ended.server_bytes > _ALERT_SIZE:
+        tls = ended.connection_info.tls is not None
+        seen.get_or_make("speaks", broker, "TLS" if tls else "plaintext").count_end(ended)
+    elif ended.kafka and ended.exchanges:
+        if closed and unmixed and ended.exchanges == 1 and ended.connection_info.tls is None:
+            its = seen.get_or_make("unheard", host, broker)
+            its.count_end(ended)
+            its.add_to_sum("alerts", ended.server_bytes == _ALERT_SIZE)
+    elif ended.reason == "tls" and ended.server_bytes > _ALERT_SIZE:
+        seen.get_or_make("speaks", broker, "TLS").count_end(ended)
+    elif unmixed and (ended.reason or closed):
+        spoken = "TLS" if ended.reason == "tls" else foreign_protocol_name(ended.detail)
+        its = seen.get_or_make("foreign", host, broker, spoken)
+        its.count_end(ended)
+        if closed and not ended.server_bytes:
+            its.add_to_sum("closed", 1)

@@ -1,0 +1,232 @@
+"""Observations in, findings out about requests, logins and connections that a broker refuses by closing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from decoders.analysis.doctor.diagnosis_input import (
+    MS,
+    Case,
+    Found,
+    describe_offered_versions,
+    describe_retry_pace,
+    merge_observations,
+    most_frequent_clients,
+    name_of_api_key,
+    next_less_severe,
+)
+from decoders.analysis.doctor.finding_kinds import FINDINGS
+from decoders.analysis.doctor.observations import Observation, sort_names_by_count
+from decoders.analysis.exchange_facts import WAITING
+from decoders.apis import api
+from decoders.protocol_facts.keys import API_VERSIONS
+from decoders.wire.format_and_escape_text import format_latency
+
+__all__ = ["REFUSALS"]
+
+# Ports that end so are Kafka's by custom: a TLS hello that is refused there concerns Kafka.
+_CUSTOMARY: Final = "909"
+# A request this much before the end of a session may still be refused for it: clocks of broker and capture, pauses.
+_SLACK_MS: Final = 2000
+
+# What is odd → words for it, and the likely reason.
+_ODDITIES: Final[dict[str, tuple[str, str]]] = {
+    "null": ("null in {path}", "null is not allowed there in this version"),
+    "trailing": ("bytes behind the last field", "the writer used another version's layout, or wrote a field too many"),
+    "embedded": ("{path} does not hold what it should", "the writer used another structure, or left its version out"),
+    "other_version": ("the layout of another version", "the writer ignores the version that was asked for"),
+    "tag_twice": ("a tagged field twice", "the writer appends tagged fields without looking"),
+    "tag_order": ("tagged fields out of order", "the writer has to sort tagged fields by number"),
+    "truncated": ("cut off at byte {offset}{place}", "it ends too early: {layout}"),
+    "malformed": ("no sense at byte {offset}{place}", "a length or a value is impossible there: {layout}"),
+}
+
+
+def _describe_oddity(
+    api_key: int, version: int | None, side: str, what: str, path: str, seen: Observation
+) -> tuple[str, str]:
+    """Words for what is odd about a side, and for the likely reason."""
+    words, reason = _ODDITIES[what]
+    offset = sort_names_by_count(seen.names["offsets"])[0]
+    place = f" in {path}" if path else ""
+    versions = api(api_key).message("request").flexible
+    flexible = versions.low <= (version or 0) <= versions.high
+    old = "a flexible version written with the old layout" if flexible else "written with another version's layout"
+    layout = f"{old}, or cut by its writer"
+    values = {"path": path or f"the {side}", "offset": offset, "place": place, "layout": layout}
+    return words.format_map(values), reason.format_map(values)
+
+
+def _find_odd_bytes(case: Case) -> Iterator[Found]:
+    """Requests and answers with bytes that the protocol forbids, and whether the broker closed behind them."""
+    for (client, broker, key, version, side, what, path), seen in case.seen.items_of_kind("odd"):
+        fault, reason = _describe_oddity(key, version, side, what, path, seen)
+        closed = seen.sums.get("closed", 0)
+        about = {"client": client, "clients": [client], "broker": broker, "api": name_of_api_key(key)}
+        about |= {
+            "api_version": version,
+            "fault": fault,
+            "likely": reason,
+            "tally": _describe_tally(closed, seen.count),
+        }
+        if side == "response":
+            yield case.make_finding("answer-odd", seen, **about)
+        else:
+            yield case.make_finding("request-closed" if closed else "request-odd", seen, **about)
+
+
+def _describe_tally(closed: int, count: int) -> str | None:
+    return f", {closed:,} of {count:,} times" if count > 1 else None
+
+
+def _find_misplaced_answers(case: Case) -> Iterator[Found]:
+    """Answers out of order, answers twice, and answers with ids that nobody asked for: one finding for a broker."""
+    for (broker, what), seen in case.seen.items_of_kind("misplaced"):
+        yield case.make_finding(
+            "answers-misplaced", seen, broker=broker, fault=_MISPLACED[what], clients=most_frequent_clients(seen)
+        )
+
+
+_MISPLACED: Final = {
+    "out_of_order": "answers out of order",
+    "wrong_id": "answers with correlation ids that no request has",
+    "answered_twice": "answers a request twice",
+}
+
+
+def _speaks(case: Case, broker: str, what: str) -> bool:
+    return case.seen.get_observation("speaks", broker, what) is not None
+
+
+def _find_foreign_protocols(case: Case) -> Iterator[Found]:
+    """Connections that speak TLS or HTTP to a plaintext listener, plaintext to a TLS listener, or no Kafka at all."""
+    for (host, broker, spoken), seen in case.seen.items_of_kind("foreign"):
+        plain, closed = _speaks(case, broker, "plaintext"), seen.sums.get("closed", 0)
+        about = {"host": host, "clients": [host], "broker": broker, "tally": _describe_connections(closed, seen.count)}
+        if spoken == "TLS":
+            if closed and (plain or (broker[:-1].endswith(_CUSTOMARY) and not _speaks(case, broker, "TLS"))):
+                about["which"] = ", which speaks plaintext" if plain else ", which gives no byte of TLS back"
+                yield case.make_finding("tls-to-plaintext", seen, **about)
+        elif plain or _speaks(case, broker, "TLS"):
+            yield case.make_finding("not-kafka", seen, spoken=spoken or "bytes that are no Kafka", **about)
+    for (host, broker), seen in case.seen.items_of_kind("unheard"):
+        if _is_plaintext_refused(case, host, broker):
+            tally = _describe_connections(seen.count, seen.count)
+            yield case.make_finding("plaintext-to-tls", seen, host=host, clients=[host], broker=broker, tally=tally)
+
+
+def _is_plaintext_refused(case: Case, host: str, broker: str) -> bool:
+    """Whether a host's plaintext connections to a broker end without an answer, because the broker speaks TLS."""
+    unheard = case.seen.get_observation("unheard", host, broker)
+    if unheard is None or _speaks(case, broker, "plaintext"):
+        return False
+    return _speaks(case, broker, "TLS") or unheard.sums["alerts"] == unheard.count
+
+
+def _describe_connections(closed: int, count: int) -> str:
+    connections = f"{count:,} connection{'s' if count > 1 else ''}"
+    if not closed:
+        return connections
+    return f"{connections}, {'' if closed == count else f'{closed:,} '}closed by the broker without an answer"
+
+
+def _find_unanswered_requests(case: Case) -> Iterator[Found]:
+    """Requests without an answer at the end of their connection, but for those that wait by design, such as fetches."""
+    ended = dict(_find_ended_sessions(case))
+    hosts: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for (client, host, broker), _ in case.seen.items_of_kind("client"):
+        hosts[client, broker].add(host)
+    by_link: dict[tuple[str, str], list[tuple[int, int, str, Observation]]] = defaultdict(list)
+    for (client, broker, key, version, closed), seen in case.seen.items_of_kind("unanswered"):
+        versions = case.offers.get((broker, key))
+        known = versions is not None or any(where == broker for where, _ in case.offers)
+        if known and (versions is None or not versions.low <= version <= versions.high):
+            about = {"client": client, "clients": [client], "api": name_of_api_key(key), "broker": broker}
+            about |= {"api_version": version, "pace": describe_retry_pace(case, seen)}
+            about["offered"] = describe_offered_versions(case, broker, key)
+            yield case.make_finding("version-refused", seen, **about)
+        elif not any(_is_plaintext_refused(case, host, broker) for host in hosts[client, broker]):
+            by_link[client, broker].append((key, version, closed, seen))
+    for (client, broker), some in by_link.items():
+        if (client, broker) in ended:
+            yield ended[client, broker]
+        elif _is_login_missing(case, client, broker, [seen for *_, seen in some]):
+            yield _make_missing_login(case, client, broker, some)
+        else:
+            yield from _find_closed_requests(case, client, broker, some)
+
+
+def _find_closed_requests(
+    case: Case, client: str, broker: str, some: list[tuple[int, int, str, Observation]]
+) -> Iterator[Found]:
+    for key, version, closed, seen in some:
+        about: dict[str, Any] = {"client": client, "clients": [client], "api": name_of_api_key(key), "broker": broker}
+        about["closed"] = _CLOSED.get(closed, closed)
+        if key == API_VERSIONS and closed != "idle" and not _are_versions_answered(case, client, broker):
+            about |= {"api_version": version, "tally": _describe_tally(seen.count, seen.count)}
+            yield case.make_finding("versions-closed", seen, **about)
+        elif key not in WAITING and seen.count >= case.limits["unanswered.least"]:
+            then = "; asked again, it was answered" if case.answered.get((client, key), 0) > seen.last else None
+            yield case.make_finding("unanswered", seen, then=then, **about)
+
+
+_CLOSED: Final = {"fin": "closed", "rst": "reset", "idle": "silent for hours"}
+
+
+def _are_versions_answered(case: Case, client: str, broker: str) -> bool:
+    """Whether the broker has answered another ApiVersions, or closes for another reason: a PROXY head before it."""
+    if any(where == broker for (_, where, _), _ in case.seen.items_of_kind("head")):
+        return True
+    its = [seen for (who, _, where), seen in case.seen.items_of_kind("client") if (who, where) == (client, broker)]
+    return any("versions" in seen.sums for seen in its) or any(where == broker for where, _ in case.offers)
+
+
+def _is_login_missing(case: Case, client: str, broker: str, unanswered: list[Observation]) -> bool:
+    """Whether a client without a login has answers to ApiVersions alone, and each first other request is closed."""
+    whole = merge_observations(
+        seen for (who, _, where), seen in case.seen.items_of_kind("client") if (who, where) == (client, broker)
+    )
+    versions, count = whole.sums.get("versions", 0), sum(seen.count for seen in unanswered)
+    without = sum(seen.sums.get("without-login", 0) for seen in unanswered)
+    return 0 < versions == whole.count - count and without == count <= versions
+
+
+def _make_missing_login(case: Case, client: str, broker: str, some: list[tuple[int, int, str, Observation]]) -> Found:
+    whole = merge_observations(seen for *_, seen in some)
+    severity = FINDINGS["login-missing"].severity
+    if whole.count < case.limits["errors.few"]:
+        severity = next_less_severe(severity)
+    apis = sorted({name_of_api_key(key) for key, *_ in some})
+    about = {"client": client, "clients": [client], "broker": broker, "apis": apis}
+    return Found("login-missing", severity, whole, about | {"tally": _describe_tally(whole.count, whole.count)})
+
+
+def _find_ended_sessions(case: Case) -> Iterator[tuple[tuple[str, str], Found]]:
+    """Logins whose lifetime ran out: a finding for each client and broker where all unanswered requests are theirs."""
+    by_link: dict[tuple[str, str], list[tuple[int, Observation]]] = defaultdict(list)
+    others: set[tuple[str, str]] = set()
+    for (client, broker, _), seen in case.seen.items_of_kind("session"):
+        at, lifetime_ms = seen.most.get("unanswered"), seen.most.get("lifetime")
+        if at is None:
+            continue
+        if lifetime_ms and at >= seen.most["login"] + (lifetime_ms - _SLACK_MS) * MS:
+            by_link[client, broker].append((lifetime_ms, seen))
+        else:
+            others.add((client, broker))
+    for (client, broker), some in by_link.items():
+        if (client, broker) in others:
+            continue
+        whole = merge_observations(seen for _, seen in some)
+        about = {"client": client, "clients": [client], "broker": broker, "connections": f"{len(some):,}"}
+        about["lifetime"] = format_latency(max(lifetime for lifetime, _ in some))
+        yield (client, broker), case.make_finding("login-expired", whole, **about)
+
+
+REFUSALS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
+    _find_odd_bytes,
+    _find_misplaced_answers,
+    _find_foreign_protocols,
+    _find_unanswered_requests,
+)
