@@ -34,6 +34,8 @@ _QUESTIONS: Final = {
     "--client-id": "client_id like",
     "--topic": "topic like",
     "--group": "group like",
+    "--packet": "packet in",
+    "--connection": "connection in",
 }
 
 
@@ -54,7 +56,7 @@ def build_filter(
         if option == "--client":
             parts += [f"({' or '.join(map(_build_client_expression, values))})"] if values else []
         elif texts := [
-            _quote_filter_text(_api_name_or_number(value) if option == "--api" else value) for value in values
+            _quote_filter_text(text) for value in values for text in _EXPANDED.get(option, _keep_word)(value)
         ]:
             part = f"{_QUESTIONS[option]} ({', '.join(texts)})"
             _parse_filter(part, option)
@@ -69,6 +71,16 @@ def build_filter(
     return parse(" and ".join(parts))
 
 
+def _keep_word(word: str) -> list[str]:
+    return [word]
+
+
+def _split_packets(word: str) -> list[str]:
+    """The words for several packets of one file, which have commas between them: `kafka.pcap07:7-9,105`."""
+    file, colon, numbers = word.rpartition(":")
+    return [f"{file}{colon}{each}" for each in numbers.split(",")]
+
+
 def filter_for_expected_errors(selection: Filter) -> Filter | None:
     """The filter for the errors that --errors leaves out and --errors all shows; None for a filter without --errors."""
     text = selection.text
@@ -78,6 +90,10 @@ def filter_for_expected_errors(selection: Filter) -> Filter | None:
 def _api_name_or_number(name: str) -> str:
     """The API's name for a filter; a number stays as it is, even one that kw does not know."""
     return name if name.isascii() and name.isdecimal() else find_api(name).name
+
+
+# Short option → the words of the filter language for one of its words.
+_EXPANDED: Final = {"--api": lambda word: [_api_name_or_number(word)], "--packet": _split_packets}
 
 
 def join_filters(expression: str, selection: Filter) -> Filter:

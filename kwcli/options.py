@@ -193,6 +193,8 @@ class FilterOptions(NamedTuple):
     slower_than: float | None = None
     clients: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+    packets: tuple[str, ...] = ()  # this and `connections`: of commands that read captures
+    connections: tuple[str, ...] = ()
     limit: int | None = None  # of commands that have --limit
 
     def build_filter(self, also: str = "") -> Filter | None:
@@ -210,6 +212,8 @@ class FilterOptions(NamedTuple):
             "--topic": self.topics,
             "--group": self.groups,
             "--client": self.clients,
+            "--packet": self.packets,
+            "--connection": self.connections,
         }
         errors = EVERY_ERROR if self.errors_all else WENT_WRONG if self.errors else None
         found = join_filters(also, build_filter(self.expression, words, slower_than=self.slower_than, errors=errors))
@@ -613,12 +617,25 @@ def limit_option(help: str) -> Callable[[Command], Command]:
     return click.option("-n", "-c", "--limit", type=RowCount(), metavar="N", help=help)
 
 
-def filter_options(*, limit: str | None = None) -> Callable[[Command], Command]:
+_packet_option: Final = click.option(
+    "--packet",
+    "packets",
+    multiple=True,
+    metavar="[FILE:]N[-M],...",
+    help="Only exchanges with bytes in these packets, as Wireshark counts: 105, kafka.pcap07:105-109.",
+)
+_connection_option: Final = words_option(
+    "--connection", "connections", metavar="N,...", help="Only these connections, by the numbers that kw gives them."
+)
+
+
+def filter_options(*, limit: str | None = None, captures: bool = True) -> Callable[[Command], Command]:
     """Options that select exchanges; the command gets them as `filters`: a FilterOptions.
 
-    `limit` is the help of --limit; None: there is no --limit.
+    `limit` is the help of --limit; None: there is no --limit. `captures`: there are --packet and --connection.
     """
-    names = [name for name in FilterOptions._fields if limit or name != "limit"]
+    lacking = {*([] if limit else ["limit"]), *([] if captures else ["packets", "connections"])}
+    names = [name for name in FilterOptions._fields if name not in lacking]
     options = [
         words_option("--api", "apis", metavar="API,...", help="Only these APIs, by name or number."),
         words_option("--client-id", "client_ids", metavar="GLOB,...", help="Only clients whose id matches."),
@@ -641,6 +658,7 @@ def filter_options(*, limit: str | None = None) -> Callable[[Command], Command]:
             " the protocol expects.",
         ),
         click.option("--slower-than", type=Duration(), metavar="TIME", help="Only latencies above TIME, say 100ms."),
+        *([_packet_option, _connection_option] if captures else []),
         *([] if limit is None else [limit_option(limit)]),
     ]
 

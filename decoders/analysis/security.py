@@ -28,6 +28,8 @@ from decoders.protocol_facts.keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_H
 from decoders.protocol_facts.public_configs import is_public_config
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
@@ -394,6 +396,10 @@ class Security:
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
         self._seen.resume(state)
+
+    def name_files(self, names: Sequence[str]) -> None:
+        """Name the files of what was seen so far, by their indices in the numbers of packets (merge_captures.py)."""
+        self._seen.name_files(names)
 
     def rows(self) -> list[Row]:
         """A row for each finding, worst first."""

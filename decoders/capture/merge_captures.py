@@ -8,11 +8,18 @@ from typing import Final
 
 from decoders.tcp.chunks import Segment
 
-__all__ = ["FILE_SHIFT", "file_index_of_packet", "merge_segments", "packet_number_before_file", "packet_number_in_file"]
+__all__ = [
+    "FILE_SHIFT",
+    "PACKET_NUMBER_MAX",
+    "file_index_of_packet",
+    "merge_segments",
+    "packet_number_before_file",
+    "packet_number_in_file",
+]
 
 # A file of 2**40 packets has at least 16 TB, and an index of 23 bits still leaves the number a signed 64-bit one.
 FILE_SHIFT: Final = 40
-_NUMBERS: Final = (1 << FILE_SHIFT) - 1
+PACKET_NUMBER_MAX: Final = (1 << FILE_SHIFT) - 1
 
 
 def packet_number_before_file(file_index: int) -> int:
@@ -27,7 +34,7 @@ def file_index_of_packet(packet: int) -> int:
 
 def packet_number_in_file(packet: int) -> int:
     """The packet's number in its file, as Wireshark counts, from 1."""
-    return packet & _NUMBERS
+    return packet & PACKET_NUMBER_MAX
 
 
 # Merging by packet time

@@ -86,6 +86,9 @@ EXCHANGE_ATTRIBUTES: Final = {
     "raw": "derived",  # nothing writes it any more
     "via": "extra",
     "file": "extra",
+    "request_end_file": "extra",
+    "response_file": "extra",
+    "response_end_file": "extra",
     "upstream_latency_ms": "extra",
     "fault": "extra",
     "refused": "extra",

@@ -396,6 +396,14 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
     "raw": ({"type": "object"},),  # nothing writes it any more
     "via": (_TEXT,),
     "file": (_add_description("the input that it was read from, where there are several", _TEXT),),
+    **{
+        name: (_add_description(f"the file of {packet}, where that is another one than `file`", _TEXT),)
+        for name, packet in (
+            ("request_end_file", "the request's last packet"),
+            ("response_file", "the response's first packet"),
+            ("response_end_file", "the response's last packet"),
+        )
+    },
     "upstream_latency_ms": (_MS,),
     "fault": (_object_schema({**_HIT, "rule": _RULE, "more": _HITS}, "more"),),
     "refused": (

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from decoders.apis import NAMES, api
 from decoders.errors import FilterError
-from decoders.filters.fields import Kind
+from decoders.filters.fields import Kind, PacketSpan
 from decoders.filters.tokens import Word
 from decoders.filters.values import Network, TimeOfDay, read_value
 from decoders.protocol_facts.errors.error_codes import error_name
@@ -47,6 +47,8 @@ def make_equality_test(kind: Kind, word: Word) -> Test:
         return _make_address_test(wanted)
     if isinstance(wanted, TimeOfDay):
         return lambda value: value % DAY_NS == wanted.ns
+    if isinstance(wanted, PacketSpan):
+        return lambda value: value.overlaps(wanted)
     if kind != "any":
         return lambda value: value == wanted
     return lambda value: (

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from decoders.analysis.dimension_and_metric_table import METRICS, Metric
 from decoders.apis import NAMES, api
+from decoders.capture.merge_captures import PACKET_NUMBER_MAX, packet_number_in_file
 from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange import SESSION_PARTITIONS
 from decoders.filters.read_partitions_and_records import (
@@ -89,7 +90,9 @@ def _entity_getters(api_key: int, side: Side, entity: str) -> tuple[Get, ...]:
 # Fields
 
 # `held`: content of a record or header: text, or None where it is null.
-Kind = Literal["text", "held", "number", "version", "duration", "size", "time", "address", "api", "error", "any"]
+Kind = Literal[
+    "text", "held", "number", "version", "duration", "size", "time", "address", "api", "error", "packet", "any"
+]
 
 
 class Phase(IntEnum):
@@ -99,6 +102,22 @@ class Phase(IntEnum):
     REQUEST = 1
     RESPONSE = 2
     SETTLED = 3
+
+
+class PacketSpan(NamedTuple):
+    """Packets of a file (None: of any, or of one that is not known) by the numbers of the first and the last."""
+
+    file: str | None
+    first: int
+    last: int
+
+    def overlaps(self, wanted: PacketSpan) -> bool:
+        """Whether a packet is in both spans; the wanted file may be named by the end of its path."""
+        if self.first > wanted.last or self.last < wanted.first:
+            return False
+        if wanted.file is None or self.file == wanted.file:
+            return True
+        return self.file is not None and self.file.endswith("/" + wanted.file.removeprefix("./"))
 
 
 class FieldRow(NamedTuple):
@@ -160,6 +179,24 @@ def _read_refusal_part(exchange: Exchange, part: str) -> str | None:
     """A part of the proxy's refusal of an exchange: which option refused it (`by`), and the `reason`."""
     said = exchange.extra.get("refused") if exchange.extra else None
     return said.get(part) if isinstance(said, dict) else None
+
+
+def packet_spans(exchange: Exchange) -> list[PacketSpan]:
+    """The packets that hold an exchange: a span for each side, two where it goes from one file into the next."""
+    extra = exchange.extra or {}
+    file = extra.get("file")
+    spans: list[PacketSpan] = []
+    for side in SIDES:
+        first, last = getattr(exchange, f"{side}_packet"), getattr(exchange, f"{side}_packet_end")
+        if not first:
+            continue
+        first, last = packet_number_in_file(first), packet_number_in_file(last or first)
+        begins, ends = (extra.get(f"{side}_{word}", file) for word in ("file", "end_file"))
+        if begins == ends:
+            spans.append(PacketSpan(begins, first, last))
+        else:
+            spans += [PacketSpan(begins, first, PACKET_NUMBER_MAX), PacketSpan(ends, 1, last)]
+    return spans
 
 
 def _session_topics(exchange: Exchange) -> list[str]:
@@ -245,6 +282,7 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "side": FieldRow(S, "text", _sides_captured, "sides that the capture has: request, response"),
     "closed": FieldRow(S, "text", lambda x: x.closed, "how the connection ended that left it unanswered"),
     "file": FieldRow(S, "text", lambda x: x.extra and x.extra.get("file"), "file that it was read from"),
+    "packet": FieldRow(S, "packet", packet_spans, "packets with its bytes, as Wireshark numbers them: 105, a.pcap:7-9"),
     "guessed": FieldRow(
         S, "any", lambda x: bool(x.extra and x.extra.get("guessed")), "whether what a response answers is guessed"
     ),

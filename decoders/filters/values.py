@@ -8,8 +8,9 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any, Final
 
 from decoders.apis import NAMES, api
+from decoders.capture.merge_captures import PACKET_NUMBER_MAX
 from decoders.errors import FilterError, UnknownApi
-from decoders.filters.fields import Kind
+from decoders.filters.fields import Kind, PacketSpan
 from decoders.filters.tokens import Word
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import ERRORS, find_error_code
@@ -104,6 +105,15 @@ def _read_address(word: Word) -> Network:
     return Network(network, port)
 
 
+def _read_packets(word: Word) -> PacketSpan:
+    file, _, numbers = word.text.rpartition(":")
+    first, dash, last = numbers.partition("-")
+    found = [int(text) for text in ((first, last) if dash else (first, first)) if text.isascii() and text.isdecimal()]
+    if len(found) < 2 or not 1 <= found[0] <= found[1] <= PACKET_NUMBER_MAX:
+        raise FilterError(f"{word.text!r} is no packet: write 105, 105-109 or kafka.pcap07:105", word.at + 1)
+    return PacketSpan(file or None, *found)
+
+
 def _read_api(word: Word) -> int:
     text = word.text
     if text.isascii() and text.isdecimal():
@@ -153,5 +163,6 @@ READERS: Final[dict[Kind, Callable[[Word], Any]]] = {
     "address": _read_address,
     "api": _read_api,
     "error": _read_error,
+    "packet": _read_packets,
     "any": _read_any_kind,
 }

@@ -12,6 +12,7 @@ from decoders.analysis.security import Security
 from decoders.exchanges.exchange import Exchange, Skipped
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.analyses.doctor import FAIL_ON, count_findings, format_findings
+from kwcli.analyses.finding_renderer import FindingRenderer
 from kwcli.analyses.render_answer import AnswerRenderer, format_software
 from kwcli.output.report_partial_input import describe_judged_part
 from kwcli.output.short_texts import count_of, palette
@@ -180,12 +181,13 @@ def check_audit_words(target: str | None, clients: str | None, *, security: bool
         raise Failure("--target checks clients, --clients checks brokers: give one of them", Exit.USAGE)
 
 
-class SecurityRenderer(AnswerRenderer):
+class SecurityRenderer(FindingRenderer):
     """Findings about security; TLS connections count only without a filter: they have nothing to filter by."""
 
     def __init__(self, settings: Settings) -> None:
         fold = self._security = Security()
-        super().__init__(fold, "security", fold.rows, format_findings, settings)
+        super().__init__(fold, "security", format_findings, settings)
+        self.keys = ("command",)
 
     def make_empty(self) -> SecurityRenderer:
         """A renderer like this one that has seen nothing."""

@@ -15,7 +15,7 @@ from decoders.analysis.doctor.finding_kinds import SEVERITIES
 from decoders.analysis.doctor.thresholds import THRESHOLDS, Thresholds
 from decoders.wire.format_and_escape_text import escape_text
 from decoders.wire.near_words import did_you_mean
-from kwcli.analyses.render_answer import AnswerRenderer
+from kwcli.analyses.finding_renderer import FindingRenderer
 from kwcli.output.short_texts import count_of, find_zone, palette
 from kwcli.run_environment import Exit, Failure
 
@@ -83,16 +83,16 @@ def _is_cluster_named(connection: ConnectionOptions) -> bool:
     return not meanings.isdisjoint(("servers", "controllers"))
 
 
-class DoctorRenderer(AnswerRenderer):
+class DoctorRenderer(FindingRenderer):
     """The doctor's findings; in text, a note is one line unless more is asked for (`-v`)."""
 
     def __init__(self, settings: Settings, thresholds: Thresholds) -> None:
         self._thresholds = thresholds
         fold = self.doctor = Doctor(thresholds)
-        super().__init__(fold, "finding", fold.rows, format_findings, settings)
+        super().__init__(fold, "finding", format_findings, settings)
         self.hear = fold.set_capture_faults
         self.ended = fold.observe_connection_end
-        self.keys = sorted(ABOUT)
+        self.keys = sorted({*ABOUT, "command"})
 
     def make_empty(self) -> DoctorRenderer:
         """A renderer like this one that has seen nothing."""
@@ -128,6 +128,8 @@ def format_findings(rows: Sequence[Row], settings: Settings) -> str:
         if not brief:
             for text in _finding_details(row, settings):
                 lines += [f"{_MARGIN}{colors.dim}{each}{colors.off}" for each in _wrap_text(text, settings)]
+            if "command" in row:  # in one line, so that it can be copied
+                lines.append(f"{_MARGIN}{colors.dim}see: {row['command']}{colors.off}")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -179,6 +181,8 @@ def _finding_details(row: Row, settings: Settings) -> list[str]:
     found = [", ".join(found)] if found else []
     found += [f"means: {row['meaning']}"] if row["meaning"] else []
     found += [f"do: {row['remedy']}"] if row["remedy"] else []
+    if "command" in row:
+        return found
     return found + [f"see: {each}" for each in [_format_evidence(row["evidence"])] if each]
 
 
@@ -204,7 +208,8 @@ def _format_evidence(evidence: Sequence[dict[str, Any]]) -> str:
             parts.append(where if number is None else f"correlation id {number} of {where}")
         else:
             first, last = each["packets"]
-            parts.append(f"{first}–{last}" if last != first else f"{first}")
+            of = f" of {each['file']}" if each["file"] else ""
+            parts.append((f"{first}–{last}" if last != first else f"{first}") + of)
     text = ", ".join(parts)
     if not evidence or evidence[0]["packets"] is None:
         return text

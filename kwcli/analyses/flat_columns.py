@@ -72,11 +72,15 @@ def _format_refusals(refused: Iterable[Row]) -> str:
 
 
 def _format_evidence(evidence: Iterable[Row]) -> str:
-    """The packets of each exchange: `17-21, 53`; `connection 3` where it has no packets."""
-    return ", ".join(
-        f"connection {row['connection']}" if row["packets"] is None else "-".join(map(str, sorted({*row["packets"]})))
-        for row in evidence
-    )
+    """The packets of exchanges by file, as --packet takes them: `a.pcap:17-21,53`; `connection 3` without packets."""
+    found: dict[str, list[str]] = {}
+    for row in evidence:
+        if row["packets"] is None:
+            found[f"connection {row['connection']}"] = []
+        else:
+            file = f"{row['file']}:" if row["file"] else ""
+            found.setdefault(file, []).append("-".join(map(str, sorted({*row["packets"]}))))
+    return ", ".join(where + ",".join(numbers) for where, numbers in found.items())
 
 
 class FlatColumn(NamedTuple):
@@ -144,7 +148,7 @@ def _declare_columns(kind: str, names: str, first: str, rare: str = "") -> tuple
 
 _NUMBERS: Final = "count errors error_codes unanswered undecoded request_bytes response_bytes p50 p99 max first last"
 _FINDING: Final = "id severity title count first last"
-_ADVICE: Final = "evidence meaning remedy"
+_ADVICE: Final = "evidence command meaning remedy"
 _ABOUT: Final = (
     "client_id clients topic topics partition partitions group transactional_id broker node_id address api api_version"
     " error went_on nearest_topic reasons users"

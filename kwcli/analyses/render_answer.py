@@ -18,6 +18,7 @@ from kwcli.reading.sinks.row_sink import ReadingView
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Fold, Row
     from decoders.exchanges.exchange import Ended
+    from kwcli.options import CaptureOptions
     from kwcli.output.renderers import Write
     from kwcli.output.settings import Settings
 
@@ -50,6 +51,10 @@ class AnswerRenderer(FoldRenderer):
         # Gets what is wrong with the captures themselves; None: that is told beside the answer.
         self.hear: Callable[[list[str]], None] | None = None
         self.ended: Callable[[Ended], None] | None = None  # gets how connections ended
+        self.needs_file_names = False  # the fold reads the file of an exchange
+        self.capture: CaptureOptions | None = None  # the inputs of the run
+        # Takes the names of the captures by their numbers in packets; the list may grow while they are read.
+        self.name_files: Callable[[Sequence[str]], None] | None = None
 
     def open(self, write: Write) -> AnswerRenderer:
         """Set the function to write with, which `ReadingRun` knows; returns this renderer."""
@@ -105,7 +110,13 @@ class AnswerRenderer(FoldRenderer):
 def make_reading_view(renderer: AnswerRenderer) -> ReadingView:
     """The ReadingView by which `ReadingRun` feeds the renderer's fold instead of showing exchanges."""
     return ReadingView(
-        renderer.needs, renderer.open, renderer.hear, libraries=renderer.asks_libraries, ended=renderer.ended
+        renderer.needs,
+        renderer.open,
+        renderer.hear,
+        renderer.needs_file_names,
+        libraries=renderer.asks_libraries,
+        ended=renderer.ended,
+        name_files=renderer.name_files,
     )
 
 

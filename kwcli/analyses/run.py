@@ -31,6 +31,7 @@ def run_answer(
     renderer: AnswerRenderer,
 ) -> Exit:
     """Feed the renderer's fold with the exchanges that the options select, write its answer, return the exit code."""
+    renderer.capture = capture
     code = ReadingRun(env, settings, capture, filters, view=make_reading_view(renderer)).run().exit_code()
     report_sentences(env, settings, renderer.coverage_sentences())
     return code

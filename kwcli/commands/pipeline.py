@@ -97,7 +97,7 @@ def _add_run_and_watch_options(command: Command) -> Command:
             metavar="NAME=GLOB",
             help="Captures of one place in the network; a connection at two points counts twice.",
         ),
-        filter_options(),
+        filter_options(captures=False),
         ports_option,
         keylog_option,
         click.option(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # Options about reading captures: they have no meaning for tables that are there already.
 _CHOOSING: Final = (
     *("bpf", "write", "follow", "ports", "keylogs", "since", "until", "apis", "client_ids", "clients", "topics"),
-    *("groups", "expression", "errors", "errors_all", "slower_than"),
+    *("groups", "expression", "errors", "errors_all", "slower_than", "packets", "connections"),
 )
 
 

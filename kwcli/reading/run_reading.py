@@ -241,7 +241,7 @@ class ReadingRun:
                     sink.end_of_connection(ended)
         for name, rows in source.read_recorded_rows():
             for row in rows:
-                if (sink.needs_file_names or sink.tables is not None) and row.kind == "exchange":
+                if sink.needs_file_numbers and row.kind == "exchange":
                     row.extra = {"file": escape_non_utf8(name), **(row.extra or {})}
             if self._selection is not None and self._selection.reads_records:
                 lacking += sum(map(lacks_records, rows))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.exchange import Skipped
 from decoders.messages.build_body_json import Options
+from kwcli.analyses.finding_renderer import add_commands_to_findings
 from kwcli.analyses.render_answer import AnswerRenderer
 from kwcli.output.short_texts import count_of
 from kwcli.private_files import write_private_file
@@ -52,6 +53,9 @@ class ReportRenderer(AnswerRenderer):
         self._adds = []  # write() feeds the folds, many exchanges at once
         self.hear = self._add_capture_faults
         self.ended = self._add_connection_end
+        self.needs_file_names = True
+        self._files: Sequence[str] = ()
+        self.name_files = self._set_files
         self._env = env
         self._target = target
         self._html_path = html_path
@@ -61,6 +65,9 @@ class ReportRenderer(AnswerRenderer):
     def make_empty(self) -> ReportRenderer:
         """A renderer like this one that has seen nothing."""
         return ReportRenderer(self._env, self._settings, self._target, self._html_path, self._within)
+
+    def _set_files(self, names: Sequence[str]) -> None:
+        self._files = names
 
     def _add_capture_faults(self, faults: list[str]) -> None:
         if "findings" in self.folds.found:
@@ -86,6 +93,9 @@ class ReportRenderer(AnswerRenderer):
         """Make the report of the folds, and write it."""
         assert self._write is not None
         report = build_report(self.folds.results()._replace(partial=self.coverage.partial), self._target)
+        if self.capture is not None:
+            for name in ("findings", "security"):
+                add_commands_to_findings(report[name] or (), self.capture, self._files)
         self.breaking = count_breaking_clients(report)
         write_report(self._env, self._settings, report, self._html_path, self._write)
 

@@ -248,6 +248,8 @@ def explain_finding(row: Row) -> list[tuple[str, str]]:
     if row.get("reasons"):
         said.append(("reasons", "; ".join(map(escape_text, row["reasons"][:_SHOWN]))))
     said += [(name, row[key]) for name, key in (("means", "meaning"), ("do", "remedy")) if row[key]]
+    if "command" in row:
+        return [*said, ("see", row["command"])]
     seen = [_format_evidence_place(each) for each in row["evidence"][:_SHOWN]]
     return said + ([("see", ", ".join(seen))] if seen else [])
 
@@ -258,7 +260,8 @@ def _format_evidence_place(evidence: Row) -> str:
         number = evidence["correlation_id"]
         return where if number is None else f"correlation id {number} of {where}"
     first, last = evidence["packets"]
-    return f"packet {first}" if first == last else f"packets {first}–{last}"
+    of = f" of {evidence['file']}" if evidence["file"] else ""
+    return (f"packet {first}" if first == last else f"packets {first}–{last}") + of
 
 
 FINDING: Final = (

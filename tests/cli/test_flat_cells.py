@@ -180,7 +180,8 @@ def test_cells_keep_the_names() -> None:
     (broken,) = [row for row in read_csv("audit", TOUR) if row["verdict"] == "breaks"]
     assert broken["apis"] == "ListOffsets 0"
     found = {row["id"]: row for row in read_csv("doctor", TOUR)}
-    assert found["topic-unknown"]["evidence"] == "760-761, 772-773, 775-776"
+    assert found["topic-unknown"]["evidence"] == f"{TOUR}:760-761,772-773,775-776"
+    assert found["topic-unknown"]["command"] == f"kw sniff {TOUR} --packet 760,772,775 -v"
     assert {row["controller"] for row in read_csv("brokers", TOUR)} == {"true", "false"}
     assert {row["followed"] for row in read_csv("call", "-X", "list")} == {"true", "false"}
     assert read_csv("apis", "--diff", "3.9", "4.0")[0]["gone"].startswith("LeaderAndIsr,StopReplica")

@@ -16,7 +16,7 @@ from decoders.exchanges.connection_pairing import set_request_missing, set_respo
 from decoders.exchanges.exchange import SESSION_PARTITIONS, Exchange
 from decoders.filters import parse
 from decoders.filters.exchange_paths import HISTORY
-from decoders.filters.fields import FIELDS, FieldRow, Kind, Phase
+from decoders.filters.fields import FIELDS, FieldRow, Kind, PacketSpan, Phase
 from decoders.protocol_facts.keys import FETCH
 from decoders.schema.model import Field, Side
 from tests.filters.test_rows import Wanted, data
@@ -145,6 +145,7 @@ TYPES: Final[dict[Kind, type | tuple[type, ...]]] = {
     **dict.fromkeys(("text", "held", "address"), str),
     **dict.fromkeys(("number", "duration"), (int, float)),
     **dict.fromkeys(("version", "size", "time", "api", "error"), int),
+    "packet": PacketSpan,
     "any": object,
 }
 _YEAR_NS: Final = 365 * 86400 * 10**9

@@ -14,6 +14,7 @@ import re
 import sys
 import tempfile
 import zlib
+from contextlib import chdir
 from html import unescape
 from pathlib import Path
 from typing import Final
@@ -71,9 +72,9 @@ class Picture(NamedTuple):
 
 def output_of(command: str, *, color: bool = False) -> str:
     """What a command line prints on standard output, in a terminal of COLUMNS columns."""
-    words = [str(ROOT / word) if word.startswith("captures/") else word for word in command.split()[1:]]
     terminal = world(columns=COLUMNS, terminal=True, variables={"TERM": "xterm"})
-    return kw(*words, "--color", "always" if color else "never", env=terminal).out
+    with chdir(ROOT):
+        return kw(*command.split()[1:], "--color", "always" if color else "never", env=terminal).out
 
 
 def draw_terminal(name: str, theme: str) -> str:
@@ -99,8 +100,8 @@ def report_page() -> bytes:
     """The page that the command of REPORT writes."""
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
-        words = REPORT.replace("page.html", str(page)).replace("captures/", f"{ROOT}/captures/").split()[1:]
-        assert kw(*words, "-q").code == 0
+        with chdir(ROOT):
+            assert kw(*REPORT.replace("page.html", str(page)).split()[1:], "-q").code == 0
         return page.read_bytes()
 
 

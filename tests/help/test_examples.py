@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
+from contextlib import chdir
 from itertools import takewhile
 from pathlib import Path
 
@@ -85,9 +86,11 @@ def test_what_stats_prints_is_what_is_shown() -> None:
 def test_what_doctor_prints_is_what_is_shown() -> None:
     text = TEXTS["doctor"]
     env = world(columns=100, terminal=True, variables={"NO_COLOR": "1"})
-    assert kw("doctor", TOUR, env=env).out.rstrip().splitlines() == block(text, "$ kw doctor")[1:]
-    record = json.loads("".join(block(text, '{"kind":"finding"')))
-    assert record in map(json.loads, kw("doctor", TOUR, "-o", "ndjson").out.splitlines())
+    tour = "captures/tour.pcapng"
+    with chdir(ROOT):
+        assert kw("doctor", tour, env=env).out.rstrip().splitlines() == block(text, "$ kw doctor")[1:]
+        record = json.loads("".join(block(text, '{"kind":"finding"')))
+        assert record in map(json.loads, kw("doctor", tour, "-o", "ndjson").out.splitlines())
 
 
 def test_what_audit_prints_is_what_is_shown() -> None:
@@ -102,11 +105,12 @@ def test_what_audit_prints_is_what_is_shown() -> None:
 def test_what_audit_prints_of_security_is_what_is_shown() -> None:
     text = TEXTS["audit"]
     env = world(columns=100, terminal=True, variables={"NO_COLOR": "1"})
-    raw, gssapi = (str(ROOT / "captures" / name) for name in ("sasl-raw.pcap", "sasl-gssapi.pcap.gz"))
+    raw, gssapi = "captures/sasl-raw.pcap", "captures/sasl-gssapi.pcap.gz"
     shown = block(text, "$ kw audit captures/sasl-raw.pcap --security\n")[1:]
-    assert kw("audit", raw, "--security", env=env).out.rstrip().splitlines() == shown
-    record = json.loads("".join(block(text, '{"kind":"security"')))
-    assert record == json.loads(kw("audit", gssapi, "--security", "-o", "ndjson").out.splitlines()[0])
+    with chdir(ROOT):
+        assert kw("audit", raw, "--security", env=env).out.rstrip().splitlines() == shown
+        record = json.loads("".join(block(text, '{"kind":"security"')))
+        assert record == json.loads(kw("audit", gssapi, "--security", "-o", "ndjson").out.splitlines()[0])
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ SHARED: Final = {"connection_info", "_api_reader"}
 # Words that are no attribute of an exchange: what bodies, connections and records of it say, and words of kw's own.
 OF_BODIES: Final = {
     *("topic", "group", "txn", "partition", "records", "key", "value", "session_topic", "size", "side", "node"),
-    *("cipher", "sni", "subject", "unexpected", "undecoded_side", "summary", "file", "time"),
+    *("cipher", "sni", "subject", "unexpected", "undecoded_side", "summary", "file", "time", "packet"),
 }
 # Columns without a row: the capture point, addresses, contents of the bodies, files, and what further keys there are.
 OF_TABLES: Final = {

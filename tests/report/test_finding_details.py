@@ -13,11 +13,11 @@ FINDING: dict[str, Any] = {"first": None, "last": None, "meaning": "", "remedy":
 
 
 def seen(first: int, last: int) -> dict[str, Any]:
-    return {"packets": (first, last), "connection": 1, "correlation_id": 2}
+    return {"file": None, "packets": (first, last), "connection": 1, "correlation_id": 2}
 
 
 def unseen(connection: int, correlation_id: int | None) -> dict[str, Any]:
-    return {"packets": None, "connection": connection, "correlation_id": correlation_id}
+    return {"file": None, "packets": None, "connection": connection, "correlation_id": correlation_id}
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,8 @@ from decoders.schema.model import Versions
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange
     from decoders.schema.model import Side
@@ -297,6 +299,10 @@ class Doctor:
             broker, key = state_fields(where, str, int)
             self._offers[broker, key] = Versions(*state_fields(versions, int, int))
         self._faults = list(state_fields(faults, *[str] * len(faults)))
+
+    def name_files(self, names: Sequence[str]) -> None:
+        """Name the files of what was seen so far, by their indices in the numbers of packets (merge_captures.py)."""
+        self._seen.name_files(names)
 
     def rows(self) -> list[Row]:
         """A row for each finding, worst first."""

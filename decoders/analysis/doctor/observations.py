@@ -6,10 +6,16 @@ greatest values, the first and the last time, and the earliest evidence are kept
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from decoders.analysis.doctor.resent_batches import Evidence, SentBatches, make_evidence_of_exchange
+from decoders.analysis.doctor.resent_batches import (
+    Evidence,
+    SentBatches,
+    make_evidence_of_exchange,
+    name_file_of_evidence,
+    read_evidence,
+)
 from decoders.errors import Malformed
 from decoders.limits import EVIDENCE_MAX, MINUTES_MARKED_MAX, NAMES_OBSERVED_MAX, OBSERVATIONS_MAX
 from decoders.wire.format_and_escape_text import format_rfc3339
@@ -61,7 +67,7 @@ class Observation:
         """Count the end of a connection, and keep it as evidence if it is among the earliest."""
         self.count_at(ended.last_ns)
         info = ended.connection_info
-        self._keep_evidence([(ended.last_ns, info.number, info.client, info.broker, None, None, None)])
+        self._keep_evidence([(ended.last_ns, info.number, info.client, info.broker, None, None, None, None)])
 
     def count_evidence(self, evidence: Evidence) -> None:
         """Count an exchange of which only the evidence was kept."""
@@ -178,9 +184,10 @@ class Observation:
                 "client": client,
                 "broker": broker,
                 "correlation_id": correlation_id,
+                "file": file,
                 "packets": None if first is None else [first, last],
             }
-            for time_ns, number, client, broker, correlation_id, first, last in self.evidence
+            for time_ns, number, client, broker, correlation_id, first, last, file in self.evidence
         ]
 
     def state(self) -> list[object]:
@@ -203,8 +210,7 @@ class Observation:
         for pair in made.edges.values():
             for edge in state_fields(pair, tuple, tuple):
                 state_fields(edge, int, int)
-        for each in made.evidence:
-            state_fields(each, int, int, str, str, *[int | None] * 3)
+        made.evidence = [*map(read_evidence, made.evidence)]
         return made
 
 
@@ -229,6 +235,12 @@ class Observations:
             else:
                 self._found[key] = found
         return found
+
+    def name_files(self, names: Sequence[str]) -> None:
+        """Name the files of the evidence, by their indices in the numbers of its packets (merge_captures.py)."""
+        for each in self._found.values():
+            each.evidence = [name_file_of_evidence(evidence, names) for evidence in each.evidence]
+        self.sent.name_files(names)
 
     def get_observation(self, *key: str | int | None) -> Observation | None:
         """The observation of this kind and subject; None where there is none."""

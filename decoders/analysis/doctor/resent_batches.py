@@ -20,24 +20,33 @@ So counts are complete up to that number, and those of a sample beyond it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from heapq import heappush, heappushpop
 from typing import TYPE_CHECKING, Any, Final, Self
 from zlib import crc32
 
+from decoders.capture.merge_captures import FILE_SHIFT, file_index_of_packet, packet_number_in_file
 from decoders.limits import BATCHES_REMEMBERED_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.wire.state_serialization import state_fields
+from decoders.wire.state_serialization import add_fields_to_older_state, state_fields
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.records.summarize_records import BatchHead
 
-__all__ = ["Evidence", "SentAgain", "SentBatches", "make_evidence_of_exchange"]
+__all__ = [
+    "Evidence",
+    "SentAgain",
+    "SentBatches",
+    "make_evidence_of_exchange",
+    "name_file_of_evidence",
+    "read_evidence",
+]
 
-# Time in ns, connection (its number, client, broker), correlation id, first and last packet of both sides.
-Evidence = tuple[int, int, str, str, int | None, int | None, int | None]
+# Time in ns, connection (its number, client, broker), correlation id, first and last packet of both sides (of those in
+# the file of the first), and that file, where it is known by its name; else the packets are numbered across files.
+Evidence = tuple[int, int, str, str, int | None, int | None, int | None, str | None]
 # Error codes after which the batch may be written: REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND.
 _UNKNOWN: Final = frozenset({7, 20})
 # retry.backoff.ms of most clients.
@@ -56,7 +65,32 @@ def make_evidence_of_exchange(exchange: Exchange) -> Evidence:
     if exchange.request_packet or exchange.response_packet_end:
         first = exchange.request_packet or exchange.response_packet
         last = exchange.response_packet_end or exchange.request_packet_end
-    return exchange.time_ns, info.number, info.client, info.broker, exchange.correlation_id, first, last
+    extra, file = exchange.extra, None
+    if extra is not None and "file" in extra:
+        file = extra["file"]
+        if "response_end_file" in extra:  # another file
+            last = first if "request_end_file" in extra else exchange.request_packet_end
+    elif first and last and (first ^ last) >> FILE_SHIFT:
+        last = exchange.request_packet_end or first
+        last = first if (first ^ last) >> FILE_SHIFT else last
+    return exchange.time_ns, info.number, info.client, info.broker, exchange.correlation_id, first, last, file
+
+
+def read_evidence(state: object) -> Evidence:
+    """Evidence from a state, that of older versions without a file. Raises DecodeError."""
+    time_ns, number, client, broker, correlation_id, first, last, file = state_fields(
+        add_fields_to_older_state(state, 7, 7, None), int, int, str, str, *[int | None] * 3, str | None
+    )
+    return time_ns, number, client, broker, correlation_id, first, last, file
+
+
+def name_file_of_evidence(evidence: Evidence, names: Sequence[str]) -> Evidence:
+    """Evidence with the name of its file, by the index in its packets, which are then numbered in that file."""
+    time_ns, number, client, broker, correlation_id, first, last, file = evidence
+    if file is not None or first is None or last is None:
+        return evidence
+    own, file = (packet_number_in_file(first), packet_number_in_file(last)), names[file_index_of_packet(first)]
+    return time_ns, number, client, broker, correlation_id, *own, file
 
 
 class SentAgain(NamedTuple):
@@ -137,6 +171,11 @@ class SentBatches:
         for number, its in other._entries.items():
             self._join_counts(number, its)
 
+    def name_files(self, names: Sequence[str]) -> None:
+        """Name the files of the evidence."""
+        for number, its in self._entries.items():
+            self._entries[number] = its._replace(last=name_file_of_evidence(its.last, names))
+
     def find_batches_sent_again(self) -> Iterator[SentAgain]:
         """The batches that were sent more than once because a try failed."""
         return (its for its in self._entries.values() if its.tries > 1 and _is_retry(its))
@@ -155,8 +194,8 @@ class SentBatches:
             client, topic, idempotent, tries, refused, unknown, began, last = state_fields(
                 its, str, str | None, bool, int, int, int, int, tuple
             )
-            state_fields(last, int, int, str, str, *[int | None] * 3)
-            made._join_counts(number, SentAgain(client, topic, idempotent, tries, refused, unknown, began, last))
+            seen = read_evidence(last)
+            made._join_counts(number, SentAgain(client, topic, idempotent, tries, refused, unknown, began, seen))
         return made
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
-from decoders.capture.merge_captures import file_index_of_packet
 from decoders.messages.build_body_json import Options
 from kwcli.filter_options import build_filter
 from kwcli.pipeline.tables.connection_columns import ConnectionColumns
 from kwcli.pipeline.tables.exchange_columns import ExchangeColumns
 from kwcli.pipeline.tables.topic_partition_rows import TableNeeds
-from kwcli.reading.capture_sources import escape_non_utf8
+from kwcli.reading.sinks.row_output import name_files_of_packets
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,7 +33,7 @@ class RowFilter:
         self._filter = build_filter(spec.filter, {})
         self._since_ns = spec.since_ns
         self._until_ns = spec.until_ns
-        self._files = spec.files if "file" in self._filter.field_names else ()
+        self._files = () if {"file", "packet"}.isdisjoint(self._filter.field_names) else spec.files
         self.passes_everything = self._filter.passes_everything and spec.since_ns is None and spec.until_ns is None
         more = [] if self._filter.passes_everything else [self._filter.needs]
         if spec.doctor:
@@ -55,8 +54,7 @@ class RowFilter:
         if self._filter.passes_everything or row.kind != "exchange":
             return self._filter.passes_everything
         if self._files and row.record is None:  # a row of records has its file's name already
-            packet = row.request_packet or row.response_packet or 0
-            row.extra = {**(row.extra or {}), "file": escape_non_utf8(self._files[file_index_of_packet(packet)])}
+            row.extra = {**(row.extra or {}), **name_files_of_packets(row, self._files)}
         return self._filter.matches(row)
 
     def is_connection_wanted(self, ended: Ended) -> bool:

@@ -117,4 +117,5 @@ def _add_batch_to_folds(folds: ReportFolds, reader: StoredRowReader, batch: pa.R
         if isinstance(settled, Skipped):
             folds.skip(settled)
         else:
+            settled.extra = {**(settled.extra or {}), "file": row["source_file"]}
             folds.add(settled)

@@ -47,9 +47,9 @@ _UNREAD: Final = frozenset(
         *("time", "client_ip", "client_port", "broker_ip", "broker_port", "error_topics", "topics", "groups"),
         *("batches", "records", "record_bytes", "throttle_time_ms", "max_wait_ms", "min_bytes", "waited_ns"),
         *("fetch_session_id", "fetch_session_epoch", "fetch_session_incremental"),
-        *("request_end_file", "response_file", "response_end_file"),
     }
 )
+_FURTHER_FILES: Final = ("request_end_file", "response_file", "response_end_file")
 EXCHANGE_COLUMNS: Final = tuple(name for name in SCHEMAS["exchanges"].names if name not in _UNREAD)
 SKIPPED_COLUMNS: Final = tuple(name for name in SCHEMAS["skipped"].names if name not in _UNREAD)
 # Keys of a record that are columns also where `further_keys` has others.
@@ -121,6 +121,7 @@ class StoredRowReader:
             "fetch_session": further.pop("fetch_session", None),
             **{key: join_columns_into_attribute(key, row) for key in _OF_COLUMNS},
             "topic_names": names or None,
+            **{key: row[key] for key in _FURTHER_FILES},
         }
         return record | {name: value for name, value in columns.items() if value is not None} | further
 

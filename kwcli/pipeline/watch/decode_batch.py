@@ -14,6 +14,7 @@ from kwcli.pipeline.read.read_tls_keys import read_keys
 from kwcli.pipeline.read.splits import Problem
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.pipeline.watch.findings_by_date import DailyDoctors
+from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.reading.sinks.closing_lines import note_dropped_keys
 from kwcli.run_environment import Failure
 
@@ -101,7 +102,7 @@ def decode_points(batch: BatchInput, points: Sequence[PointPlan]) -> TaskReport:
             taken += decoder.taken
         note_dropped_keys(counts, keys)
         files = tuple(writer.close())
-    seen = () if doctors is None else doctors.export()
+    seen = () if doctors is None else doctors.export([*map(escape_non_utf8, spec.files)])
     return TaskReport(files, states, left, last_ns, counts, tuple(problems), writer.tally, taken, seen)
 
 

@@ -21,13 +21,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.find_problems import ABOUT
 from decoders.analysis.doctor.finding_kinds import SEVERITIES
-from decoders.capture.merge_captures import packet_number_in_file
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
 from decoders.wire.state_serialization import pack, state_fields, unpack
@@ -82,8 +81,10 @@ class DailyDoctors:
             found = self._days[day] = Doctor()
         return found
 
-    def export(self) -> tuple[tuple[int, bytes], ...]:
-        """The folds, each behind its date, for `WatchFindings.merge_folds`."""
+    def export(self, names: Sequence[str]) -> tuple[tuple[int, bytes], ...]:
+        """The folds, each behind its date, for `WatchFindings.merge_folds`; `names` of files, as in name_files()."""
+        for doctor in self._days.values():
+            doctor.name_files(names)
         return tuple((day, doctor.export()) for day, doctor in sorted(self._days.items()))
 
 
@@ -115,8 +116,6 @@ class _Day:
                 news = over and (severity, count) != before
             if news:
                 self.told[key] = _Told(severity, count)
-                for each in row["evidence"]:
-                    each["packets"] = each["packets"] and [packet_number_in_file(packet) for packet in each["packets"]]
                 yield row
 
 

@@ -121,4 +121,4 @@ def log_options(
         columns=True,
         times=True,
     )(shown)
-    return filter_options()(content_options(shown))
+    return filter_options(captures=False)(content_options(shown))

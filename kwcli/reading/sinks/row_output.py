@@ -10,7 +10,7 @@ from io import BufferedWriter
 from operator import length_hint
 from typing import TYPE_CHECKING, Final, Protocol
 
-from decoders.capture.merge_captures import file_index_of_packet, packet_number_in_file
+from decoders.capture.merge_captures import FILE_SHIFT, file_index_of_packet, packet_number_in_file
 from kwcli.output.renderers import OncePiece, has_columns
 from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.run_environment import OUTPUT_BUFFER
@@ -26,6 +26,7 @@ __all__ = [
     "WRITE_SIZE",
     "RowOutput",
     "TableSink",
+    "name_files_of_packets",
     "needs_file_names",
     "renumber_packets_in_file",
     "set_file_names",
@@ -165,7 +166,7 @@ class TableSink(Protocol):
 
 def needs_file_names(settings: Settings, selection: Filter | None) -> bool:
     """Whether a column or the filter asks for the file of a row."""
-    if selection is not None and "file" in selection.text and "file" in selection.field_names:
+    if selection is not None and not {"file", "packet"}.isdisjoint(selection.field_names):
         return True
     if not has_columns(settings):
         return False
@@ -179,10 +180,28 @@ def set_file_names(rows: Iterable[Settled], names: Sequence[str], *, count: bool
     for row in rows:
         if row.kind != "exchange" or row.record is not None:
             continue
-        file = escape_non_utf8(names[file_index_of_packet(row.request_packet or row.response_packet or 0)])
-        row.extra = {"file": file} if row.extra is None else {**row.extra, "file": file}
+        row.extra = {**(row.extra or {}), **name_files_of_packets(row, names)}
         if count:
             renumber_packets_in_file(row)
+
+
+# The keys of a record that name the file of a packet, where that is another one than `file`, and that packet.
+_FURTHER_FILES: Final = (
+    ("request_end_file", "request_packet_end"),
+    ("response_file", "response_packet"),
+    ("response_end_file", "response_packet_end"),
+)
+
+
+def name_files_of_packets(row: Exchange, names: Sequence[str]) -> dict[str, str]:
+    """The keys of the record that name the files of an exchange, whose packets are numbered across files."""
+    own = file_index_of_packet(row.request_packet or row.response_packet or 0)
+    found = {"file": escape_non_utf8(names[own])}
+    for key, packet in _FURTHER_FILES:
+        at = file_index_of_packet(getattr(row, packet) or own << FILE_SHIFT)
+        if at != own:
+            found[key] = escape_non_utf8(names[at])
+    return found
 
 
 def split_off_connection_ends(rows: Iterable[Row], end: Callable[[Ended], None]) -> list[Settled]:

@@ -105,6 +105,8 @@ class ReadingView(NamedTuple):
     remembers: bool = False  # the renderer asks for what went before on a connection
     libraries: bool = False  # the renderer asks for the libraries of clients alone
     ended: Callable[[Ended], None] | None = None  # takes the ends of connections, where there are no tables
+    # Takes the names of the captures by their numbers, which packets have, too; the list may grow while they are read.
+    name_files: Callable[[Sequence[str]], None] | None = None
 
 
 def view_of_format(settings: Settings) -> ReadingView:
@@ -172,6 +174,7 @@ class FilteredRowSink:
         self.tables = view.tables
         self.end_of_connection = view.ended if view.tables is None else view.tables.end_connection
         self.needs_file_names = view.needs_file_names or needs_file_names(settings, selection)
+        self._name_files = view.name_files
         self._file_names: Sequence[str] = ()  # of the inputs, where rows are to name theirs
         self._left = limit
         self._sort = sort
@@ -202,11 +205,14 @@ class FilteredRowSink:
             self._file_names = names
         if self.tables is not None:
             self.tables.name_files(names)
+        if self._name_files is not None and has_files:
+            self._name_files(names)
 
     @property
     def needs_file_numbers(self) -> bool:
         """Whether the numbers of packets have to name their files as well."""
-        return self.needs_file_names or self._tap is not None or self.tables is not None
+        named = self.needs_file_names or self._name_files is not None
+        return named or self._tap is not None or self.tables is not None
 
     # -- several processes ---------------------------------------------------------------------------------------------
 
