@@ -6,16 +6,9 @@ import click
 
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, connection_options
+from kwcli.option_clashes import Clash, refuse_clashes, refuse_options_without
 from kwcli.option_types import Seconds, VersionWord
-from kwcli.options import (
-    Clash,
-    ContentOptions,
-    OutputOptions,
-    content_options,
-    output_options,
-    refuse_clashes,
-    refuse_options_without,
-)
+from kwcli.options import ContentOptions, OutputOptions, content_options, output_options
 from kwcli.run_environment import Environment
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")

@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from decoders.named_tuple import NamedTuple
+from kwcli.option_clashes import Clash, refuse_clashes, refuse_given_options
 from kwcli.option_types import VersionWord
-from kwcli.options import (
-    Clash,
-    ContentOptions,
-    OutputOptions,
-    content_options,
-    output_options,
-    pass_options_as_value,
-    refuse_clashes,
-    refuse_given_options,
-)
+from kwcli.options import ContentOptions, OutputOptions, content_options, output_options, pass_options_as_value
 from kwcli.run_environment import Environment
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from decoders.named_tuple import NamedTuple
+from kwcli.option_clashes import Clash, refuse_clashes
 from kwcli.option_types import VersionWord
-from kwcli.options import Clash, debug_option, pass_options_as_value, refuse_clashes
+from kwcli.options import debug_option, pass_options_as_value
 from kwcli.run_environment import Environment
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from importlib.util import find_spec
 import click
 
 from kwcli.extras import pip_command_for_extra
+from kwcli.option_clashes import Clash, refuse_clashes, refuse_options_without
 from kwcli.option_types import ByteSize, Seconds, TimeWord
 from kwcli.options import (
-    Clash,
     Command,
     FilterOptions,
     OutputOptions,
@@ -28,8 +28,6 @@ from kwcli.options import (
     output_options,
     pass_options_as_value,
     ports_option,
-    refuse_clashes,
-    refuse_options_without,
 )
 from kwcli.pipeline.option_types import KeepDays, Point, SparkMaster, TableNames
 from kwcli.pipeline.run_options import RunOptions, WatchOptions

@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
+from kwcli.option_clashes import Clash, refuse_clashes, refuse_given_options
 from kwcli.option_types import ParsedWord, Seconds
-from kwcli.options import Clash, OutputFormat, debug_option, refuse_clashes, refuse_given_options
+from kwcli.options import OutputFormat, debug_option
 from kwcli.run_environment import Environment
 
 EXAMPLES = """\b

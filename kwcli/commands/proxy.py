@@ -6,7 +6,8 @@ import click
 
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, connection_options_of_others, read_config
-from kwcli.options import Clash, metrics_option, pass_options_as_value, refuse_clashes, refuse_given_options
+from kwcli.option_clashes import Clash, refuse_clashes, refuse_given_options
+from kwcli.options import metrics_option, pass_options_as_value
 from kwcli.proxy.deciding.faults.fault_options import FaultOptions, fault_options
 from kwcli.proxy.deciding.script_and_control import ScriptAndControlOptions, script_and_control_options
 from kwcli.proxy.log.log_options import CLASHES, LogOptions, log_options

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from kwcli.extras import pip_command_for_extra
-from kwcli.options import Clash, refuse_clashes, refuse_given_options
+from kwcli.option_clashes import Clash, refuse_clashes, refuse_given_options
 from kwcli.pipeline.query_tables_and_output import (
     ListedTables,
     find_tables_in_query,

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import click
 
+from kwcli.option_clashes import Clash, refuse_clashes
 from kwcli.options import (
     CaptureOptions,
-    Clash,
     FilterOptions,
     OutputOptions,
     answer_options,
     force_option,
     html_option,
     pass_options_as_value,
-    refuse_clashes,
 )
 from kwcli.report import PageFile
 from kwcli.run_environment import Environment
