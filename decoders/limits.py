@@ -207,6 +207,8 @@ TLS_WAIT_NS: Final = 5 * 10**9
 # What stands before Kafka on a connection, of one direction and of all connections, in bytes: a PROXY head has 64 KiB.
 PREFIX_MAX: Final = 128 * 1024
 PREFIX_ALL_MAX: Final = 16 * MIB
+# A PROXY head that the live proxy takes: balancers send some hundred bytes, with a certificate some thousand.
+LIVE_PROXY_HEAD_MAX: Final = 16 * 1024
 # Alerts of one connection that are reported.
 TLS_ALERTS_MAX: Final = 4
 # Events that `kw groups` keeps of one group and of all, 0.6 KiB each: the latest of a group that rebalances all day.

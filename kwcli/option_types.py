@@ -105,6 +105,23 @@ class MetricsAddress(ParsedWord[tuple[str, int]]):
         return host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port)
 
 
+class NetworkList(ParsedWord[tuple[Any, ...]]):
+    """`10.0.0.0/8,2001:db8::/32`, `192.168.1.7`: a tuple of networks, as the module ipaddress has them."""
+
+    name = "networks"
+
+    def parse_word(self, value: str) -> tuple[Any, ...]:
+        from ipaddress import ip_network
+
+        networks = []
+        for word in value.split(","):
+            try:
+                networks.append(ip_network(word.strip(), strict=False))
+            except ValueError:
+                raise ValueError(f"{word!r} is no network (write 10.0.0.0/8, 2001:db8::/32 or 192.168.1.7)") from None
+        return tuple(networks)
+
+
 class PortList(ParsedWord[tuple[int, ...]]):
     """`9092,9093`, `9092-9094`: a tuple of port numbers."""
 

@@ -20,7 +20,7 @@ Sources: HAProxy's proxy-protocol.txt; SOCKS 4 and 4a by the papers of their aut
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from decoders.errors import Malformed, Truncated
@@ -28,14 +28,26 @@ from decoders.limits import PREFIX_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.tcp.connection_prefix import ConnectionPrefix
 
-__all__ = ["PROXY_1", "PROXY_2", "PrefixHead", "list_heads", "may_begin_prefix", "read_prefix"]
+__all__ = [
+    "PROXY_1",
+    "PROXY_2",
+    "PROXY_SIGNATURE",
+    "PrefixHead",
+    "count_bytes_of_proxy_head",
+    "list_heads",
+    "make_prefix_of_heads",
+    "may_begin_prefix",
+    "read_prefix",
+    "read_proxy_head",
+]
 
 PROXY_1: Final = "PROXY 1"
 PROXY_2: Final = "PROXY 2"
-_PROXY_SIGNATURE: Final = b"\r\n\r\n\0\r\nQUIT\n"
+PROXY_SIGNATURE: Final = b"\r\n\r\n\0\r\nQUIT\n"
 _PROXY_WORD: Final = b"PROXY "
 # The longest head of version 1, with its line end.
 _PROXY_LINE_MAX: Final = 107
+_PROXY_LINE_LEAST: Final = len(b"PROXY UNKNOWN\r\n")
 _PROXY_FIXED: Final = 16
 _CONNECT: Final = b"CONNECT "
 _CONNECT_LINE: Final = re.compile(rb"CONNECT ([\x21-\x7e]{1,300}) HTTP/1\.[01]\r?\n")
@@ -77,7 +89,7 @@ def may_begin_prefix(data: bytes, *, opened: bool) -> bool:
     """
     if data[:1] in (b"\x04", b"\x05"):
         return opened
-    marks = (_PROXY_WORD, _PROXY_SIGNATURE, _CONNECT)
+    marks = (_PROXY_WORD, PROXY_SIGNATURE, _CONNECT)
     return any(data.startswith(mark) or mark.startswith(data) for mark in marks)
 
 
@@ -89,16 +101,23 @@ def read_prefix(
     Raises Truncated as long as more bytes may tell, also while nothing has come behind the prefix, and Malformed where
     there is none.
     """
-    found = list_heads(asked, answered, opened=opened)
-    at, answer_at = sum(head.size for head in found), sum(head.answer_size for head in found)
-    if at == len(asked) and answer_at == len(answered):
-        raise Truncated("nothing behind the prefix", offset=at)
+    heads = list_heads(asked, answered, opened=opened)
+    prefix = make_prefix_of_heads(heads, sender_first=sender_first, time_ns=time_ns)
+    if prefix.sizes == (len(asked), len(answered)):
+        raise Truncated("nothing behind the prefix", offset=len(asked))
+    return prefix
+
+
+def make_prefix_of_heads(
+    heads: Sequence[PrefixHead], *, sender_first: bool = True, time_ns: int = 0
+) -> ConnectionPrefix:
+    """The prefix of which these are the heads; the last one that names a client, or a target, says who it is."""
     return ConnectionPrefix(
-        protocol=" > ".join(head.protocol for head in found),
-        client=next((head.client for head in reversed(found) if head.client), ""),
-        target=next((head.target for head in reversed(found) if head.target), ""),
+        protocol=" > ".join(head.protocol for head in heads),
+        client=next((head.client for head in reversed(heads) if head.client), ""),
+        target=next((head.target for head in reversed(heads) if head.target), ""),
         sender_first=sender_first,
-        sizes=(at, answer_at),
+        sizes=(sum(head.size for head in heads), sum(head.answer_size for head in heads)),
         time_ns=time_ns,
     )
 
@@ -134,6 +153,26 @@ def _read_head(asked: bytes, answered: bytes, *, opened: bool) -> PrefixHead:
 
 
 # PROXY protocol
+
+
+def read_proxy_head(data: bytes) -> PrefixHead:
+    """The PROXY head at the beginning of what a sender sends. Raises Truncated and Malformed like `read_prefix`."""
+    if not data:
+        raise Truncated("nothing yet")
+    read = {b"P": _read_proxy_1, b"\r": _read_proxy_2}.get(data[:1])
+    if read is None:
+        raise Malformed("no PROXY head")
+    return read(data, b"")
+
+
+def count_bytes_of_proxy_head(data: bytes) -> int:
+    """How many bytes the PROXY head has at the least that begins with `data` and is not whole with it.
+
+    So it can be taken from a stream without a byte of what comes behind it.
+    """
+    if data.startswith(b"\r"):
+        return _PROXY_FIXED + (int.from_bytes(data[14:16], "big") if len(data) >= _PROXY_FIXED else 0)
+    return max(_PROXY_LINE_LEAST, len(data) + (1 if data.endswith(b"\r") else 2))
 
 
 def _read_proxy_1(data: bytes, _answered: bytes) -> PrefixHead:
@@ -175,7 +214,7 @@ def _format_packed_endpoint(packed: bytes, port: int) -> str:
 
 
 def _read_proxy_2(data: bytes, _answered: bytes) -> PrefixHead:
-    if not (data.startswith(_PROXY_SIGNATURE) or _PROXY_SIGNATURE.startswith(data)):
+    if not (data.startswith(PROXY_SIGNATURE) or PROXY_SIGNATURE.startswith(data)):
         raise Malformed("no PROXY head")
     if len(data) < _PROXY_FIXED:
         raise Truncated("the fixed part of a PROXY head", offset=len(data))

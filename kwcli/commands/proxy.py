@@ -7,6 +7,7 @@ import click
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, connection_options_of_others, read_config
 from kwcli.option_clashes import Clash, refuse_clashes, refuse_given_options
+from kwcli.option_types import NetworkList
 from kwcli.options import metrics_option, pass_options_as_value
 from kwcli.proxy.deciding.faults.fault_options import FaultOptions, fault_options
 from kwcli.proxy.deciding.script_and_control import ScriptAndControlOptions, script_and_control_options
@@ -56,6 +57,17 @@ class ProxyCommand(ConnectingCommand, click.Group):
 @click.option(
     "--run", metavar="CMD", help="Run CMD (KW_BOOTSTRAP_SERVER, KAFKA_BOOTSTRAP_SERVERS), end with its exit code."
 )
+@click.option(
+    "--proxy-protocol",
+    type=NetworkList(),
+    metavar="CIDR,...",
+    help="Require a PROXY head (1, 2) from these networks, and believe the client that it names.",
+)
+@click.option(
+    "--send-proxy",
+    type=click.Choice(["v1", "v2"]),
+    help="Name the client to brokers in a PROXY head before its bytes.",
+)
 @security_options
 @metrics_option("Serve Prometheus metrics on http://127.0.0.1:PORT/metrics, or at ADDRESS.")
 @click.option("--check", "only_check", is_flag=True, help="Test brokers, login, ports, certificates; then exit.")
@@ -86,7 +98,7 @@ def command(
     from kwcli.proxy.run_proxy import run_proxy
 
     refuse_clashes(*CLASHES, Clash("only_check", ("run",), "no proxy is started"))
-    config = read_config(env, connection, verbose=log.shown.verbose)
+    config = read_config(env, connection, verbose=log.shown.verbose)._replace(send_proxy=listening.send_proxy)
     return run_proxy(
         env, config, listening.make_listening(), security, log, faults, script_and_control, only_check=only_check
     )

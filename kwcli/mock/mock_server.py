@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from kwcli.net.addresses import format_address
 from kwcli.net.listening import BACKLOG
-from kwcli.net.session.open_asyncio_connections import TlsServer
+from kwcli.net.session.open_asyncio_connections import AcceptingServer, prepare_nothing
 from kwcli.proxy.log.log_queue import CLIENT, SERVER, LogQueue, now_ns
 from kwcli.proxy.repeated_messages import RepeatFilter
 from kwcli.run_environment import Environment, Exit
@@ -89,12 +89,18 @@ class MockServer:
             self._repeats.finish()
         return Exit.DONE
 
-    async def _start_server(self, node: int, sock: socket.socket) -> asyncio.Server | TlsServer:
+    async def _start_server(self, node: int, sock: socket.socket) -> asyncio.Server | AcceptingServer:
         factory = partial(MockProtocol, self, node)
         tls = self._tls
         if tls is None:
             return await asyncio.get_running_loop().create_server(factory, sock=sock, backlog=BACKLOG)
-        return TlsServer(sock, lambda: tls.tls_context, factory, self._report_failed_handshake, timeout_s=_GREETING_S)
+        return AcceptingServer(
+            sock,
+            lambda: tls.tls_context,
+            prepare_nothing(factory),
+            self._report_failed_handshake,
+            timeout_s=_GREETING_S,
+        )
 
     def _report_failed_handshake(self, peer: str, error: BaseException) -> None:
         assert self._tls is not None

@@ -130,6 +130,15 @@ def _format_deadline(deadline: Deadline) -> str:
 # Connections with the client's settings
 
 
+def make_own_proxy_head(config: ClientConfig) -> bytes:
+    """The PROXY head of a connection that kw makes for itself: it names nobody. Empty where none is sent."""
+    if config.send_proxy is None:
+        return b""
+    from decoders.protocols.make_proxy_head import make_proxy_head
+
+    return make_proxy_head(config.send_proxy)
+
+
 class Timing:
     """How long each step of opening a connection took, in ns; 0 for a step that was not needed."""
 
@@ -177,8 +186,15 @@ class Connector:
         return secured
 
     def dial_first_place(self, deadline: Deadline) -> socket.socket:
-        """A connected socket without TLS. Raises Failure."""
-        return dial_first_place(self.address_text, self._resolve(deadline), deadline)
+        """A connected socket without TLS, behind its PROXY head. Raises Failure."""
+        link = dial_first_place(self.address_text, self._resolve(deadline), deadline)
+        head = make_own_proxy_head(self._config)
+        try:
+            link.sendall(head)
+        except OSError as error:
+            link.close()
+            raise make_unreachable_failure(self.address_text, [without_frames(error)], deadline) from None
+        return link
 
     def find_tls_alert(self, error: OSError) -> ConnectionStop | None:
         """The broker's alert about our certificate, which TLS 1.3 brings only after our first bytes; else None."""

@@ -68,16 +68,20 @@ class Reached(NamedTuple):
 
 
 async def dial_first(
-    targets: Sequence[Address], dialler: Dialler, backoff: LoginBackoff, factory: Callable[[], asyncio.Protocol]
+    targets: Sequence[Address],
+    dialler: Dialler,
+    backoff: LoginBackoff,
+    factory: Callable[[], asyncio.Protocol],
+    head: bytes | None = None,
 ) -> Reached:
-    """Dial the targets one after the other, until one takes the connection."""
+    """Dial the targets one after the other, until one takes the connection, which begins with `head`."""
     failures, paused = [], []
     for target in targets:
         if backoff.is_paused(target):
             paused.append(f"{format_address(target)} refused the proxy's login; the proxy waits before it tries again")
             continue
         try:
-            await dialler.dial(target, factory)
+            await dialler.dial(target, factory, head)
         except Failure as failure:
             failures.append(failure.text)
             continue

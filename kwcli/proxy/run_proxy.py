@@ -39,7 +39,7 @@ def run_proxy(
     """Run a proxy to its end, or only check whether one could run; the exit code. Raises Failure."""
     if config.controllers:
         raise Failure("the proxy relays to brokers: give -b, not --bootstrap-controller", Exit.USAGE)
-    port_base, bind, advertise, metrics, served, run = listening
+    port_base, bind, advertise, metrics, served, run, heads = listening
     host = choose_advertised_host(bind, advertise)
     check_exposure(security, config, bind)
     make = partial(_make_inbound_tls, env, security, [host, bind]) if security.uses_tls else None
@@ -62,6 +62,7 @@ def run_proxy(
         metrics=metrics,
         tls=tls,
         run=run,
+        heads=heads,
     )
     version_decider = None if served is None else VersionDecider(served)
     settings = settings._replace(version_decider=version_decider)

@@ -17,7 +17,7 @@ from kwcli.malloc_trim import TRIM_S, Trimmer, set_malloc_thresholds
 from kwcli.net.addresses import format_address
 from kwcli.net.config.client_config import Address
 from kwcli.net.listening import BACKLOG
-from kwcli.net.session.open_asyncio_connections import Dialler, Logins, TlsServer
+from kwcli.net.session.open_asyncio_connections import AcceptingServer, Dialler, Factory, Logins
 from kwcli.proxy.accept_or_refuse import Acceptor, LoginBackoff, Reached, dial_first
 from kwcli.proxy.listeners import (
     FIRST_BASE,
@@ -30,6 +30,7 @@ from kwcli.proxy.listeners import (
 )
 from kwcli.proxy.log.log_queue import now_ns
 from kwcli.proxy.metrics import Metrics
+from kwcli.proxy.receive_proxy_heads import NO_HEAD, ReceivedHead
 from kwcli.proxy.relay.connection import Relay
 from kwcli.proxy.relay.memory_share import SharedMemory
 from kwcli.proxy.relay.rewrite_cache import RewrittenAnswers
@@ -118,7 +119,8 @@ class Proxy:
         if not loud and not self.settings.verbose:
             return
         name = relay.listener.title
-        line = f"connection {relay.number} from {relay.peer} ({name}): {text}"
+        via = "" if relay.via_address is None else f" by {relay.via_address}"
+        line = f"connection {relay.number} from {relay.peer}{via} ({name}): {text}"
         if self.settings.verbose:
             self._say_and_log(line)
         else:
@@ -287,12 +289,23 @@ class Proxy:
         )
         await self._accepting[listener].begin_accepting()
 
-    async def _make_server(self, listener: Listener, sock: socket.socket) -> asyncio.Server | TlsServer:
-        factory = partial(self._make_relay, listener)
-        tls = self.settings.tls
-        if tls is None:
+    async def _make_server(self, listener: Listener, sock: socket.socket) -> asyncio.Server | AcceptingServer:
+        tls, heads = self.settings.tls, self.settings.heads
+        if tls is None and heads is None:
+            factory = partial(self._make_relay, listener)
             return await asyncio.get_running_loop().create_server(factory, sock=sock, backlog=BACKLOG)
-        return TlsServer(sock, lambda: tls.tls_context, factory, self._report_failed_handshake, timeout_s=_GREETING_S)
+
+        async def prepare(link: socket.socket, peer: Address) -> Factory | None:
+            head = NO_HEAD if heads is None else await heads.receive_head(link, peer)
+            return None if head is None else partial(self._make_relay, listener, head)
+
+        return AcceptingServer(
+            sock,
+            lambda: None if tls is None else tls.tls_context,
+            prepare,
+            self._report_refused_client,
+            timeout_s=_GREETING_S,
+        )
 
     # Brokers that do not answer
 
@@ -328,15 +341,20 @@ class Proxy:
         if self.metrics is not None:
             self.metrics.meter_of_listener(listener).listening = let_in
 
-    def _make_relay(self, listener: Listener) -> SocketHalf:
+    def _make_relay(self, listener: Listener, head: ReceivedHead = NO_HEAD) -> SocketHalf:
         self._count += 1
-        return Relay(self, listener, self._count).client
+        return Relay(self, listener, self._count, head).client
 
-    def _report_failed_handshake(self, peer: str, error: BaseException) -> None:
-        assert self.settings.tls is not None
+    def _report_refused_client(self, peer: str, error: BaseException) -> None:
+        """Say why a client did not get as far as its first request: its PROXY head, or its TLS handshake."""
         if self.metrics is not None:
             self.metrics.refused += 1
-        text = f"refused: the client {self.settings.tls.explain_failed_handshake(error)}"
+        if isinstance(error, Failure):
+            text = f"refused: {error.text}"
+        elif self.settings.tls is None:
+            text = "refused: it reset the connection inside its PROXY head"
+        else:
+            text = f"refused: the client {self.settings.tls.explain_failed_handshake(error)}"
         if self._notes.is_new(f"connection from {peer.rpartition(':')[0]} {text}"):  # clients try again and again
             self._say_and_log(f"connection from {peer} {text}")
 

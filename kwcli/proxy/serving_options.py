@@ -13,8 +13,10 @@ from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import find_api, find_release, find_version
 
 if TYPE_CHECKING:
+    from decoders.protocols.make_proxy_head import ProxyVersion
     from kwcli.net.config.client_config import Address
     from kwcli.proxy.deciding.served_versions import ServedVersions
+    from kwcli.proxy.receive_proxy_heads import Network
     from kwcli.proxy.settings import Listening
 
 __all__ = ["ListeningOptions", "ServedOptions", "served_options"]
@@ -57,13 +59,22 @@ class ListeningOptions(NamedTuple):
     metrics: Address | None
     served: ServedOptions
     run: str | None
+    proxy_protocol: tuple[Network, ...] = ()
+    send_proxy: ProxyVersion | None = None
 
     def make_listening(self) -> Listening:
         """The settings that these options mean. Raises Failure (usage)."""
+        from kwcli.proxy.receive_proxy_heads import HeadReceiver
         from kwcli.proxy.settings import Listening
 
         return Listening(
-            self.port_base, self.bind, self.advertise, self.metrics, self.served.read_served_versions(), self.run
+            self.port_base,
+            self.bind,
+            self.advertise,
+            self.metrics,
+            self.served.read_served_versions(),
+            self.run,
+            HeadReceiver(self.proxy_protocol) if self.proxy_protocol else None,
         )
 
 

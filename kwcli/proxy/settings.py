@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kwcli.proxy.deciding.faults.rule_files import RuleFiles
     from kwcli.proxy.deciding.script_and_control import ScriptAndControl
     from kwcli.proxy.deciding.served_versions import ServedVersions, VersionDecider
+    from kwcli.proxy.receive_proxy_heads import HeadReceiver
     from kwcli.proxy.tls.inbound import Inbound
 
 PORT_BASE: Final = 19092
@@ -31,7 +32,8 @@ DRAIN_S: Final = 10.0
 class Listening(NamedTuple):
     """Where clients find the proxy, and Prometheus its metrics; without `advertise` clients are told `bind`.
 
-    `served` limits what clients are offered. `run` is a command line that is run with the proxy, and ends it.
+    `served` limits what clients are offered. `run` is a command line that is run with the proxy, and ends it. `heads`
+    takes the PROXY heads of load balancers that name their clients.
     """
 
     port_base: int = PORT_BASE
@@ -40,6 +42,7 @@ class Listening(NamedTuple):
     metrics: Address | None = None
     served: ServedVersions | None = None
     run: str | None = None
+    heads: HeadReceiver | None = None
 
 
 class ProxySettings(NamedTuple):
@@ -60,6 +63,7 @@ class ProxySettings(NamedTuple):
     rules: RuleFiles | None = None  # the fault rules
     script_and_control: ScriptAndControl | None = None  # a script, the control interface
     run: str | None = None  # a command line that is run with the proxy, and ends it
+    heads: HeadReceiver | None = None  # takes the PROXY heads of load balancers
 
 
 # Nodes of the cluster

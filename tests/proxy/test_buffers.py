@@ -80,9 +80,11 @@ async def _send_before_the_broker_is_there() -> None:
         version_decider = asyncio.Event()
         dial = proxy.proxy.dialler.dial
 
-        async def late(address: Address, factory: Callable[[], asyncio.Protocol]) -> asyncio.Transport:
+        async def late(
+            address: Address, factory: Callable[[], asyncio.Protocol], head: bytes | None = None
+        ) -> asyncio.Transport:
             await version_decider.wait()
-            return await dial(address, factory)
+            return await dial(address, factory, head)
 
         proxy.proxy.dialler.dial = late  # type: ignore[method-assign]  # a name server that takes its time
         reader, writer = await proxy.connect()

@@ -35,6 +35,7 @@ class Client:
 
     number = 7
     peer = "10.0.0.7:54321"
+    via_address: str | None = None
 
     def __init__(self) -> None:
         self.connection_deciders: ConnectionDeciders | None = None

@@ -94,10 +94,12 @@ async def test_a_hundred_clients_of_a_dead_broker_are_a_line(monkeypatch: pytest
         dials = 0
         dial = proxy.proxy.dialler.dial
 
-        async def counted(address: Address, factory: Callable[[], asyncio.Protocol]) -> asyncio.Transport:
+        async def counted(
+            address: Address, factory: Callable[[], asyncio.Protocol], head: bytes | None = None
+        ) -> asyncio.Transport:
             nonlocal dials
             dials += 1
-            return await dial(address, factory)
+            return await dial(address, factory, head)
 
         proxy.proxy.dialler.dial = counted  # type: ignore[method-assign]
         for _ in range(100):

@@ -36,6 +36,7 @@ class Client:
     number = 1
     listener: Any = Node()
     peer = "10.0.0.7:5000"
+    via_address: str | None = None
     connection_deciders: Any = None
 
     def __init__(self) -> None:

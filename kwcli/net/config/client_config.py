@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from decoders.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from decoders.protocols.make_proxy_head import ProxyVersion
 
 Address = tuple[str, int]
 Protocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
@@ -120,6 +123,7 @@ class ClientConfig(NamedTuple):
     assumed_release: str = OLD_RELEASE  # broker.version.fallback: of a broker that does not know ApiVersions
     controllers: bool = False  # servers are those of --bootstrap-controller
     dial_map: Mapping[Address, Address] = MappingProxyType({})
+    send_proxy: ProxyVersion | None = None  # the PROXY head that a connection begins with, before TLS
     warnings: tuple[str, ...] = ()  # properties that nobody knows: said at once
     remarks: tuple[str, ...] = ()  # properties without meaning here: said with -v
 

@@ -9,13 +9,19 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Final
 
 from decoders.errors import without_frames
 from kwcli.net.addresses import format_address
 from kwcli.net.config.client_config import Address, ClientConfig, TlsSettings
-from kwcli.net.connector import Connector, Place, make_unreachable_failure, resolve_address
+from kwcli.net.connector import (
+    Connector,
+    Place,
+    make_own_proxy_head,
+    make_unreachable_failure,
+    resolve_address,
+)
 from kwcli.net.deadline import Deadline
 from kwcli.run_environment import Exit, Failure
 
@@ -30,6 +36,8 @@ _AT_ONCE: Final = frozenset({"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"})
 _ACCEPT_AGAIN_S: Final = 0.5
 
 Factory = Callable[[], asyncio.Protocol]
+# The factory of a new connection's protocol, after what comes before its own bytes; None: nothing more will come.
+Prepare = Callable[[socket.socket, Address], Awaitable[Factory | None]]
 
 
 class Dialler:
@@ -44,15 +52,19 @@ class Dialler:
 
             self._context = make_client_context(self._tls)
 
-    async def dial(self, address: Address, factory: Factory) -> asyncio.Transport:
+    async def dial(self, address: Address, factory: Factory, head: bytes | None = None) -> asyncio.Transport:
         """A transport whose protocol comes from `factory`, speaking TLS where that is wanted. Raises Failure.
 
-        The broker's certificate is checked against the host of `address`, wherever --dial-map leads.
+        `head` is the PROXY head that is sent first (empty: none); by default one that names nobody, where heads are
+        sent. The broker's certificate is checked against the host of `address`, wherever --dial-map leads.
         """
         connector = Connector(address, self._config)
         deadline = Deadline(self._config.connect_timeout_s, time.monotonic)
         link = await self._connect_socket(connector, deadline)
         loop = asyncio.get_running_loop()
+        head = make_own_proxy_head(self._config) if head is None else head
+        if head:
+            await _send_head(link, head, connector, deadline)
         if self._context is None:
             transport, _ = await loop.create_connection(factory, sock=link)
             return transport
@@ -68,6 +80,14 @@ class Dialler:
 
             raise connector.make_failure(explain_tls_error(error, self._tls, name)) from None
         return transport
+
+    def make_head(self, client: str, target: str) -> bytes:
+        """The PROXY head of a connection for a client that had dialled `target` (host:port); empty: none is sent."""
+        if self._config.send_proxy is None:
+            return b""
+        from decoders.protocols.make_proxy_head import make_proxy_head
+
+        return make_proxy_head(self._config.send_proxy, client, target)
 
     def describe_tls_alert(self, address: Address, error: BaseException | None) -> str | None:
         """The broker's alert about our certificate, which TLS 1.3 brings only after our first bytes; else None."""
@@ -125,32 +145,42 @@ class Logins:
             raise Failure(stop.format_line(Connector(address, self._config).address_text), stop.code) from None
 
 
-class TlsServer:
-    """Accepts connections on a socket that listens, and does the handshake before a protocol gets them.
+def prepare_nothing(factory: Factory) -> Prepare:
+    """A `Prepare` for connections whose own bytes come first."""
 
-    asyncio's own servers do not report handshakes that fail: `failed` gets the client's address and the error.
+    async def prepare(_link: socket.socket, _peer: Address) -> Factory:
+        return factory
+
+    return prepare
+
+
+class AcceptingServer:
+    """Accepts connections on a socket that listens, and does what comes first before a protocol gets them.
+
+    That is what `prepare` takes from the socket, and the TLS handshake where `context` gives a context. asyncio's own
+    servers do not report what fails in it: `failed` gets the client's address and the error.
     """
 
     def __init__(
         self,
         sock: socket.socket,
-        context: Callable[[], ssl.SSLContext],
-        factory: Factory,
+        context: Callable[[], ssl.SSLContext | None],
+        prepare: Prepare,
         failed: Callable[[str, BaseException], None],
         *,
         timeout_s: float,
     ) -> None:
-        """Begin to accept at once, in the running loop; `context` is called for each connection."""
+        """Begin to accept at once, in the running loop; `context` and `prepare` are called for each connection."""
         self._sock = sock
         self._context = context
-        self._factory = factory
+        self._prepare = prepare
         self._failed = failed
         self._timeout_s = timeout_s
         self._tasks: set[asyncio.Task[None]] = set()
         self._start_task(self._accept())
 
     def close(self) -> None:
-        """Accept no more, and give up handshakes that are not done."""
+        """Accept no more, and give up connections that are not open yet."""
         for task in self._tasks:
             task.cancel()
         self._sock.close()
@@ -169,12 +199,26 @@ class TlsServer:
                 loop.call_exception_handler({"message": "socket.accept() failed", "exception": error})
                 await asyncio.sleep(_ACCEPT_AGAIN_S)
                 continue
-            self._start_task(self._do_handshake(link, peer[:2]))
+            self._start_task(self._open_connection(link, peer[:2]))
 
-    async def _do_handshake(self, link: socket.socket, peer: Address) -> None:
+    async def _open_connection(self, link: socket.socket, peer: Address) -> None:
+        try:
+            factory = await self._prepare(link, peer)
+        except (OSError, Failure) as error:
+            link.close()
+            self._failed(format_address(peer), error)
+            return
+        except BaseException:
+            link.close()
+            raise
+        if factory is None:
+            link.close()
+            return
+        context = self._context()
+        limit_s = None if context is None else self._timeout_s
         try:
             await asyncio.get_running_loop().connect_accepted_socket(
-                self._factory, link, ssl=self._context(), ssl_handshake_timeout=self._timeout_s
+                factory, link, ssl=context, ssl_handshake_timeout=limit_s
             )
         except (OSError, Failure) as error:
             self._failed(format_address(peer), error)
@@ -188,6 +232,19 @@ def _is_ip_address(host: str) -> bool:
             continue
         return True
     return False
+
+
+async def _send_head(link: socket.socket, head: bytes, connector: Connector, deadline: Deadline) -> None:
+    """Send the PROXY head of a connection. Raises Failure."""
+    try:
+        async with asyncio.timeout(max(deadline.left(), 0.001)):
+            await asyncio.get_running_loop().sock_sendall(link, head)
+    except OSError as error:  # TimeoutError is one
+        link.close()
+        raise make_unreachable_failure(connector.address_text, [without_frames(error)], deadline) from None
+    except BaseException:
+        link.close()
+        raise
 
 
 async def _connect_without_blocking(place: Place) -> socket.socket:

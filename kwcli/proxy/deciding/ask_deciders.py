@@ -24,11 +24,15 @@ if TYPE_CHECKING:
 
 
 class ClientConnection(Protocol):
-    """A client's connection as deciders see it; `peer` is its address, once it is connected."""
+    """A client's connection as deciders see it; `peer` is its address, once it is connected.
+
+    `via_address` is the address of a load balancer that names the client.
+    """
 
     number: int
     listener: Listener
     peer: str
+    via_address: str | None
     connection_deciders: ConnectionDeciders | None
 
     def apply_decision(self, exchange: InterceptedExchange, decision: Decision) -> object:

@@ -129,6 +129,7 @@ class FilteredConnection:
             self._ends = ConnectionInfo(
                 relay.number, relay.peer, format_address(relay.listener.address), now_ns, Topics()
             )
+            self._ends.via_address = relay.via_address
         self._ends.topics = filter_context.topics
         exchange = Exchange()
         set_initial_values(exchange, self._ends, filter_context.api_readers.unknown)

@@ -208,6 +208,7 @@ def _list_connection_rows(relays: Iterable[Relay]) -> list[dict[str, Any]]:
         {
             "connection": relay.number,
             "client": relay.peer,
+            **({} if relay.via_address is None else {"via_address": relay.via_address}),
             "listener": relay.listener.name,
             "upstream": relay.upstream,
             "in_flight": relay.core.in_flight,

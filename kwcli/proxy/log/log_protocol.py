@@ -88,12 +88,13 @@ class MessageKind:
     GAP_SERVER: Final = 5
     RAW_GAP: Final = 6
     RAW_GAP_SERVER: Final = 7
-    OPENED: Final = 8  # JSON: [client, listener, upstream], true behind them where an earlier process was told already
+    # JSON: [sender, listener, upstream]; then whether an earlier process was told already; then a PROXY head in hex.
+    OPENED: Final = 8
     UPSTREAM: Final = 9  # TIMES: correlation id, when the request had left, when the answer began to come
     CLOSED: Final = 10  # how it was closed, and after a newline why
     DROPPED: Final = 11  # COUNTS: bytes, exchanges, connections left out so far
     PLAN: Final = 12  # JSON: what to do
-    DIALLED: Final = 13  # JSON: [local, upstream]
+    DIALLED: Final = 13  # JSON: [local, upstream], and the PROXY head that was sent, in hex
     DECISION: Final = 14  # JSON: {id, fault | refused}: what was decided about the exchange with this correlation id
     TLS: Final = 15  # JSON: [version, cipher] between client and proxy
     LISTENERS: Final = 17  # JSON: {bootstrap, listeners}

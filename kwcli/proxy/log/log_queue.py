@@ -214,6 +214,8 @@ class KnownConnection(NamedTuple):
     upstream: str
     time_ns: int
     dialled: str = ""  # our address of the connection to the broker
+    head: str = ""  # the PROXY head that the client's bytes came behind, in hex
+    sent_head: str = ""  # that of the connection to the broker
 
 
 class LogQueue:
@@ -293,18 +295,22 @@ class LogQueue:
 
     # -- messages of the data path -------------------------------------------------------------------------------------
 
-    def log_opened(self, connection: int, client: str, listener: str, upstream: str, time_ns: int) -> None:
+    def log_opened(
+        self, connection: int, client: str, listener: str, upstream: str, time_ns: int, head: bytes = b""
+    ) -> None:
         """Log that a client has connected; addresses are host:port. Else nothing of the connection is logged.
 
-        `upstream` is empty where no broker is behind.
+        `client` is who sends the bytes, which came behind the PROXY head `head`; `upstream` is empty where no broker is
+        behind.
         """
         if not self._has_room():
             self._unseen.add(connection)
             self.dropped_connections += 1
             return
-        self._known[connection] = KnownConnection(client, listener, upstream, time_ns)
+        self._known[connection] = KnownConnection(client, listener, upstream, time_ns, head=head.hex())
         self._count += 1
-        self._queue_message(MessageKind.OPENED, connection, time_ns, json.dumps([client, listener, upstream]).encode())
+        said = [client, listener, upstream, *([False, head.hex()] if head else [])]
+        self._queue_message(MessageKind.OPENED, connection, time_ns, json.dumps(said).encode())
 
     def log_chunk(self, connection: int, side: int, time_ns: int, data: bytes) -> None:
         """Log bytes as the client sent them (CLIENT) or gets them (SERVER), without TLS. They must not change later."""
@@ -332,12 +338,17 @@ class LogQueue:
         if self._due is None:
             self._flush_soon()
 
-    def log_dialled(self, connection: int, local: str, upstream: str, time_ns: int) -> None:
-        """Log the addresses of the connection to the broker, once it is open; must come before `log_raw`."""
+    def log_dialled(self, connection: int, local: str, upstream: str, time_ns: int, head: bytes = b"") -> None:
+        """Log the addresses of the connection to the broker, once it is open; must come before `log_raw`.
+
+        `head` is the PROXY head that was sent first.
+        """
         if connection not in self._unseen and self._has_room():
             if connection in self._known:
-                self._known[connection] = self._known[connection]._replace(upstream=upstream, dialled=local)
-            self._queue_message(MessageKind.DIALLED, connection, time_ns, json.dumps([local, upstream]).encode())
+                known = self._known[connection]
+                self._known[connection] = known._replace(upstream=upstream, dialled=local, sent_head=head.hex())
+            said = [local, upstream, *([head.hex()] if head else [])]
+            self._queue_message(MessageKind.DIALLED, connection, time_ns, json.dumps(said).encode())
 
     def log_decision(self, connection: int, said: dict[str, object], time_ns: int) -> None:
         """Log a decision about an exchange that is not settled yet: its correlation `id`, and `fault` or `refused`."""
@@ -627,12 +638,12 @@ class LogQueue:
         # Nobody knows where in a frame the new process begins: each side has a gap of at least one byte.
         self._gaps = {}
         for number, known in self._known.items():
-            said = [known.client, known.listener, known.upstream, True]
+            said = [known.client, known.listener, known.upstream, True, *([known.head] if known.head else [])]
             self._queue_message(MessageKind.OPENED, number, known.time_ns, json.dumps(said).encode())
             kinds = [MessageKind.GAP, MessageKind.GAP_SERVER]
             if known.dialled:
-                told = json.dumps([known.dialled, known.upstream]).encode()
-                self._queue_message(MessageKind.DIALLED, number, known.time_ns, told)
+                ends = [known.dialled, known.upstream, *([known.sent_head] if known.sent_head else [])]
+                self._queue_message(MessageKind.DIALLED, number, known.time_ns, json.dumps(ends).encode())
                 kinds += [MessageKind.RAW_GAP, MessageKind.RAW_GAP_SERVER]
             self._gaps |= {(number, kind): max(missed[number, kind], 1) for kind in kinds}
         if over and not self._drops:

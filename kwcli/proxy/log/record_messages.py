@@ -6,13 +6,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from decoders.frames.framing import FrameDirection
+from decoders.protocols.read_prefix import list_heads, make_prefix_of_heads
 from decoders.tcp.chunks import Chunk, Close, Gap, How
 from decoders.tcp.connections import Connection
 from decoders.wire.format_and_escape_text import format_size
 from kwcli.output.short_texts import count_of
 from kwcli.proxy.log.capture_file import CLIENTS, UPSTREAM, CaptureFiles, SyntheticTcp
 from kwcli.proxy.log.exchange_rows import LogRows
-from kwcli.proxy.log.log_protocol import COUNTS, SERVER, SIZE, TIMES, MessageKind
+from kwcli.proxy.log.log_protocol import CLIENT, COUNTS, SERVER, SIZE, TIMES, MessageKind
 from kwcli.proxy.log.redact_streams import LoggedChunk, Redactor, SharedKnowledge
 
 if TYPE_CHECKING:
@@ -157,23 +158,30 @@ class Recorder:
         elif kind == MessageKind.DECISION:
             self._rows.keep_decision(kept.connection.number, json.loads(content))
         elif kind == MessageKind.DIALLED and self._files is not None:
-            kept.upstream = self._begin_track(tuple(json.loads(content)), time_ns, UPSTREAM)
+            local, upstream, *head = json.loads(content)
+            kept.upstream = self._begin_track((local, upstream), time_ns, UPSTREAM, bytes.fromhex("".join(head)))
         elif kind in (MessageKind.RAW, MessageKind.RAW_SERVER) and kept.upstream is not None:
             self._record_bytes(kept, kept.upstream, kind - MessageKind.RAW, time_ns, content)
         elif kind in (MessageKind.RAW_GAP, MessageKind.RAW_GAP_SERVER) and kept.upstream is not None:
             self._record_bytes(kept, kept.upstream, kind - MessageKind.RAW_GAP, time_ns, b"", SIZE.unpack(content)[0])
 
     def _open_connection(self, number: int, time_ns: int, content: bytes) -> None:
-        client, listener, upstream, *again = json.loads(content)
+        sender, listener, upstream, *more = json.loads(content)
+        again, head = any(more[:1]), bytes.fromhex("".join(more[1:]))
         self._count += 1
-        connection = Connection(self._count, client, listener, time_ns, opened=not again)
-        kept = self._kept[number] = RecordedConnection(connection, client, listener)
+        connection = Connection(self._count, sender, listener, time_ns, opened=not again)
+        if head:
+            connection.prefix = make_prefix_of_heads(list_heads(head, b""), time_ns=time_ns)
+        client = connection.prefix.client if connection.prefix is not None else ""
+        kept = self._kept[number] = RecordedConnection(connection, client or sender, listener)
         self._rows.add_connection(connection)
         if self._rows.events and not again:
             self._settle_chunks()
-            self._rows.print_connection_event(kept.ends, "opened", time_ns, {"upstream": upstream} if upstream else {})
+            details = {"upstream": upstream} if upstream else {}
+            details |= {"via_address": sender} if client else {}
+            self._rows.print_connection_event(kept.ends, "opened", time_ns, details)
         if self._files is not None:
-            kept.client = self._begin_track((client, listener), time_ns, CLIENTS)
+            kept.client = self._begin_track((sender, listener), time_ns, CLIENTS, head)
 
     def _close_connection(self, number: int, kept: RecordedConnection, time_ns: int, content: bytes) -> None:
         word, _, reason = content.decode().partition("\n")
@@ -192,12 +200,13 @@ class Recorder:
 
     # -- the file ------------------------------------------------------------------------------------------------------
 
-    def _begin_track(self, ends: tuple[str, str], time_ns: int, interface: int) -> CaptureTrack:
-        """Begin a TCP connection in the capture file."""
+    def _begin_track(self, ends: tuple[str, str], time_ns: int, interface: int, head: bytes) -> CaptureTrack:
+        """Begin a TCP connection in the capture file, with the PROXY head that its client's bytes came behind."""
         track = CaptureTrack(
             SyntheticTcp(ends[0], ends[1], time_ns), interface, None if self._reveal else Redactor(self._seen)
         )
-        self._write_packets(track, time_ns, track.talk.opening_packets())
+        packets = track.talk.opening_packets()
+        self._write_packets(track, time_ns, packets + [packet for packet, _ in track.talk.data_packets(CLIENT, head)])
         return track
 
     def _record_bytes(

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol
 from kwcli.net.addresses import format_address
 from kwcli.proxy.accept_or_refuse import Reached, dial_first
 from kwcli.proxy.log.log_queue import now_ns
+from kwcli.proxy.receive_proxy_heads import NO_HEAD, ReceivedHead
 from kwcli.proxy.relay.memory_share import MemoryShare
 from kwcli.proxy.relay.relay_state import (
     ANSWERED,
@@ -114,9 +115,12 @@ class Shared(Protocol):
 
 
 class Relay:
-    """A client's connection and its connection to a broker; `number` counts connections from 1."""
+    """A client's connection and its connection to a broker; `number` counts connections from 1.
 
-    def __init__(self, proxy: Shared, listener: Listener, number: int) -> None:
+    `head` is the PROXY head before its bytes: the client that it names is `peer`, and its sender `via_address`.
+    """
+
+    def __init__(self, proxy: Shared, listener: Listener, number: int, head: ReceivedHead = NO_HEAD) -> None:
         self.number = number
         self.listener = listener
         self._metrics = proxy.metrics
@@ -128,7 +132,10 @@ class Relay:
         )
         self.client = SocketHalf(self, CLIENT, proxy.turns)
         self.server = SocketHalf(self, SERVER, proxy.turns)
-        self.peer = ""
+        self.peer = self._sender = ""
+        self.via_address: str | None = None
+        self._head = head
+        self._sent_head = b""  # the PROXY head before the client's bytes to the broker
         self._target = listener.targets[0]
         self.upstream = format_address(self._target)
         self.receivers: tuple[Take, Take] = (self._handle_client_bytes, self.handle_broker_bytes)
@@ -162,7 +169,9 @@ class Relay:
         # Event loops begin to read after this callback, whatever was asked for in it.
         asyncio.get_running_loop().call_soon(side.pause_again)
         peer = side.transport.get_extra_info("peername")
-        self.peer = format_address(peer[:2]) if peer else "?"
+        self._sender = format_address(peer[:2]) if peer else "?"
+        self.peer = self._head.client or self._sender
+        self.via_address = self._sender if self._head.client else None
         if self._proxy.deciders is not None and self._proxy.deciders.refuses_client(self):
             self.over = True
             side.reset()
@@ -177,7 +186,8 @@ class Relay:
     async def _dial_broker(self) -> None:
         proxy = self._proxy
         targets = proxy.listeners.find_brokers_behind(self.listener)
-        reached = await dial_first(targets, proxy.dialler, proxy.backoff, lambda: self.server)
+        self._sent_head = proxy.dialler.make_head(self.peer, self._head.target or self.client.local_address)
+        reached = await dial_first(targets, proxy.dialler, proxy.backoff, lambda: self.server, self._sent_head)
         self._dialling = None
         if reached.target is not None:
             self._target = reached.target
@@ -190,7 +200,8 @@ class Relay:
             self.server.close_after_sending()
         else:
             if self._log_queue is not None:
-                self._log_queue.log_opened(self.number, self.peer, self.client.local_address, self.upstream, now_ns())
+                ends = (self._sender, self.client.local_address, self.upstream)
+                self._log_queue.log_opened(self.number, *ends, now_ns(), self._head.data)
                 self._log_tls(self._log_queue)
             self._proxy.report(self, f"to {self.upstream}", loud=False)
             if self._both is not None:
@@ -225,9 +236,8 @@ class Relay:
         """Tell the log the addresses of the connection between proxy and broker."""
         link = self.server.transport
         assert link is not None
-        log_queue.log_dialled(
-            self.number, self.server.local_address, format_address(link.get_extra_info("peername")[:2]), now_ns()
-        )
+        upstream = format_address(link.get_extra_info("peername")[:2])
+        log_queue.log_dialled(self.number, self.server.local_address, upstream, now_ns(), self._sent_head)
 
     def pause_both_sides(self, paused: bool) -> None:
         """Stop reading from both sides, or read on, as the log asks for it."""

@@ -39,6 +39,7 @@ class FaultyStage(Stage):
         self.number = number
         self.connection_deciders: ConnectionDeciders | None = None
         self.peer = "10.0.0.7:54321"
+        self.via_address: str | None = None
         self.listener = Listener(node_id, ("127.0.0.1", 19094), (("kafka-1.invalid", 9092),), None)
         self.told: list[tuple[int, int, str, int]] = []
         self.deciders = Deciders([self.faults])
