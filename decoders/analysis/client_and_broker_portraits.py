@@ -368,20 +368,27 @@ class Clients(Portraits):
     asks_history = True  # for libraries (exchanges/history.py)
 
     def keys_of_exchange(self, exchange: Exchange) -> Iterable[tuple[Any, ...]]:
-        """The client."""
+        """The client; of an exchange inside an Envelope its client id, else the principal that it is about."""
         software = exchange.client_software
+        if exchange.envelope is not None and not exchange.client_id and exchange.user:
+            return ((exchange.user, exchange.client_id, None, None),)
         name, version = (software["name"], software["version"]) if software else (None, None)
         return ((client_of(exchange.client_id, exchange.connection_info.client), exchange.client_id, name, version),)
 
     def names_of_exchange(self, exchange: Exchange) -> Names:
-        """Addresses, senders, connections, brokers, versions, topics, groups, transactional ids of the client."""
+        """Addresses, senders, connections, brokers, versions, topics, groups, transactional ids of the client.
+
+        An exchange inside an Envelope came over a broker's connection, in a version that the broker speaks.
+        """
         info = exchange.connection_info
-        names = [
-            ("addresses", host_of(info.client)),
-            ("connections", f"{info.client} {info.broker}"),
-            ("brokers", info.broker),
-            ("apis", _api_and_version(exchange)),
-        ]
+        names: Names = []
+        if exchange.envelope is None:
+            names += [
+                ("addresses", host_of(info.client)),
+                ("connections", f"{info.client} {info.broker}"),
+                ("brokers", info.broker),
+                ("apis", _api_and_version(exchange)),
+            ]
         if info.via_address is not None:
             names.append(("via_addresses", host_of(info.via_address)))
         library = library_in(exchange)

@@ -169,9 +169,13 @@ class Audit:
         return OFFERED if api_key == API_VERSIONS and side == "response" else frozenset()
 
     def add(self, exchange: Exchange) -> None:
-        """Count an exchange; one without API and version counts nowhere."""
+        """Count an exchange; one without API and version counts nowhere, nor does one inside an Envelope.
+
+        That one has the version that a broker speaks, and may be the broker's own, as when it creates a topic for a
+        client that asked for metadata.
+        """
         key, version = exchange.api_key, exchange.api_version
-        if key is None or version is None:
+        if key is None or version is None or exchange.envelope is not None:
             return
         software = exchange.client_software
         name, its = (software["name"], software["version"]) if software else (None, None)

@@ -9,6 +9,10 @@ from typing import Any
 import pytest
 
 from decoders import encode_embedded, encode_request
+from decoders.analysis.client_and_broker_portraits import Clients
+from decoders.analysis.client_compatibility import Audit, AuditTarget
+from decoders.analysis.doctor.doctor import Doctor
+from decoders.analysis.doctor.thresholds import Thresholds
 from decoders.analysis.statistics import Statistics
 from decoders.exchanges.exchange import Exchange
 from decoders.messages.exchange_from_json import FromRecords
@@ -72,6 +76,31 @@ def test_bytes_and_latency_are_summed_once() -> None:
     assert rows["CreateTopics"]["p50"] is None
     assert rows["Envelope"]["request_bytes"] == both[0].request_size
     assert rows["Envelope"]["p50"] is not None
+
+
+def test_what_a_broker_forwards_is_no_version_that_the_client_speaks() -> None:
+    """A broker creates a topic for a client that asked for metadata: the version is the broker's, the client old."""
+    fold = Audit()
+    for each in settled(talk(CREATE, CREATED)):
+        fold.add(each)
+    assert [row["client_id"] for row in fold.rows(AuditTarget.of_release("2.1"))] == ["1"]
+
+
+@pytest.mark.parametrize(("client_id", "name"), [("app", "app"), ("", "alice")])
+def test_what_a_broker_forwards_counts_for_the_client_or_principal(client_id: str, name: str) -> None:
+    asked = bare(request(CREATE_TOPICS, 7, 3, client_id, {"topics": [{"name": "orders", "num_partitions": 2}]}))
+    clients, doctor = Clients(), Doctor(Thresholds({"errors.few": 0}))
+    for each in settled(talk(asked, CREATED)):
+        clients.add(each)
+        doctor.add(each)
+    rows = {row["client_id"]: row for row in clients.rows()}
+    assert rows.keys() == {"1", client_id}
+    broker, client = rows["1"], rows[client_id]
+    assert ([*broker["apis"]], len(broker["addresses"])) == (["Envelope"], 1)
+    shown = [client[key] for key in ("addresses", "apis", "users", "errors")]
+    assert shown == [[], {}, ["alice"], 1]
+    (row,) = doctor.rows()
+    assert (row["id"], row["clients"]) == ("already-there", [name])
 
 
 def test_an_envelope_that_was_refused() -> None:

@@ -155,8 +155,14 @@ class Doctor:
             self._observe_success(exchange, key, client, topics)
 
     def _find_client_link(self, exchange: Exchange) -> tuple[str | None, str, Observation]:
-        """Client id, client name and the client's observation at its broker; remembered for the connection."""
+        """Client id, client name and the client's observation at its broker; remembered for the connection.
+
+        An exchange inside an Envelope is about a client whose connection is another one: its observation is not kept.
+        """
         info = exchange.connection_info
+        if exchange.envelope is not None:
+            client = exchange.client_id or exchange.user or client_of(None, info.client)
+            return exchange.client_id, client, Observation()
         client = client_of(exchange.client_id, info.client)
         key = "client", client, host_of(info.client), info.broker
         found = exchange.client_id, client, self._seen.get_or_make(*key)
