@@ -79,6 +79,7 @@ MODULES: Final = (
     "decoders/analysis/doctor/body_observers.py",
     "decoders/analysis/doctor/doctor.py",
     "decoders/analysis/doctor/observations.py",
+    "decoders/analysis/doctor/observe_odd_bytes.py",
     "decoders/analysis/doctor/resent_batches.py",
     "decoders/analysis/doctor/slow_brokers.py",
     "decoders/analysis/groups/events.py",

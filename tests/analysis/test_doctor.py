@@ -386,6 +386,47 @@ def produced(code: int) -> dict[str, Any]:
     return {"responses": [{"name": "orders", "partition_responses": [{"index": 0, "error_code": code}]}]}
 
 
+def nodes(*numbers: int) -> list[dict[str, Any]]:
+    return [{"node_id": number, "host": "10.0.0.9", "port": 9091 + number} for number in numbers]
+
+
+def listings(*answers: tuple[tuple[int, ...], tuple[int, ...]], every: float = 10, code: int = 0) -> Scene:
+    """Metadata answers with these brokers and replicas in sync of a topic with replicas on nodes 1 and 2."""
+    scene = Scene()
+    for number, (brokers, isr) in enumerate(answers):
+        scene.ask(number * every, META, {}, metadata(topic("orders", isr=isr), brokers=nodes(*brokers)))
+        if code:
+            refused = produced(code if 2 not in brokers else 0)
+            scene.ask(number * every + 1, PRODUCE_9, produce("orders"), refused, client="shop", line=1)
+    return scene
+
+
+def polled(every: float, times: int, *, position: int = 5, newest: int = 5, took: float = 0.001) -> Scene:
+    """Fetches without records, one after the other."""
+    scene = Scene()
+    for number in range(times):
+        scene.ask(number * every, FETCH_11, *fetch(position, newest), took=took)
+    return scene
+
+
+def busy(times: int, clients: int, every: float = 0.005) -> Scene:
+    """One client that asks many times, and others that ask once."""
+    scene = Scene()
+    for number in range(clients):
+        scene.ask(0, (HEARTBEAT, 3), {}, {}, client=f"quiet-{number}", line=number + 1)
+    for number in range(times):
+        scene.ask(number * every, (HEARTBEAT, 3), {}, {}, client="busy")
+    return scene
+
+
+def left(silence: float, *, came: bool = False, fetches: int = 20) -> Scene:
+    """A member that fetches, is silent, leaves its group, and perhaps joins again."""
+    scene = polled(0.5, fetches)
+    at = fetches / 2 + silence
+    scene.ask(at, (13, 1), {"group_id": "billing", "member_id": "m"}, {}, line=1)
+    return scene.ask(at + 1, (JOIN_GROUP, 5), *join(2), line=1) if came else scene
+
+
 HELLO = bytes.fromhex("1603010200010001fc0303") + bytes(506)  # the client's half of a TLS handshake
 SERVER_HELLO = bytes.fromhex("160303007a020000760303") + bytes(116)
 ALERT = bytes.fromhex("15030300020250")
@@ -461,7 +502,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     ),
     (
         "under-replicated",
-        Scene().ask(0, META, {}, metadata(topic("orders", isr=(1,)))),
+        Scene().ask(0, META, {}, metadata(topic("orders", isr=(1,)), brokers=nodes(1, 2))),
         *("warning", "orders-0 with too few replicas in sync (node 2)"),
     ),
     ("lag-growing", lagging(100, 20_000), "warning", "app falls behind on orders: 20,000 records, 100 at first"),
@@ -638,10 +679,34 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         *("login-expired", logged_in(60_000, 30, 61, answered=1), "warning"),
         "app does not log in again: 10.0.0.9:9092 closes 1 of its connections 60s after the login",
     ),
+    (
+        *("broker-gone", listings(((1, 2), (1, 2)), ((1,), (1,)), ((1,), (1,))), "error"),
+        "node 2 (10.0.0.9:9093) is gone: brokers no longer list it; a replica of orders-0 is there",
+    ),
+    (
+        *("broker-gone", listings(((1,), (1,)), ((1,), (1,))), "error"),
+        "node 2 is gone since before the capture: brokers no longer list it; a replica of orders-0 is there",
+    ),
+    (
+        *("broker-back", listings(((1, 2), (1, 2)), *[((1,), (1,))] * 9, ((1, 2), (1, 2)), code=19), "warning"),
+        "node 2 (10.0.0.9:9093) was gone for 80s; a replica of orders-0 is there",
+    ),
+    (
+        *("fetch-loop", polled(0.002, 400, position=357, newest=356), "warning"),
+        "app asks 10.0.0.9:9092 400 times a second and gets nothing at once: it reads orders-0 at 357, beyond the high",
+    ),
+    ("fetch-loop", polled(0.01, 300), "warning", "app asks 10.0.0.9:9092 100 times a second and gets nothing at once"),
+    ("busiest-client", busy(600, 3), "note", "busy makes 100% of all exchanges: 200 a second"),
+    ("poll-stopped", left(8), "warning", "app fetched nothing for 9.00s, then left group billing"),
+    ("poll-stopped", left(8, came=True), "warning", "then left group billing, and came back"),
     ("election", Scene().ask(0, (52, 0), {}, {}, client="raft-client-1"), "warning", "10.0.0.1 ask for votes"),
 ]
 # Findings that come with another one as its cause.
-BESIDES = {"sent-twice": {"timed-out"}}
+BESIDES = {
+    "sent-twice": {"timed-out"},
+    "broker-gone": {"under-replicated"},
+    "broker-back": {"replicas-missing", "under-replicated"},
+}
 NEAR: list[tuple[str, Scene]] = [
     ("request-closed", Scene().ask(0, META, {}, ends=FIN)),
     ("request-closed", Scene().ask(0, (8, 2), COMMITTED, {}, behind=b"x")),
@@ -659,6 +724,17 @@ NEAR: list[tuple[str, Scene]] = [
     ("login-missing", refused(3, login=True)),
     ("login-missing", refused(3).ask(9, META, {}, metadata(), line=9)),
     ("login-missing", refused(3, after=(HEARTBEAT, 3))),
+    ("broker-gone", listings(((1, 2), (1, 2)), ((1,), (1,)), ((1, 2), (1, 2)))),
+    ("broker-gone", listings(((1, 2), (1,)), ((1, 2), (1,)))),
+    ("broker-gone", listings(((1, 2), (1, 2)), ((1,), (1, 2)))),
+    ("broker-back", listings(((1,), (1,)), ((1,), (1,)))),
+    ("fetch-loop", polled(0.002, 150)),
+    ("fetch-loop", polled(0.05, 300)),
+    ("fetch-loop", polled(0.01, 300, took=0.03)),
+    ("busiest-client", busy(600, 1)),
+    ("busiest-client", busy(600, 3, every=0.1)),
+    ("poll-stopped", left(2)),
+    ("poll-stopped", left(8, fetches=0)),
     ("login-expired", logged_in(60_000, 30, 40, answered=1)),
     ("login-expired", logged_in(60_000, 30, 61, answered=1, again=True)),
     ("login-expired", logged_in(0, 30, 61, answered=1)),

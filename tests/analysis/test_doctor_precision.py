@@ -101,6 +101,7 @@ TRUTH: Final[dict[str, dict[str, int]]] = {
     },
     "faults/isr-shrunk.pcap.zst": {"warning isr-shrunk": 1, "note capture-begins-late": 1},
     "faults/leaders-move.pcap.zst": {
+        "warning broker-back": 1,
         "warning isr-flapping": 1,
         "warning leader-moved": 2,
         "warning leaders-move": 1,
@@ -116,6 +117,7 @@ TRUTH: Final[dict[str, dict[str, int]]] = {
     "faults/no-connection.pcap.zst": {"warning no-connection": 1},
     "faults/offset-out-of-range.pcap.zst": {"warning offset-out-of-range": 1, "note coordinator-moved": 1},
     "faults/partition-offline.pcap.zst": {
+        "error broker-gone": 1,
         "error partition-offline": 1,
         "warning leader-missing": 1,
         "note capture-begins-late": 1,
@@ -138,6 +140,15 @@ TRUTH: Final[dict[str, dict[str, int]]] = {
     "faults/throttled.pcap.zst": {"warning throttled": 1},
     "faults/too-large.pcap.zst": {"warning too-large": 1},
     "faults/proxy-head-refused.pcap.zst": {"error proxy-head-refused": 1, "warning unanswered": 1},
+    "faults/broker-back.pcap.zst": {
+        "warning broker-back": 1,
+        "warning replicas-missing": 1,
+        "note under-replicated": 1,
+    },
+    "faults/broker-gone.pcap.zst": {"error broker-gone": 1, "warning under-replicated": 1},
+    "faults/busiest-client.pcap.zst": {"note busiest-client": 1},
+    "faults/fetch-loop.pcap.zst": {"warning fetch-loop": 1},
+    "faults/poll-stopped.pcap.zst": {"warning poll-stopped": 1},
     "faults/answer-odd.pcap.zst": {"warning answer-odd": 1},
     "faults/answers-misplaced.pcap.zst": {"error answers-misplaced": 1},
     "faults/login-expired.pcap.zst": {"warning login-expired": 1},

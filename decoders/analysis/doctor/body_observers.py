@@ -53,6 +53,8 @@ _WANTED, _FETCHED = TOPIC_ARRAYS[FETCH]
 
 # Answers that come sooner do not keep other requests waiting.
 _IN_FLIGHT_NS: Final = NS_PER_MS
+# Fetches without records are answered sooner only if there was nothing to wait for.
+_AT_ONCE_NS: Final = 20 * NS_PER_MS
 
 
 class BodyObserver(NamedTuple):
@@ -145,18 +147,12 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
     replica = state.get("replica_id", _CONSUMER) if isinstance(state, dict) else request.get("replica_id", _CONSUMER)
     if not isinstance(replica, int) or replica < _CONSUMER:
         return None
-    positions: dict[tuple[str | None, Any], int] = {}
-    topics = []
-    for element in structs_at(request, _WANTED.topics):
-        topic = topic_of_element(exchange, element)
-        topics.append(topic)
-        for part in structs_at(element, _WANTED.partitions):
-            offset = part.get(_WANTED.offset)
-            if offset is not None and offset >= 0:
-                positions[topic, part.get(_WANTED.number)] = offset
+    topics: list[str | None] = []
+    positions = _read_fetch_positions(exchange, request, topics)
     if replica != _CONSUMER:
         _observe_follower_lag(seen, exchange, replica, answer, positions)
         return None
+    seen.get_or_make("reading", client).mark_second(exchange.time_ns)
     raw = exchange.response_raw
     found = False
     for element in structs_at(answer, _FETCHED.topics):
@@ -182,9 +178,43 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
                 its = seen.get_or_make("lag", client, topic, number)
                 its.count_exchange(exchange)
                 its.keep_first_and_last("lag", exchange.response_ns or exchange.time_ns, max(newest - position, 0))
-    if found and request.get("min_bytes", 1) > 1:
+                if position > newest and not found:
+                    _observe_position_beyond_watermark(seen, exchange, client, (topic, number), (position, newest))
+    if not found:
+        _observe_empty_fetch(seen, exchange, client)
+    elif request.get("min_bytes", 1) > 1:
         _observe_held_back_fetch(seen, exchange, client, request.get("max_wait_ms") or 0)
     return topics
+
+
+def _read_fetch_positions(
+    exchange: Exchange, request: dict[str, Any], topics: list[str | None]
+) -> dict[tuple[str | None, Any], int]:
+    """Topic and partition → the offset that a Fetch asks for; its topics are appended to `topics`."""
+    positions: dict[tuple[str | None, Any], int] = {}
+    for element in structs_at(request, _WANTED.topics):
+        topic = topic_of_element(exchange, element)
+        topics.append(topic)
+        for part in structs_at(element, _WANTED.partitions):
+            offset = part.get(_WANTED.offset)
+            if offset is not None and offset >= 0:
+                positions[topic, part.get(_WANTED.number)] = offset
+    return positions
+
+
+def _observe_position_beyond_watermark(
+    seen: Observations,
+    exchange: Exchange,
+    client: str,
+    place: tuple[str | None, Any],
+    position_and_watermark: tuple[int, int],
+) -> None:
+    """Observe a fetch that asks for an offset that consumers may not see yet, and gets nothing."""
+    position, newest = position_and_watermark
+    its = seen.get_or_make("beyond", client, exchange.connection_info.broker, *place)
+    its.count_exchange(exchange)
+    its.keep_first_and_last("position", exchange.time_ns, position)
+    its.keep_first_and_last("watermark", exchange.time_ns, newest)
 
 
 def _observe_follower_lag(
@@ -206,6 +236,14 @@ def _observe_follower_lag(
                 its = seen.get_or_make("follower", replica, exchange.connection_info.broker, topic, number)
                 its.count_exchange(exchange)
                 its.keep_greatest("behind", newest - position)
+
+
+def _observe_empty_fetch(seen: Observations, exchange: Exchange, client: str) -> None:
+    """Observe a fetch without records that was answered at once."""
+    if exchange.response_ns is None or exchange.request_end_ns is None or exchange._error_codes:
+        return
+    if exchange.response_ns - exchange.request_end_ns < _AT_ONCE_NS:
+        seen.get_or_make("empty", client, exchange.connection_info.broker).count_exchange(exchange)
 
 
 def _observe_held_back_fetch(seen: Observations, exchange: Exchange, client: str, most_ms: int) -> None:
@@ -240,8 +278,13 @@ def _observe_advertised_address(seen: Observations, exchange: Exchange, node: di
 
 def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> None:
     answer = _body_or_empty(exchange, "response")
+    nodes = set()
     for node in structs_at(answer, "brokers"):
-        _observe_advertised_address(seen, exchange, node, node.get("node_id"))
+        number = node.get("node_id")
+        nodes.add(number)
+        _observe_advertised_address(seen, exchange, node, number)
+    if nodes:
+        seen.get_or_make("listing").count_exchange(exchange)
     seen.get_or_make("metadata", client).count_exchange(exchange)
     for element in structs_at(answer, "topics"):
         topic = topic_of_element(exchange, element)
@@ -268,6 +311,11 @@ def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> No
             bad.count_exchange(exchange)
             for replica in set(replicas) - set(in_sync):
                 bad.count_name("replicas", str(replica))
+                if nodes and replica not in nodes:
+                    gone = seen.get_or_make("gone", replica)
+                    gone.count_exchange(exchange)
+                    gone.count_name("places", f"{topic}-{number}")
+                    gone.count_name("clients", client)
         its.keep_greatest("partitions", len(element.get("partitions") or ()))
         if epochs:
             its.keep_first_and_last("epochs", exchange.time_ns, epochs)
@@ -316,6 +364,7 @@ def _observe_group_join(seen: Observations, exchange: Exchange, client: str) -> 
             seen.get_or_make("group", group).add_to_sum("waited", exchange.response_ns - exchange.request_end_ns)
             seen.get_or_make("group", group).keep_greatest("waited", exchange.response_ns - exchange.request_end_ns)
     _mark_member_alive(seen, exchange, client)
+    seen.get_or_make("joined", group, client).keep_greatest("last", exchange.time_ns)
     its = seen.get_or_make("group", group)
     its.count_exchange(exchange)
     its.count_name("came" if not request.get("member_id") else "again", client)
@@ -350,6 +399,9 @@ def _observe_group_leave(seen: Observations, exchange: Exchange, client: str) ->
     request = _body_or_empty(exchange, "request")
     group = request.get("group_id")
     if group:
+        left = seen.get_or_make("left", group, client)
+        left.count_exchange(exchange)
+        left.mark_second(exchange.time_ns)
         its = seen.get_or_make("group", group)
         its.count_name("left", client)
         for member in structs_at(request, "members"):

@@ -10,6 +10,7 @@ from typing import Final
 from decoders.analysis.doctor.diagnosis_input import (
     LISTED,
     NS,
+    OWN_CLIENT_ID,
     Case,
     Found,
     merge_observations,
@@ -78,7 +79,7 @@ def _find_connection_churn_and_losses(case: Case) -> Iterator[Found]:
         opened = whole.sums.get("connections", 0)
         each = whole.count / opened if opened else 0
         many = opened >= limits["connections.least"] and rate_per_second(whole, opened) >= limits["connections.rate"]
-        if many and each <= limits["connections.exchanges"]:
+        if client != OWN_CLIENT_ID and many and each <= limits["connections.exchanges"]:
             rate, exchanges = f"{rate_per_second(whole, opened):.1f}", f"{each:.1f}"
             yield case.make_finding(
                 "connection-churn", whole, client=client, client_id=client, rate=rate, exchanges=exchanges

@@ -20,6 +20,7 @@ __all__ = [
     "LISTED",
     "MS",
     "NS",
+    "OWN_CLIENT_ID",
     "Case",
     "Found",
     "describe_offered_versions",
@@ -34,6 +35,8 @@ __all__ = [
 
 NS: Final = 1_000_000_000
 MS: Final = 1_000_000
+# The client id of kw itself: what it asks is no client's habit.
+OWN_CLIENT_ID: Final = "kw"
 # The most names that a finding lists.
 LISTED: Final = 20
 

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
+from decoders.analysis.doctor.absence_findings import ABSENCES
 from decoders.analysis.doctor.connection_findings import REACHABILITY
 from decoders.analysis.doctor.diagnosis_input import (
     LISTED,
     NS,
+    OWN_CLIENT_ID,
     Case,
     Found,
     describe_offered_versions,
@@ -64,7 +66,7 @@ def _make_finding_row(found: Found) -> Row:
     kind, seen = FINDINGS[found.id], found.seen
     values = {name: value for name, value in found.values.items() if value is not None}
     words = defaultdict(str, {name: words_of_value(value) for name, value in values.items()})
-    meaning, remedy = kind.meaning.format_map(words), kind.remedy
+    meaning, remedy = kind.meaning.format_map(words), kind.remedy.format_map(words)
     if found.code is not None:
         error = ERRORS.get(found.code)
         meaning = meaning or (error.meaning if error else "an error code that has no name yet")
@@ -455,7 +457,7 @@ def _find_client_load(case: Case) -> Iterator[Found]:
             yield case.make_finding("fetch-sessions-lost", seen, lost=f"{seen.count:,}", **about)
     for (client,), seen in case.seen.items_of_kind("metadata"):
         rate = rate_per_second(seen, seen.count)
-        if seen.count >= limits["metadata.least"] and rate >= limits["metadata.rate"]:
+        if client != OWN_CLIENT_ID and seen.count >= limits["metadata.least"] and rate >= limits["metadata.rate"]:
             about = {"client": client, "client_id": client, "api": name_of_api_key(METADATA)}
             yield case.make_finding("metadata-storm", seen, rate=f"{rate:.1f}", **about)
     for (client, key, side), seen in case.seen.items_of_kind("large"):
@@ -478,6 +480,7 @@ EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
         _find_error_codes,
         *REFUSALS,
         *REACHABILITY,
+        *ABSENCES,
         _find_unhealthy_partitions,
         _find_replicas_out_of_sync,
         _find_lagging_followers,

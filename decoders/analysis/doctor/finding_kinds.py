@@ -211,6 +211,18 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "synchronise the clocks (NTP)",
     ),
     # Topics, partitions, replicas.
+    "broker-gone": FindingKind(
+        _ERROR,
+        "node {node_id}{at} is gone{since}: brokers no longer list it{places}",
+        "it stopped, was cut off or fenced: what it led has other leaders or none, and its replicas fall out of sync",
+        "start it, or look in its log and the controller's for why its sessions ended",
+    ),
+    "broker-back": FindingKind(
+        _WARNING,
+        "node {node_id}{at} was gone{since}{until}{places}",
+        "it restarted, or was cut off or fenced for a while; clients had to find other leaders",
+        "look in its log and the controller's at that time; a planned restart takes a minute and no client notices",
+    ),
     "topic-unknown": FindingKind(_ERROR, "topic {topic} does not exist{nearest}"),
     "partition-offline": FindingKind(
         _ERROR,
@@ -294,6 +306,25 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "{broker} has forgotten the fetch session of {client} {lost} times",
         "each time the client must name all its partitions again, and incremental fetches save nothing",
         "raise max.incremental.fetch.session.cache.slots: the cache is too small for all consumers and followers",
+    ),
+    "fetch-loop": FindingKind(
+        _WARNING,
+        "{client} asks {broker} {rate} times a second and gets nothing at once{place}",
+        "{why}: broker, network and client are busy with empty answers",
+        "{remedy}",
+    ),
+    "busiest-client": FindingKind(
+        _NOTE,
+        "{client} makes {share} of all exchanges: {rate} a second",
+        "what one client does hides what the others do, and takes the time of brokers",
+        "look at what it does: kw stats --by api --client-id {client}",
+    ),
+    "poll-stopped": FindingKind(
+        _WARNING,
+        "{client} fetched nothing for {silence}, then left group {group}{then}",
+        "its program did not call poll() for longer than max.poll.interval.ms, so its library left the group for it;"
+        " the group rebalances, and records are handled twice",
+        "find what the program waits for between two polls; raise max.poll.interval.ms or lower max.poll.records",
     ),
     "fetch-waits": FindingKind(
         _NOTE,

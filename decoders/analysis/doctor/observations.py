@@ -132,19 +132,30 @@ class Observation:
         if minute in self.marks or len(self.marks) < MINUTES_MARKED_MAX:
             self.marks[minute] = self.marks.get(minute, 0) | seconds
 
+    def mark_second(self, time_ns: int) -> None:
+        """Mark the second of a time in ns."""
+        second = time_ns // _NS
+        if self.most.get("second") != second:  # most come many to a second
+            self.keep_greatest("second", second)
+            self._mark_seconds_of_minute(second // 60, 1 << second % 60)
+
+    def list_marked_seconds(self) -> Iterator[int]:
+        """The marked seconds, in order."""
+        for minute, bits in sorted(self.marks.items()):
+            for number in range(60):
+                if bits >> number & 1:
+                    yield minute * 60 + number
+
     def find_longest_pause(self) -> tuple[int, int]:
         """The most whole seconds between two marks, and the second before; (0, 0) without a pause or past the limit."""
         longest = (0, 0)
         if len(self.marks) >= MINUTES_MARKED_MAX:
             return longest
         before: int | None = None
-        for minute, bits in sorted(self.marks.items()):
-            for number in range(60):
-                if bits >> number & 1:
-                    second = minute * 60 + number
-                    if before is not None:
-                        longest = max(longest, (second - before - 1, before))
-                    before = second
+        for second in self.list_marked_seconds():
+            if before is not None:
+                longest = max(longest, (second - before - 1, before))
+            before = second
         return longest
 
     def merge(self, other: Observation) -> None:

@@ -37,6 +37,13 @@ THRESHOLDS: Final[dict[str, Threshold]] = {
         "a restart of a broker takes a replica out and in: three replicas make six when all restart in turn",
     ),
     "fetch.waits": Threshold(20, "fetches", "fewer are a reader at the end of a topic now and then"),
+    "loop.fetches": Threshold(200, "fetches", "fewer are a reader that starts, or turns a partition or two"),
+    "loop.rate": Threshold(50, "fetches/s", "a waiting fetch takes fetch.max.wait.ms, 500 ms by default"),
+    "busiest.share": Threshold(0.9, "of the exchanges", "one client of many makes no more in a sound cluster"),
+    "busiest.rate": Threshold(100, "exchanges/s", "less does not weigh"),
+    "busiest.clients": Threshold(3, "clients", "with fewer, one makes most of the exchanges anyhow"),
+    "poll.silence": Threshold(5, "s", "a consumer that closes has fetched a moment before"),
+    "broker.restart": Threshold(60, "s", "a planned restart takes no longer"),
     "sessions.lost": Threshold(10, "answers", "a broker that starts again has forgotten them once"),
     "metadata.rate": Threshold(
         2, "requests/s", "clients ask every 5 minutes, and once for each new topic or moved leader"

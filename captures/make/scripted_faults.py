@@ -1,4 +1,4 @@
-"""faults/<finding>.pcap.zst: scripted conversations that a broker refuses by closing, one capture a finding."""
+"""faults/<finding>.pcap.zst: scripted conversations, one capture a finding."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ WRITTEN: Final = (
         "request-closed",
     ),
     *("request-odd", "tls-to-plaintext", "versions-closed"),
+    *("broker-back", "broker-gone", "busiest-client", "fetch-loop", "poll-stopped"),
 )
 
 

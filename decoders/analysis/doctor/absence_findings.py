@@ -1,0 +1,150 @@
+"""Observations in, findings out about brokers that are gone, and about clients that ask in a loop or stop asking."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from decoders.analysis.doctor.diagnosis_input import (
+    MS,
+    OWN_CLIENT_ID,
+    Case,
+    Found,
+    merge_observations,
+    most_frequent_clients,
+    rate_per_second,
+    words_of_value,
+)
+from decoders.analysis.doctor.observations import Observation, sort_names_by_count
+from decoders.wire.format_and_escape_text import format_latency
+
+__all__ = ["ABSENCES"]
+
+
+def _find_absent_brokers(case: Case) -> Iterator[Found]:
+    """Nodes that brokers list at one time and not at another, or that replicas name and no broker lists."""
+    listing = case.seen.get_observation("listing")
+    if listing is None:
+        return
+    listed: dict[int, list[Observation]] = defaultdict(list)
+    addresses: dict[int, str] = {}
+    for (_, number, host, port), seen in case.seen.items_of_kind("advertised"):
+        listed[number].append(seen)
+        addresses[number] = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    absent = {number: seen for (number,), seen in case.seen.items_of_kind("gone")}
+    for number in sorted({*listed, *absent}):
+        present, gone = merge_observations(listed[number]), absent.get(number)
+        if gone is not None and gone.last > present.last:
+            # Brokers name it as a replica alone, up to the last answer about its partitions.
+            yield _make_absence(case, "broker-gone", number, addresses, gone, before=gone.first <= listing.first)
+        elif gone is not None:
+            before = not present.count or present.first > gone.first
+            yield _make_absence(case, "broker-back", number, addresses, gone, before=before)
+        elif present.first > listing.first and _are_replicas_missing(case, listing.first, present.first):
+            absence = merge_observations([listing])
+            absence.last = present.first
+            yield _make_absence(case, "broker-back", number, addresses, absence, before=True)
+
+
+def _are_replicas_missing(case: Case, begin_ns: int, end_ns: int) -> bool:
+    """Whether writes failed for want of replicas, or partitions lacked some, between two times."""
+    found = [
+        *(seen for (code, *_), seen in case.seen.items_of_kind("error") if code in _TOO_FEW),
+        *(seen for kind in ("short", "offline") for _, seen in case.seen.items_of_kind(kind)),
+    ]
+    return any(seen.first <= end_ns and seen.last >= begin_ns for seen in found)
+
+
+# NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS_AFTER_APPEND.
+_TOO_FEW: Final = (19, 20)
+
+
+def _make_absence(
+    case: Case, kind: str, number: int, addresses: dict[int, str], gone: Observation, *, before: bool
+) -> Found:
+    places = sort_names_by_count(gone.names.get("places", {}))
+    about: dict[str, Any] = {
+        "node_id": number,
+        "address": addresses.get(number),
+        "clients": most_frequent_clients(gone),
+    }
+    about["at"] = f" ({addresses[number]})" if number in addresses else None
+    about["since"] = " since before the capture" if before else None
+    if places:
+        about["places"] = f"; a replica of {words_of_value(places)} is there"
+    about["clients"] = most_frequent_clients(gone) or None
+    if kind == "broker-back":
+        took = gone.last - gone.first
+        about["until"] = f"{', and' if before else ''} for {format_latency(took / MS)}{' of it' if before else ''}"
+    return case.make_finding(kind, gone, **about)
+
+
+def _find_fetch_loops(case: Case) -> Iterator[Found]:
+    """Clients that get empty answers at once and ask again at once."""
+    limits = case.limits
+    beyond: dict[tuple[str, str], list[tuple[str | None, int, Observation]]] = defaultdict(list)
+    for (client, broker, topic, number), seen in case.seen.items_of_kind("beyond"):
+        beyond[client, broker].append((topic, number, seen))
+    for (client, broker), seen in case.seen.items_of_kind("empty"):
+        rate = rate_per_second(seen, seen.count)
+        if seen.count < limits["loop.fetches"] or rate < limits["loop.rate"]:
+            continue
+        about: dict[str, Any] = {"client": client, "client_id": client, "broker": broker, "rate": f"{rate:,.0f}"}
+        about["why"] = "the client does not wait for records (fetch.max.wait.ms is 0 or very small), or asks for none"
+        about["remedy"] = "raise fetch.max.wait.ms (500 ms by default); upgrade the client"
+        most = max(beyond[client, broker], key=lambda its: its[2].count, default=None)
+        if most is not None and 2 * most[2].count >= seen.count:
+            topic, number, its = most
+            about |= {"topic": topic, "partition": number}
+            position, watermark = its.edges["position"][1][1], its.edges["watermark"][1][1]
+            about["place"] = f": it reads {topic}-{number} at {position:,}, beyond the high watermark {watermark:,}"
+            about["why"] = "a broker answers at once where the position is beyond the high watermark"
+            about["remedy"] = (
+                "bring the replicas of this partition back in sync, so that the high watermark moves; a client that"
+                " kept the position of records that were lost (a truncated log) has to be reset or restarted"
+            )
+        yield case.make_finding("fetch-loop", seen, **about)
+
+
+def _find_busiest_client(case: Case) -> Iterator[Found]:
+    """A client that makes more than nine tenths of all exchanges."""
+    by_client: dict[str, list[Observation]] = defaultdict(list)
+    for (client, _, _), seen in case.seen.items_of_kind("client"):
+        by_client[client].append(seen)
+    total = sum(seen.count for some in by_client.values() for seen in some)
+    if len(by_client.keys() - {OWN_CLIENT_ID}) < case.limits["busiest.clients"]:
+        return
+    for client, some in by_client.items():
+        whole = merge_observations(some)
+        rate = rate_per_second(whole, whole.count)
+        if whole.count > case.limits["busiest.share"] * total and rate >= case.limits["busiest.rate"]:
+            words = {"share": f"{whole.count / total:.0%}", "rate": f"{rate:,.0f}"}
+            yield case.make_finding("busiest-client", whole, client=client, client_id=client, **words)
+
+
+def _find_stopped_polls(case: Case) -> Iterator[Found]:
+    """Members that fetched nothing for a while and then left their group: max.poll.interval.ms was over."""
+    for (group, client), seen in case.seen.items_of_kind("left"):
+        reading = case.seen.get_observation("reading", client)
+        fetched = list(reading.list_marked_seconds()) if reading is not None else []
+        silence = 0
+        for second in seen.list_marked_seconds():
+            at = bisect_left(fetched, second + 1)
+            if at:
+                silence = max(silence, second - fetched[at - 1])
+        if silence >= case.limits["poll.silence"]:
+            joined = case.seen.get_observation("joined", group, client)
+            came = joined is not None and joined.most["last"] > seen.first
+            about = {"client": client, "client_id": client, "group": group, "clients": [client]}
+            then = ", and came back" if came else None
+            yield case.make_finding("poll-stopped", seen, silence=format_latency(silence * 1000), then=then, **about)
+
+
+ABSENCES: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
+    _find_absent_brokers,
+    _find_fetch_loops,
+    _find_busiest_client,
+    _find_stopped_polls,
+)
