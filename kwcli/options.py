@@ -533,6 +533,15 @@ force_option: Final = click.option(
 )
 
 
+ignore_option: Final = click.option(
+    "--ignore",
+    "ignore_path",
+    metavar="FILE",
+    type=click.Path(readable=False),
+    help="Leave out the findings in this list: YAML rows {id, client_id, topic, reason, until}.",
+)
+
+
 def html_option(help: str) -> Callable[[Command], Command]:
     """The option --html, a file that a report is written to as one page."""
     return click.option("--html", "html_path", metavar="FILE", type=click.Path(readable=False), help=help)

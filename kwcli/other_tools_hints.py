@@ -270,7 +270,7 @@ _AUDITING: Final[Mapping[str, str]] = {
     **dict.fromkeys(("--to", "--from", "-t", "--kafka", "--version"), "--target 4.0 is the release to come"),
     "--fail-on": "exit code 4 says that a client breaks, 0 that none does",
     **dict.fromkeys(("--only", "--verdict", "--breaks"), "-o ndjson has a row with its verdict for each client"),
-    **dict.fromkeys(("--allow", "--ignore", "--baseline", "--exclude"), "-f 'client_id != old' leaves a client out"),
+    **dict.fromkeys(("--allow", "--baseline", "--exclude"), "--ignore FILE is a list of what is accepted"),
     "--html": "kw report FILE --html page.html --target 4.0 has the audit on a page",
 }  # fmt: skip
 

@@ -13,6 +13,7 @@ from decoders.exchanges.exchange import Exchange, Skipped
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.analyses.doctor import FAIL_ON, count_findings, format_findings
 from kwcli.analyses.finding_renderer import FindingRenderer
+from kwcli.analyses.ignore_rules import IgnoreRules
 from kwcli.analyses.render_answer import AnswerRenderer, format_software
 from kwcli.output.report_partial_input import describe_judged_part
 from kwcli.output.short_texts import count_of, palette
@@ -63,6 +64,7 @@ class AuditRenderer(AnswerRenderer):
         self.target = target
         self.clients = clients
         self._counts: Counter[str] = Counter()
+        self.ignore = IgnoreRules()
         if clients is None:
             super().__init__(fold, "audit", self._judge_clients, self._format_clients, settings)
             self.keys = ("others",)
@@ -73,13 +75,18 @@ class AuditRenderer(AnswerRenderer):
         """A renderer like this one that has seen nothing."""
         return AuditRenderer(self._settings, self.target, self.clients)
 
-    def _judge_clients(self) -> AuditVerdicts:
+    def _judge_clients(self) -> AuditVerdicts | list[Row]:
         verdicts = self._audit.judge_clients(self.target, is_partial=self.coverage.partial is not None)
-        self._counts = verdicts.counts
-        return verdicts
+        self._counts = Counter(verdicts.counts)
+        if not self.ignore:
+            return verdicts
+        kept = self.ignore.choose(verdicts)
+        self._counts -= self.ignore.verdicts
+        return kept
 
     def _judge_brokers(self) -> list[Row]:
-        return self._audit.judge_brokers(self.clients or "", is_partial=self.coverage.partial is not None)
+        rows = self._audit.judge_brokers(self.clients or "", is_partial=self.coverage.partial is not None)
+        return self.ignore.choose(rows)
 
     def coverage_sentences(self) -> list[str]:
         """What was read of the inputs, and how many exchanges the verdicts are made of where some were left out."""
@@ -103,9 +110,9 @@ class AuditRenderer(AnswerRenderer):
         parts += [f"{counts['unknown']:,} unknown"] if counts["unknown"] else []
         parts.append(f"{counts['works']:,} {'works' if counts['works'] == 1 else 'work'}")
         if self.clients is not None:
-            return f"clients of Kafka {self.clients}: {', '.join(parts)}"
+            return f"clients of Kafka {self.clients}: {', '.join(parts)}{self.ignore.summary()}"
         name = self.target.name if self.target.release is None else f"Kafka {self.target.name}"
-        return f"{name}: {', '.join(parts)}"
+        return f"{name}: {', '.join(parts)}{self.ignore.summary()}"
 
     def _counts_by_verdict(self) -> Counter[str]:
         return Counter(row["verdict"] for row in self.found) if self.clients is not None else self._counts
@@ -207,4 +214,4 @@ class SecurityRenderer(FindingRenderer):
 
     def summary_line(self) -> str:
         """The summary: `security: 2 errors, 1 warning, 3 notes`, `security: nothing found`."""
-        return f"security: {count_findings(self.found)}"
+        return f"security: {count_findings(self.found)}{self.ignore.summary()}"

@@ -104,8 +104,8 @@ class DoctorRenderer(FindingRenderer):
         return Exit.FINDINGS if bad and code in (Exit.DONE, Exit.LOSSY) else code
 
     def summary_line(self) -> str:
-        """The summary: `2 errors, 1 warning, 3 notes`; `nothing found`."""
-        return count_findings(self.found)
+        """The summary: `2 errors, 1 warning, 3 notes, 1 ignored`; `nothing found`."""
+        return count_findings(self.found) + self.ignore.summary()
 
 
 def count_findings(rows: Iterable[Row]) -> str:

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from kwcli.analyses.ignore_rules import IgnoreRules
 from kwcli.analyses.render_answer import AnswerRenderer, Text
 from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.reading.list_input_files import is_read_once, list_paths
@@ -33,6 +34,7 @@ class FindingRenderer(AnswerRenderer):
         super().__init__(fold, kind, self._make_rows, text, settings)
         self._fold = fold
         self._files: Sequence[str] = ()
+        self.ignore = IgnoreRules()
         self.name_files = self._set_files
 
     def _set_files(self, names: Sequence[str]) -> None:
@@ -41,7 +43,7 @@ class FindingRenderer(AnswerRenderer):
     def _make_rows(self) -> list[Row]:
         if self._files:
             self._fold.name_files([*map(escape_non_utf8, self._files)])
-        rows = self._fold.rows()
+        rows = self.ignore.choose(self._fold.rows())
         if self.capture is not None:
             add_commands_to_findings(rows, self.capture, self._files)
         return rows

@@ -6,7 +6,7 @@ import click
 
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, connection_options_of_others, read_config
-from kwcli.options import CaptureOptions, FilterOptions, OutputOptions, answer_options, telemetry_options
+from kwcli.options import CaptureOptions, FilterOptions, OutputOptions, answer_options, ignore_option, telemetry_options
 from kwcli.run_environment import Environment, Exit
 
 EXAMPLES = """\b
@@ -47,6 +47,7 @@ def _describe_cluster_options(command: click.Command) -> click.Command:
     click.option(
         "--threshold", "thresholds", metavar="NAME=NUMBER", multiple=True, help="Set a threshold; repeatable."
     ),
+    ignore_option,
     verb="examined",
     verbose="Explain notes as well.",
     times=True,
@@ -58,6 +59,7 @@ def command(
     connection: ConnectionOptions,
     fail_on: str,
     thresholds: tuple[str, ...],
+    ignore_path: str | None,
     filters: FilterOptions,
     shown: OutputOptions,
 ) -> int:
@@ -66,17 +68,23 @@ def command(
     FILE as for `kw sniff`. Errors and warnings are explained, notes are a line each (`-v` explains them as well). With
     -b examine a cluster instead of a capture, without changing it.
     """
+    from decoders.analysis.doctor.finding_kinds import FINDINGS
     from kwcli.analyses.doctor import DoctorRenderer, check_source, read_thresholds
+    from kwcli.analyses.ignore_rules import read_ignore_rules
     from kwcli.analyses.run import diagnose_cluster, run_answer
 
     live = check_source(capture, connection)
     settings = shown.make_settings(env)
     renderer = DoctorRenderer(settings, read_thresholds(thresholds))
+    renderer.ignore = read_ignore_rules(ignore_path, env.now_ns())
     if live:
         done = diagnose_cluster(env, read_config(env, connection), renderer.doctor, renderer)
     else:
         done = run_answer(env, settings, capture, filters, renderer)
     code = renderer.exit_code(done, fail_on)
+    if not settings.quiet:
+        for line in renderer.ignore.closing_lines(FINDINGS):
+            env.report(f"kw: {line}")
     if not settings.quiet and (renderer.found or code != Exit.FAILURE):
         env.report(f"kw: {renderer.verdict_line()}")
     return code
