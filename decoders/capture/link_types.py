@@ -14,6 +14,7 @@ __all__ = [
     "IP4",
     "IP6",
     "LINKS",
+    "LINK_TYPE_REMEDY",
     "LLC",
     "LLC_SIZES",
     "MPLS",
@@ -24,6 +25,7 @@ __all__ = [
     "EthertypeAndOffset",
     "Follow",
     "Link",
+    "find_link_type_remedy",
     "follow_80211",
     "follow_ethernet",
     "follow_ethertype_header",
@@ -63,6 +65,8 @@ _SNAP_OF_ETHERTYPES: Final = frozenset({b"\0\0\0", b"\0\0\xf8"})
 _LLC_OF_IP: Final = b"\x06\x06\x03"
 
 _U16: Final = Struct(">H").unpack_from
+_TCP: Final = 6
+_TCP_SIZE: Final = 20
 
 EthertypeAndOffset = tuple[int, int]
 Follow = Callable[[bytes, int, int], EthertypeAndOffset]
@@ -232,6 +236,31 @@ def _follow_raw_ip(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
 
 def _follow_unsupported_link(_buf: bytes, _at: int, end: int) -> EthertypeAndOffset:
     return NO_LINK, end
+
+
+# The command that makes a capture that is read, where each frame has the same number of bytes before IP.
+LINK_TYPE_REMEDY: Final = "where a header of SIZE bytes stands before IP: editcap -L -C SIZE -T rawip IN OUT"
+
+
+def find_link_type_remedy(frame: bytes) -> str:
+    """What makes a capture that is read of one with an unsupported link type, of which this is a frame's beginning."""
+    at = next((at for at in range(len(frame) - 19) if _begins_ip(frame, at)), None)
+    if at is None:
+        return LINK_TYPE_REMEDY
+    cut = f"-L -C {at} " if at else ""
+    return f"IP begins at byte {at} of its first frame: editcap {cut}-T rawip IN OUT"
+
+
+def _begins_ip(frame: bytes, at: int) -> bool:
+    """Whether a header of IP with TCP is at `at`, of IPv4 one whose checksum is right or left to the hardware."""
+    if frame[at] >> 4 == 6:
+        return at + 40 <= len(frame) and frame[at + 6] == _TCP and _U16(frame, at + 4)[0] >= _TCP_SIZE
+    size = (frame[at] & 15) * 4
+    if frame[at] >> 4 != 4 or size < 20 or at + size > len(frame) or frame[at + 9] != _TCP:
+        return False
+    words: int = sum(_U16(frame, place)[0] for place in range(at, at + size, 2))
+    is_right = (words & 0xFFFF) + (words >> 16) == 0xFFFF or not _U16(frame, at + 10)[0]
+    return is_right and bool(_U16(frame, at + 2)[0] >= size + _TCP_SIZE)
 
 
 # Stands for a link type that has no row.

@@ -7,7 +7,7 @@ from struct import Struct
 from typing import Any, Final
 
 from decoders.capture.dissect_packets import Dissector
-from decoders.capture.link_types import LINKS
+from decoders.capture.link_types import LINKS, UNSUPPORTED, find_link_type_remedy
 from decoders.capture.read_tcp_segment import FUSED_SIZE, UNSAID, UsualHeaders, usual_headers_after
 from decoders.errors import Malformed
 from decoders.limits import PACKET_MAX
@@ -34,13 +34,15 @@ _SWAPPED_MINOR: Final = 3
 # AIX' tcpdump writes version 2.2, nanoseconds, and numbers of interface types (RFC 1573) for link types.
 _AIX_MINOR: Final = 2
 _AIX_LINKS: Final = {6: 1, 15: 10, 24: 0}
+# Bytes of the first frame in which IP is looked for, where the link type is not supported.
+_LOOKED_AT: Final = 256
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Pcap:
     """One pcap file, whose first 24 bytes are `header`. `read_segments` takes whole records; `packets` counts them.
 
-    Raises Malformed for a link type that is not in `link_types.LINKS`.
+    Reading raises Malformed for a link type that is not in `link_types.LINKS`.
     """
 
     def __init__(self, header: bytes, dissector: Dissector, *, fused: bool = True) -> None:
@@ -52,13 +54,22 @@ class Pcap:
         self._may_be_swapped = minor <= _SWAPPED_MINOR
         self._record: Callable[[bytes, int], tuple[int, int, int, int]] = Struct(order + "IIII").unpack_from
         self._dissector: Any = dissector  # it may give more than a segment (read_packet_copies.py)
-        if self.link_type not in LINKS:
-            raise Malformed(f"link type {self.link_type} is not supported (tshark may read it)", offset=20)
-        self._link = LINKS[self.link_type]
+        self._link = LINKS.get(self.link_type, UNSUPPORTED)
         self._shapes: tuple[UsualHeaders, ...] = usual_headers_after(self._link)
         self._ticks = 1_000_000_000 // self._tick
         self._fused = fused
         self.packets = 0
+
+    def _refuse_link_type(self, buf: bytes) -> tuple[int, int]:
+        """Raise Malformed with what makes a capture that is read, once the beginning of the first frame is there."""
+        needed = self._head
+        if len(buf) >= needed:
+            needed += min(self._record(buf, 0)[2], _LOOKED_AT)
+        if len(buf) < needed:
+            return 0, needed
+        remedy = find_link_type_remedy(buf[self._head : needed])
+        # The link type stands in the last word before the first record.
+        raise Malformed(f"link type {self.link_type} is not supported ({remedy})", offset=-4)
 
     def read_segments(self, buf: bytes, out: list[Segment]) -> tuple[int, int]:
         """Append the segments of the whole records in `buf`, which begins at a record.
@@ -67,6 +78,8 @@ class Pcap:
         cannot be one; the records before it are in `out` and in `packets`.
         """
         at, size = 0, len(buf)
+        if self._link is UNSUPPORTED:
+            return self._refuse_link_type(buf)
         while True:
             if self._fused:
                 for shape in self._shapes:

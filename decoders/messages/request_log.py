@@ -13,6 +13,9 @@ packets and records, which the log does not have, are null. The time of a line i
 it is taken as UTC, and the request came `totalTimeMs` earlier.
 
 Logs before 2.7 have Kafka's own text in place of JSON, which leaves out fields of a version: they are refused.
+
+The logger kafka.server.KafkaApis writes requests alone, as they come (handled_requests.py). Its lines are rows without
+answers where the log has no lines of kafka.request.logger, which say the same and more.
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ from decoders.exchanges.learned_names import Topics
 from decoders.limits import HISTORY_MAX
 from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import exchange_json
+from decoders.messages.handled_requests import HANDLING, read_handled_request
 from decoders.messages.read_ndjson import BLANK, LineReader
 from decoders.messages.single_message import frame_body
 from decoders.messages.whole_messages import encode_message
@@ -48,10 +52,10 @@ from decoders.wire.parse_units import parse_time
 from decoders.wire.primitives import RANGES, uuid_to_bytes
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
-__all__ = ["SERVER_SAYS", "RequestLogLines"]
+__all__ = ["COMPLETED", "SERVER_SAYS", "RequestLogLines"]
 
 # The bytes before the JSON of a request, and before the text of older releases.
-_MARK: Final = b"Completed request:"
+COMPLETED: Final = b"Completed request:"
 # Names in the log → names in the record: who asked where, and what took how many milliseconds.
 SERVER_SAYS: Final[dict[str, str]] = {
     "listener": "listener",
@@ -107,40 +111,56 @@ _WHOLE: Final = Options(reveal_secrets=True)
 
 
 class RequestLogLines(LineReader):
-    """Reads lines of a request log; lines of other loggers are passed over. `connections`: how many were met."""
+    """Reads lines of a request log; lines of other loggers are passed over. `connections`: how many were met.
+
+    `handled`: lines of kafka.server.KafkaApis are read, too.
+    """
 
     otherwise = "a broker's request log, but kw can read none of its lines"
 
-    def __init__(self) -> None:
+    def __init__(self, *, handled: bool = False) -> None:
         super().__init__()
+        self.handled = handled
         self._connections: dict[str, ConnectionInfo] = {}
         self._topics = Topics()
         self.connections = 0
 
     def parse_line(self, line: bytes) -> Any:
         """The exchange record of a line; BLANK where it is of another logger. Raises DecodeError."""
-        at = line.find(_MARK)
+        at = line.find(COMPLETED)
         if at < 0:
-            return BLANK
-        said = line[at + len(_MARK) : line.rfind(b"}") + 1].strip()
+            at = line.find(HANDLING) if self.handled else -1
+            return BLANK if at < 0 else self._parse_handled_line(line, at)
+        said = line[at + len(COMPLETED) : line.rfind(b"}") + 1].strip()
         if not said.startswith(b"{"):
             raise Malformed("the log is of a release before Kafka 2.7: kw reads request logs in JSON, of 2.7 and later")
-        time = _TIME.search(line, 0, at)
-        if time is None:
-            raise Malformed("the line has no time before the request")
+        written_ns = _read_time(line, at)
         row = orjson.loads(said)
         misfit = _check_line(row)
         if misfit is not None:
             raise Malformed(f"no request of a request log: {misfit.sentence}")
         try:
-            return self._make_exchange_record(
-                row, parse_time(f"{time[1].decode()}T{time[2].decode()}.{time[3].decode()}Z")
-            )
+            return self._make_exchange_record(row, written_ns)
         except (EncodeError, UnknownApi, UnsupportedVersion) as problem:
             raise Malformed(f"no request of a request log: {problem}") from None
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as problem:
             what = f"without {problem}" if isinstance(problem, KeyError) else str(problem)
             raise Malformed(f"no request of a request log: {what}") from None
+
+    def _parse_handled_line(self, line: bytes, at: int) -> dict[str, Any]:
+        """The exchange record of a line of kafka.server.KafkaApis. Raises Malformed."""
+        written_ns = _read_time(line, at)
+        row = read_handled_request(line, at)
+        try:
+            try:
+                record = self._make_exchange_record(row, written_ns)
+            except (AttributeError, EncodeError, KeyError, TypeError, ValueError):  # its text is not read right
+                record = self._make_exchange_record(row | {"request": None}, written_ns)
+        except (OverflowError, UnknownApi, UnsupportedVersion, ValueError) as problem:
+            raise Malformed(f"no request of kafka.server.KafkaApis: {problem}") from None
+        node = row["node"]
+        said = {} if node is None else {"node": {"id": node, "rack": None, "cluster": None}}
+        return record | {"status": "no_response_expected", "reason": "the log has requests alone"} | said
 
     def finish_row(self, row: Settled) -> Settled:
         """The exchange of a line, with the offset of the line as its place."""
@@ -151,11 +171,14 @@ class RequestLogLines(LineReader):
     def export(self) -> bytes:
         """The state between two pieces, for `resume`; connections are numbered anew."""
         names = [[identity.bytes, name] for identity, (name, _) in self._topics.names.items()]
-        return pack([super().export(), names])
+        return pack([super().export(), names, self.handled])
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
-        lines, names = state_fields(unpack(state), bytes, list)
+        saved = unpack(state)
+        if isinstance(saved, list) and len(saved) == 2:  # of a version that did not read kafka.server.KafkaApis
+            saved = [*saved, False]
+        lines, names, self.handled = state_fields(saved, bytes, list, bool)
         super().resume(lines)
         for item in names:
             identity, name = state_fields(item, bytes, str)
@@ -174,14 +197,14 @@ class RequestLogLines(LineReader):
         refused = key == API_VERSIONS and answer is not None and answer.get("errorCode") == _UNSUPPORTED_VERSION
         set_request_missing(exchange)
         set_response_missing(exchange)
-        if not refused:  # the broker logs nothing of a version that it does not know
+        if not refused and row["request"] is not None:  # the broker logs nothing of a version that it does not know
             exchange.request_raw = frame_body(
                 _encode_logged_body(key, version, "request", row["request"]), "request", key, version
             )
         if answer is not None:
             body = _encode_logged_body(key, 0 if refused else version, "response", answer)
             exchange.response_raw = frame_body(body, "response", key, version)
-        total_ns = round(row["totalTimeMs"] * 1e6)
+        total_ns = round((row.get("totalTimeMs") or 0) * 1e6)
         send_ns = round((row.get("sendTimeMs") or 0) * 1e6)
         if not 0 <= written_ns - total_ns <= TIME_MAX or send_ns > written_ns:
             raise ValueError("a time before 1970 or after 2262")
@@ -189,7 +212,7 @@ class RequestLogLines(LineReader):
         if answer is not None:
             exchange.response_ns, exchange.response_end_ns = written_ns - send_ns, written_ns
         else:
-            silent = key == PRODUCE and row["request"].get("acks") == 0
+            silent = key == PRODUCE and (row["request"] or {}).get("acks") == 0
             exchange.outcome = "no_response_expected" if silent else "unanswered"
         exchange._api_reader.add_topic_names(exchange, self._topics)
         exchange._topics_known = len(self._topics.names)
@@ -237,8 +260,10 @@ def _read_logged_element(field: Field, version: int, value: Any) -> Any:
     return _read_logged_struct(field.fields, version, value) if field.fields else _MADE[field.kind](value)
 
 
-def _parse_logged_bytes(text: str) -> bytes:
-    """The bytes of base64 text; empty where the broker has hidden them."""
+def _parse_logged_bytes(text: str | list[int]) -> bytes:
+    """The bytes of base64 text, or of Java's signed numbers; empty where the broker has hidden them."""
+    if isinstance(text, list):
+        return bytes(number & 0xFF for number in text)
     try:
         return a2b_base64(text, strict_mode=True)
     except ValueError:
@@ -246,7 +271,7 @@ def _parse_logged_bytes(text: str) -> bytes:
 
 
 # Kinds of fields that have another form in JSON. Of records the log has only the size.
-_MADE: Final[dict[str, Callable[[str], Any]]] = {
+_MADE: Final[dict[str, Callable[[Any], Any]]] = {
     "bytes": _parse_logged_bytes,
     "uuid": uuid_to_bytes,
     "records": lambda _text: None,
@@ -256,7 +281,7 @@ _MADE: Final[dict[str, Callable[[str], Any]]] = {
 def _make_server_keys(row: Mapping[str, Any]) -> dict[str, Any]:
     """The keys of the record that the broker logs beside the bodies."""
     said: dict[str, Any] = {}
-    asked, known = row["request"], row.get("clientInformation") or {}
+    asked, known = row["request"] or {}, row.get("clientInformation") or {}
     # The broker knows the software from the ApiVersions request on.
     name = known.get("softwareName") or "unknown"
     if name != "unknown":
@@ -273,12 +298,22 @@ def _make_server_keys(row: Mapping[str, Any]) -> dict[str, Any]:
     return said
 
 
+def _read_time(line: bytes, end: int) -> int:
+    """The time of a line in ns since 1970, which stands before `end`. Raises Malformed."""
+    time = _TIME.search(line, 0, end)
+    if time is None:
+        raise Malformed("the line has no time before the request")
+    return parse_time(f"{time[1].decode()}T{time[2].decode()}.{time[3].decode()}Z")
+
+
 @lru_cache(API_READERS_MAX)
 def _make_api_reader(key: int, version: int) -> ApiReader:
     return ApiReader(key, version, Needs())
 
 
 def _format_java_address(text: str) -> str:
-    """HOST:PORT of a connection, where Java prints all eight groups of an IPv6 address."""
-    host, _, port = text.rpartition(":")
+    """HOST:PORT of a connection, where Java prints all eight groups of an IPv6 address; 0.0.0.0:0 for a hidden one."""
+    host, colon, port = text.rpartition(":")
+    if text and not colon:  # MSK has INTERNAL_IP for the broker's
+        return "0.0.0.0:0"
     return f"[{ip_address(host.strip('[]').partition('%')[0])}]:{port}" if ":" in host else text

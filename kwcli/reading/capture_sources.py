@@ -217,13 +217,19 @@ def begins_as_json(head: bytes) -> bool:
     return head.lstrip(_BLANKS).startswith((b"{", b"["))
 
 
-# A text in every line of a broker's request log.
-REQUEST_LOG_MARK: Final = b"Completed request:"
+# Texts in the lines of a broker's request log: of kafka.request.logger, and of kafka.server.KafkaApis.
+_COMPLETED: Final = b"Completed request:"
+_HANDLING: Final = b"Handling request:RequestHeader("
 
 
 def begins_as_request_log(head: bytes) -> bool:
     """Whether an input with these first bytes is a broker's request log."""
-    return REQUEST_LOG_MARK in head and head[:4] not in CAPTURE_MAGICS
+    return (_COMPLETED in head or _HANDLING in head) and head[:4] not in CAPTURE_MAGICS
+
+
+def has_requests_alone(head: bytes) -> bool:
+    """Whether a request log with these first bytes has no lines of kafka.request.logger."""
+    return _COMPLETED not in head
 
 
 def open_line_reader(head: bytes) -> LineReader:
@@ -231,7 +237,7 @@ def open_line_reader(head: bytes) -> LineReader:
     if begins_as_request_log(head):
         from decoders.messages.request_log import RequestLogLines
 
-        return RequestLogLines()
+        return RequestLogLines(handled=has_requests_alone(head))
     from decoders.messages.read_ndjson import RecordLines
 
     return RecordLines()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from pathlib import Path
 from random import Random
 from struct import pack
 
@@ -11,7 +14,7 @@ from hypothesis import strategies as st
 
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.capture.read_capture import CaptureReader
-from decoders.errors import DecodeError
+from decoders.errors import DecodeError, Malformed
 from decoders.limits import BLOCK_MAX, PACKET_MAX
 from decoders.tcp.chunks import Segment
 from tests.capture.blocks import block, enhanced, interface, obsolete, section, simple, statistics
@@ -279,6 +282,43 @@ def test_old_versions_of_pcap(minor: int, link: int, tick: int, swapped: bool, f
     reader, segments = read(header + 2 * (pack("<IIII", 7, 5, *sizes) + data), fused=fused)
     assert reader.problem is None
     assert [segment[1] for segment in segments] == [7_000_000_000 + 5 * tick] * 2
+
+
+@pytest.mark.parametrize(
+    ("before", "packet", "command"),
+    [
+        (
+            b"\x45" * 3,
+            ipv4("10.0.0.1", "10.0.0.2", b"x" * 30),
+            "IP begins at byte 3 of its first frame: editcap -L -C 3 -T",
+        ),
+        (b"", ipv4("10.0.0.1", "10.0.0.2", b"x" * 30), "IP begins at byte 0 of its first frame: editcap -T rawip"),
+        (bytes(40), ipv6("::1", "::2", tcp(1, 2, 3, 4, ACK, b"x" * 9)), "editcap -L -C 40 -T rawip IN OUT"),
+        (bytes(40), b"no packet", "where a header of SIZE bytes stands before IP: editcap -L -C SIZE -T rawip IN OUT"),
+    ],
+)
+def test_what_makes_a_capture_that_is_read_of_another_link_type(before: bytes, packet: bytes, command: str) -> None:
+    data = PCAP[:20] + b"\xfa\0\0\0" + PcapWriter(250).make_packet_block(5, before + packet)
+    for feeds in ([data], [data[at : at + 1] for at in range(len(data))]):
+        reader = CaptureReader()
+        for piece in feeds:
+            reader.feed(piece)
+        assert isinstance(reader.problem, Malformed)
+        assert command in str(reader.problem)
+        assert reader.problem.offset == 20
+
+
+@pytest.mark.skipif(shutil.which("editcap") is None, reason="editcap is not installed")
+def test_the_named_command_does_what_is_said(tmp_path: Path) -> None:
+    frame = bytes(11) + ipv4("10.0.0.1", "10.0.0.2", tcp(1, 2, 3, 4, ACK, b"Kafka"))
+    path, made = tmp_path / "in.pcap", tmp_path / "out.pcapng"
+    path.write_bytes(PCAP[:20] + b"\x93\0\0\0" + PcapWriter(147).make_packet_block(5, frame))
+    reader, _ = read(path.read_bytes())
+    command = str(reader.problem).partition(": ")[2].partition(")")[0]
+    words = [{"IN": str(path), "OUT": str(made)}.get(word, word) for word in command.split()]
+    subprocess.run(words, check=True)
+    reader, segments = read(made.read_bytes())
+    assert [segment[6] for segment in segments] == [b"Kafka"]
 
 
 def test_packets_of_an_unknown_link_type_are_counted() -> None:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from decoders.capture.link_types import LINK_TYPE_REMEDY
 from decoders.capture.read_capture import CUT_AT, UNKNOWN
 from decoders.exchanges.exchange import ClientIdentity, count_clients
 from decoders.frames.framing import BEGINS_LATE
@@ -388,7 +389,8 @@ def _no_kafka_lines(counts: CaptureCounts) -> Iterable[str]:
             if name.startswith(UNKNOWN)
         ]
         packets = f" (packets: {', '.join([*kinds, *unknown])})" if kinds else ""
-        yield f"the capture has no TCP{packets}, but Kafka uses TCP: check its filter and its interface"
+        remedy = LINK_TYPE_REMEDY if counts.packets.get("unknown_link") else "check its filter and its interface"
+        yield f"the capture has no TCP{packets}, but Kafka uses TCP: {remedy}"
     elif not counts.exchanges:
         yield "the capture has no Kafka: none of its TCP connections carries data"
 
