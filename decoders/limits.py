@@ -116,6 +116,9 @@ RAW_KEPT_MAX: Final = 64 * 1024
 FIRST_BYTES_MAX: Final = 512
 # Bytes kept of a connection while it is undecided whether it is Kafka.
 UNDECIDED_MAX: Final = 256 * 1024
+# All connections that ended undecided and wait for their server to prove a broker; what each costs besides its bytes.
+DOUBTFUL_MAX: Final = 4 * MIB
+DOUBTFUL_COST: Final = 2048
 # Bytes of segments kept for one direction of a connection while a hole may still be filled.
 OUT_OF_ORDER_MAX: Final = 4 * MIB
 # Largest captured packet believed: BIG TCP on Linux makes packets of up to 512 KiB, tcpdump cuts at 256 KiB.

@@ -378,7 +378,7 @@ class ApiReader:
         self, side: Side, plan: Plan, data: bytes, at: int, after: int
     ) -> list[ExchangeRemark]:
         """The remarks on a body from `at` to `after` that generated code has read: on its bytes and those behind it."""
-        remarks = list_trailing_remarks(side, after, len(data))
+        remarks = list_trailing_remarks(side, after, data)
         if self.key in GROUP_KEYS and len(data) <= BODY_WHOLE_MAX:
             from decoders.frames.content_remarks import find_structure_remarks  # loads the structures
 

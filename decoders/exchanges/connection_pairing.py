@@ -278,6 +278,11 @@ class Pairing:
 
     # Called by framing.
 
+    @property
+    def last_waiting_frame(self) -> bytes:
+        """The latest request that waits for an answer, with its size field; empty where none does."""
+        return next((each.request_raw or b"" for each in reversed(self.in_flight.list_waiting_requests())), b"")
+
     def find_objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
         """Why the bytes at `at`, of a direction in step, cannot be the head of such a frame; None where they can."""
         if not direction.request:
@@ -461,8 +466,7 @@ class Pairing:
         """Note that a request has its answer, and say so where a later request had its answer before."""
         late = self.answered.note_answer(exchange.place, correlation_id)
         if late and self._is_seen_whole() and self.in_flight.first_request_with(correlation_id) is None:
-            text = "a later request of the connection had its answer before: brokers answer in order"
-            exchange._add_remark("out_of_order", text, "response")
+            exchange._add_remark("out_of_order", "a later request of the connection was answered before it", "response")
 
     def _is_seen_whole(self) -> bool:
         """Whether all bytes of the connection so far are in the capture, in frames."""
@@ -677,8 +681,8 @@ class Pairing:
         self.closing = how
         if self.resting:
             return
-        close_direction(self.responses)
-        close_direction(self.requests)
+        close_direction(self.responses, over=how in ("fin", "rst"))
+        close_direction(self.requests, over=how in ("fin", "rst"))
         for correlation_id, frame in self.early.items():
             self.settle_orphan_response(frame, correlation_id)
         self.early = {}

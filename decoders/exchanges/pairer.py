@@ -39,7 +39,13 @@ from decoders.exchanges.exchange import (
     Skipped,
     Summary,
 )
-from decoders.frames.detect_kafka_connection import UndecidedConnection
+from decoders.frames.detect_kafka_connection import (
+    DoubtfulConnections,
+    UndecidedConnection,
+    describe_tls,
+    describe_undecided,
+    is_doubtful,
+)
 from decoders.frames.framing import (
     BODY,
     REQUEST,
@@ -52,8 +58,8 @@ from decoders.frames.framing import (
 )
 from decoders.frames.read_and_judge_headers import RESPONSE as RESPONSE_FORM
 from decoders.frames.read_and_judge_headers import may_begin_frame
-from decoders.limits import HELD_MAX, IN_FLIGHT_MAX, RAW_KEPT_MAX, UNDECIDED_MAX
-from decoders.protocols import REFUSED_HELLO, TLS, foreign_protocol_name
+from decoders.limits import DOUBTFUL_MAX, HELD_MAX, IN_FLIGHT_MAX, RAW_KEPT_MAX, UNDECIDED_MAX
+from decoders.protocols import TLS, foreign_protocol_name
 from decoders.schema.model import Side
 from decoders.tcp.chunks import Chunk, Close, Gap, How, Retransmission
 from decoders.tcp.connections import Connection, Half, tls_facts_of
@@ -70,9 +76,6 @@ REQUEST_HEAD: Final = REQUEST_FORM.size
 RESPONSE_HEAD: Final = RESPONSE_FORM.size
 
 
-# What all connections of one engine share, and the connections by number.
-
-
 # Bytes kept of a request that is given up for the budget, enough to identify it.
 HEAD_KEPT = 512
 # A Kafka connection without bytes for this long (ns of capture time) is put to rest. With a shorter time, connections
@@ -86,7 +89,10 @@ STEP = 4 << 20
 class Context(PairingContext):
     """The state that all connections of one engine share, and the connections by number."""
 
-    __slots__ = ("awake", "brokers", "history", "pairings", "ports", "undecided", "vouching", "woken")
+    __slots__ = (
+        *("awake", "brokers", "doubtful", "foretold", "history", "pairings", "ports", "undecided", "vouching"),
+        "woken",
+    )
 
     def __init__(self, ports: Iterable[int] | None, needs: Needs, *, connections: bool = False) -> None:
         super().__init__(needs, connections=connections)
@@ -95,6 +101,9 @@ class Context(PairingContext):
         self.pairings: dict[int, Pairing] = {}  # open connections that are Kafka, by number
         self.undecided: dict[int, UndecidedConnection] = {}
         self.brokers: dict[str, int] = {}  # endpoint recognised as a broker → since when
+        # Connections that are over, and would be Kafka if their server proved to be a broker; None: none are kept.
+        self.doubtful: DoubtfulConnections | None = DoubtfulConnections()
+        self.foretold: frozenset[str] = frozenset()  # endpoints that will prove to be brokers, where that is known
         # The recognised brokers for other engines, where asked for: endpoint, since when, the client that showed it.
         self.vouching: list[tuple[str, int, str]] | None = None
         # The numbers of connections that are not at rest, where the engine puts connections to rest.
@@ -279,12 +288,10 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
 # The stage
 
 
-NOTHING_DECODES: Final = "nothing in it decodes as a request or its response"
 # So many packets of one direction, and none of the other, are not explained by clocks or the end of a capture.
 ALONE_MIN: Final = 3
 # The bytes held of a connection after which it is searched for responses, before the limit on held bytes is reached.
 GUESSED_AFTER: Final = UNDECIDED_MAX // 2
-ANSWERS_ONLY: Final = "only answers of a broker, not their requests"
 
 # Later than all times: everything known at the end counts.
 FOREVER: Final = 1 << 63
@@ -295,7 +302,8 @@ class Pairer:
 
     `ports`, if given, are Kafka without a look, no others; `needs`: fields of views. A connection is undecided until
     frames/detect_kafka_connection.py recognises it as Kafka; then its chunks so far are taken as if they came now. A
-    connection to an endpoint known as a broker, or to a port that was named, is Kafka from its first byte.
+    connection to an endpoint known as a broker, or to a port that was named, is Kafka from its first byte. One that
+    ended undecided waits, among at most DOUBTFUL_MAX bytes, for its server to prove a broker.
     """
 
     def __init__(
@@ -333,6 +341,7 @@ class Pairer:
                 self._end_undecided_connection(undecided, "capture_end", FOREVER)
             else:
                 self._end_pairing(context.pairings[number], "capture_end")
+        self._give_up_doubtful_connections(0)
         return self._take_settled()
 
     def _take_settled(self) -> list[Settled]:
@@ -388,7 +397,8 @@ class Pairer:
         if pairing is not None:
             self._end_pairing(pairing, how, connection)
         elif undecided is not None:
-            self._end_undecided_connection(undecided, how, FOREVER if how == "capture_end" else time_ns)
+            if self._end_undecided_connection(undecided, how, FOREVER if how == "capture_end" else time_ns):
+                return
         else:
             facts = tls_facts_of(connection)
             if facts is not None:
@@ -509,6 +519,9 @@ class Pairer:
                 lose_step(direction, "midstream", "the capture begins inside the stream", since, 0, size)
         chunks, undecided.chunks = undecided.chunks, []
         take_chunks(context, chunks, self._take_unusual_chunk)
+        if facts is None and context.doubtful is not None and context.doubtful.ended:
+            for other, how in context.doubtful.take_all_to(client.target):
+                self._settle_doubtful_connection(other, how, other.connection.first)
 
     def _make_info(self, connection: Connection, client: Half) -> ConnectionInfo:
         """The ends of a connection of which this half is the client's."""
@@ -572,7 +585,7 @@ class Pairer:
         client, info = self._find_client_and_info(connection, undecided)
         ended = Ended.from_connection(info, connection, client, how)
         if undecided is not None:
-            info.late_ns = doubtful_until_ns(undecided)
+            info.late_ns = doubtful_until_ns(undecided, over=True)
             ended.kafka = undecided.find_speaking_half is not None
             ended.reason, ended.detail, _ = describe_undecided(undecided, how)
         else:
@@ -593,15 +606,45 @@ class Pairer:
         self.context.out.append(ended)  # type: ignore[arg-type]  # who asks for connections expects a Row
         self.context.other_rows += 1
 
-    def _end_undecided_connection(self, undecided: UndecidedConnection, how: How, time_ns: int) -> None:
-        """End a connection that has not proved to be Kafka; brokers known until then still vouch for it."""
+    def _end_undecided_connection(self, undecided: UndecidedConnection, how: How, time_ns: int) -> bool:
+        """End a connection that has not proved to be Kafka; brokers known until then still vouch for it.
+
+        Returns whether the connection is kept, since its server may prove to be a broker yet.
+        """
         context = self.context
         connection = undecided.connection
         client = None if undecided.foreign else self._find_client_of_known_broker(connection, time_ns)
         if client is None and self.context.guesses:
             client = self._find_client_by_responses(undecided)
+        if client is None and context.ports is None and is_doubtful(undecided):
+            if connection.first.target in context.foretold or connection.first.target in context.brokers:
+                client = connection.first
+            elif context.doubtful is not None:
+                del context.undecided[connection.number]
+                context.doubtful.add(undecided, how)
+                self._give_up_doubtful_connections(DOUBTFUL_MAX)
+                return True
+        self._settle_undecided_connection(undecided, how, client)
+        return False
+
+    def _give_up_doubtful_connections(self, most: int) -> None:
+        """Settle the oldest doubtful connections as not Kafka, until at most `most` bytes are held."""
+        doubtful = self.context.doubtful
+        while doubtful is not None and doubtful.ended and doubtful.held > most:
+            self._settle_doubtful_connection(*doubtful.take_oldest(), None)
+
+    def _settle_doubtful_connection(self, undecided: UndecidedConnection, how: How, client: Half | None) -> None:
+        """Settle a connection that ended before; `client`: where its server has proved to be a broker."""
+        self.context.undecided[undecided.connection.number] = undecided
+        self._settle_undecided_connection(undecided, how, client)
+        undecided.connection.drop_references()
+
+    def _settle_undecided_connection(self, undecided: UndecidedConnection, how: How, client: Half | None) -> None:
+        """Settle a connection at its end: as Kafka where its client is known, else as none."""
+        context = self.context
+        connection = undecided.connection
         if client is not None:
-            self._begin_pairing(undecided, client, time_ns)
+            self._begin_pairing(undecided, client, connection.last_ns)
             self._end_pairing(context.pairings[connection.number], how, connection)
             return
         del context.undecided[connection.number]
@@ -612,7 +655,7 @@ class Pairer:
         if size:
             _, info = self._find_client_and_info(connection, undecided)
             side: Side | None = None if broker is None else "response"
-            info.late_ns = doubtful_until_ns(undecided)
+            info.late_ns = doubtful_until_ns(undecided, over=True)
             context.add_skipped(Skipped(info, side, size, reason, detail, undecided.time_ns))
             if broker is not None:
                 context.summary.connections += 1
@@ -623,26 +666,6 @@ class Pairer:
         self._report_ended_connection(connection, how, undecided)
 
 
-def describe_tls(connection: Connection, facts: TlsFacts, how: How) -> str:
-    """The facts of a TLS connection in one line, which says so where its hello was refused without a byte."""
-    text = facts.describe_in_one_line()
-    sides = (connection.first, connection.second)
-    silent = how in ("fin", "rst") and connection.opened and any(not (side.size or side.gaps) for side in sides)
-    return f"{text}{REFUSED_HELLO}" if silent else text
-
-
-def describe_undecided(undecided: UndecidedConnection, how: How) -> tuple[str, str, int]:
-    """The reason, the detail and the number of bytes of a connection that gave no exchange."""
-    facts = tls_facts_of(undecided.connection)
-    broker = undecided.find_speaking_half
-    sizes = undecided.sizes
-    size = sum(sizes.values()) if broker is None else sizes[broker is undecided.connection.first]
-    if facts is not None and not facts.opened:
-        return "tls", describe_tls(undecided.connection, facts, how), size + facts.size
-    detail = ANSWERS_ONLY if broker is not None else undecided.detail() or NOTHING_DECODES
-    return undecided.reason, detail if facts is None else f"{detail}, in {facts.version}", size
-
-
 def is_silent_side_a_fault(*, opened: bool, packets: int) -> bool:
     """Whether a direction without packets is a fault of the capture, and not just a capture that ended too soon.
 
@@ -651,9 +674,14 @@ def is_silent_side_a_fault(*, opened: bool, packets: int) -> bool:
     return packets >= (1 if opened else ALONE_MIN)
 
 
-def doubtful_until_ns(undecided: UndecidedConnection) -> int:
-    """The time (ns) before which a known broker would have made the connection Kafka; 0 where none would."""
+def doubtful_until_ns(undecided: UndecidedConnection, *, over: bool = False) -> int:
+    """The time (ns) before which a known broker would have made the connection Kafka; 0 where none would.
+
+    `over`: the connection has ended, so that a broker known at any time makes it Kafka.
+    """
     connection = undecided.connection
+    if over and is_doubtful(undecided):
+        return FOREVER
     if undecided.foreign == TLS or tls_facts_of(connection) is not None:
         return 0
     return max(connection.first.last_ns, connection.second.last_ns) + 1

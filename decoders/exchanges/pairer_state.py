@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, get_args
 from uuid import UUID
 
 from decoders.errors import Malformed
@@ -19,10 +19,11 @@ from decoders.exchanges.exchange_attribute_table import REQUEST
 from decoders.exchanges.pairer import Context
 from decoders.frames.detect_kafka_connection import UndecidedConnection
 from decoders.frames.framing import Frame, FrameDirection, Unframed
-from decoders.tcp.chunks import Chunk, Gap
+from decoders.tcp.chunks import Chunk, Gap, How
 from decoders.tcp.connections import Connection
 from decoders.wire.state_serialization import add_fields_to_older_state, pack, state_fields, unpack
 
+HOWS: Final = frozenset(get_args(How))
 PHASES: Final = frozenset({SaslPhase.KAFKA, SaslPhase.HANDSHAKE, SaslPhase.TOKENS})
 # The attributes that are saved as they are; of a request in flight REQUEST.
 CONNECTION: Final = (
@@ -71,6 +72,10 @@ def export_context(context: Context) -> bytes:
             [context.budget.held, context.budget.most],
             None if context.history is None else context.history.export(),
             dict(context.owners),
+            [
+                [undecided.connection.export(), export_undecided(undecided), how]
+                for undecided, how in (() if context.doubtful is None else context.doubtful.ended)
+            ],
         ]
     )
 
@@ -87,8 +92,8 @@ def resume_context(context: Context, state: bytes, connections: Mapping[int, Con
 
 
 def _resume_pairings(context: Context, state: object, connections: Mapping[int, Connection]) -> None:
-    pairings, undecided, topics, brokers, counts, budget, history, owners = state_fields(
-        state, *[list] * 3, dict, *[list] * 2, list | None, dict
+    pairings, undecided, topics, brokers, counts, budget, history, owners, doubtful = state_fields(
+        add_fields_to_older_state(state, 8, 8, []), *[list] * 3, dict, *[list] * 2, list | None, dict, list
     )
     context.owners = owners
     if history is not None:
@@ -107,6 +112,8 @@ def _resume_pairings(context: Context, state: object, connections: Mapping[int, 
         resume_pairing(context, row)
     for row in undecided:
         resume_undecided(context, row, connections)
+    for row in doubtful:
+        _resume_doubtful(context, row)
     context.budget.held, context.budget.most = state_fields(budget, int, int)
 
 
@@ -258,6 +265,16 @@ def resume_undecided(context: Context, state: object, connections: Mapping[int, 
         resume_attributes(undecided.sides[first], UNDECIDED_SIDE, row)
     undecided.chunks = [_restore_chunk(connection, row) for row in chunks]
     context.undecided[number] = undecided
+
+
+def _resume_doubtful(context: Context, state: object) -> None:
+    """Restore a connection that is over and waits for its server to prove a broker."""
+    connection_state, undecided, how = state_fields(state, list, list, str)
+    connection = Connection.make_resumed(connection_state)
+    if how not in HOWS or context.doubtful is None:
+        raise Malformed("a saved connection with another end")
+    resume_undecided(context, undecided, {connection.number: connection})
+    context.doubtful.add(context.undecided.pop(connection.number), how)
 
 
 def _restore_chunk(connection: Connection, state: object) -> Chunk:

@@ -16,7 +16,8 @@ one side alone spoke          its bytes are a chain of answers (detect_responses
 ```
 
 An endpoint that was recognised as a broker vouches for its later connections (exchanges/pairer.py); chunks held here
-are then taken as if they came now.
+are then taken as if they came now. It vouches for earlier ones too: a connection that ended undecided, such as one that
+the broker closed because of its only request, waits among the `DoubtfulConnections` until its server proves a broker.
 
 What always holds: bytes held are bounded, and all of them are given to pairing or reported as skipped. The decision
 depends on the bytes, not on how they came in chunks of time.
@@ -27,7 +28,8 @@ broker is known by then or its port was named.
 
 from __future__ import annotations
 
-from typing import Final
+from collections import deque
+from typing import TYPE_CHECKING, Final
 
 from decoders.frames.detect_responses_only import Stretches, find_answers
 from decoders.frames.read_and_judge_headers import (
@@ -39,16 +41,21 @@ from decoders.frames.read_and_judge_headers import (
     judge_response,
     may_begin_frame,
 )
-from decoders.limits import FIRST_BYTES_MAX, FRAME_MAX, UNDECIDED_MAX
+from decoders.limits import DOUBTFUL_COST, FIRST_BYTES_MAX, FRAME_MAX, UNDECIDED_MAX
 from decoders.protocol_facts.keys import CONTROLLED_SHUTDOWN
-from decoders.protocols import TLS
-from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission
-from decoders.tcp.connections import Connection, Half
+from decoders.protocols import REFUSED_HELLO, TLS
+from decoders.tcp.chunks import Chunk, Close, Gap, How, Retransmission
+from decoders.tcp.connections import Connection, Half, tls_facts_of
+
+if TYPE_CHECKING:
+    from decoders.tls.tls_facts import TlsFacts
 
 # Matching pairs of heads that prove Kafka where no body is whole (short snapshot lengths).
 PAIRS: Final = 3
 # The marks of other protocols are no longer than this.
 MARK_MAX: Final = 64
+NOTHING_DECODES: Final = "nothing in it decodes as a request or its response"
+ANSWERS_ONLY: Final = "only answers of a broker, not their requests"
 ASKED_MAX: Final = 1000
 STARTS_MAX: Final = 64
 # A GSSAPI token begins with an ASN.1 application tag (RFC 2743, 3.1); clients of 0.9 open a connection with one.
@@ -323,3 +330,63 @@ class UndecidedConnection:
         if self.find_speaking_half is not None:
             return "one_direction"
         return "tls" if self.foreign == TLS else "not_kafka"
+
+
+def is_doubtful(undecided: UndecidedConnection) -> bool:
+    """Whether a connection would be Kafka, if its server proved to be a broker after the connection's end."""
+    connection = undecided.connection
+    if undecided.foreign or undecided.dropped or tls_facts_of(connection) is not None:
+        return False
+    return connection.opened and bool(undecided.sides[True].first)
+
+
+def describe_tls(connection: Connection, facts: TlsFacts, how: How) -> str:
+    """The facts of a TLS connection in one line, which says so where its hello was refused without a byte."""
+    text = facts.describe_in_one_line()
+    sides = (connection.first, connection.second)
+    silent = how in ("fin", "rst") and connection.opened and any(not (side.size or side.gaps) for side in sides)
+    return f"{text}{REFUSED_HELLO}" if silent else text
+
+
+def describe_undecided(undecided: UndecidedConnection, how: How) -> tuple[str, str, int]:
+    """The reason, the detail and the number of bytes of a connection that gave no exchange."""
+    facts = tls_facts_of(undecided.connection)
+    broker = undecided.find_speaking_half
+    sizes = undecided.sizes
+    size = sum(sizes.values()) if broker is None else sizes[broker is undecided.connection.first]
+    if facts is not None and not facts.opened:
+        return "tls", describe_tls(undecided.connection, facts, how), size + facts.size
+    detail = ANSWERS_ONLY if broker is not None else undecided.detail() or NOTHING_DECODES
+    return undecided.reason, detail if facts is None else f"{detail}, in {facts.version}", size
+
+
+class DoubtfulConnections:
+    """Connections that are over and undecided, oldest first, and how they ended."""
+
+    __slots__ = ("ended", "held")
+
+    def __init__(self) -> None:
+        self.ended: deque[tuple[UndecidedConnection, How]] = deque()
+        self.held = 0  # their bytes, and what they cost besides
+
+    def add(self, undecided: UndecidedConnection, how: How) -> None:
+        """Add a connection at its end."""
+        self.ended.append((undecided, how))
+        self.held += undecided.held + DOUBTFUL_COST
+
+    def take_oldest(self) -> tuple[UndecidedConnection, How]:
+        """Remove and return the connection that has been here longest; there has to be one."""
+        undecided, how = self.ended.popleft()
+        self.held -= undecided.held + DOUBTFUL_COST
+        return undecided, how
+
+    def take_all_to(self, broker: str) -> list[tuple[UndecidedConnection, How]]:
+        """Remove and return all connections to an endpoint."""
+        every = [self.take_oldest() for _ in range(len(self.ended))]
+        found = []
+        for undecided, how in every:
+            if undecided.connection.first.target == broker:
+                found.append((undecided, how))
+            else:
+                self.add(undecided, how)
+        return found

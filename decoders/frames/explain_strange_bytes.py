@@ -133,7 +133,7 @@ def _find_record_batches(data: bytes) -> Iterator[Finding]:
 
 def _find_misplaced_frame(data: bytes) -> Iterator[Finding]:
     """A size of the wrong byte order; a frame that begins further on."""
-    yield from _find_little_endian_size(data)
+    yield from find_little_endian_size(data)
     for found in _HEAD.finditer(data[:SEARCH_MAX]):
         at = found.start()
         if at and judge_request(data, at) == YES:
@@ -145,7 +145,8 @@ def _find_misplaced_frame(data: bytes) -> Iterator[Finding]:
             return
 
 
-def _find_little_endian_size(data: bytes) -> Iterator[Finding]:
+def find_little_endian_size(data: bytes) -> Iterator[Finding]:
+    """A size of the wrong byte order, which fits the bytes, or the header behind it, read so, does."""
     if len(data) < 8:
         return
     size = int.from_bytes(data[:4], "little")
@@ -153,9 +154,9 @@ def _find_little_endian_size(data: bytes) -> Iterator[Finding]:
         return
     turned = size.to_bytes(4, "big") + data[4:]
     little_key, little_version = int.from_bytes(data[4:6], "little"), int.from_bytes(data[6:8], "little")
-    if size == len(data) - 4 or judge_request(turned, 0) in (FITS, YES):
-        header = "little-endian" if little_key in NAMES and little_version in api(little_key).versions else "size"
-        also = ", and so is the header" if header == "little-endian" and data[4:5] != b"\0" else ""
+    header_too = data[4:5] != b"\0" and little_key in NAMES and little_version in api(little_key).versions
+    if size == len(data) - 4 or header_too or judge_request(turned, 0) in (FITS, YES):
+        also = ", and so is the header" if header_too else ""
         yield Finding(
             "wrong byte order",
             f"the size {size} is written little-endian{also}",

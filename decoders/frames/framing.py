@@ -116,6 +116,10 @@ class Owner(Protocol):
 
     budget: MemoryBudget
 
+    @property
+    def last_waiting_frame(self) -> bytes:
+        """The latest request that waits for an answer, with its size field; empty where none does."""
+
     def take_frame(self, direction: FrameDirection, frame: Frame) -> None:
         """A frame has come to its end."""
 
@@ -327,17 +331,9 @@ def _cut_whole_frames(
             return stop
         reason = direction.owner.find_objection(direction, data, at, size)
         if reason is not None:
-            from decoders.protocols.recognise_protocols import describe_proven_protocol  # few captures lose their step
-            from decoders.protocols.recognise_sasl_tokens import describe_kerberos_frame
-
-            begin = data[at : at + FIRST_BYTES_MAX]
             direction.doubt = False
-            lose_step(
-                direction,
-                reason,
-                describe_proven_protocol(begin) or describe_kerberos_frame(begin) or _DETAILS[reason],
-                *first,
-            )
+            detail = _describe_frameless_bytes(direction, data[at : at + FIRST_BYTES_MAX])
+            lose_step(direction, "garbage" if detail else reason, detail or _DETAILS[reason], *first)
             return at
         after = at + 4 + size
         if after > stop:
@@ -350,6 +346,12 @@ def _cut_whole_frames(
         first = here
     direction.mode = ASK if direction.doubt else direction.ready
     return stop
+
+
+def _describe_frameless_bytes(direction: FrameDirection, data: bytes) -> str:
+    from decoders.frames.describe_frameless_bytes import describe_frameless_bytes  # few captures lose their step
+
+    return describe_frameless_bytes(data, direction.owner.last_waiting_frame if direction.request else b"")
 
 
 def _keep_incomplete_head(direction: FrameDirection, data: bytes, first: tuple[int, int]) -> None:
@@ -431,12 +433,17 @@ def _break_off_frame(direction: FrameDirection, why: Missing) -> None:
     lose_step(direction, "lost", "segment lost", *direction.first, skipped)
 
 
-def close_direction(direction: FrameDirection) -> None:
-    """End a direction, as its connection is over: what has come of a frame is given, skipped bytes are reported."""
+def close_direction(direction: FrameDirection, *, over: bool = False) -> None:
+    """End a direction: what has come of a frame is given, skipped bytes are reported.
+
+    `over`: its connection has ended, and not only the capture of it.
+    """
     if direction.need:
         _break_off_frame(direction, "incomplete")
     elif direction.parts:
-        lose_step(direction, "lost", "cut off inside the head of a frame", *direction.first)
+        detail = _describe_frameless_bytes(direction, b"".join(direction.parts)) if over else ""
+        reason: Reason = "garbage" if over else "lost"
+        lose_step(direction, reason, detail or "cut off inside the head of a frame", *direction.first)
     if direction.unframed is not None:
         unframed, direction.unframed = direction.unframed, None
         direction.owner.report_skipped(direction, unframed, 0)

@@ -7,11 +7,12 @@ these, or does not end where the message ends; so who reads a sound body pays no
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
-from decoders.frames.read_and_judge_headers import find_response_body
+from decoders.frames.read_and_judge_headers import find_response_body, is_flexible
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import API_VERSIONS
 from decoders.protocol_facts.remarks import ExchangeRemark, make_remark
@@ -23,6 +24,9 @@ from decoders.wire.format_and_escape_text import format_bytes
 __all__ = ["BodyReading", "list_trailing_remarks", "read_body_by_walking", "read_response_of_other_version"]
 
 _SIZE_FIELD: Final = 4
+# API key, version, correlation id and the size of the client id; where the body begins behind an empty one.
+_REQUEST_HEAD: Final = Struct(">hhih")
+_REQUEST_BODY: Final = 14
 
 
 class BodyReading(NamedTuple):
@@ -64,16 +68,30 @@ def read_body_by_walking(
     more = walker.remark_count - len(remarks)
     if more:
         remarks[-1]["text"] += f" (and {more:,} more remarks)"
-    remarks += list_trailing_remarks(side, after, len(data))
+    remarks += list_trailing_remarks(side, after, data)
     return BodyReading(plan, release, walker, at, after, remarks)
 
 
-def list_trailing_remarks(side: Side, after: int, end: int) -> list[ExchangeRemark]:
-    """The remark on the bytes of a frame from `after` to `end`, which stand behind its last field."""
-    if after >= end:
+def list_trailing_remarks(side: Side, after: int, data: bytes) -> list[ExchangeRemark]:
+    """The remark on the bytes of a frame from `after` on, which stand behind its last field."""
+    if after >= len(data):
         return []
-    text = f"{format_bytes(end - after)} behind the last field"
+    text = f"{format_bytes(len(data) - after)} behind the last field"
+    if side == "request" and _fits_without_header_tags(data):
+        text += ": without tagged fields in its header, which this version has, it fits to its last byte"
     return [make_remark(side, "trailing", text, offset=after - _SIZE_FIELD)]
+
+
+def _fits_without_header_tags(data: bytes) -> bool:
+    """Whether a request of a flexible version can be read to its last byte behind the header of older versions."""
+    key, version, _, length = _REQUEST_HEAD.unpack_from(data, _SIZE_FIELD)
+    if key not in NAMES or not is_flexible(key, version) or version not in api(key).versions:
+        return False
+    try:
+        after = Walker(data).read(resolve(api(key).request, version), _REQUEST_BODY + max(length, 0), len(data))
+    except DecodeError:
+        return False
+    return after == len(data)
 
 
 def read_response_of_other_version(key: int | None, asked: int | None, data: bytes) -> BodyReading | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from decoders.limits import SASL_TOKEN_READ_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import format_bytes, replace_unprintable
 
@@ -104,16 +105,16 @@ def _limited_text(data: bytes) -> str:
     return replace_unprintable(data, USER_MAX)
 
 
-# The object identifier of Kerberos 5 (RFC 1964), which stands at the begin of a first token of GSSAPI (RFC 2743, 3.1).
-_KERBEROS: Final = bytes.fromhex("06 09 2a 86 48 86 f7 12 01 02 02")
-
-
-def describe_kerberos_frame(frame: bytes) -> str:
-    """A description of a frame, with its size field, that is a raw Kerberos token; empty where it is none.
+def describe_sasl_frame(frame: bytes) -> str:
+    """A description of a frame, with its size field, that is a raw SASL token; empty where it is none.
 
     A broker that expects no token reads its first two bytes as an API key.
     """
-    if frame[4:5] != b"\x60" or _KERBEROS not in frame[5:24]:
+    if int.from_bytes(frame[:4], "big") > SASL_TOKEN_READ_MAX:
         return ""
-    key = int.from_bytes(frame[4:6], "big")
-    return f"a Kerberos token without SaslHandshake, which a broker takes for a request with the API key {key}"
+    found = find_sasl_token(frame[4:])
+    if found is None or "unknown" in found.detail:
+        return ""
+    kind = "Kerberos" if found.detail.startswith("Kerberos") else f"SASL {found.mechanism}"
+    key = int.from_bytes(frame[4:6], "big", signed=True)
+    return f"a {kind} token without SaslHandshake, which a broker takes for a request with the API key {key}"

@@ -339,6 +339,7 @@ class Splitter:
         self._decryption.lacks = self._lacks
         self._pairer = Pairer(ports, needs, connections=True)
         self._pairer.context.vouching = []
+        self._pairer.context.doubtful = None  # who knows the facts of all splits decides
         self._clean: dict[KeyTrack, CleanRun] = {}
         self._routes: dict[int, CleanRun | OpenedConnection] = {}  # by number of the connection: the taker of its rows
         self._fresh: list[OpenedConnection] = []  # with rows

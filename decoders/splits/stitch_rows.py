@@ -183,6 +183,8 @@ class AdoptedConnection:
         self.after: int = packet
         self.rows: list[Settled] = []  # rows of the connection whose ports it takes
         self.agreed = engine.pairer.context.brokers.get(target, FOREVER) >= late_ns
+        if late_ns == FOREVER and target in engine.pairer.context.foretold:
+            self.agreed = False
         self.agreed = self.agreed and not engine.decryption.is_missing_secret_known(lack)
         if self.agreed:
             self.agreed, chunks = engine.reassembly.end_connection_before_syn(self.segments[0])
@@ -257,6 +259,8 @@ class Stitcher:
         self._run: AdoptedRun | AdoptedConnection | None = None
         self._engine = Engine(ports, needs, connections=True, keys=keys)
         self._engine.pairer.context.brokers.update(self._facts.brokers_shown_by_others(key))
+        self._engine.pairer.context.doubtful = None
+        self._engine.pairer.context.foretold = frozenset(self._facts.brokers)
         self._engine.decryption.sessions = self._facts.sessions
 
     def feed(self, part: Part) -> tuple[list[Row], RowCorrection | None]:

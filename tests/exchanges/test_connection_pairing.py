@@ -127,7 +127,7 @@ def test_what_was_begun_when_the_connection_ended_is_shown_as_far_as_it_came() -
     assert (record["latency_ms"], record["duration_ms"]) == (2.0, None)
     assert to_json_dict(settled[2])["undecoded"]["request"]["reason"] == "incomplete"
     assert to_json_dict(settled[2])["request"]["group_id"] == "g"
-    assert told(play(*rows[:2], ("c", b"\0\0")))[1:] == ["lost request 2"]
+    assert told(play(*rows[:2], ("c", b"\0\0")))[1:] == ["garbage request 2"]
 
 
 def test_a_response_without_its_request_is_an_orphan() -> None:

@@ -35,6 +35,7 @@ class Owner:
         self.budget = MemoryBudget()
         self.out: list[str] = []
         self.direction = FrameDirection(self, request=False)
+        self.last_waiting_frame = b""
 
     def take_frame(self, direction: FrameDirection, frame: Frame) -> None:
         assert direction is self.direction
