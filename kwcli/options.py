@@ -12,7 +12,7 @@ import click
 from decoders.named_tuple import NamedTuple
 from decoders.wire.near_words import quote_words
 from kwcli.option_clashes import refuse_options_without
-from kwcli.option_types import JOBS_MAX, Duration, MetricsAddress, PortList, RowCount, TimeWord, WordList
+from kwcli.option_types import JOBS_MAX, Duration, MetricsAddress, PortList, RowCount, Seconds, TimeWord, WordList
 from kwcli.output import COLUMN_FORMATS, RECORD_FORMATS, find_format_names
 from kwcli.output.settings import Settings, choose_settings
 from kwcli.run_environment import Environment, Exit, Failure, make_flag_callback
@@ -66,7 +66,7 @@ class CaptureOptions(NamedTuple):
     """What a command reads, and the ports whose connections it takes for Kafka's."""
 
     files: tuple[str, ...] = ()
-    interface: str | None = None
+    interfaces: tuple[str, ...] = ()
     bpf: str | None = None
     write: str | None = None
     ports: tuple[int, ...] = ()
@@ -81,11 +81,30 @@ class CaptureOptions(NamedTuple):
     jobs: int = 1  # of commands that have jobs_option
     metrics: tuple[str, int] | None = None  # this and `otlp`: of commands that have telemetry_options
     otlp: str | None = None
+    commands: tuple[str, ...] = ()  # [NAME=]COMMAND
+    merge_delay: float | None = None  # seconds
+    restart: bool = False
+
+    @property
+    def places(self) -> str:
+        """The interfaces and commands of a live capture, for messages; empty where there are none."""
+        return ", ".join((*self.interfaces, *self.commands))
 
     @property
     def is_live(self) -> bool:
         """Whether traffic is read as it comes, so that rows are wanted at once."""
-        return bool(self.interface) or self.follow or "-" in self.files
+        return bool(self.places) or self.follow or "-" in self.files or self._has_pipes
+
+    @property
+    def has_merged_places(self) -> bool:
+        """Whether several inputs are merged as they come: commands, interfaces, pipes."""
+        return bool(self.commands) or len(self.interfaces) > 1 or (len(self.files) > 1 and self._has_pipes)
+
+    @property
+    def _has_pipes(self) -> bool:
+        from kwcli.reading.list_input_files import is_pipe
+
+        return any(map(is_pipe, self.files))
 
     def time_filter_text(self, env: Environment, zone: str) -> str:
         """The filter expression for --since and --until; empty where neither is given. Raises Failure (usage).
@@ -97,28 +116,29 @@ class CaptureOptions(NamedTuple):
         from kwcli.filter_options import build_time_expression
 
         return build_time_expression(
-            self.since, self.until, () if self.interface or self.follow else self.files, env, zone
+            self.since, self.until, () if self.places or self.follow else self.files, env, zone
         )
 
     def check_usage(self, *, cuts: bool = False) -> None:
         """Raise UsageError where the options name no input, or clash. `cuts`: the command cuts packets out of files."""
         context = click.get_current_context()
-        if self.files and self.interface:
+        if self.files and self.places:
             from kwcli.other_tools_hints import is_tcpdump_filter
 
-            if is_tcpdump_filter(self.files[0]):
+            if self.interfaces and is_tcpdump_filter(self.files[0]):
                 raise click.UsageError(f"the filter of a live capture is --bpf '{' '.join(self.files)}'", context)
             files = ", ".join(self.files[:2]) + (" …" if self.files[2:] else "")
-            raise click.UsageError(f"{files} and -i {self.interface}: not both; give files, or an interface", context)
-        if not self.files and not self.interface:
-            raise click.UsageError("give capture files, or - for standard input, or -i IFACE", context)
-        for name, value in (("--bpf", self.bpf), ("-w", None if cuts else self.write)):
-            if value is not None and not self.interface:
-                raise click.UsageError(f"{name} is for a live capture: it needs -i IFACE", context)
+            option, what = ("-i", "an interface") if self.interfaces else ("--on", "commands")
+            raise click.UsageError(f"{files} and {option} {self.places}: not both; give files, or {what}", context)
+        if not self.files and not self.places:
+            raise click.UsageError(
+                "give capture files, or - for standard input, or -i IFACE, or --on 'COMMAND'", context
+            )
+        self._check_live_options(cuts=cuts, context=context)
         for name, given in (("--whole-connections", self.whole_connections), ("--with-keys", self.with_keys)):
-            if given and (not self.write or self.interface):
+            if given and (not self.write or self.places):
                 raise click.UsageError(f"{name} is for packets cut out of files: FILE -w OUT.pcapng", context)
-        if self.follow and self.interface:
+        if self.follow and self.places:
             raise click.UsageError("a live capture is followed anyway: leave --follow out", context)
         if self.follow and self.write:
             raise click.UsageError("-w needs files that no longer grow: leave --follow out", context)
@@ -126,14 +146,28 @@ class CaptureOptions(NamedTuple):
             why = "reads one file and the files that continue it: name one file, a folder or a pattern"
             raise click.UsageError(f"--follow {why}", context)
         refuse_options_without("write", _ROTATION, "it is about the files of -w")
-        if self.rotation != Rotation() and not self.interface:
+        if self.rotation != Rotation() and not self.places:
             raise click.UsageError(
-                "--rotate-size, --rotate-interval and --keep are for a live capture: -i IFACE", context
+                "--rotate-size, --rotate-interval and --keep are for a live capture: -i IFACE or --on 'COMMAND'",
+                context,
             )
         if self.metrics is not None and not self.is_live:
-            raise click.UsageError("--metrics is for live traffic: -i IFACE, --follow or standard input", context)
+            raise click.UsageError(
+                "--metrics is for live traffic: -i IFACE, --on 'COMMAND', --follow or standard input", context
+            )
         if self.rotation.keep is not None and self.rotation == (None, None, self.rotation.keep):
             raise click.UsageError("--keep needs --rotate-size or --rotate-interval: it counts their files", context)
+
+    def _check_live_options(self, *, cuts: bool, context: click.Context) -> None:
+        """Raise UsageError where options of live captures have none."""
+        if self.bpf is not None and not self.interfaces:
+            raise click.UsageError("--bpf is for a live capture: it needs -i IFACE", context)
+        if self.write is not None and not cuts and not self.places:
+            raise click.UsageError("-w is for a live capture: it needs -i IFACE or --on 'COMMAND'", context)
+        if self.restart and not self.commands:
+            raise click.UsageError("--restart starts the commands of --on again: --on 'COMMAND'", context)
+        if self.merge_delay is not None and not self.has_merged_places:
+            raise click.UsageError("--merge-delay is for several inputs that are read as they come", context)
 
 
 class FilterOptions(NamedTuple):
@@ -469,8 +503,27 @@ def capture_options(command: Command) -> Command:
             help="A capture to read, like FILE.",
         ),
         click.option(
-            "-i", "--interface", metavar="IFACE", help="Capture live on this interface (`any`: all interfaces)."
+            "-i",
+            "--interface",
+            "interfaces",
+            multiple=True,
+            metavar="IFACE",
+            help="Capture live on this interface (`any`: all interfaces); repeatable.",
         ),
+        click.option(
+            "--on",
+            "commands",
+            multiple=True,
+            metavar="[NAME=]COMMAND",
+            help="Read the capture that a command writes, say 'ssh HOST tcpdump -U -w - port 9092'; repeatable.",
+        ),
+        click.option(
+            "--merge-delay",
+            type=Seconds(),
+            metavar="TIME",
+            help="Wait so long for earlier packets of other places (default: 1s).",
+        ),
+        click.option("--restart", is_flag=True, help="Start a command of --on again when it ends."),
         click.option("--bpf", metavar="EXPR", help="Kernel filter of a live capture, in tcpdump's syntax."),
         click.option(
             "-w",

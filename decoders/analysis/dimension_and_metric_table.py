@@ -75,6 +75,9 @@ DIMENSION_ROWS: Final[dict[str, DimensionRow]] = {
     "file": DimensionRow(
         lambda x: x.extra and x.extra.get("file"), "the capture that it was read from", spellings="files"
     ),
+    "point": DimensionRow(
+        lambda x: x.extra and x.extra.get("point"), "the place that it was captured at, live", spellings="points"
+    ),
     "time": DimensionRow(lambda x: x.time_ns, "time bucket of the request's first byte", spellings="bucket"),
 }
 

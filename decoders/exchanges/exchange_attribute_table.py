@@ -89,6 +89,7 @@ EXCHANGE_ATTRIBUTES: Final = {
     "request_end_file": "extra",
     "response_file": "extra",
     "response_end_file": "extra",
+    "point": "extra",
     "upstream_latency_ms": "extra",
     "fault": "extra",
     "refused": "extra",

@@ -404,6 +404,7 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
             ("response_end_file", "the response's last packet"),
         )
     },
+    "point": (_add_description("the place that it was captured at, where several are read as they come", _TEXT),),
     "upstream_latency_ms": (_MS,),
     "fault": (_object_schema({**_HIT, "rule": _RULE, "more": _HITS}, "more"),),
     "refused": (

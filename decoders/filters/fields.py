@@ -283,6 +283,7 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "closed": FieldRow(S, "text", lambda x: x.closed, "how the connection ended that left it unanswered"),
     "file": FieldRow(S, "text", lambda x: x.extra and x.extra.get("file"), "file that it was read from"),
     "packet": FieldRow(S, "packet", packet_spans, "packets with its bytes, as Wireshark numbers them: 105, a.pcap:7-9"),
+    "point": FieldRow(S, "text", lambda x: x.extra and x.extra.get("point"), "place that it was captured at, live"),
     "guessed": FieldRow(
         S, "any", lambda x: bool(x.extra and x.extra.get("guessed")), "whether what a response answers is guessed"
     ),

@@ -58,12 +58,12 @@ def read_thresholds(words: Iterable[str]) -> Thresholds:
 def check_source(capture: CaptureOptions, connection: ConnectionOptions) -> bool:
     """Whether the options name a cluster, not captures. Raises Failure or UsageError for both, and for neither."""
     live = _is_cluster_named(connection)
-    if live and (capture.files or capture.interface):
+    if live and (capture.files or capture.places):
         text = "-b, a profile and properties examine a cluster, FILE and -i examine traffic: give one of them"
         raise Failure(text, Exit.USAGE)
     if live and (capture.metrics is not None or capture.otlp is not None):
         raise Failure("--metrics and --otlp are for traffic (FILE, -i): leave them out with -b", Exit.USAGE)
-    if not (live or capture.files or capture.interface):
+    if not (live or capture.files or capture.places):
         text = "give capture files, - for standard input, -i IFACE, or a cluster by -b HOST:PORT"
         raise click.UsageError(text, click.get_current_context())
     if not live:

@@ -58,7 +58,7 @@ def diagnose_cluster(env: Environment, config: ClientConfig, doctor: Doctor, ren
 def _split_off_name(capture: CaptureOptions, name: str | None) -> tuple[CaptureOptions, str | None]:
     """`kw topics FILE orders`: the last word is the name that is asked for, where it is no file and reads like none."""
     *files, last = capture.files or ("",)
-    other = bool(files or capture.interface)
+    other = bool(files or capture.places)
     if name is not None or not (last and other) or last == "-" or set(last) & set("/*?[=<>~") or os.path.lexists(last):
         return capture, name
     if has_capture_name(last) or has_records_name(last):

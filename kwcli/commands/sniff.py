@@ -76,7 +76,7 @@ def command(
     if shown.output == "raw" and env.stdout_terminal:
         raise click.UsageError("raw bytes are not for a terminal; redirect them or use -o hex")
     settings = shown.make_settings(env, content, live=capture.is_live)
-    if capture.write and not capture.interface:
+    if capture.write and not capture.places:
         from kwcli.sniff.write_matching_packets import show_and_copy_rows
 
         return show_and_copy_rows(env, settings, capture, filters, sort=sort, strict=strict)

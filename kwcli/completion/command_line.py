@@ -23,7 +23,7 @@ _BY_NAME: Final = {
     "release": "release",
     "diff": "release",
     "target": "release",
-    "interface": "interface",
+    "interfaces": "interface",
     "profile": "profile",
     "version": "version",
     "api_version": "version",

@@ -49,6 +49,7 @@ COLUMNS: Final[dict[str, ColumnWord]] = {
     "topic": ColumnWord("topic", 8),
     "group": ColumnWord("group", 8),
     "file": ColumnWord("file", 8),
+    "point": ColumnWord("point", 8),
     "summary": ColumnWord("request", 40),
 }
 # Other words for columns: the titles of text, and the plural where a cell may hold several values.

@@ -64,7 +64,7 @@ def read_captures_into_tables(
         view=ReadingView(TableNeeds(tables).needed_paths, renderer.open, tables=renderer),
     )
     outcome = sniffing.run()
-    place = ", ".join(capture.files) or str(capture.interface)
+    place = ", ".join(capture.files) or capture.places
     return CaptureTables(place, renderer.files, outcome.exit_code(), outcome.coverage.partial)
 
 

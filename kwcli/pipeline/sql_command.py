@@ -52,7 +52,7 @@ def run_sql(
     views: bool,
 ) -> int:
     """Run the query on the input, or list the tables and views; the exit code. Raises Failure, UsageError."""
-    files, word = _split_inputs_and_query(capture.files, live=bool(capture.interface))
+    files, word = _split_inputs_and_query(capture.files, live=bool(capture.places))
     if views and word is not None:
         raise click.UsageError("give a query or --views, not both", click.get_current_context())
     if word == "-" and "-" in files:

@@ -33,23 +33,17 @@ from decoders.capture.read_capture import CaptureReader
 from kwcli.reading.capture_sources import CAPTURE_MAGICS, add_byte_offset, check_capture_pieces, describe_os_error
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.list_input_files import has_capture_name
-from kwcli.reading.packet_sources import PacketSource, SegmentBatch
+from kwcli.reading.packet_sources import PacketClock, PacketSource, SegmentBatch
 from kwcli.reading.ring_file_names import RingNames, find_ring
 
 if TYPE_CHECKING:
-    from decoders.tcp.chunks import Segment
+    pass
 
 __all__ = ["CaptureFollower"]
 
-BUSY_S: Final = 0.05
-IDLE_S: Final = 0.2
-# Without bytes for as long as this, looks are rarer.
-_IDLE_AFTER_S: Final = 2.0
 # Looks at a ring are at least so far (s) apart, and take at most one part in _SCAN_SHARE of the time.
 _SCAN_S: Final = 0.2
 _SCAN_SHARE: Final = 20
-# A writer may hold packets back for as long as this (tcpdump without -U).
-_BUFFERED_S: Final = 30.0
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -146,7 +140,7 @@ class CaptureFollower(PacketSource):
 
         Raises InputProblem where the current file cannot be read on.
         """
-        clock = _PacketClock()
+        clock = PacketClock()
         following = self._following
         if following is not None:
             self._pass_over_older(following)
@@ -182,7 +176,7 @@ class CaptureFollower(PacketSource):
             file.over, file.at = True, file.size
             self._report(f"{file.path}: {describe_os_error(error)}")
 
-    def _read_segments(self, clock: _PacketClock) -> Iterator[SegmentBatch]:
+    def _read_segments(self, clock: PacketClock) -> Iterator[SegmentBatch]:
         """Segments of the bytes that are there now in the current file."""
         file = self._file
         while file is not None and file.reader.problem is None and (data := self._read_piece(file)):
@@ -298,32 +292,6 @@ class CaptureFollower(PacketSource):
             )
         except PermissionError as error:
             return self._tracker.pass_over(seen, f"{path}: {describe_os_error(error)}")
-
-
-class _PacketClock:
-    """The time by the clock of the packets: that of the latest one, plus the time since it was read.
-
-    It stands still for a while, because a writer holds packets back until its buffer is full (tcpdump without -U).
-    """
-
-    def __init__(self) -> None:
-        self._latest_ns = 0
-        self._came = time.monotonic()
-
-    def note_segments(self, segments: list[Segment]) -> None:
-        """Note that bytes came, with these segments in them."""
-        self._came = time.monotonic()
-        if segments:
-            self._latest_ns = segments[-1][1]
-
-    def now_ns(self) -> int:
-        """The time in nanoseconds since 1970; 0 before the first segment."""
-        passed = time.monotonic() - self._came - _BUFFERED_S
-        return self._latest_ns + max(int(passed * 1e9), 0) if self._latest_ns else 0
-
-    def pause_s(self) -> float:
-        """The time until the next look, in seconds."""
-        return BUSY_S if time.monotonic() - self._came < _IDLE_AFTER_S else IDLE_S
 
 
 def _read_beginning(path: str, size: int) -> bytes:

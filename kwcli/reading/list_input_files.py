@@ -31,6 +31,7 @@ __all__ = [
     "has_capture_name",
     "has_records_name",
     "hint_for_filter_word",
+    "is_pipe",
     "is_read_once",
     "is_table_folder",
     "list_paths",
@@ -67,6 +68,16 @@ def has_records_name(name: str) -> bool:
 def is_read_once(word: str) -> bool:
     """Whether a word is standard input, a pipe or a device: its contents are unknown before it has been read."""
     return word == "-" or (os.path.exists(word) and not os.path.isfile(word) and not os.path.isdir(word))
+
+
+def is_pipe(word: str) -> bool:
+    """Whether a word is standard input or a FIFO, which is read as it comes."""
+    if word == "-":
+        return True
+    try:
+        return stat.S_ISFIFO(os.stat(word).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 # The variable that names the file browsers and clients write their key log to.

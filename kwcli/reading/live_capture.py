@@ -82,6 +82,9 @@ class PieceWriter(Protocol):
     def write(self, data: bytes) -> None:
         """Keep a piece, of whole blocks; b"" as time passes."""
 
+    def add_header(self, data: bytes) -> None:
+        """Keep a block that the packets after it need, in each further file too."""
+
     def close(self) -> None:
         """Close the file."""
 

@@ -5,6 +5,7 @@
 | `Captures` | files, folders, patterns, standard input, by packet time; records of kw, tables | with its inputs |
 | `CaptureFollower` | a file that grows, and the files that its writer goes on with | never by itself |
 | `LiveCapture` | the packets of an interface | never by itself |
+| `LivePlaces` | several pipes, commands, interfaces, as they come | when all of them have ended |
 
 A source is pulled by one loop (run_reading.py), which also says why the reading ends (run_ends.py). A source knows
 nothing of exchanges, but those that records of kw hold.
@@ -12,9 +13,10 @@ nothing of exchanges, but those that records of kw hold.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from decoders.named_tuple import NamedTuple
 
@@ -23,7 +25,14 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Settled
     from decoders.tcp.chunks import Segment
 
-__all__ = ["PacketSource", "SegmentBatch"]
+__all__ = ["PacketClock", "PacketSource", "SegmentBatch"]
+
+BUSY_S: Final = 0.05
+IDLE_S: Final = 0.2
+# Without bytes for as long as this, looks are rarer.
+_IDLE_AFTER_S: Final = 2.0
+# A writer may hold packets back for as long as this (tcpdump without -U).
+_BUFFERED_S: Final = 30.0
 
 
 class SegmentBatch(NamedTuple):
@@ -36,7 +45,8 @@ class SegmentBatch(NamedTuple):
 class PacketSource:
     """What all sources have; the defaults are those of one without files.
 
-    `names` are the names of the captures, by their numbers in packets (merge_captures.py), `taken` the bytes read so
+    `names` are the names of the captures, by their numbers in packets (merge_captures.py), `points` those of the places
+    in rows, by the same numbers, where there are several; `taken` the bytes read so
     far, `size` those of all inputs (None: unknown), `input_count` how many inputs could be opened (None: endless).
     `problems` are messages about inputs that cannot be read, or not to their ends; `faults` are those of captures that
     tables among the inputs were made from.
@@ -51,6 +61,7 @@ class PacketSource:
     size: int | None = None
     input_count: int | None = None
     taken = 0
+    points: Sequence[str] = ()
     records: Sequence[str] = ()  # names of the inputs that hold exchanges and no packets
     request_logs: Sequence[str] = ()  # those among them that are a broker's request log
 
@@ -98,3 +109,29 @@ class PacketSource:
 
     def close(self) -> None:
         """Close all files and sockets."""
+
+
+class PacketClock:
+    """The time by the clock of the packets: that of the latest one, plus the time since it was read.
+
+    It stands still for a while, because a writer holds packets back until its buffer is full (tcpdump without -U).
+    """
+
+    def __init__(self) -> None:
+        self._latest_ns = 0
+        self._came = time.monotonic()
+
+    def note_segments(self, segments: list[Segment]) -> None:
+        """Note that bytes came, with these segments in them."""
+        self._came = time.monotonic()
+        if segments:
+            self._latest_ns = segments[-1][1]
+
+    def now_ns(self) -> int:
+        """The time in nanoseconds since 1970; 0 before the first segment."""
+        passed = time.monotonic() - self._came - _BUFFERED_S
+        return self._latest_ns + max(int(passed * 1e9), 0) if self._latest_ns else 0
+
+    def pause_s(self) -> float:
+        """The time until the next look, in seconds."""
+        return BUSY_S if time.monotonic() - self._came < _IDLE_AFTER_S else IDLE_S

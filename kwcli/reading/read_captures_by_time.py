@@ -100,7 +100,7 @@ class Captures(PacketSource):
     def _open_inputs_of_word(self, word: str, env: Environment) -> None:
         """Open the inputs that a word stands for; of a folder or pattern only captures and records, each file once."""
         if word == "-":
-            self._add_source(open_source(word, env, self._files))
+            self.add_source(open_source(word, env, self._files))
             return
         if is_table_folder(word):
             self._open_tables(word, env)
@@ -128,7 +128,7 @@ class Captures(PacketSource):
                 source.close()
                 continue
             (self._listed if is_listed else self._named).add(real)
-            self._add_source(source)
+            self.add_source(source)
             found = True
         if not found:
             raise InputProblem(f"{word}: no capture in it")
@@ -144,7 +144,8 @@ class Captures(PacketSource):
         except Failure as failure:
             raise InputProblem(failure.text) from None
 
-    def _add_source(self, source: CaptureSource) -> None:
+    def add_source(self, source: CaptureSource) -> None:
+        """Read an opened input as well: a capture, or records."""
         head = source.peek_head()
         if begins_as_request_log(head):
             self.request_logs.append(source.name)

@@ -18,7 +18,14 @@ from kwcli.output.short_texts import count_of, find_zone
 from kwcli.reading.capture_sources import add_byte_offset, escape_non_utf8
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.key_logs import KeyLogFiles, add_secrets_of_captures
-from kwcli.reading.list_input_files import choose_key_logs, is_read_once
+from kwcli.reading.list_input_files import (
+    FoundPath,
+    choose_key_logs,
+    is_pipe,
+    is_read_once,
+    is_table_folder,
+    list_paths,
+)
 from kwcli.reading.read_captures_by_time import Captures
 from kwcli.reading.run_coverage import RunCoverage
 from kwcli.reading.run_ends import Event, RunEnds, RunPhase
@@ -48,6 +55,7 @@ if TYPE_CHECKING:
     from decoders.errors import DecodeError
     from kwcli.options import CaptureOptions, FilterOptions
     from kwcli.output.settings import Settings
+    from kwcli.reading.live_capture import PieceWriter
     from kwcli.reading.packet_sources import PacketSource
     from kwcli.reading.sinks.row_sink import PacketTap
     from kwcli.run_environment import Environment
@@ -115,10 +123,12 @@ class ReadingRun:
         self._begun = env.monotonic()
 
     def run(self) -> ReadingOutcome:
-        """Read what the options name: an interface, a file that grows, or files."""
+        """Read what the options name: places merged as they come, an interface, a file that grows, or files."""
         capture = self._capture
-        if capture.interface:
-            return self.read_source(self._open_interface(capture.interface))
+        if capture.has_merged_places and not any(map(is_table_folder, capture.files)):
+            return self.read_source(self._open_places())
+        if capture.interfaces:
+            return self.read_source(self._open_interface(capture.interfaces[0]))
         if capture.follow and not is_read_once(capture.files[0]):
             return self.read_source(self._open_growing_file(capture.files[0]))
         return self.read_captures(self.open_captures(capture.files, self._env))
@@ -156,16 +166,56 @@ class ReadingRun:
 
     def _open_interface(self, interface: str) -> PacketSource:
         from kwcli.reading.live_capture import KernelFilter, LiveCapture
-        from kwcli.reading.sinks.write_live_capture import open_packet_file
 
-        asked = self._capture
-        capture = LiveCapture(interface, KernelFilter(asked.ports, asked.bpf), self._env)
+        capture = LiveCapture(interface, KernelFilter(self._capture.ports, self._capture.bpf), self._env)
         try:  # an older file stays where there is nothing to capture
-            capture.kept = open_packet_file(asked.write, asked.rotation, self._env) if asked.write else None
+            capture.kept = self._open_packet_file()
         except Failure:
             capture.close()
             raise
         return capture
+
+    def _open_places(self) -> PacketSource:
+        from kwcli.reading.capture_commands import parse_capture_commands
+        from kwcli.reading.live_capture import KernelFilter, LiveCapture
+        from kwcli.reading.live_places import MERGE_DELAY_S, LivePlaces
+
+        asked, env = self._capture, self._env
+        commands = parse_capture_commands(asked.commands)
+        words = [
+            found.path
+            for word in asked.files
+            for found in ([FoundPath(word, False)] if is_pipe(word) else list_paths(word))
+        ]
+        interfaces: list[LiveCapture] = []
+        try:
+            for interface in asked.interfaces:
+                interfaces.append(LiveCapture(interface, KernelFilter(asked.ports, asked.bpf), env))
+            places = LivePlaces(
+                words,
+                commands,
+                interfaces,
+                env,
+                merge_delay_s=MERGE_DELAY_S if asked.merge_delay is None else asked.merge_delay,
+                restart=asked.restart,
+                on_secrets=self._keys.add_lines,
+                cut_receiver=self._engine,
+            )
+            places.kept = self._open_packet_file()
+        except Failure:
+            for capture in interfaces:
+                capture.close()
+            raise
+        return places
+
+    def _open_packet_file(self) -> PieceWriter | None:
+        """The file that packets of a live capture are kept in, where one is named."""
+        asked = self._capture
+        if not asked.write:
+            return None
+        from kwcli.reading.sinks.write_live_capture import open_packet_file
+
+        return open_packet_file(asked.write, asked.rotation, self._env)
 
     # -- the phases of a run -------------------------------------------------------------------------------------------
 
@@ -173,6 +223,7 @@ class ReadingRun:
         """Read a source and show its rows: the phases of a run up to the copying (run_ends.py)."""
         ends, sink = self.outcome.ends, self._sink
         sink.name_files(source.names, has_files=source.has_files)
+        sink.name_points(source.points)
         try:
             with ends.end_at_errors():
                 self._pull_segments(source)

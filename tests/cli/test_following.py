@@ -23,6 +23,7 @@ import pytest
 
 from decoders.capture.read_capture import CaptureReader
 from kwcli.reading import follow_captures as following
+from kwcli.reading import packet_sources
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.follow_captures import CaptureFollower
 from kwcli.reading.ring_file_names import find_ring
@@ -73,7 +74,7 @@ WHOLE: Final = segments_of(CAPTURE)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(following, "_SCAN_S", 0.0)
     monkeypatch.setattr(following, "_SCAN_SHARE", 0)
-    monkeypatch.setattr(following, "BUSY_S", 0.0)
+    monkeypatch.setattr(packet_sources, "BUSY_S", 0.0)
 
 
 class Steps:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from decoders import Needs, read_exchanges
-from kwcli.reading import follow_captures, follow_exchanges
+from kwcli.reading import follow_captures, follow_exchanges, packet_sources
 from tests.captures.shipped import FOLDER
 
 CAPTURE: Final = (FOLDER / "sasl-raw.pcap").read_bytes()
@@ -22,7 +22,7 @@ WHOLE: Final = [repr(exchange) for exchange in read_exchanges(CAPTURE)]
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follow_captures, "_SCAN_S", 0.0)
     monkeypatch.setattr(follow_captures, "_SCAN_SHARE", 0)
-    monkeypatch.setattr(follow_captures, "BUSY_S", 0.0)
+    monkeypatch.setattr(packet_sources, "BUSY_S", 0.0)
 
 
 def cut_points(count: int) -> list[int]:

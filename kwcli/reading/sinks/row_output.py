@@ -30,6 +30,7 @@ __all__ = [
     "needs_file_names",
     "renumber_packets_in_file",
     "set_file_names",
+    "set_points",
     "split_off_connection_ends",
 ]
 
@@ -181,6 +182,17 @@ def set_file_names(rows: Iterable[Settled], names: Sequence[str], *, count: bool
         if row.kind != "exchange" or row.record is not None:
             continue
         row.extra = {**(row.extra or {}), **name_files_of_packets(row, names)}
+        if count:
+            renumber_packets_in_file(row)
+
+
+def set_points(rows: Iterable[Settled], points: Sequence[str], *, count: bool = True) -> None:
+    """Set the point of each exchange of a capture, that of its first packet, and number its packets within it."""
+    for row in rows:
+        if row.kind != "exchange" or row.record is not None:
+            continue
+        point = points[file_index_of_packet(row.request_packet or row.response_packet or 0)]
+        row.extra = {**(row.extra or {}), "point": point}
         if count:
             renumber_packets_in_file(row)
 

@@ -26,6 +26,7 @@ from kwcli.reading.sinks.row_output import (
     TableSink,
     needs_file_names,
     set_file_names,
+    set_points,
     split_off_connection_ends,
 )
 
@@ -176,6 +177,7 @@ class FilteredRowSink:
         self.needs_file_names = view.needs_file_names or needs_file_names(settings, selection)
         self._name_files = view.name_files
         self._file_names: Sequence[str] = ()  # of the inputs, where rows are to name theirs
+        self._points: Sequence[str] = ()  # of the places, where there are several
         self._left = limit
         self._sort = sort
         self._sorted: list[Settled] | None = [] if sort else None
@@ -207,6 +209,10 @@ class FilteredRowSink:
             self.tables.name_files(names)
         if self._name_files is not None and has_files:
             self._name_files(names)
+
+    def name_points(self, points: Sequence[str]) -> None:
+        """Give the names of the places, by their numbers: each row names its own."""
+        self._points = points
 
     @property
     def needs_file_numbers(self) -> bool:
@@ -257,7 +263,9 @@ class FilteredRowSink:
         if self.end_of_connection is not None:
             rows = split_off_connection_ends(rows, self.end_of_connection)
         if self._file_names:
-            set_file_names(rows, self._file_names, count=self.tables is None)
+            set_file_names(rows, self._file_names, count=self.tables is None and not self._points)
+        if self._points:
+            set_points(rows, self._points, count=self.tables is None)
         if self.looks_for_loss and not self.found_loss:
             # Every exchange is decoded for this, also one that is not shown.
             self.found_loss = any(map(is_row_lossy, rows))

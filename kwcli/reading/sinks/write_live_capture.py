@@ -40,6 +40,10 @@ class PacketFile:
         if data and not self.failed:
             self._try_action(lambda: self._append(data))
 
+    def add_header(self, data: bytes) -> None:
+        """Write a block that the packets after it need."""
+        self.write(data)
+
     def close(self) -> None:
         """Close the file."""
         if not self.failed:
@@ -108,6 +112,13 @@ class PacketRing(PacketFile):
             self._size += end - at
             super().write(data[at:end])
             at = end
+
+    def add_header(self, data: bytes) -> None:
+        """Write a block that the packets after it need, at the beginning of each further file too."""
+        self._header += data
+        if not self._closed and not self.failed:
+            self._size += len(data)
+            super().write(data)
 
     def close(self) -> None:
         """Close the last file."""
