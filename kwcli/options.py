@@ -11,7 +11,7 @@ import click
 
 from decoders.named_tuple import NamedTuple
 from decoders.wire.near_words import quote_words
-from kwcli.option_clashes import refuse_options_without
+from kwcli.option_clashes import check_capture_options
 from kwcli.option_types import JOBS_MAX, Duration, MetricsAddress, PortList, RowCount, Seconds, TimeWord, WordList
 from kwcli.output import COLUMN_FORMATS, RECORD_FORMATS, find_format_names
 from kwcli.output.settings import Settings, choose_settings
@@ -121,53 +121,7 @@ class CaptureOptions(NamedTuple):
 
     def check_usage(self, *, cuts: bool = False) -> None:
         """Raise UsageError where the options name no input, or clash. `cuts`: the command cuts packets out of files."""
-        context = click.get_current_context()
-        if self.files and self.places:
-            from kwcli.other_tools_hints import is_tcpdump_filter
-
-            if self.interfaces and is_tcpdump_filter(self.files[0]):
-                raise click.UsageError(f"the filter of a live capture is --bpf '{' '.join(self.files)}'", context)
-            files = ", ".join(self.files[:2]) + (" …" if self.files[2:] else "")
-            option, what = ("-i", "an interface") if self.interfaces else ("--on", "commands")
-            raise click.UsageError(f"{files} and {option} {self.places}: not both; give files, or {what}", context)
-        if not self.files and not self.places:
-            raise click.UsageError(
-                "give capture files, or - for standard input, or -i IFACE, or --on 'COMMAND'", context
-            )
-        self._check_live_options(cuts=cuts, context=context)
-        for name, given in (("--whole-connections", self.whole_connections), ("--with-keys", self.with_keys)):
-            if given and (not self.write or self.places):
-                raise click.UsageError(f"{name} is for packets cut out of files: FILE -w OUT.pcapng", context)
-        if self.follow and self.places:
-            raise click.UsageError("a live capture is followed anyway: leave --follow out", context)
-        if self.follow and self.write:
-            raise click.UsageError("-w needs files that no longer grow: leave --follow out", context)
-        if self.follow and len(self.files) > 1:
-            why = "reads one file and the files that continue it: name one file, a folder or a pattern"
-            raise click.UsageError(f"--follow {why}", context)
-        refuse_options_without("write", _ROTATION, "it is about the files of -w")
-        if self.rotation != Rotation() and not self.places:
-            raise click.UsageError(
-                "--rotate-size, --rotate-interval and --keep are for a live capture: -i IFACE or --on 'COMMAND'",
-                context,
-            )
-        if self.metrics is not None and not self.is_live:
-            raise click.UsageError(
-                "--metrics is for live traffic: -i IFACE, --on 'COMMAND', --follow or standard input", context
-            )
-        if self.rotation.keep is not None and self.rotation == (None, None, self.rotation.keep):
-            raise click.UsageError("--keep needs --rotate-size or --rotate-interval: it counts their files", context)
-
-    def _check_live_options(self, *, cuts: bool, context: click.Context) -> None:
-        """Raise UsageError where options of live captures have none."""
-        if self.bpf is not None and not self.interfaces:
-            raise click.UsageError("--bpf is for a live capture: it needs -i IFACE", context)
-        if self.write is not None and not cuts and not self.places:
-            raise click.UsageError("-w is for a live capture: it needs -i IFACE or --on 'COMMAND'", context)
-        if self.restart and not self.commands:
-            raise click.UsageError("--restart starts the commands of --on again: --on 'COMMAND'", context)
-        if self.merge_delay is not None and not self.has_merged_places:
-            raise click.UsageError("--merge-delay is for several inputs that are read as they come", context)
+        check_capture_options(self, ROTATION_OPTIONS, cuts=cuts)
 
 
 class FilterOptions(NamedTuple):
@@ -489,9 +443,9 @@ def output_options(
 def capture_options(command: Command) -> Command:
     """Files, standard input or an interface to read; the command gets them as `capture`: a CaptureOptions."""
     return add_options(
-        pass_options_as_value("capture", _make_capture_options, (*CaptureOptions._fields, "read_files", *_ROTATION))(
-            command
-        ),
+        pass_options_as_value(
+            "capture", _make_capture_options, (*CaptureOptions._fields, "read_files", *ROTATION_OPTIONS)
+        )(command),
         click.argument("files", nargs=-1, metavar="[FILE...]", type=click.Path(readable=False)),
         click.option(
             "-r",
@@ -619,13 +573,13 @@ def telemetry_options(command: Command) -> Command:
 
 
 # Options that make a Rotation, in the order of its fields; a command that has these gets the Rotation in `capture`.
-_ROTATION: Final = ("rotate_size", "rotate_interval", "keep")
+ROTATION_OPTIONS: Final = ("rotate_size", "rotate_interval", "keep")
 
 
 def _make_capture_options(
     files: tuple[str, ...] = (), read_files: tuple[str, ...] = (), **others: Any
 ) -> CaptureOptions:
-    rotation = Rotation(*(others.pop(name, None) for name in _ROTATION))
+    rotation = Rotation(*(others.pop(name, None) for name in ROTATION_OPTIONS))
     return CaptureOptions((*read_files, *files), rotation=rotation, **others)
 
 

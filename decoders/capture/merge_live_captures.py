@@ -42,7 +42,7 @@ class LatePackets(NamedTuple):
     most_ns: int = 0
 
 
-class _Place:
+class _MergedPlace:
     """The segments of a place that wait, each with its time in the order of its place, and when it came (s)."""
 
     __slots__ = ("heard_s", "is_live", "is_open", "late", "time_ns", "waiting")
@@ -61,12 +61,12 @@ class LiveMerger:
 
     def __init__(self, delay_s: float) -> None:
         self._delay_s = delay_s
-        self._places: list[_Place] = []
+        self._places: list[_MergedPlace] = []
         self._given_ns = 0
 
     def add_place(self, now_s: float, *, is_live: bool) -> int:
         """A new place; returns its number, from 0. `is_live`: its packets come as they are captured."""
-        self._places.append(_Place(now_s, is_live=is_live))
+        self._places.append(_MergedPlace(now_s, is_live=is_live))
         return len(self._places) - 1
 
     def add_segments(self, number: int, segments: list[Segment], now_s: float) -> None:

@@ -87,7 +87,7 @@ def _choose_exchanges(evidence: Sequence[dict[str, Any]], unique: dict[str, str]
 def _list_input_words(capture: CaptureOptions) -> list[str] | None:
     """The words of a command line that reads the same inputs in the same way; None where these cannot be read again."""
     files = capture.files
-    if not files or capture.interface or any(map(is_read_once, files)):
+    if not files or capture.places or any(map(is_read_once, files)):
         return None
     pattern = _find_pattern(files) if len(files) > _FILES_FEW else None
     words = [f"./{word}" if word.startswith("-") else word for word in ([pattern] if pattern else files)]

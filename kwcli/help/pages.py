@@ -52,6 +52,7 @@ TOPICS: Final = (
         "connect",
         "tls",
         "logins",
+        "live",
         "request-log",
         "failures",
         "telemetry",

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.capture.merge_captures import packet_number_before_file
 from decoders.capture.merge_live_captures import LiveMerger
 from decoders.capture.read_capture import CaptureReader
+from decoders.errors import without_frames
 from kwcli.output.short_texts import count_of
 from kwcli.reading.capture_commands import CaptureCommand, CommandProcess, skip_text_before_capture
 from kwcli.reading.capture_sources import (
@@ -65,7 +66,7 @@ _PIECES_MAX: Final = 64
 _WAITING_MAX: Final = 20_000
 
 
-class _Place:
+class _LivePlace:
     """One input: its name, how to begin reading it, and what is known of it now."""
 
     def __init__(self, number: int, name: str, *, is_live: bool) -> None:
@@ -125,11 +126,11 @@ class LivePlaces(PacketSource):
         self._cut_receiver = cut_receiver
         self._delay_s = merge_delay_s
         self._merger: LiveMerger = LiveMerger(merge_delay_s)
-        self._given: queue.Queue[tuple[_Place, int, _Given]] = queue.Queue(_PIECES_MAX)
+        self._given: queue.Queue[tuple[_LivePlace, int, _Given]] = queue.Queue(_PIECES_MAX)
         self._ended: Counter[str] = Counter()
         self._recorded = Captures((), env)
         self._keeper: _PacketKeeper | None = None
-        self._places: list[_Place] = []
+        self._places: list[_LivePlace] = []
         for word in words:
             self._add_place(word, is_live=False).word = word
         for command in commands:
@@ -143,8 +144,8 @@ class LivePlaces(PacketSource):
             shown = ", ".join(self.points[:4]) + (" …" if self.points[4:] else "")
             self.greeting = f"reading {shown}; Ctrl-C ends"
 
-    def _add_place(self, name: str, *, is_live: bool) -> _Place:
-        place = _Place(self._merger.add_place(self._env.monotonic(), is_live=is_live), name, is_live=is_live)
+    def _add_place(self, name: str, *, is_live: bool) -> _LivePlace:
+        place = _LivePlace(self._merger.add_place(self._env.monotonic(), is_live=is_live), name, is_live=is_live)
         self._places.append(place)
         return place
 
@@ -166,6 +167,8 @@ class LivePlaces(PacketSource):
             for place in self._places:
                 self._look_after_place(place, now_s)
             yield SegmentBatch(segments, clock.now_ns())
+        while not self._given.empty():  # what commands have said before they ended
+            self._take_given()
         yield SegmentBatch(self._merger.take_all(), clock.now_ns())
 
     def read_recorded_rows(self) -> Iterator[tuple[str, list[Settled]]]:
@@ -233,7 +236,7 @@ class LivePlaces(PacketSource):
 
     # -- one place -----------------------------------------------------------------------------------------------------
 
-    def _start_place(self, place: _Place) -> None:
+    def _start_place(self, place: _LivePlace) -> None:
         place.starts_s = None
         place.heard_s = self._env.monotonic()
         place.is_open, place.is_silent, place.has_bytes, place.cut = True, False, False, None
@@ -247,7 +250,7 @@ class LivePlaces(PacketSource):
         place.may_read.set()
         place.tries += 1
         if place.command is not None:
-            tell = partial(self._give, place, place.tries)
+            tell = partial(self._put_given, place, place.tries)
             try:  # in this thread: what a command says is told in the order of the places
                 place.process = CommandProcess(place.command, tell)
             except InputProblem as problem:
@@ -256,40 +259,42 @@ class LivePlaces(PacketSource):
         place.thread = Thread(target=self._run_thread, args=(place, place.tries), daemon=True)
         place.thread.start()
 
-    def _give(self, place: _Place, turn: int, given: _Given) -> None:
+    def _put_given(self, place: _LivePlace, turn: int, given: _Given) -> None:
         self._given.put((place, turn, given))
 
-    def _run_thread(self, place: _Place, turn: int) -> None:
+    def _run_thread(self, place: _LivePlace, turn: int) -> None:
         """A place's thread: give its bytes, then how it has ended."""
         ended: _Given = None
         process = place.process
         try:
             for piece in self._read_pieces(place, turn):
                 if piece:
-                    self._give(place, turn, piece)
+                    self._put_given(place, turn, piece)
                     place.may_read.wait()
                 if place.is_stopped:
                     return
         except InputProblem as problem:
-            ended = problem
+            ended = without_frames(problem)
         except (OSError, ValueError) as error:  # its socket was closed
             ended = InputProblem(f"{place.name}: {getattr(error, 'strerror', None) or error}".lower())
         finally:
             if process is not None:
                 process.close_output()
-        self._give(place, turn, ended)
+        self._put_given(place, turn, ended)
 
-    def _read_pieces(self, place: _Place, turn: int) -> Iterator[bytes]:
+    def _read_pieces(self, place: _LivePlace, turn: int) -> Iterator[bytes]:
         if place.interface is not None:
             return place.interface.stream_pcapng()
         if place.process is not None:
             source = CaptureSource(place.name, place.process.read)
-            return skip_text_before_capture(place.name, source.read_plain_pieces(), partial(self._give, place, turn))
+            return skip_text_before_capture(
+                place.name, source.read_plain_pieces(), partial(self._put_given, place, turn)
+            )
         assert place.word is not None
         source = open_source(place.word, self._env)  # waits for the writer of a pipe
         head = source.peek_head()
         if begins_as_json(head) or begins_as_request_log(head):
-            self._give(place, turn, source)
+            self._put_given(place, turn, source)
             return iter(())
         place.source = source
         return source.read_capture_pieces()
@@ -301,20 +306,20 @@ class LivePlaces(PacketSource):
         except queue.Empty:
             return
         for _ in range(_PIECES_MAX):
-            if turn == place.tries and place.is_open:
-                self._take_from_place(place, given)
+            self._take_from_place(place, turn, given)
             try:
                 place, turn, given = self._given.get_nowait()
             except queue.Empty:
                 return
-        if turn == place.tries and place.is_open:
-            self._take_from_place(place, given)
+        self._take_from_place(place, turn, given)
 
-    def _take_from_place(self, place: _Place, given: _Given) -> None:
-        if isinstance(given, bytes):
+    def _take_from_place(self, place: _LivePlace, turn: int, given: _Given) -> None:
+        if isinstance(given, str):
+            self._report_text(place, given)
+        elif turn != place.tries or not place.is_open:
+            return  # of a command that was started again, or after a fault
+        elif isinstance(given, bytes):
             self._read_piece(place, given)
-        elif isinstance(given, str):
-            self._tell(place, given)
         elif isinstance(given, CaptureSource):
             self._recorded.add_source(given)
             self.records = [*self.records, given.name]
@@ -328,10 +333,10 @@ class LivePlaces(PacketSource):
                 failed = failed or has_failed
             self._end_place(place, "; it ".join(texts), failed=failed)
 
-    def _read_piece(self, place: _Place, piece: bytes) -> None:
+    def _read_piece(self, place: _LivePlace, piece: bytes) -> None:
         now_s = self._env.monotonic()
         if place.is_silent:
-            self._tell(place, f"packets again after {now_s - place.heard_s:.0f} s")
+            self._report_text(place, f"packets again after {now_s - place.heard_s:.0f} s")
             place.is_silent = False
         place.heard_s, place.has_bytes = now_s, True
         self.taken += len(piece)
@@ -344,7 +349,7 @@ class LivePlaces(PacketSource):
             text = f"{place.name}: {add_byte_offset(problem.text, problem.offset)}" if place.is_live else ""
             self._end_place(place, text, failed=True)
 
-    def _look_after_place(self, place: _Place, now_s: float) -> None:
+    def _look_after_place(self, place: _LivePlace, now_s: float) -> None:
         """Let a place's thread go on or wait; start a command again; tell that a place is silent."""
         if place.starts_s is not None and now_s >= place.starts_s:
             self._merger.open_place(place.number, now_s)
@@ -356,9 +361,9 @@ class LivePlaces(PacketSource):
         if place.is_open and place.is_live and not place.is_silent and now_s - place.heard_s >= SILENT_S:
             place.is_silent = any(now_s - other.heard_s < SILENT_S for other in self._places if other.is_open)
             if place.is_silent:
-                self._tell(place, f"silent for {SILENT_S:.0f} s; the others go on")
+                self._report_text(place, f"silent for {SILENT_S:.0f} s; the others go on")
 
-    def _end_place(self, place: _Place, text: str, *, failed: bool) -> None:
+    def _end_place(self, place: _LivePlace, text: str, *, failed: bool) -> None:
         """Nothing more comes of a place, unless its command is started again."""
         now_s = self._env.monotonic()
         if place.has_bytes:
@@ -388,7 +393,7 @@ class LivePlaces(PacketSource):
             if failed and place.starts_s is None:
                 self.is_broken = True
 
-    def _tell(self, place: _Place, text: str) -> None:
+    def _report_text(self, place: _LivePlace, text: str) -> None:
         self._env.report(f"kw: {self.points[place.number]}: {text}")
 
 
@@ -396,7 +401,7 @@ class _PacketKeeper:
     """Writes the packets of all places by time, as pcapng: an interface for each place and link type."""
 
     def __init__(
-        self, writer: PieceWriter, points: Sequence[str], delay_s: float, now_s: float, places: Sequence[_Place]
+        self, writer: PieceWriter, points: Sequence[str], delay_s: float, now_s: float, places: Sequence[_LivePlace]
     ) -> None:
         from decoders.capture.pcapng_writer import PcapngWriter
 

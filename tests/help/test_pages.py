@@ -32,7 +32,10 @@ FOLDER: Final = Path(kwcli.help.__file__).parent
 SHARED: Final = ("options", "connect", "columns")
 MORE: Final = {"call": ("produce-fetch", "words"), "mock": ("proxy",), "proxy": ("scripts", "control")}
 # Options of other programs in examples, such as tcpdump.
-FOREIGN: Final = {"--inject-secrets", "--tls-keylog", "--immediate-mode", "--describe", "--list"}
+FOREIGN: Final = {
+    *("--inject-secrets", "--tls-keylog", "--immediate-mode", "--describe", "--list", "--rm", "--net", "--image"),
+    "--target",
+}
 # Pages with command lines of the project's own programs.
 OF_PROGRAMS: Final = {"contributing", "changes"}
 

@@ -205,7 +205,12 @@ def test_a_silent_place_is_told_and_so_is_its_return(tmp_path: Path, monkeypatch
     go = tmp_path / "go"
     quiet = "sh -c " + shlex.quote(f"cat {SECOND}; while ! test -e {go}; do sleep 0.05; done; cat {SECOND}")
     env = world()
-    told = Thread(target=lambda: (until(lambda: b"silent for" in written(env.stderr)), go.touch()))
+
+    def let_go() -> None:
+        until(lambda: b"silent for" in written(env.stderr))
+        go.touch()
+
+    told = Thread(target=let_go)
     told.start()
     source = "import sys, time, pathlib\ndata = pathlib.Path(sys.argv[1]).read_bytes()\nout = sys.stdout.buffer\n"
     source += "for at in range(0, len(data), 2000):\n    out.write(data[at:at + 2000]); out.flush(); time.sleep(0.02)\n"
