@@ -11,7 +11,7 @@ import click
 
 from decoders.named_tuple import NamedTuple
 from decoders.wire.near_words import quote_words
-from kwcli.option_clashes import check_capture_options
+from kwcli.capture_options import ROTATION_OPTIONS, CaptureOptions, Rotation
 from kwcli.option_types import JOBS_MAX, Duration, MetricsAddress, PortList, RowCount, Seconds, TimeWord, WordList
 from kwcli.output import COLUMN_FORMATS, RECORD_FORMATS, find_format_names
 from kwcli.output.settings import Settings, choose_settings
@@ -19,7 +19,6 @@ from kwcli.run_environment import Environment, Exit, Failure, make_flag_callback
 
 if TYPE_CHECKING:
     from decoders.filters import Filter
-    from decoders.wire.parse_units import Moment
 
 FORMATS: Final = find_format_names(frames=False)
 # The formats of a command that shows frames: also the frames' bytes.
@@ -52,76 +51,6 @@ class OutputFormat(click.Choice[str]):
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         word = FORMAT_WORDS.get(value.lower(), value.lower())
         return super().convert(word if word in self.choices else value, param, ctx)
-
-
-class Rotation(NamedTuple):
-    """When the file of kept packets gives way to a new file (size in bytes, seconds), and how many files stay."""
-
-    size: int | None = None
-    interval_s: float | None = None
-    keep: int | None = None
-
-
-class CaptureOptions(NamedTuple):
-    """What a command reads, and the ports whose connections it takes for Kafka's."""
-
-    files: tuple[str, ...] = ()
-    interfaces: tuple[str, ...] = ()
-    bpf: str | None = None
-    write: str | None = None
-    ports: tuple[int, ...] = ()
-    since: Moment | None = None
-    until: Moment | None = None
-    keylogs: tuple[str, ...] = ()
-    whole_connections: bool = False
-    with_keys: bool = False
-    follow: bool = False
-    guess_requests: bool = False  # of commands that have guess_option
-    rotation: Rotation = Rotation()
-    jobs: int = 1  # of commands that have jobs_option
-    metrics: tuple[str, int] | None = None  # this and `otlp`: of commands that have telemetry_options
-    otlp: str | None = None
-    commands: tuple[str, ...] = ()  # [NAME=]COMMAND
-    merge_delay: float | None = None  # seconds
-    restart: bool = False
-
-    @property
-    def places(self) -> str:
-        """The interfaces and commands of a live capture, for messages; empty where there are none."""
-        return ", ".join((*self.interfaces, *self.commands))
-
-    @property
-    def is_live(self) -> bool:
-        """Whether traffic is read as it comes, so that rows are wanted at once."""
-        return bool(self.places) or self.follow or "-" in self.files or self._has_pipes
-
-    @property
-    def has_merged_places(self) -> bool:
-        """Whether several inputs are merged as they come: commands, interfaces, pipes."""
-        return bool(self.commands) or len(self.interfaces) > 1 or (len(self.files) > 1 and self._has_pipes)
-
-    @property
-    def _has_pipes(self) -> bool:
-        from kwcli.reading.list_input_files import is_pipe
-
-        return any(map(is_pipe, self.files))
-
-    def time_filter_text(self, env: Environment, zone: str) -> str:
-        """The filter expression for --since and --until; empty where neither is given. Raises Failure (usage).
-
-        `zone`: the zone of times without one (Settings.zone).
-        """
-        if self.since is None and self.until is None:
-            return ""
-        from kwcli.filter_options import build_time_expression
-
-        return build_time_expression(
-            self.since, self.until, () if self.places or self.follow else self.files, env, zone
-        )
-
-    def check_usage(self, *, cuts: bool = False) -> None:
-        """Raise UsageError where the options name no input, or clash. `cuts`: the command cuts packets out of files."""
-        check_capture_options(self, ROTATION_OPTIONS, cuts=cuts)
 
 
 class FilterOptions(NamedTuple):
@@ -570,10 +499,6 @@ def telemetry_options(command: Command) -> Command:
             help="Send spans and metrics to this OpenTelemetry collector: http://localhost:4318.",
         ),
     )
-
-
-# Options that make a Rotation, in the order of its fields; a command that has these gets the Rotation in `capture`.
-ROTATION_OPTIONS: Final = ("rotate_size", "rotate_interval", "keep")
 
 
 def _make_capture_options(

@@ -51,7 +51,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ),
     ("kwcli.reference.abouts",),
     ("kwcli.filter_options", "kwcli.declarations"),
-    ("kwcli.option_clashes", "kwcli.option_types"),
+    ("kwcli.option_clashes", "kwcli.capture_options", "kwcli.option_types"),
     ("kwcli.options",),
     ("kwcli.reference", "kwcli.decoding", "kwcli.net"),
     ("kwcli.telemetry",),

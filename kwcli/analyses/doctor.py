@@ -21,8 +21,8 @@ from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
+    from kwcli.capture_options import CaptureOptions
     from kwcli.net.config.client_config import ConnectionOptions
-    from kwcli.options import CaptureOptions
     from kwcli.output.settings import Settings
 
 __all__ = ["FAIL_ON", "DoctorRenderer", "check_source", "count_findings", "format_findings", "read_thresholds"]

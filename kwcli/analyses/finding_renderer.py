@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from decoders.analysis.doctor.doctor import Doctor
     from decoders.analysis.fold_interface import Row
     from decoders.analysis.security import Security
-    from kwcli.options import CaptureOptions
+    from kwcli.capture_options import CaptureOptions
     from kwcli.output.settings import Settings
 
 __all__ = ["FindingRenderer", "add_commands_to_findings", "quote_shell_word"]

@@ -18,7 +18,7 @@ from kwcli.reading.sinks.row_sink import ReadingView
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Fold, Row
     from decoders.exchanges.exchange import Ended
-    from kwcli.options import CaptureOptions
+    from kwcli.capture_options import CaptureOptions
     from kwcli.output.renderers import Write
     from kwcli.output.settings import Settings
 

@@ -15,8 +15,9 @@ from kwcli.reading.run_reading import ReadingRun
 if TYPE_CHECKING:
     from decoders.analysis.doctor.doctor import Doctor
     from kwcli.analyses.render_answer import AnswerRenderer
+    from kwcli.capture_options import CaptureOptions
     from kwcli.net.config.client_config import ClientConfig
-    from kwcli.options import CaptureOptions, FilterOptions, OutputOptions
+    from kwcli.options import FilterOptions, OutputOptions
     from kwcli.output.settings import Settings
     from kwcli.run_environment import Environment, Exit
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
+from kwcli.capture_options import CaptureOptions
 from kwcli.option_clashes import refuse_clashes
-from kwcli.options import CaptureOptions, keylog_option
+from kwcli.options import keylog_option
 from kwcli.proxy.log.log_options import CLASHES, LogOptions, log_options
 from kwcli.proxy.tls.inbound_options import TlsOptions, security_options
 from kwcli.run_environment import Environment

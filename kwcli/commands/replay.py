@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
+from kwcli.capture_options import CaptureOptions
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, connection_options_of_others
 from kwcli.options import (
     NO_SUMMARY,
-    CaptureOptions,
     FilterOptions,
     OutputOptions,
     filter_options,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
+from kwcli.capture_options import CaptureOptions
 from kwcli.option_types import ByteSize, Seconds
 from kwcli.options import (
     FRAME_FORMATS,
     NO_SUMMARY,
-    CaptureOptions,
     ContentOptions,
     FilterOptions,
     OutputOptions,

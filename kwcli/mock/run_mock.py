@@ -15,10 +15,11 @@ from decoders.mocking.handler_table import make_brokers
 from decoders.mocking.refusal import Refusal
 from decoders.named_tuple import NamedTuple
 from decoders.protocols.make_scram_proofs import HASHES
+from kwcli.capture_options import CaptureOptions
 from kwcli.mock.mock_server import MockServer
 from kwcli.net.addresses import format_address
 from kwcli.net.listening import choose_advertised_host, is_loopback, open_listener
-from kwcli.options import CaptureOptions, FilterOptions
+from kwcli.options import FilterOptions
 from kwcli.output.settings import Settings
 from kwcli.proxy.log.start_process import start
 from kwcli.reading.run_reading import ReadingRun

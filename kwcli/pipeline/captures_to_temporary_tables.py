@@ -21,7 +21,8 @@ from kwcli.reading.sinks.row_sink import ReadingView
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Exchange, Settled
-    from kwcli.options import CaptureOptions, FilterOptions
+    from kwcli.capture_options import CaptureOptions
+    from kwcli.options import FilterOptions
     from kwcli.output.renderers import Write
     from kwcli.output.settings import Settings
     from kwcli.run_environment import Environment, Exit

@@ -28,7 +28,8 @@ from kwcli.reading.list_input_files import is_table_folder, list_paths
 from kwcli.run_environment import Exit, Failure, describe_write_error
 
 if TYPE_CHECKING:
-    from kwcli.options import CaptureOptions, FilterOptions
+    from kwcli.capture_options import CaptureOptions
+    from kwcli.options import FilterOptions
     from kwcli.output.settings import Settings
     from kwcli.run_environment import Environment
 

@@ -53,7 +53,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from decoders.errors import DecodeError
-    from kwcli.options import CaptureOptions, FilterOptions
+    from kwcli.capture_options import CaptureOptions
+    from kwcli.options import FilterOptions
     from kwcli.output.settings import Settings
     from kwcli.reading.live_capture import PieceWriter
     from kwcli.reading.packet_sources import PacketSource

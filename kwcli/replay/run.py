@@ -20,8 +20,9 @@ from kwcli.replay.recording import AllowedChanges, ReplayRecording
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
+    from kwcli.capture_options import CaptureOptions
     from kwcli.net.config.client_config import ConnectionOptions
-    from kwcli.options import CaptureOptions, FilterOptions, OutputOptions
+    from kwcli.options import FilterOptions, OutputOptions
     from kwcli.output.settings import Settings
     from kwcli.replay import ReplayOptions
     from kwcli.run_environment import Environment

@@ -72,7 +72,8 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
     from decoders.filters import Filter
     from decoders.tls.key_log import KeyLog, SecretOrigin
-    from kwcli.options import CaptureOptions, FilterOptions
+    from kwcli.capture_options import CaptureOptions
+    from kwcli.options import FilterOptions
     from kwcli.output.renderers import WantedPaths
     from kwcli.output.settings import Settings
     from kwcli.run_environment import Environment

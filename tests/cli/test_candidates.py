@@ -51,7 +51,7 @@ def offered(kind: str, word: str, *line: str, home: Path | None = None, **variab
         ("columns", "time,client_s", ["time,client_software"]),
         ("columns", "client_software.", ["client_software.name", "client_software.version"]),
         ("columns", "api,errors.c", ["api,errors.code"]),
-        ("columns", "req", ["request_size", "request."]),
+        ("columns", "req", ["request_end_file", "request_size", "request."]),
         ("columns", "api,response.controller", ["api,response.controller_id"]),
         ("columns", "request.topics[0].num", ["request.topics[0].num_partitions"]),
         ("columns", "time api", []),

@@ -19,7 +19,7 @@ import pytest
 
 import decoders
 from decoders.capture.pcapng_writer import PcapngWriter
-from kwcli.options import Rotation
+from kwcli.capture_options import Rotation
 from kwcli.reading.sinks.write_live_capture import PacketFile, open_packet_file
 from kwcli.run_environment import Exit, Failure
 from tests.cli.test_live import HEARTBEAT, frame, needs_capture_socket, read_frame

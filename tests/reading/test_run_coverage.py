@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.options import CaptureOptions, FilterOptions
+from kwcli.capture_options import CaptureOptions
+from kwcli.options import FilterOptions
 from kwcli.output.settings import Settings
 from kwcli.reading.run_coverage import PartialRun, RunCoverage
 from kwcli.reading.run_reading import ReadingRun

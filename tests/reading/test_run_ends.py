@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from decoders.capture.read_capture import CaptureReader
-from kwcli.options import CaptureOptions, FilterOptions
+from kwcli.capture_options import CaptureOptions
+from kwcli.options import FilterOptions
 from kwcli.output.settings import Settings
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.packet_sources import PacketSource, SegmentBatch

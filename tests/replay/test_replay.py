@@ -16,8 +16,9 @@ import pytest
 
 from decoders.protocol_facts.keys import METADATA, PRODUCE
 from decoders.replaying.id_map import NameMap
+from kwcli.capture_options import CaptureOptions
 from kwcli.net.session import session
-from kwcli.options import CaptureOptions, FilterOptions
+from kwcli.options import FilterOptions
 from kwcli.output.settings import Settings
 from kwcli.playground.run import LibrdkafkaMock
 from kwcli.reading.run_reading import ReadingRun

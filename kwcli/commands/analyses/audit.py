@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from decoders.named_tuple import NamedTuple
+from kwcli.capture_options import CaptureOptions
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, login_options
 from kwcli.options import (
-    CaptureOptions,
     FilterOptions,
     OutputOptions,
     answer_options,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from kwcli.options import CaptureOptions, FilterOptions, OutputOptions, answer_options
+from kwcli.capture_options import CaptureOptions
+from kwcli.options import FilterOptions, OutputOptions, answer_options
 from kwcli.run_environment import Environment
 
 # Command → its help, and its examples.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
+from kwcli.capture_options import CaptureOptions
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, connection_options_of_others, read_config
-from kwcli.options import CaptureOptions, FilterOptions, OutputOptions, answer_options, ignore_option, telemetry_options
+from kwcli.options import FilterOptions, OutputOptions, answer_options, ignore_option, telemetry_options
 from kwcli.run_environment import Environment, Exit
 
 EXAMPLES = """\b

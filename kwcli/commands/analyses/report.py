@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import click
 
+from kwcli.capture_options import CaptureOptions
 from kwcli.option_clashes import Clash, refuse_clashes
-from kwcli.options import (
-    CaptureOptions,
-    FilterOptions,
-    OutputOptions,
-    answer_options,
-    force_option,
-    html_option,
-    pass_options_as_value,
-)
+from kwcli.options import FilterOptions, OutputOptions, answer_options, force_option, html_option, pass_options_as_value
 from kwcli.report import PageFile
 from kwcli.run_environment import Environment
 

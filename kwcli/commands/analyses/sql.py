@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from kwcli.capture_options import CaptureOptions
 from kwcli.options import (
     NO_SUMMARY,
-    CaptureOptions,
     FilterOptions,
     OutputOptions,
     capture_options,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from decoders.analysis.dimension_and_metric_table import METRICS
+from kwcli.capture_options import CaptureOptions
 from kwcli.option_types import Duration, KnownWord
 from kwcli.options import (
-    CaptureOptions,
     FilterOptions,
     OutputOptions,
     answer_options,

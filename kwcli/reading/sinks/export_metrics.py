@@ -17,7 +17,7 @@ from kwcli.telemetry.prometheus import format_family_lines
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from decoders.schema.model import Side
-    from kwcli.options import CaptureOptions
+    from kwcli.capture_options import CaptureOptions
     from kwcli.output.renderers import Needs, Renderer, Write
     from kwcli.output.settings import Settings
     from kwcli.reading.run_coverage import RunCoverage

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from decoders.filters import Filter
     from decoders.tcp.chunks import Segment
     from decoders.tls.key_log import KeyLog
-    from kwcli.options import CaptureOptions
+    from kwcli.capture_options import CaptureOptions
     from kwcli.output.settings import Settings
     from kwcli.reading.sinks.no_match_hint import NoMatchHint
     from kwcli.reading.sinks.render_jobs import RenderJobs

@@ -14,7 +14,7 @@ from kwcli.run_environment import Failure
 if TYPE_CHECKING:
     from io import BufferedWriter
 
-    from kwcli.options import Rotation
+    from kwcli.capture_options import Rotation
     from kwcli.run_environment import Environment
 
 __all__ = ["PacketFile", "PacketRing", "open_packet_file"]
