@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -32,6 +33,10 @@ FAIL_ON: Final[dict[str, tuple[str, ...]]] = {"error": SEVERITIES[:1], "warning"
 SIGNS: Final = {"error": "✗", "warning": "!", "note": "·"}
 _MARGIN: Final = " " * 3
 _WIDTH_LEAST: Final = 40
+# The most lines of findings without -v: what a terminal shows at once.
+LINES_MAX: Final = 24
+# So many causes are explained, if the lines suffice, even if others then have no line.
+_WHOLE_LEAST: Final = 3
 _NAMED: Final = 3
 
 
@@ -89,10 +94,10 @@ class DoctorRenderer(FindingRenderer):
     def __init__(self, settings: Settings, thresholds: Thresholds) -> None:
         self._thresholds = thresholds
         fold = self.doctor = Doctor(thresholds)
-        super().__init__(fold, "finding", format_findings, settings)
+        super().__init__(fold, "finding", format_findings_in_brief, settings)
         self.hear = fold.set_capture_faults
         self.ended = fold.observe_connection_end
-        self.keys = sorted({*ABOUT, "command"})
+        self.keys = sorted({*ABOUT, "cause", "command", "consequences"})
 
     def make_empty(self) -> DoctorRenderer:
         """A renderer like this one that has seen nothing."""
@@ -115,22 +120,61 @@ def count_findings(rows: Iterable[Row]) -> str:
     return ", ".join(parts) or "nothing found"
 
 
-def format_findings(rows: Sequence[Row], settings: Settings) -> str:
-    """A paragraph for each finding; one line for all notes of the same error, unless more is asked for (`-v`)."""
-    colors, lines = palette(settings.color), []
-    for row in rows if settings.verbose else _join_similar_notes(rows):
-        sign, paint = SIGNS[row["severity"]], colors.bad if row["severity"] == "error" else colors.name
-        head = escape_text(row["title"]) + (f" ×{row['count']:,}" if row["count"] > 1 else "")
-        first, *rest = _wrap_text(head, settings)
-        brief = row["severity"] == "note" and not settings.verbose
-        lines.append(f"{paint}{sign}{colors.off}  {first}")
-        lines += [_MARGIN + each for each in rest]
-        if not brief:
-            for text in _finding_details(row, settings):
-                lines += [f"{_MARGIN}{colors.dim}{each}{colors.off}" for each in _wrap_text(text, settings)]
-            if "command" in row:  # in one line, so that it can be copied
-                lines.append(f"{_MARGIN}{colors.dim}see: {row['command']}{colors.off}")
+def format_findings_in_brief(rows: Sequence[Row], settings: Settings) -> str:
+    """A paragraph for each cause, in LINES_MAX lines in all; with `-v` one for each finding, in any number of lines."""
+    return format_findings(rows, settings, LINES_MAX)
+
+
+def format_findings(rows: Sequence[Row], settings: Settings, lines_max: float = inf) -> str:
+    """A paragraph for each cause, in `lines_max` lines in all; with `-v` one for each finding, in any number of lines.
+
+    Findings that another one brought are named below it. All notes of the same error are one line.
+    """
+    if settings.verbose:
+        return "".join(f"{line}\n" for row in rows for line in _format_paragraph(row, settings, brief=False))
+    causes = _join_similar_notes(row for row in rows if "cause" not in row)
+    brief = [_format_paragraph(row, settings, brief=True) for row in causes]
+    lines: list[str] = []
+    for number, row in enumerate(causes):
+        whole = brief[number] if row["severity"] == "note" else _format_paragraph(row, settings, brief=False)
+        effects = _format_consequences(row, settings)
+        needed = sum(map(len, brief[number + 1 :]))
+        left = lines_max - len(lines) - 1
+        if len(whole) + len(effects) + (0 if number < _WHOLE_LEAST else needed) <= left + (not needed):
+            lines += whole + effects
+        elif len(brief[number]) <= left:
+            lines += brief[number]
+        else:
+            lines.append(f"{_MARGIN}and {count_findings(causes[number:])} more; -v explains each")
+            break
     return "".join(f"{line}\n" for line in lines)
+
+
+def _format_paragraph(row: Row, settings: Settings, *, brief: bool) -> list[str]:
+    """The lines of a finding; `brief`: those of its title alone."""
+    colors = palette(settings.color)
+    sign, paint = SIGNS[row["severity"]], colors.bad if row["severity"] == "error" else colors.name
+    head = escape_text(row["title"]) + (f" ×{row['count']:,}" if row["count"] > 1 else "")
+    first, *rest = _wrap_text(head, settings)
+    lines = [f"{paint}{sign}{colors.off}  {first}", *(_MARGIN + each for each in rest)]
+    if brief:
+        return lines
+    for text in _finding_details(row, settings):
+        lines += [f"{_MARGIN}{colors.dim}{each}{colors.off}" for each in _wrap_text(text, settings)]
+    if "command" in row:  # in one line, so that it can be copied
+        lines.append(f"{_MARGIN}{colors.dim}see: {row['command']}{colors.off}")
+    return lines
+
+
+def _format_consequences(row: Row, settings: Settings) -> list[str]:
+    """The lines that name what a finding brought."""
+    titles = [escape_text(each["title"]) for each in row.get("consequences", ())]
+    if not titles:
+        return []
+    more = f"; and {len(titles) - _NAMED:,} more" if len(titles) > _NAMED else ""
+    colors = palette(settings.color)
+    text = f"so: {'; '.join(titles[:_NAMED])}{more}"
+    return [f"{_MARGIN}{colors.dim}{each}{colors.off}" for each in _wrap_text(text, settings)]
 
 
 def _join_similar_notes(rows: Iterable[Row]) -> list[Row]:

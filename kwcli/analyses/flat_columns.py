@@ -115,6 +115,8 @@ _FORMS: Final[dict[str, Form]] = {
     "group.partitions": _format_partitions,
     "topic.partitions": lambda partitions: join_values([each["partition"] for each in partitions]),
     "evidence": _format_evidence,
+    "cause": lambda cause: join_values([cause["title"]]),
+    "consequences": lambda consequences: join_values([each["title"] for each in consequences]),
 }
 # Column → the key of the row and the part of its object that it has.
 _PARTS: Final[dict[str, tuple[str, str]]] = {
@@ -151,7 +153,7 @@ _FINDING: Final = "id severity title count first last"
 _ADVICE: Final = "evidence command meaning remedy"
 _ABOUT: Final = (
     "client_id clients topic topics partition partitions group transactional_id broker node_id address api api_version"
-    " error went_on nearest_topic reasons users"
+    " error went_on nearest_topic reasons users cause consequences"
 )
 _ABOUT_SECURITY: Final = (
     "broker brokers mechanism users user address secret api configs version cipher whose subject issuer expires by how"

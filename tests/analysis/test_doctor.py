@@ -35,7 +35,7 @@ from decoders.protocol_facts.keys import (
 )
 from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Batch, Record
-from kwcli.analyses.doctor import _NAMED, _finding_details
+from kwcli.analyses.doctor import _NAMED, LINES_MAX, _finding_details, format_findings, format_findings_in_brief
 from kwcli.output.renderers import WantedPaths
 from kwcli.output.settings import Settings
 from kwcli.run_environment import Exit
@@ -847,6 +847,68 @@ def test_a_quiet_cluster_has_nothing() -> None:
     assert folded(scene.rows(Doctor())).rows() == []
 
 
+def linked(scene: Scene) -> dict[str, str]:
+    """The findings of a scene that have a cause, and the causes; each cause names the findings that it brought."""
+    settled = scene.rows(Doctor())
+    rows = folded(settled).rows()
+    assert merged(settled).rows() == rows
+    names = [(row["cause"]["title"], row["id"]) for row in rows if "cause" in row]
+    assert sorted(names) == sorted((row["title"], its["id"]) for row in rows for its in row.get("consequences", ()))
+    for at, row in enumerate(rows):
+        if "cause" in row:
+            assert rows[at - 1]["title"] == row["cause"]["title"] or rows[at - 1]["cause"] == row["cause"]
+    return {row["id"]: row["cause"]["id"] for row in rows if "cause" in row}
+
+
+GONE = (((1, 2), (1, 2)), *[((1,), (1,))] * 9)
+
+
+def test_what_a_broker_that_is_gone_brings_follows_it() -> None:
+    assert linked(listings(*GONE, code=19)) == {"under-replicated": "broker-gone", "replicas-missing": "broker-gone"}
+    assert linked(listings(*GONE, ((1, 2), (1, 2)), code=19)) == {
+        "under-replicated": "broker-back",
+        "replicas-missing": "broker-back",
+    }
+
+
+def test_what_shares_neither_place_nor_time_has_its_own_cause() -> None:
+    asked = {"acks": 1, "topic_data": [{"name": "other", "partition_data": [{"index": 0, "records": None}]}]}
+    answer = {"responses": [{"name": "other", "partition_responses": [{"index": 0, "error_code": 19}]}]}
+    elsewhere = listings(*GONE).ask(30, PRODUCE_9, asked, answer, client="shop", line=1)
+    assert linked(elsewhere) == {"under-replicated": "broker-gone"}
+    later = listings(*GONE).ask(300, PRODUCE_9, produce("orders"), produced(19), client="shop", line=1)
+    assert linked(later) == {"under-replicated": "broker-gone"}
+
+
+def test_a_loop_of_fetches_explains_the_busiest_client() -> None:
+    scene = polled(0.002, 600)
+    for number in range(3):
+        scene.ask(0, (HEARTBEAT, 3), {}, {}, client=f"quiet-{number}", line=number + 1)
+    assert linked(scene) == {"busiest-client": "fetch-loop"}
+
+
+@pytest.mark.parametrize(("every", "severity"), [(10, "note"), (40, "warning")])
+def test_a_restart_that_nobody_felt_is_a_note(every: float, severity: str) -> None:
+    scene = listings(((1, 2), (1, 2)), ((1,), (1,)), ((1,), (1,)), ((1,), (1,)), ((1, 2), (1, 2)), every=every)
+    (row,) = (row for row in folded(scene.rows(Doctor())).rows() if row["id"] == "broker-back")
+    assert row["severity"] == severity
+
+
+@pytest.mark.parametrize(("count", "whole"), [(2, 2), (4, 4), (9, 3), (40, 3)])
+def test_text_has_as_many_lines_as_a_terminal(count: int, whole: int) -> None:
+    usual: dict[str, Any] = {"first": None, "last": None, "evidence": [], "count": 1, "meaning": "m", "remedy": "r"}
+    rows = [{"id": "unanswered", "severity": "warning", "title": f"no answer {n}", **usual} for n in range(count)]
+    rows[0]["consequences"] = [{"id": "x", "title": "and so on"}]
+    brief = format_findings_in_brief(rows, Settings(width=80)).splitlines()
+    assert len(brief) <= LINES_MAX
+    assert "   so: and so on" in brief
+    assert brief.count("   means: m") >= whole
+    named = sum(line.startswith("!  no answer") for line in brief)
+    assert named == count or brief[-1] == f"   and {count - named} warnings more; -v explains each"
+    every = format_findings_in_brief(rows, Settings(width=80, verbose=True)).splitlines()
+    assert every.count("   means: m") == count
+
+
 def test_a_hello_that_was_refused_wants_no_key_log() -> None:
     alone, answered = (
         kw("sniff", "-", env=world(stdin=pcapng_of(Scene().speak(0, HELLO, answer).segments()))).err
@@ -879,11 +941,11 @@ def test_the_exit_code_follows_the_worst(word: str, code: int) -> None:
 
 def test_notes_of_one_error_are_one_line() -> None:
     three = str(FOLDER / "three-nodes.pcapng.zst")
-    brief, whole = (kw("doctor", three, "-o", "text", *words).out for words in ((), ("-v",)))
+    rows = [json.loads(row) for row in kw("doctor", three, "-o", "ndjson").out.splitlines()]
+    brief, whole = format_findings(rows, Settings()), kw("doctor", three, "-o", "text", "-v").out
     assert "·  topic payments: CONCURRENT_TRANSACTIONS (AddPartitionsToTxn) ×5\n" in brief
     assert "and 2 more: FENCED_LEADER_EPOCH (Fetch) ×11 ·" in " ".join(brief.split())
     assert whole.count("·  topic") > brief.count("·  topic")
-    rows = [json.loads(row) for row in kw("doctor", three, "-o", "ndjson").out.splitlines()]
     assert sum(row.get("error") == "FENCED_LEADER_EPOCH" and row["severity"] == "note" for row in rows) == 5
 
 

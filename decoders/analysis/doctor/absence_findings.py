@@ -73,6 +73,7 @@ def _make_absence(
     about["at"] = f" ({addresses[number]})" if number in addresses else None
     about["since"] = " since before the capture" if before else None
     if places:
+        about["partitions_of_node"] = places
         about["places"] = f"; a replica of {words_of_value(places)} is there"
     about["clients"] = most_frequent_clients(gone) or None
     if kind == "broker-back":

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.doctor.absence_findings import ABSENCES
+from decoders.analysis.doctor.causes import find_causes, sort_by_cause
 from decoders.analysis.doctor.connection_findings import REACHABILITY
 from decoders.analysis.doctor.diagnosis_input import (
     LISTED,
@@ -53,13 +54,36 @@ def diagnose(
     faults: list[str],
     limits: Thresholds,
 ) -> list[Row]:
-    """A row for each finding, worst first, then by count.
+    """A row for each finding, worst first, then by count; the consequences of a finding follow it.
 
     `done`: client, API key, subject → time of the last success, in ns.
     """
     case = Case(seen, done, latencies, offers, faults, limits)
-    rows = [_make_finding_row(found) for look in EXAMINATIONS for found in look(case)]
-    return sorted(rows, key=lambda row: (SEVERITIES.index(row["severity"]), -row["count"], row["id"], row["title"]))
+    findings = [found for look in EXAMINATIONS for found in look(case)]
+    causes = find_causes(findings)
+    harmed = {cause for place, cause in causes.items() if findings[place].severity != "note"}
+    findings = [_weigh_restart(case, found, place in harmed) for place, found in enumerate(findings)]
+    rows = [_make_finding_row(found) for found in findings]
+    for place, cause in causes.items():
+        rows[place]["cause"] = {"id": rows[cause]["id"], "title": rows[cause]["title"]}
+    ordered = sort_by_cause([(row, causes.get(place)) for place, row in enumerate(rows)], _rank_row)
+    roots = {cause: rows[cause] for cause in causes.values()}
+    for root, row in roots.items():
+        effects = [rows[place] for place, cause in causes.items() if cause == root]
+        row["consequences"] = [{"id": its["id"], "title": its["title"]} for its in sorted(effects, key=_rank_row)]
+    return ordered
+
+
+def _rank_row(row: Row) -> tuple[int, int, str, str]:
+    return SEVERITIES.index(row["severity"]), -row["count"], row["id"], row["title"]
+
+
+def _weigh_restart(case: Case, found: Found, has_harmed: bool) -> Found:
+    """A broker that came back soon, and harmed nobody (`has_harmed`), is a note: it was restarted."""
+    took = found.seen.last - found.seen.first
+    if found.id == "broker-back" and not has_harmed and took <= case.limits["broker.restart"] * NS:
+        return found._replace(severity=FINDINGS[found.id].went_on)
+    return found
 
 
 def _make_finding_row(found: Found) -> Row:
@@ -184,6 +208,7 @@ def _find_unhealthy_partitions(case: Case) -> Iterator[Found]:
             if len(topics) == 1:
                 values |= {"topic": topics[0], "partitions": sorted(number for _, number in some)[:LISTED]}
             values["places"] = [f"{topic}-{number}" for topic, number in sorted(some)]
+            values["nodes"] = nodes
             values["replicas"] = f" (node {words_of_value(list(nodes))})" if nodes else ""
             severity = FINDINGS[what].went_on if healed else FINDINGS[what].severity
             yield Found(what, severity, whole, values)

@@ -115,6 +115,9 @@ class _Day:
             else:
                 news = over and (severity, count) != before
             if news:
+                # Findings come one by one here: what another one has to do with it is not known yet.
+                row.pop("cause", None)
+                row.pop("consequences", None)
                 self.told[key] = _Told(severity, count)
                 yield row
 

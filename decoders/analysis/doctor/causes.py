@@ -1,0 +1,121 @@
+"""Findings in, the same findings with their causes out: the consequences of one cause follow it.
+
+Theory of operation. A finding is a consequence of another one if a row of CAUSES says that the one can bring the other,
+if both share what the row names (a node, topic, client, broker or group), and if their times overlap. Rows stand in the
+order of depth: of several causes the first counts, and the cause of a cause is that of its consequences. So two causes
+that have nothing in common stay two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from decoders.analysis.doctor.diagnosis_input import NS, Found
+from decoders.analysis.doctor.finding_kinds import SEVERITIES
+
+__all__ = ["find_causes", "sort_by_cause"]
+
+# What began this long after its cause was last seen, or ended as long before, still belongs to it.
+_SLACK_NS: Final = 10 * NS
+
+
+def _nodes(found: Found) -> set[str]:
+    values = found.values
+    named = {str(node) for node in values.get("nodes") or ()}
+    return named | {str(values[key]) for key in ("node_id", "address", "broker") if values.get(key) is not None}
+
+
+def _topics(found: Found) -> set[str]:
+    values = found.values
+    topics = {str(values["topic"])} if values.get("topic") else set()
+    topics |= set(map(str, values.get("topics") or ()))
+    return topics | {place.rpartition("-")[0] for place in values.get("partitions_of_node") or ()}
+
+
+def _clients(found: Found) -> set[str]:
+    values = found.values
+    return {*(values.get("clients") or ()), *(str(values[key]) for key in ("client_id", "client") if values.get(key))}
+
+
+def _brokers(found: Found) -> set[str]:
+    return {found.values["broker"]} if found.values.get("broker") else set()
+
+
+def _groups(found: Found) -> set[str]:
+    return {found.values["group"]} if found.values.get("group") else set()
+
+
+def _missing_replicas(found: Found) -> set[str]:
+    """A broker whose partitions are not known shares writes that lack replicas with whoever lacks them."""
+    if found.id == "replicas-missing":
+        return _topics(found) | {""}
+    return _topics(found) or {""}
+
+
+# Cause, consequence, and what both must have in common: one of it is enough.
+CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ...]] = (
+    *(
+        (cause, effects, shared)
+        for cause in ("broker-gone", "broker-back")
+        for effects, shared in (
+            (("partition-offline", "under-replicated", "follower-behind", "no-connection", "unanswered"), _nodes),
+            (("leader-missing", "leader-moved", "isr-shrunk", "isr-flapping", "timed-out", "leaders-move"), _topics),
+            (("replicas-missing",), _missing_replicas),
+            (("metadata-storm",), _clients),
+        )
+    ),
+    ("proxy-head-refused", ("unanswered", "versions-closed", "connection-churn"), _brokers),
+    *(
+        (cause, ("unanswered", "connection-churn"), _clients)
+        for cause in ("login-missing", "login-expired", "login-failed", "request-closed", "version-refused")
+    ),
+    ("partition-offline", ("leader-missing", "leader-moved"), _topics),
+    *((cause, ("replicas-missing", "under-replicated"), _topics) for cause in ("isr-shrunk", "isr-flapping")),
+    ("leaders-move", ("leader-moved",), _topics),
+    ("records-corrupt", ("records-refused",), _topics),
+    ("leader-missing", ("metadata-storm",), _clients),
+    ("topic-unknown", ("metadata-storm",), _clients),
+    ("poll-stopped", ("rebalance-storm", "member-fenced"), _groups),
+    ("rebalance-storm", ("member-fenced",), _groups),
+    ("throttled", ("quota-exceeded",), _clients),
+    ("fetch-loop", ("busiest-client",), _clients),
+    ("metadata-storm", ("busiest-client",), _clients),
+    ("connection-churn", ("busiest-client",), _clients),
+)
+
+
+def _overlap(one: Found, other: Found) -> bool:
+    if not (one.seen.count and other.seen.count):
+        return False
+    return one.seen.first - _SLACK_NS <= other.seen.last and other.seen.first - _SLACK_NS <= one.seen.last
+
+
+def find_causes(findings: list[Found]) -> dict[int, int]:
+    """The place of each consequence in the list → the place of its cause, which is nobody's consequence."""
+    places: dict[str, list[int]] = {}
+    for place, found in enumerate(findings):
+        places.setdefault(found.id, []).append(place)
+    causes: dict[int, int] = {}
+    for cause, effects, shared in CAUSES:
+        for at in places.get(cause, ()):
+            for place in (place for effect in effects for place in places.get(effect, ())):
+                one, other = findings[at], findings[place]
+                if place not in causes and _overlap(one, other) and shared(one) & shared(other):
+                    causes[place] = causes.get(at, at)
+    return {place: causes.get(at, at) for place, at in causes.items() if at != place}
+
+
+def sort_by_cause(findings: Iterable[tuple[Any, int | None]], rank: Callable[[Any], Any]) -> list[Any]:
+    """The findings of (finding, place of its cause): causes by the worst of their consequences, each with these."""
+    rows = list(findings)
+    families: dict[int, list[int]] = {}
+    for place, (_, cause) in enumerate(rows):
+        families.setdefault(place if cause is None else cause, []).append(place)
+    order = []
+    for root, members in families.items():
+        worst = min(SEVERITIES.index(rows[place][0]["severity"]) for place in members)
+        rest = sorted((rows[place][0] for place in members if place != root), key=rank)
+        order.append(((worst, rank(rows[root][0])), [rows[root][0], *rest]))
+    order.sort(key=lambda item: item[0])
+    return [row for _, some in order for row in some]
