@@ -405,8 +405,14 @@ class ReadingRun:
             return []
         ends = self.outcome.ends
         whole = source.is_read_whole and (ends.reached_end or source.is_endless)
+        seen_twice = []
+        if source.points and counts["twice"]:  # that is what several places are for
+            verb = "was" if counts["twice"] == 1 else "were"
+            twice = f"{count_of(counts['twice'], 'packet')} with payload {verb} seen at several places"
+            seen_twice = [f"{twice}; each counts once"]
+            counts = {**counts, "twice": 0}
         counted = make_capture_counts(self._engine.summary, counts, self._ports, has_keys=bool(self._keys))
-        return fault_lines(counted, whole=whole and not self.outcome.problems and not ends.reached_limit)
+        return seen_twice + fault_lines(counted, whole=whole and not self.outcome.problems and not ends.reached_limit)
 
     def _longest_fitting_line(self, lines: list[str], more: str) -> str:
         """The longest line that the terminal has room for."""

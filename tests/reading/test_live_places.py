@@ -130,6 +130,13 @@ def test_answers_take_commands_too(words: str) -> None:
         assert len(outcome.out.splitlines()) == len(files.out.splitlines())
 
 
+def test_what_two_places_see_counts_once() -> None:
+    outcome = kw("sniff", "--on", f"b1={cat(SECOND)}", "--on", f"b2={cat(SECOND)}")
+    assert without("point", rows(outcome.out)) == without("", rows(kw("sniff", str(SECOND)).out))
+    assert "packets with payload were seen at several places; each counts once" in outcome.err
+    assert "capture on one of them" not in outcome.err
+
+
 def test_a_filter_and_a_column_for_the_place() -> None:
     words = ("--on", f"b1={cat(FIRST)}", "--on", f"b2={cat(SECOND)}")
     found = kw("sniff", *words, "-f", "point == b2", "-o", "csv", "--columns", "point,api")
