@@ -8,6 +8,7 @@ from functools import cache
 from typing import Final
 
 from decoders.apis import NAMES, api
+from decoders.protocol_facts.keys import CONFLUENT_KEYS
 from decoders.protocols import TLS
 from decoders.protocols.recognise_protocols import (
     MARKS,
@@ -42,8 +43,6 @@ _KEYED: Final = re.compile(r"api[ _]?key(?: is)?[\s:=(\[]+(-?\d{1,5})\b", re.IGN
 _VERSIONED: Final = re.compile(r"api[ _]?version[\s:=]+(-?\d{1,5})\b", re.IGNORECASE)
 _UNKNOWN_KEY: Final = re.compile(r"(?:unexpected|unknown|unsupported|invalid|unrecognized) api ?_?key", re.IGNORECASE)
 _UNEXPECTED: Final = re.compile(r"unexpected request during authentication: (-?\d{1,5})\b", re.IGNORECASE)
-# API keys of Confluent's own: https://github.com/kroxylicious/kroxylicious/issues/3760
-CONFLUENT_KEYS: Final = (10_000, 10_100)
 _CORRELATION: Final = re.compile(r"correlation ?id(?: for response)?[\s:=(]{0,4}(-?\d{1,10})\b", re.IGNORECASE)
 # Words of a length inside a message, or of a list that is too long for what is left.
 _INSIDE: Final = re.compile(
@@ -283,9 +282,9 @@ def _explain_api_key(key: int, version: int | None) -> list[Finding]:
         return []
     data = (key & 0xFFFF).to_bytes(2, "big")
     shown = data.hex(" ")
-    if CONFLUENT_KEYS[0] <= key <= CONFLUENT_KEYS[1]:
+    if key in CONFLUENT_KEYS:
         detail = (
-            f"API keys of {CONFLUENT_KEYS[0]} and more are Confluent's own; brokers of Confluent Platform and Cloud"
+            f"API keys of {CONFLUENT_KEYS.start} and more are Confluent's own; brokers of Confluent Platform and Cloud"
         )
         remedy = "the program that says so does not know them: it has to pass them on, or leave them out of ApiVersions"
         return [Finding("Confluent", f"{detail} announce {key} in ApiVersions", remedy)]

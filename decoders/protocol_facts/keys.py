@@ -41,3 +41,17 @@ GET_TELEMETRY_SUBSCRIPTIONS: Final = 71
 PUSH_TELEMETRY: Final = 72
 SHARE_FETCH: Final = 78
 SHARE_ACKNOWLEDGE: Final = 79
+
+# Confluent's own APIs, which brokers of Confluent Platform and Cloud announce in ApiVersions.
+# https://github.com/kroxylicious/kroxylicious/issues/3760
+CONFLUENT_KEYS: Final = range(10_000, 11_000)
+
+
+def describe_unknown_key(key: int | None) -> str:
+    """Whose API a key is that no declaration has: `Confluent's own API`, `unknown API`."""
+    return "Confluent's own API" if key in CONFLUENT_KEYS else "unknown API"
+
+
+def is_confluent_key(word: str) -> bool:
+    """Whether a word is the number of one of Confluent's own APIs."""
+    return word.isascii() and word.isdecimal() and len(word) < 6 and int(word) in CONFLUENT_KEYS

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from decoders.apis import NAMES, api, api_name
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import CONFLUENT_KEYS, describe_unknown_key
 from decoders.schema.model import resolve
 from decoders.wire.deferred_json import Deferred, DeferredList, DeferredText, make_json_pieces
 from decoders.wire.format_and_escape_text import escape_text, format_bytes
@@ -659,6 +660,8 @@ def decode_failure_lines(record: dict[str, Any], side: Side, palette: Palette) -
     if failure:
         place = f" in {escape_text(failure['path'])}" if failure["path"] else ""
         reason = escape_text(failure["reason"])
+        if record.get("api_key") in CONFLUENT_KEYS:
+            reason += f" ({describe_unknown_key(record['api_key'])})"
         yield f"{palette.bad}undecoded from byte {failure['offset']}{place}: {reason}{palette.off}"
 
 

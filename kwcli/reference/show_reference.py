@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 
 from decoders.apis import KEYS
+from decoders.protocol_facts.keys import is_confluent_key
 from decoders.protocol_facts.parse_versions_and_releases import split_version_range
 from decoders.protocol_facts.releases import RELEASES, api_versions_of_release
 from decoders.protocols.recognise_protocols import Finding
@@ -161,6 +162,8 @@ def show_errors(
         hint = f"; kw errors --grep {word} searches" if word.isalpha() and word.isascii() else ""
         if " " in word.strip():
             hint = "; kw decode --explain takes bytes and numbers too"
+        if is_confluent_key(word):
+            hint = "; as an API key it is one of Confluent's own"
         hint = "" if meant else hint
         env.report(f"kw: no error {word!r} is known{meant} (Kafka {RELEASES[-1]} and older){hint}")
     return Exit.FAILURE if unknown else Exit.DONE

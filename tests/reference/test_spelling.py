@@ -32,6 +32,11 @@ def parse_version_of_metadata(word: str) -> int:
         (find_api, "meta-data", "Metadata"),
         (find_api, "3", "Metadata"),
         (find_api, "99", f"no API has the number 99 (kw knows 0 to {max(NAMES)})"),
+        (
+            find_api,
+            "10001",
+            f"no API has the number 10001 (kw knows 0 to {max(NAMES)}); Confluent's own APIs begin at 10000",
+        ),
         (find_api, "9" * 21, f"no API has the number {'9' * 20} (kw knows 0 to {max(NAMES)})"),
         (find_api, "-1", "no API has the name '-1'"),
         (find_api, "²", "no API has the name '²'"),
