@@ -23,8 +23,7 @@ flight twice is first in, first out. `budget.held` is the bytes of requests in f
 
 What is given up: after lost bytes, a response may answer a missing request with the same id. The request in flight is
 then settled as `lost` rather than paired with a response that may not be its own. Beyond IN_FLIGHT_MAX requests the
-oldest is given up. Of answered requests only the last ANSWERED_KEPT ids are known, for what is said of answers that no
-request waits for.
+oldest is given up. Of answered requests only the latest ids are known (AnsweredRequests).
 """
 
 from __future__ import annotations
@@ -64,6 +63,7 @@ from decoders.frames.framing import (
     Reason,
     Unframed,
     close_direction,
+    make_unframed_sizes,
 )
 from decoders.frames.read_and_judge_headers import NO, YES, judge_request, judge_response, read_request_head
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
@@ -192,7 +192,7 @@ class PairingContext:
     def add_skipped(self, skipped: Skipped) -> None:
         """Report bytes that are no exchange."""
         self.summary.skipped[skipped.reason] += 1
-        self.summary.skipped_bytes[skipped.reason] += skipped.size
+        self.summary.skipped_bytes.update(make_unframed_sizes(skipped.reason, skipped.detail, skipped.size))
         self.out.append(skipped)
         self.other_rows += 1
 

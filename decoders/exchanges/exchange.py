@@ -16,6 +16,7 @@ from uuid import UUID
 
 from decoders.errors import Malformed
 from decoders.exchanges.exchange_attribute_table import SLOTS
+from decoders.frames.framing import make_unframed_sizes
 from decoders.limits import CLIENTS_COUNTED_MAX
 from decoders.protocol_facts.errors.error_codes import ApiError, ExpectedApiError, error_name
 from decoders.protocol_facts.keys import FETCH
@@ -77,7 +78,7 @@ class Summary:
         self.last_ns = max(self.last_ns, settled.time_ns)
         if isinstance(settled, Skipped):
             self.skipped[settled.reason] += 1
-            self.skipped_bytes[settled.reason] += settled.size
+            self.skipped_bytes.update(make_unframed_sizes(settled.reason, settled.detail, settled.size))
             return
         self.last_ns = max(self.last_ns, settled.response_end_ns or 0)
         self.exchanges += 1

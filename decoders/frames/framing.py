@@ -368,6 +368,14 @@ _DETAILS: Final[dict[str, str]] = {
     "oversized": "a size beyond the limit",
     "midstream": "the capture begins inside the stream",
 }
+_HEAD_CUT: Final = "cut off inside the head of a frame"
+
+
+def make_unframed_sizes(reason: str, detail: str, size: int) -> dict[str, int]:
+    """The size of skipped bytes by their reason; of bytes that are no frame also by `garbage: what they are`."""
+    name = detail.partition(",")[0]
+    known = reason == "garbage" and name not in (_DETAILS["garbage"], _HEAD_CUT)
+    return {reason: size, f"{reason}: {name}": size} if known else {reason: size}
 
 
 def _search_next_frame(direction: FrameDirection, first: tuple[int, int], data: bytes, begin: int, at: int) -> int:
@@ -443,7 +451,7 @@ def close_direction(direction: FrameDirection, *, over: bool = False) -> None:
     elif direction.parts:
         detail = _describe_frameless_bytes(direction, b"".join(direction.parts)) if over else ""
         reason: Reason = "garbage" if over else "lost"
-        lose_step(direction, reason, detail or "cut off inside the head of a frame", *direction.first)
+        lose_step(direction, reason, detail or _HEAD_CUT, *direction.first)
     if direction.unframed is not None:
         unframed, direction.unframed = direction.unframed, None
         direction.owner.report_skipped(direction, unframed, 0)

@@ -10,6 +10,7 @@ import pytest
 
 from decoders.exchanges import pairer
 from decoders.exchanges.exchange import Exchange, Skipped
+from decoders.frames.framing import make_unframed_sizes
 from decoders.frames.read_and_judge_headers import NO, YES, judge_request
 from decoders.tcp.chunks import Segment
 from kwcli.reading.sinks.closing_lines import describe_skipped_runs
@@ -56,6 +57,12 @@ def test_a_kerberos_token_without_a_handshake_is_named() -> None:
     assert "Kerberos token without SaslHandshake" in skipped.detail
     assert "24706" in skipped.detail
     assert describe_skipped_runs({"garbage": 1}, {"garbage": 564}) == ["564B that are no frame"]
+    sizes = make_unframed_sizes("garbage", skipped.detail, 564)
+    words = "564B that are no frame (a Kerberos token without SaslHandshake)"
+    assert describe_skipped_runs({"garbage": 1}, sizes) == [words]
+    assert describe_skipped_runs({"garbage": 1}, make_unframed_sizes("garbage", "not the head of a frame", 5)) == [
+        "5B that are no frame"
+    ]
     assert describe_skipped_runs({"lost": 1}, {"lost": 54}) == ["1 gap (54B)"]
 
 

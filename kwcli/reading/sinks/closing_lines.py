@@ -53,6 +53,9 @@ LOSSY: Final = ("undecoded", "orphan_response")
 FOREIGN: Final = {"not_kafka": "other connection", "tls": "TLS connection"}
 # Reasons of runs of bytes that were captured, and are no frame of Kafka.
 _FRAMELESS: Final = ("garbage", "oversized")
+# How sizes by what the bytes are begin (`make_unframed_sizes`), and how many of these the closing line names.
+_NAMED: Final = "garbage: "
+_NAMES_MAX: Final = 2
 # The reason of runs that nothing is missing of: what stands before Kafka on a connection.
 _PREFIX: Final = "prefix"
 # Reasons for skipping whole connections, and what these are called.
@@ -95,7 +98,9 @@ def describe_skipped_runs(runs: Mapping[str, int], sizes: Mapping[str, int]) -> 
         else []
     )
     if frameless:
-        parts.append(f"{format_size(sum(sizes[reason] for reason in frameless))} that are no frame")
+        what = [name.removeprefix(_NAMED) for name in sizes if name.startswith(_NAMED)]
+        shown = f" ({' and '.join(what)})" if 0 < len(what) <= _NAMES_MAX else ""
+        parts.append(f"{format_size(sum(sizes[reason] for reason in frameless))} that are no frame{shown}")
     return parts + [count_of(runs[reason], noun) for reason, noun in CONNECTIONS.items() if runs.get(reason)]
 
 

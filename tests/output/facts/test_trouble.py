@@ -48,6 +48,11 @@ def remark(name: str, path: str = "") -> dict[str, str]:
         ({"failures": {"response": failure("snaplen")}}, "response cut by the snaplen"),
         ({"failures": {"request": failure("snaplen"), "response": failure("snaplen")}}, "cut by the snaplen"),
         ({"failures": {"response": failure("lost")}}, "response undecoded: lost"),
+        ({"failures": {"request": failure("unknown_api")}, "api_key": 10_001}, "Confluent's own API"),
+        (
+            {"failures": dict.fromkeys(("request", "response"), failure("unknown_api")), "api_key": 1000},
+            "unknown API",
+        ),
         (
             {"failures": {"request": failure("malformed", "a[0].b"), "response": failure("snaplen", "c")}},
             "response cut by the snaplen request undecoded: malformed at a[0].b",
