@@ -23,7 +23,7 @@ WRITTEN: Final = (
         "request-closed",
     ),
     *("request-odd", "tls-to-plaintext", "versions-closed"),
-    *("broker-back", "broker-gone", "busiest-client", "fetch-loop", "poll-stopped"),
+    *("broker-back", "broker-gone", "busiest-client", "fetch-loop", "fetch-sessions-unused", "poll-stopped"),
 )
 
 

@@ -296,6 +296,18 @@ def forgotten(times: int) -> Scene:
     return scene
 
 
+def sessions(times: int, *, every: float = 0.5, used: bool = False) -> Scene:
+    """Fetches that open a session each, or go on with the first (`used`)."""
+    scene = Scene()
+    for number in range(times):
+        asked, answer = fetch(5, 5)
+        asked |= (
+            {"session_id": 7, "session_epoch": number} if used and number else {"session_id": 0, "session_epoch": 0}
+        )
+        scene.ask(number * every, FETCH_11, asked, answer | {"session_id": 7 if used else 7 + number}, took=0.1)
+    return scene
+
+
 def logins(times: int) -> Scene:
     scene = Scene()
     for number in range(times):
@@ -692,6 +704,10 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         "node 2 (10.0.0.9:9093) was gone for 80s; a replica of orders-0 is there",
     ),
     (
+        *("fetch-sessions-unused", sessions(30), "warning"),
+        "app opens a fetch session at 10.0.0.9:9092 with each Fetch and never uses it: 30 sessions",
+    ),
+    (
         *("fetch-loop", polled(0.002, 400, position=357, newest=356), "warning"),
         "app asks 10.0.0.9:9092 400 times a second and gets nothing at once: it reads orders-0 at 357, beyond the high",
     ),
@@ -728,6 +744,9 @@ NEAR: list[tuple[str, Scene]] = [
     ("broker-gone", listings(((1, 2), (1,)), ((1, 2), (1,)))),
     ("broker-gone", listings(((1, 2), (1, 2)), ((1,), (1, 2)))),
     ("broker-back", listings(((1,), (1,)), ((1,), (1,)))),
+    ("fetch-sessions-unused", sessions(30, used=True)),
+    ("fetch-sessions-unused", sessions(10)),
+    ("fetch-sessions-unused", sessions(30, every=4)),
     ("fetch-loop", polled(0.002, 150)),
     ("fetch-loop", polled(0.05, 300)),
     ("fetch-loop", polled(0.01, 300, took=0.03)),

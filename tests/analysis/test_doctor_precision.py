@@ -147,6 +147,7 @@ TRUTH: Final[dict[str, dict[str, int]]] = {
     },
     "faults/broker-gone.pcap.zst": {"error broker-gone": 1, "warning under-replicated": 1},
     "faults/busiest-client.pcap.zst": {"note busiest-client": 1},
+    "faults/fetch-sessions-unused.pcap.zst": {"warning fetch-sessions-unused": 1},
     "faults/fetch-loop.pcap.zst": {"warning fetch-loop": 1},
     "faults/poll-stopped.pcap.zst": {"warning poll-stopped": 1},
     "faults/answer-odd.pcap.zst": {"warning answer-odd": 1},

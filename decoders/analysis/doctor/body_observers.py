@@ -153,6 +153,8 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
         _observe_follower_lag(seen, exchange, replica, answer, positions)
         return None
     seen.get_or_make("reading", client).mark_second(exchange.time_ns)
+    if request.get("session_id") == 0 and request.get("session_epoch") == 0 and answer.get("session_id"):
+        seen.get_or_make("sessions-opened", client, exchange.connection_info.broker).count_exchange(exchange)
     raw = exchange.response_raw
     found = False
     for element in structs_at(answer, _FETCHED.topics):
@@ -480,7 +482,9 @@ _BEAT: Final = BodyObserver(
 BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
     PRODUCE: BodyObserver(_observe_produce, partitions_of=PRODUCE),
     FETCH: BodyObserver(
-        *(_observe_fetch, ("replica_id", "replica_state", "min_bytes", "max_wait_ms"), ("error_code",)),
+        _observe_fetch,
+        ("replica_id", "replica_state", "min_bytes", "max_wait_ms", "session_id", "session_epoch"),
+        ("error_code", "session_id"),
         partitions_of=FETCH,
     ),
     METADATA: BodyObserver(

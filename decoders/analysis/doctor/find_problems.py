@@ -480,6 +480,12 @@ def _find_client_load(case: Case) -> Iterator[Found]:
         if seen.count >= limits["sessions.lost"]:
             about = {"client": client, "client_id": client, "broker": broker}
             yield case.make_finding("fetch-sessions-lost", seen, lost=f"{seen.count:,}", **about)
+    for (client, broker), seen in case.seen.items_of_kind("sessions-opened"):
+        lost = case.seen.get_observation("sessions-lost", client, broker)
+        opened = seen.count - (lost.count if lost is not None else 0)
+        if opened >= limits["sessions.opened"] and rate_per_second(seen, opened) >= limits["sessions.rate"]:
+            about = {"client": client, "client_id": client, "broker": broker}
+            yield case.make_finding("fetch-sessions-unused", seen, opened=f"{opened:,}", **about)
     for (client,), seen in case.seen.items_of_kind("metadata"):
         rate = rate_per_second(seen, seen.count)
         if client != OWN_CLIENT_ID and seen.count >= limits["metadata.least"] and rate >= limits["metadata.rate"]:

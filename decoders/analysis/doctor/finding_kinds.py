@@ -307,6 +307,13 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "each time the client must name all its partitions again, and incremental fetches save nothing",
         "raise max.incremental.fetch.session.cache.slots: the cache is too small for all consumers and followers",
     ),
+    "fetch-sessions-unused": FindingKind(
+        _WARNING,
+        "{client} opens a fetch session at {broker} with each Fetch and never uses it: {opened} sessions",
+        "each one takes a place in the broker's cache (max.incremental.fetch.session.cache.slots): others lose theirs"
+        " and get FETCH_SESSION_ID_NOT_FOUND (KIP-227)",
+        "upgrade the client; one that does not use sessions asks with epoch -1",
+    ),
     "fetch-loop": FindingKind(
         _WARNING,
         "{client} asks {broker} {rate} times a second and gets nothing at once{place}",

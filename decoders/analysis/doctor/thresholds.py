@@ -44,6 +44,8 @@ THRESHOLDS: Final[dict[str, Threshold]] = {
     "busiest.clients": Threshold(3, "clients", "with fewer, one makes most of the exchanges anyhow"),
     "poll.silence": Threshold(5, "s", "a consumer that closes has fetched a moment before"),
     "broker.restart": Threshold(60, "s", "a planned restart takes no longer"),
+    "sessions.opened": Threshold(20, "sessions", "a client opens one for each broker and connection"),
+    "sessions.rate": Threshold(0.5, "sessions/s", "fewer are connections that end"),
     "sessions.lost": Threshold(10, "answers", "a broker that starts again has forgotten them once"),
     "metadata.rate": Threshold(
         2, "requests/s", "clients ask every 5 minutes, and once for each new topic or moved leader"
