@@ -113,6 +113,18 @@ def _choose_all_rows(rows: list[Settled]) -> tuple[list[Settled], int]:
     return rows, 0
 
 
+def _import_what_tables_need() -> None:
+    """Import what pyarrow imports when it is first used (pandas too, where it is installed), before there are workers.
+
+    It takes half a second, which each worker would need for itself.
+    """
+    import pyarrow as pa
+    import pyarrow.acero
+
+    assert pyarrow.acero
+    pa.array([0])
+
+
 class PointDecoder:
     """The splits of one capture point in, one after the other, their rows into a writer.
 
@@ -146,6 +158,7 @@ class PointDecoder:
 
     def share_rows(self, open_writer: Callable[[], TableWriter], output: RowOutput, jobs: int) -> None:
         """Have `jobs` worker processes make the rows, each into a writer of its own. Nothing is written to `output`."""
+        _import_what_tables_need()
         self.work = TableWork(self._batcher, open_writer, self._make_batcher)
         self._jobs = RenderJobs(self.work, output, self.engine.pairer.context, jobs)
 
