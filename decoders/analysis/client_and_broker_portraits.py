@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import orjson
 
-from decoders.analysis.client_compatibility import OFFERED, read_offered_versions
+from decoders.analysis.client_compatibility import OFFERED, OfferedVersions
 from decoders.analysis.dimension_and_metric_table import measure_latency_ns
 from decoders.analysis.dimensions import client_of, host_of, library_in, paths_of_dimensions, read_topics, software_of
 from decoders.analysis.exchange_facts import WAITING, WAITS, facts_of, waited_ns
@@ -484,6 +484,7 @@ class Brokers(Portraits):
     def __init__(self) -> None:
         super().__init__()
         self._offers = Tally(("broker", "api_key"), {"low": min, "high": max}, "APIs of brokers")
+        self._offered = OfferedVersions()
         sums: dict[str, Join] = {"count": add_amounts, "last": max}
         self._advertised = Tally(("address", "node_id", "rack"), sums, "addresses of brokers")
         self._controllers = Tally(("node_id",), sums, "controllers")
@@ -500,7 +501,7 @@ class Brokers(Portraits):
 
     def learn(self, exchange: Exchange) -> None:
         """Learn what an answer says of brokers."""
-        for key, versions in read_offered_versions(exchange).items():
+        for key, versions in self._offered.read_news(exchange):
             self._offers.join_amounts((exchange.connection_info.broker, key), (versions.low, versions.high))
         answer = exchange.view("response") if exchange.api_key in _LISTED else None
         if not isinstance(answer, dict):

@@ -38,6 +38,7 @@ import orjson
 
 from decoders.analysis.client_uses import AuditedClient, ClientUses, Used, name_in_client_text
 from decoders.analysis.dimensions import host_of, library_in
+from decoders.analysis.exchange_facts import facts_of
 from decoders.analysis.fold_interface import Row
 from decoders.analysis.heavy_keys import fits_into_rows
 from decoders.analysis.sum_amounts_by_key import Tally
@@ -77,9 +78,11 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-__all__ = ["OFFERED", "Audit", "AuditTarget", "AuditVerdicts", "AuditedClient", "read_offered_versions"]
+__all__ = ["OFFERED", "Audit", "AuditTarget", "AuditVerdicts", "AuditedClient", "OfferedVersions"]
 
-# What read_offered_versions() reads of an answer to ApiVersions.
+# Brokers whose latest answers are kept.
+_BROKERS_MAX: Final = 1024
+# What is read of an answer to ApiVersions.
 OFFERED: Final = frozenset(
     {"error_code", *(f"api_keys[].{name}" for name in ("api_key", "min_version", "max_version"))}
 )
@@ -163,6 +166,7 @@ class Audit:
         # Uses are (broker, API key, version), or (library as JSON,).
         self._uses = ClientUses()
         self._offers = Tally(("broker", "api_key"), {"low": min, "high": max}, "APIs of brokers")
+        self._offered = OfferedVersions()
 
     def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths of the versions in answers to ApiVersions."""
@@ -194,7 +198,7 @@ class Audit:
 
     def learn(self, exchange: Exchange) -> None:
         """Learn what a broker offers from its answer to ApiVersions; other exchanges say nothing of it."""
-        for key, versions in read_offered_versions(exchange).items():
+        for key, versions in self._offered.read_news(exchange):
             self._offers.join_amounts((exchange.connection_info.broker, key), (versions.low, versions.high))
 
     def merge(self, other: Self) -> None:
@@ -380,9 +384,37 @@ _CLIENT_APIS: Final = (
 )
 
 
-def read_offered_versions(exchange: Exchange) -> dict[int, Versions]:
+class OfferedVersions:
+    """An exchange in, the versions of an answer to ApiVersions out, where its broker has not offered the same before.
+
+    Clients ask at the begin of each connection, and a broker's answers of eighty versions are the same again and again.
+    """
+
+    __slots__ = ("_latest",)
+
+    def __init__(self) -> None:
+        self._latest: dict[str, dict[int, Versions]] = {}  # by broker
+
+    def read_news(self, exchange: Exchange) -> Iterable[tuple[int, Versions]]:
+        """API keys and versions that the broker offers, if its latest answer was not the same; else nothing."""
+        if exchange.api_key != API_VERSIONS:
+            return ()
+        facts = facts_of(exchange)
+        found = facts.offered_versions
+        if found is None:
+            found = facts.offered_versions = _find_offered_versions(exchange)
+        broker = exchange.connection_info.broker
+        if self._latest.get(broker) == found:
+            return ()
+        if len(self._latest) >= _BROKERS_MAX:
+            self._latest.clear()
+        self._latest[broker] = found
+        return found.items()
+
+
+def _find_offered_versions(exchange: Exchange) -> dict[int, Versions]:
     """API key → versions that an answer to ApiVersions offers; empty for an answer with an error."""
-    answer = exchange.view("response") if exchange.api_key == API_VERSIONS else None
+    answer = exchange.view("response")
     found: dict[int, Versions] = {}
     if isinstance(answer, dict) and not answer.get("error_code"):
         for row in answer.get("api_keys") or ():

@@ -15,7 +15,7 @@ from decoders.exchanges.topic_arrays import BATCH_ARRAYS, batch_array, partition
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import FETCH, JOIN_GROUP, SHARE_FETCH, SYNC_GROUP
 from decoders.records.summarize_records import summarize_records_of_view, summarize_sole_batch
-from decoders.schema.model import Side
+from decoders.schema.model import Side, Versions
 from decoders.wire.primitives import format_uuid
 
 if TYPE_CHECKING:
@@ -105,16 +105,26 @@ def _record_totals_by_partition(exchange: Exchange) -> Iterator[tuple[dict[str, 
 class ExchangeFacts:
     """The facts that several folds ask of one exchange: each is found when it is first asked, and kept in the exchange.
 
-    None: not asked so far. A report has twelve folds, of which seven ask for topics and six for waits.
+    None: not asked so far. A report has twelve folds, of which seven ask for topics, six for waits, and three for the
+    versions that brokers offer.
     """
 
-    __slots__ = ("groups", "is_wait_known", "named_topics", "topics", "transactional_ids", "waited_ns")
+    __slots__ = (
+        "groups",
+        "is_wait_known",
+        "named_topics",
+        "offered_versions",
+        "topics",
+        "transactional_ids",
+        "waited_ns",
+    )
 
     def __init__(self) -> None:
         self.topics: Sequence[str | None] | None = None  # as the bodies name them
         self.named_topics: list[str] | None = None  # each once, by the names that are known
         self.groups: list[str] | None = None  # each once
         self.transactional_ids: list[str] | None = None  # each once
+        self.offered_versions: dict[int, Versions] | None = None  # by API key
         self.is_wait_known = False
         self.waited_ns: int | None = None  # also None where the exchange did not wait
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from decoders.analysis import client_and_broker_portraits, dimensions, exchange_facts
+from decoders import Needs, read_exchanges
+from decoders.analysis import client_and_broker_portraits, client_compatibility, dimensions, exchange_facts
+from decoders.analysis.client_and_broker_portraits import Brokers
+from decoders.analysis.client_compatibility import OFFERED, Audit
 from decoders.analysis.exchange_facts import ExchangeFacts
+from decoders.analysis.sum_amounts_by_key import Tally
 from decoders.exchanges.exchange import Exchange
+from decoders.protocol_facts.keys import API_VERSIONS
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw
 
@@ -21,7 +26,7 @@ OTHERS: Final = sorted(
     for path in FOLDER.rglob("*")
     if path.name.endswith((".pcap", ".pcapng", ".pcap.gz", ".pcapng.zst")) and path.is_file() and path != TOUR
 )
-MODULES: Final = (client_and_broker_portraits, dimensions, exchange_facts)
+MODULES: Final = (client_and_broker_portraits, client_compatibility, dimensions, exchange_facts)
 ANSWERS: Final[tuple[tuple[str, ...], ...]] = (
     ("report", "-o", "json"),
     ("doctor", "-v", "-o", "ndjson"),
@@ -49,10 +54,36 @@ def test_a_report_finds_each_fact_once(monkeypatch: pytest.MonkeyPatch) -> None:
     count_calls_of(dimensions, "_find_topics")
     count_calls_of(exchange_facts, "_find_wait_ns")
     count_calls_of(client_and_broker_portraits, "_names_of_entity")
+    count_calls_of(client_compatibility, "_find_offered_versions")
     assert kw("report", str(TOUR), "-q", "-o", "json").out
-    assert len({key[0] for key in found}) == 3
+    assert len({key[0] for key in found}) == 4
     assert len(found) > 500
     assert set(found.values()) == {1}
+
+
+@pytest.mark.parametrize("make", [Audit, Brokers])
+def test_versions_that_a_broker_offers_again_are_joined_once(
+    monkeypatch: pytest.MonkeyPatch, make: Callable[[], Any]
+) -> None:
+    needs = Needs({(API_VERSIONS, "response"): sorted(OFFERED)})
+    with TOUR.open("rb") as file:
+        exchanges = read_exchanges(file, needs=needs)
+        answer = next(each for each in exchanges if each.api_key == API_VERSIONS and not each.errors)
+    joined: list[tuple[Any, ...]] = []
+    join = Tally.join_amounts
+
+    def noted(self: Tally, key: tuple[Any, ...], amounts: Sequence[int]) -> None:
+        joined.append(key)
+        join(self, key, amounts)
+
+    monkeypatch.setattr(Tally, "join_amounts", noted)
+    fold = make()
+    fold.learn(answer)
+    assert len(joined) == len(answer.view("response")["api_keys"]) > 50
+    before = fold.export()
+    fold.learn(answer)
+    assert len(joined) == len(answer.view("response")["api_keys"])
+    assert fold.export() == before
 
 
 @pytest.mark.long

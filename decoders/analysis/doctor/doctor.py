@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Self
 
-from decoders.analysis.client_compatibility import OFFERED, read_offered_versions
+from decoders.analysis.client_compatibility import OFFERED, OfferedVersions
 from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, paths_of_dimensions
 from decoders.analysis.doctor.body_observers import BODY_OBSERVERS, observe_unanswered_produce
 from decoders.analysis.doctor.find_problems import diagnose
@@ -77,6 +77,7 @@ class Doctor:
         self._done: dict[_Done, int] = {}
         self._latencies = BrokerLatencies()
         self._offers: dict[tuple[str, int], Versions] = {}
+        self._offered = OfferedVersions()
         self._faults: list[str] = []
         self._links: dict[ConnectionInfo, tuple[str | None, str, Observation]] = {}
 
@@ -140,7 +141,7 @@ class Doctor:
         topics = observer.observe(seen, exchange, client) if observer is not None else None
         if key == API_VERSIONS:
             link.add_to_sum("versions", 1)
-            for number, versions in read_offered_versions(exchange).items():
+            for number, versions in self._offered.read_news(exchange):
                 where = info.broker, number
                 self._offers[where] = max(self._offers.get(where, versions), versions)
         throttled = throttle_ns(exchange)
