@@ -968,6 +968,7 @@ def test_notes_of_one_error_are_one_line() -> None:
     assert sum(row.get("error") == "FENCED_LEADER_EPOCH" and row["severity"] == "note" for row in rows) == 5
 
 
+@pytest.mark.plain
 def test_successes_are_remembered_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("decoders.analysis.doctor.doctor.GROUPS_MAX", 2)
     scene = Scene()

@@ -337,6 +337,7 @@ def test_different_statistics_do_not_merge() -> None:
         Slowest(1).merge(Slowest(2))
 
 
+@pytest.mark.plain
 def test_too_many_times_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("decoders.analysis.statistics.TIMED_GROUPS_MAX", 3)
     with pytest.raises(DecodeError, match="more than 3 groups by time"):
@@ -411,6 +412,7 @@ def test_tallies_merge_as_if_one_had_counted_all(
     }
 
 
+@pytest.mark.plain
 def test_states_of_other_tallies_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     other = Tally(("name",), {"sum": add_amounts})
     with pytest.raises(ValueError, match="do not merge"):
@@ -455,6 +457,7 @@ def test_batches_merge_as_if_one_had_counted_all(taken: list[tuple[str, int, str
         assert row["bytes_per_record"] == 10
 
 
+@pytest.mark.plain
 def test_states_of_batches_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DecodeError):
         BatchSizes().resume(tally().export())

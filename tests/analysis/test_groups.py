@@ -450,6 +450,7 @@ def test_sides_that_end_in_the_middle_stop_nobody(name: str, make: type[Groups |
 # Limits.
 
 
+@pytest.mark.plain
 def test_what_is_beyond_the_limits_is_said_to_be_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(groups, "GROUP_EVENTS_MAX", 2)
     monkeypatch.setattr(groups, "GROUP_MEMBERS_MAX", 1)

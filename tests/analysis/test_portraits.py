@@ -171,6 +171,7 @@ def test_brokers_by_node() -> None:
     assert one == rows[1]
 
 
+@pytest.mark.plain
 def test_names_beyond_the_limit_are_said_to_be_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client_and_broker_portraits, "NAMES_OF_PORTRAIT_MAX", 1)
     rows = folded(TopicPortraits, exchanges("tour.pcapng")).rows()
@@ -184,6 +185,7 @@ def test_what_is_no_state() -> None:
         Clients().resume(b"\x93\x01\x02\x03")
 
 
+@pytest.mark.plain
 def test_partitions_beyond_the_limit_are_not_kept_and_kept_ones_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topic_portraits, "PARTITIONS_KEPT_MAX", 2)
     written = topic_portraits.Written()

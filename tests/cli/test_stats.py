@@ -408,6 +408,7 @@ def test_a_bad_file_among_good_ones(tmp_path: Path) -> None:
     assert counted > sum(row["count"] for row in rows(FIRST))
 
 
+@pytest.mark.plain
 def test_too_many_groups_are_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("decoders.analysis.statistics.TIMED_GROUPS_MAX", 2)
     outcome = kw("stats", TOUR, "--by", "time", "--bucket", "1ms")

@@ -169,6 +169,7 @@ def test_fields_that_are_not_declared_are_kept_at_any_depth(extra: str, codec: i
     assert encode_metrics_from_json(json.loads(json.dumps(found)), "") == data
 
 
+@pytest.mark.plain
 def test_canonical_metrics_are_not_encoded_from_json(monkeypatch: pytest.MonkeyPatch) -> None:
     messages()
     monkeypatch.setattr(otlp_metrics, "_fill_message_from_json", lambda *_: pytest.fail("encoded from JSON"))
@@ -206,6 +207,7 @@ def test_no_metrics_at_all() -> None:
     assert metrics_json(b"", ZSTD) == ""
 
 
+@pytest.mark.plain
 def test_without_the_package_they_stay_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     data = bytes.fromhex("0a00")
     monkeypatch.setattr(otlp_metrics, "_load_otlp", lambda: None)

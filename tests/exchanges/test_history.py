@@ -177,6 +177,7 @@ def test_topic_ids_have_the_names_known_when_they_are_asked_for() -> None:
     assert then["fetch_session"]["partitions"] == {"orders": [3]}
 
 
+@pytest.mark.plain
 def test_a_large_session_is_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history, "SESSION_PARTITIONS_MAX", 3)
     talk = Talk()

@@ -180,6 +180,7 @@ def test_a_folder_without_tables_is_one_line(tmp_path: Path) -> None:
     assert "\n" not in failure.value.text
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("master", [None, pytest.param("local[2]", marks=pytest.mark.full)])
 def test_what_is_too_much_is_left_out_and_told(
     master: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest

@@ -257,6 +257,7 @@ def test_secrets_in_tables_are_shown_to_nobody_who_does_not_ask(tmp_path: Path) 
         assert "redacted" in json.loads(line)["request"]["auth_bytes"]
 
 
+@pytest.mark.plain
 def test_a_body_that_was_too_long_for_its_cell_is_null(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kwcli.pipeline.tables.exchange_columns.BODY_TEXT_MAX", 200)
     monkeypatch.setattr("kwcli.pipeline.tables.exchange_columns.BODY_CUT", '{"limit":"more than 200 bytes as JSON"}')
