@@ -33,7 +33,7 @@ class Answers:
     def __init__(self) -> None:
         self.asked: set[int] = set()
         self.port = 0
-        self.isr = [1]
+        self.isr, self.replicas = [1], [1]
         self.clock_ms = 0
         self.features = (27, 27)
         self.others: list[dict[str, Any]] = []
@@ -52,7 +52,7 @@ class Answers:
         ]
         value["supported_features"] = [{"name": "metadata.version", "min_version": 1, "max_version": most}]
         if key == METADATA:
-            part = {"partition_index": 0, "leader_id": 1, "replica_nodes": [1], "isr_nodes": self.isr}
+            part = {"partition_index": 0, "leader_id": 1, "replica_nodes": self.replicas, "isr_nodes": self.isr}
             nodes = [{"node_id": 1, "host": "127.0.0.1", "port": self.port}, *self.others]
             topics = [{"name": "orders", "partitions": [part]}]
             value = {"brokers": nodes, "controller_id": 1, "cluster_id": "a-cluster", "topics": topics}
@@ -96,6 +96,20 @@ def test_what_is_wrong_is_told() -> None:
         assert " apart" in rows["controller-clock"]["title"]
         assert rows["feature-behind"]["title"].startswith("metadata.version is at level 20, all brokers support 27")
         assert rows["under-replicated"]["evidence"][0]["packets"] is None
+
+
+def test_a_node_that_replicas_name_and_brokers_do_not_list_is_an_error() -> None:
+    """A controller that has fenced a broker leaves it out of the list of brokers: nothing refuses or is silent."""
+    with broker() as (made, where):
+        made.replicas = [1, 3]
+        outcome = kw("doctor", "-b", where, "--timeout", "5")
+        rows = found(outcome)
+        assert outcome.code == Exit.FINDINGS
+        assert set(rows) == {"broker-gone", "under-replicated"}
+        assert (rows["broker-gone"]["severity"], rows["broker-gone"]["node_id"]) == ("error", 3)
+        assert (
+            rows["broker-gone"]["title"] == "node 3 is gone: brokers no longer list it; a replica of orders-0 is there"
+        )
 
 
 def test_brokers_of_different_releases() -> None:

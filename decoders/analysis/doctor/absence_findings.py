@@ -71,7 +71,8 @@ def _make_absence(
         "clients": most_frequent_clients(gone),
     }
     about["at"] = f" ({addresses[number]})" if number in addresses else None
-    about["since"] = " since before the capture" if before else None
+    is_captured = any(packet is not None for *_, packet, _ in gone.evidence)  # not a look at the cluster itself
+    about["since"] = " since before the capture" if before and is_captured else None
     if places:
         about["partitions_of_node"] = places
         about["places"] = f"; a replica of {words_of_value(places)} is there"
