@@ -418,6 +418,11 @@ def capture_options(command: Command) -> Command:
         click.option("--follow", is_flag=True, help="Follow FILE as it grows, then the next files of its writer."),
         ports_option,
         keylog_option,
+        click.option(
+            "--names-from",
+            metavar="FILE|HOST:PORT",
+            help="Names of topics that the capture has only ids of: a capture, NDJSON of kw, or a broker to ask.",
+        ),
         since_option,
         until_option,
         # Options of tcpdump and tshark for what kw does anyway: rows at once, packets whole.

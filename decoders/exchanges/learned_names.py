@@ -15,13 +15,15 @@ from decoders.schema.model import Plan, Side
 from decoders.wire.primitives import format_uuid
 
 __all__ = [
-    *("METADATA_TOPIC", "NODE_LISTS", "NULL_ID", "TOPICS_MAX", "TOPIC_ID_SOURCES", "WELL_KNOWN"),
+    *("METADATA_TOPIC", "NAMELESS_MAX", "NODE_LISTS", "NULL_ID", "TOPICS_MAX", "TOPIC_ID_SOURCES", "WELL_KNOWN"),
     *("ListedNode", "NodeIds", "TopicIdSource", "Topics"),
     *("values_at_path", "broker_addresses", "list_nodes_of_answer", "paths_of_nameless_ids"),
 ]
 
 # Names beyond this many are not learnt.
 TOPICS_MAX: Final = 10**6
+# Ids without a name that are kept, to be counted.
+NAMELESS_MAX: Final = 10_000
 NULL_ID: Final = UUID(int=0)
 # The topic of the cluster's own state, whose records hold credentials, and its id, which is the same in every cluster
 # (KIP-500, KIP-516).
@@ -59,12 +61,13 @@ TOPIC_ID_SOURCES: Final[dict[int, tuple[TopicIdSource, ...]]] = {
 
 
 class Topics:
-    """Topic id → name, in the order learnt."""
+    """Topic id → name, in the order learnt; `nameless` has ids that were asked for in vain, up to NAMELESS_MAX."""
 
-    __slots__ = ("names", "texts")
+    __slots__ = ("nameless", "names", "texts")
 
     def __init__(self) -> None:
         self.names: dict[UUID, tuple[str, int]] = {}
+        self.nameless: set[UUID] = set()
         self.texts: dict[str, tuple[str, int]] = {}  # name and place by the text of the id
 
     def add_names(self, value: Any, source: TopicIdSource) -> None:
@@ -82,7 +85,16 @@ class Topics:
     def find_name(self, identity: UUID, known: int) -> str | None:
         """The name of an id, if it is among the first `known` names learnt or the same in all clusters; else None."""
         found = self.names.get(identity)
-        return found[0] if found is not None and found[1] < known else WELL_KNOWN.get(identity)
+        if found is not None and found[1] < known:
+            return found[0]
+        name = WELL_KNOWN.get(identity)
+        if found is None and name is None and identity != NULL_ID and len(self.nameless) < NAMELESS_MAX:
+            self.nameless.add(identity)
+        return name
+
+    def count_nameless(self) -> int:
+        """How many of the ids that were asked for in vain have no name at the end."""
+        return len(self.nameless - self.names.keys())
 
 
 def values_at_path(value: Any, path: str) -> Iterator[Any]:

@@ -92,6 +92,7 @@ def _list_input_words(capture: CaptureOptions) -> list[str] | None:
     pattern = _find_pattern(files) if len(files) > _FILES_FEW else None
     words = [f"./{word}" if word.startswith("-") else word for word in ([pattern] if pattern else files)]
     words += ["--port", ",".join(map(str, capture.ports))] if capture.ports else []
+    words += ["--names-from", capture.names_from] if capture.names_from else []
     return words + [word for name in capture.keylogs for word in ("--keylog", name)]
 
 

@@ -118,6 +118,12 @@ class ReadingRun:
         remembers = view.remembers or (selection is not None and selection.asks_history)
         if remembers or view.libraries:
             self._engine.pairer.remember_earlier_exchanges(only_libraries=not remembers)
+        if capture.names_from is not None:
+            from kwcli.reading.learn_topic_names import learn_topic_names
+
+            topics = self._engine.pairer.context.topics
+            for identity, (name, _) in learn_topic_names(capture.names_from, env, self._keys).names.items():
+                topics.add(identity, name)
         self._hear = view.hear
         self.outcome = ReadingOutcome()
         self._told: list[str] = []  # problems of inputs that were reported before reading began
@@ -361,6 +367,10 @@ class ReadingRun:
             self._env.report(f"kw: {line}")
         if quiet or not told:
             return
+        nameless = self._engine.pairer.context.topics.count_nameless()
+        if nameless:
+            ids = f"{count_of(nameless, 'topic')} {'has' if nameless == 1 else 'have'} no name in what was read"
+            self._env.report(f"kw: {ids}: give --names-from a capture, NDJSON of kw call Metadata, or HOST:PORT")
         if (unmatched := sink.no_match_line()) is not None:
             self._env.report(f"kw: {unmatched}")
         self._report_closing_line(source, counts["packets"], passed_over)
