@@ -11,7 +11,20 @@ from random import Random
 from typing import Final, NamedTuple
 
 from tests.cli import hostile_messages
-from tests.fuzz import bombs, closes, codec, damage, key_logs, lies, lossy, names, odd_values, relabelled
+from tests.fuzz import (
+    bombs,
+    closes,
+    codec,
+    damage,
+    key_logs,
+    lies,
+    log_lines,
+    lossy,
+    names,
+    odd_talks,
+    odd_values,
+    relabelled,
+)
 
 __all__ = ["CLASSES", "Class"]
 
@@ -36,4 +49,6 @@ CLASSES: Final[Mapping[str, Class]] = {
     "key-logs": Class(key_logs.try_key_log),
     "request-log": Class(odd_values.try_log),
     "ndjson-values": Class(odd_values.try_ndjson),
+    "odd-talks": Class(odd_talks.try_talk),
+    "log-lines": Class(log_lines.try_lines),
 }
