@@ -296,6 +296,17 @@ def forgotten(times: int) -> Scene:
     return scene
 
 
+def sequences(*batches: tuple[int, int, int]) -> Scene:
+    """Batches of a producer: base sequence, records, and the error code of the answer."""
+    scene = Scene()
+    for at, (base, count, code) in enumerate(batches):
+        records = [Record(each, BEGUN // MS, None, b"x") for each in range(count)]
+        batch = encode_batch(records, Batch(producer_id=74, producer_epoch=0, base_sequence=base))
+        asked = {"acks": -1, "topic_data": [{"name": "orders", "partition_data": [{"index": 0, "records": batch}]}]}
+        scene.ask(at, PRODUCE_9, asked, produced(code))
+    return scene
+
+
 def sessions(times: int, *, every: float = 0.5, used: bool = False) -> Scene:
     """Fetches that open a session each, or go on with the first (`used`)."""
     scene = Scene()
@@ -573,6 +584,14 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         "sequence-broken",
         Scene().ask(0, PRODUCE_9, produce("a"), produced(45)),
         *("warning", "topic orders: OUT_OF_ORDER_SEQUENCE_NUMBER (Produce)"),
+    ),
+    (
+        *("sequence-broken", sequences((154, 2, 0), (156, 1, 0), (158, 2, 45)), "warning"),
+        "(Produce): partition 0 expected 157, 158 came: 157 was never accepted",
+    ),
+    (
+        *("sequence-broken", sequences((0, 2, 6), (2, 2, 0), (0, 2, 45)), "warning"),
+        "(Produce): partition 0 expected 4, 0 came: a batch was sent again behind later ones",
     ),
     (
         "producer-fenced",

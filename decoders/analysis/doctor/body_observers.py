@@ -30,10 +30,10 @@ from decoders.protocol_facts.keys import (
     SASL_HANDSHAKE,
     SYNC_GROUP,
 )
-from decoders.records.summarize_records import read_batch_heads
+from decoders.records.summarize_records import BatchHead, read_batch_heads
 
 if TYPE_CHECKING:
-    from decoders.analysis.doctor.observations import Observations
+    from decoders.analysis.doctor.observations import Observation, Observations
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
@@ -45,6 +45,7 @@ Observe = Callable[["Observations", "Exchange", str], "list[str | None] | None"]
 _CONSUMER: Final = -1
 # FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH.
 _SESSION_LOST: Final = (70, 71)
+_OUT_OF_ORDER: Final = 45
 _METADATA_LOG: Final = "__cluster_metadata"
 # Where Produce and Fetch have topics, partitions and their values, in requests and responses.
 _PRODUCED, _ = TOPIC_ARRAYS[PRODUCE]
@@ -108,6 +109,8 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
                 records += head.records
                 if answered:
                     seen.sent.add_try(head, exchange, client, topic, number, code)
+                    its_sequence = seen.get_or_make("sequence", client, topic, number, head.producer_id)
+                    _observe_sequence(its_sequence, head, exchange.time_ns, code)
                 if head.codec == "none":
                     plain += head.size
                 if head.magic < 2:
@@ -129,6 +132,14 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
             if size and number is not None:
                 seen.get_or_make("skew", topic).count_name("partitions", str(number), size)
     return topics
+
+
+def _observe_sequence(its: Observation, head: BatchHead, time_ns: int, code: int) -> None:
+    """Observe the sequence number that follows a batch that was taken, or that of one that is out of order."""
+    if not code:
+        its.keep_first_and_last("next", time_ns, head.base_sequence + head.records)
+    elif code == _OUT_OF_ORDER:
+        its.keep_first_and_last("refused", time_ns, head.base_sequence)
 
 
 def observe_unanswered_produce(seen: Observations, exchange: Exchange, client: str) -> None:

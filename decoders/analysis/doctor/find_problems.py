@@ -174,9 +174,26 @@ def _make_error_finding(
         values["nearest_topic"] = near[0] if near else None
         values["nearest"] = f" (did the client mean {near[0]}?)" if near and not went_on else ""
     values["went_on"] = went_on or None
+    if what == "sequence-broken":
+        values["sequence"] = _describe_broken_sequence(case, subject, values["clients"])
     if what in ("login-failed", "version-refused") and not went_on:
         values["pace"] = describe_retry_pace(case, whole)
     return Found(what, severity, whole, values, code)
+
+
+def _describe_broken_sequence(case: Case, topic: str | None, clients: list[str]) -> str | None:
+    """Words for the sequence numbers of the first refusal: which was expected, which came, and how that happens."""
+    for (client, where, number, producer_id), seen in case.seen.items_of_kind("sequence"):
+        if producer_id < 0 or where != topic or client not in clients or not {"next", "refused"} <= seen.edges.keys():
+            continue
+        (_, came), _ = seen.edges["refused"]
+        _, (_, expected) = seen.edges["next"]
+        if came > expected:
+            skipped = f"{expected}" if came == expected + 1 else f"{expected} to {came - 1}"
+            return f": partition {number} expected {expected}, {came} came: {skipped} was never accepted"
+        if came < expected:
+            return f": partition {number} expected {expected}, {came} came: a batch was sent again behind later ones"
+    return None
 
 
 def _has_succeeded_since(case: Case, client: str, api_key: int, about: str | None, seen: Observation) -> bool:

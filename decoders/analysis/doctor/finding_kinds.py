@@ -357,7 +357,7 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     "records-refused": FindingKind(_ERROR, "{subject}: {error}{by}", went_on=_WARNING),
     "too-large": FindingKind(_ERROR, "{subject}: {error}{by}", went_on=_WARNING),
     "timed-out": FindingKind(_WARNING, "{subject}: {error}{by}", went_on=_WARNING),
-    "sequence-broken": FindingKind(_ERROR, "{subject}: {error}{by}", went_on=_WARNING),
+    "sequence-broken": FindingKind(_ERROR, "{subject}: {error}{by}{sequence}", went_on=_WARNING),
     "sent-again": FindingKind(
         _NOTE,
         "{client} sent {batches} batches to {topic} again, {why}",
