@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.body_reader import SIDES, DecodeFailure, set_reading_remarks
 from decoders.exchanges.exchange import (
@@ -37,8 +37,10 @@ from decoders.protocol_facts.keys import FETCH, PRODUCE
 from decoders.schema.json_form import cell_text, json_bytes, json_text, redacted_json
 from decoders.schema.lazy_decoder import get_projector
 from decoders.schema.model import Plan, Side
-from decoders.tls.tls_facts import TlsInfo
 from decoders.wire.format_and_escape_text import format_rfc3339
+
+if TYPE_CHECKING:
+    from decoders.tls.tls_facts import TlsInfo
 
 # Large sides
 

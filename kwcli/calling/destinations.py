@@ -32,7 +32,7 @@ LOOKUPS: Final[Mapping[str, Word]] = {
     "share": "share",
     "leader": "leader",
 }
-_NUMBERS: Final = re.compile(r"\d{1,9}(,\d{1,9})+", re.ASCII)
+_NUMBERS: Final = r"\d{1,9}(,\d{1,9})+"
 NODES: Final = (
     "an id or several (1,2), any, controller, all, coordinator:GROUP, txn:ID, share:GROUP:TOPIC-ID:PART "
     "or leader:TOPIC-PART"
@@ -57,7 +57,7 @@ class NodeTarget(NamedTuple):
             return cls(text)  # type: ignore[arg-type]  # one of its words
         if text.isascii() and text.removeprefix("-").isdecimal():
             return cls("node", int(text))
-        if _NUMBERS.fullmatch(text):
+        if re.fullmatch(_NUMBERS, text, re.ASCII):
             return cls("all", key=text)
         kind, colon, key = text.partition(":")
         word = LOOKUPS.get(kind)

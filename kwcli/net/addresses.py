@@ -12,7 +12,7 @@ PORT: Final = 9092
 PORT_MAX: Final = 65535
 # Characters that are shown of a host that is too long.
 _SHOWN_MAX: Final = 60
-_LISTENER: Final = re.compile(r"([A-Za-z][A-Za-z0-9_]*)://")
+_LISTENER: Final = r"([A-Za-z][A-Za-z0-9_]*)://"  # compiled where it is needed, as most addresses have none
 
 
 class AddressError(ValueError):
@@ -29,7 +29,8 @@ def parse_addresses(text: str, port: int = PORT) -> tuple[Address, ...]:
 
 def parse_address(text: str, port: int | None = PORT) -> Address:
     """The address `host:port`, `[::1]:9092` or `host`; a name (`SSL://host:9093`) and a slash are taken off."""
-    word = _LISTENER.sub("", text.strip(), count=1).removesuffix("/")
+    word = re.sub(_LISTENER, "", text.strip(), count=1) if "://" in text else text.strip()
+    word = word.removesuffix("/")
     if word.startswith("["):
         host, closed, rest = word[1:].partition("]")
         if not closed or (rest and not rest.startswith(":")):

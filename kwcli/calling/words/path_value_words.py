@@ -50,12 +50,12 @@ __all__ = ["GivenWords", "compose_body", "encode_composed_body", "parse_body_wor
 
 INLINE: Final = "the command line"
 # A name as topics and groups have.
-_WORD_LIKE: Final = re.compile(r"[A-Za-z0-9._-]{1,249}", re.ASCII)
+_WORD_LIKE: Final = r"[A-Za-z0-9._-]{1,249}"
 # Texts that mean something else in JSON, and fields in which people mean these as texts.
 _BOOLS: Final = ("true", "false")
 _LITERALS: Final = ("null", "[]", "{}", *_BOOLS)
 _CONFIG_VALUES: Final = frozenset({"value", "config_value"})
-_WORD: Final = re.compile(r"([^=:@]+?)(:=@|:=|=@|=)(.*)", re.DOTALL)
+_WORD: Final = r"([^=:@]+?)(:=@|:=|=@|=)(.*)"
 
 
 class PathValueWord(NamedTuple):
@@ -192,7 +192,7 @@ def read_object_word(text: str, env: Environment) -> tuple[dict[str, Any], str]:
 
 
 def _parse_path_value_word(text: str, api: Api, side: Side) -> PathValueWord:
-    match = _WORD.fullmatch(text)
+    match = re.fullmatch(_WORD, text, re.DOTALL)
     if match is None:
         fail(f'"{text}" is no path=value{_hint_at_meant_word(text, api)}')
     path, operator, rest = match.groups()
@@ -245,7 +245,7 @@ def _hint_at_meant_word(text: str, api: Api) -> str:
         name, _, value = text.partition(":")
         return f": write {name}={value.lstrip('=')}"
     for name in ("topic", "group"):
-        if _WORD_LIKE.fullmatch(text) and (
+        if re.fullmatch(_WORD_LIKE, text, re.ASCII) and (
             api.key in (PRODUCE, FETCH) or expand_entity_word(api, "request", f"{name}={text}")
         ):
             return f": write {name}={text}"

@@ -42,9 +42,10 @@ _BY_MODULE: Final = {
     "IAMLoginModule": AWS_MSK_IAM,
 }
 # The region in host names of AWS; Java's classes that sign OAUTHBEARER's tokens with AWS' credentials.
-_AWS_HOST: Final = re.compile(r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.(?:amazonaws|api\.aws)")
+# Patterns are strings, compiled when they are first used: most commands never need them.
+_AWS_HOST: Final = r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.(?:amazonaws|api\.aws)"
 _AWS_HANDLER: Final = "software.amazon.msk.auth.iam.IAMOAuthBearer"
-_LISTENER: Final = re.compile(r"(?:^|,)\s*([A-Za-z_]+)://")
+_LISTENER: Final = r"(?:^|,)\s*([A-Za-z_]+)://"
 
 TlsVersion = Literal["TLSv1.2", "TLSv1.3"]
 
@@ -60,7 +61,8 @@ def parse_bootstrap_servers(value: SettingValue) -> tuple[Address, ...]:
 def choose_security_protocol(chosen: ChosenSettings, where: SettingValue) -> Protocol:
     """The security protocol. `SSL://` before a server names one too, which wins only in an option."""
     value = chosen.values.get("protocol")
-    spoken = {name.upper() for name in _LISTENER.findall(where.text)} & set(PROTOCOLS)
+    listeners = re.findall(_LISTENER, where.text) if "://" in where.text else ()
+    spoken = {name.upper() for name in listeners} & set(PROTOCOLS)
     if len(spoken) == 1 and (value is None or not value.text or where.origin == where.name):
         return cast(Protocol, spoken.pop())
     if value is None or not value.text:
@@ -192,7 +194,7 @@ def build_sasl_settings(
 def _build_aws_settings(
     chosen: ChosenSettings, servers: Sequence[Address], variables: Mapping[str, str]
 ) -> AwsSettings:
-    by_host = next((match[1] for host, _ in servers if (match := _AWS_HOST.search(host))), None)
+    by_host = next((match[1] for host, _ in servers if (match := re.search(_AWS_HOST, host))), None)
     region = (
         chosen.read_text("aws region") or by_host or variables.get("AWS_REGION") or variables.get("AWS_DEFAULT_REGION")
     )
