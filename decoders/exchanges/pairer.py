@@ -214,8 +214,8 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 at = after
                 answered = owner.answered
                 step = correlation_id - answered.highest
-                if 0 < step < ANSWERED_KEPT and exchange.place > answered.place:
-                    answered.ids = (answered.ids << step | 1) & ANSWERED_MASK
+                if step > 0 and exchange.place > answered.place:
+                    answered.ids = (answered.ids << step | 1) & ANSWERED_MASK if step < ANSWERED_KEPT else 1
                     answered.highest = correlation_id
                     answered.place = exchange.place
                 else:
