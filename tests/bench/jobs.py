@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.bench.process import Cost, run
-from tests.bench.real.__main__ import PEERS, SNIFF
+from tests.bench.real.__main__ import KW, PEERS
 from tests.bench.real.plays import KINDS
 from tests.bench.real.recording import capture
 
@@ -92,7 +92,7 @@ def compare(path: Path, way: str, counts: Sequence[int], runs: int) -> None:
     """Print the cost of one way of showing a capture: with each number of jobs, and by tshark."""
     words, peer, wanted = WAYS[way]
     measured = {
-        count: measure((sys.executable, *SNIFF[:2], *words, str(path), "--jobs", str(count)), runs) for count in counts
+        count: measure((sys.executable, *KW, *words, str(path), "--jobs", str(count)), runs) for count in counts
     }
     theirs = run((*PEERS[peer], str(path))) if peer and shutil.which("tshark") else None
     if theirs is not None:

@@ -1,9 +1,9 @@
 """`python -m tests.bench.real`: kw against tshark on recorded traffic of three kinds, same files, same run.
 
-The captures are recorded on first use, which takes minutes, and kept in the cache; `--size 5` makes quick ones. Prints
-CPU and wall seconds of one process (`--jobs 1`; several: `tests.bench.jobs`), peak memory, and the ratios beside our
-aims. `--against DIR` runs a second kw, the one installed in that environment (`DIR/bin/python`), alternately with this
-one.
+The captures are recorded on first use, which takes minutes, and kept in the cache; `--size 5` makes quick ones,
+`--capture FILE` takes another. Prints CPU and wall seconds of one process (`--jobs 1`; several: `tests.bench.jobs`),
+peak memory, and the ratios beside our aims; of answers and tables the ratios to text. `--against DIR` runs a second kw,
+the one installed in that environment (`DIR/bin/python`), alternately with this one.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -23,12 +24,19 @@ from tests.bench.real.plays import KINDS
 from tests.bench.real.recording import PORTS, capture
 from tests.bench.sniff import FIELDS
 
-SNIFF: Final = ("-m", "kwcli.main", "sniff")
-WAYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "text": ("-o", "text"),
-    "ndjson": ("-o", "ndjson"),
-    "ndjson --records": ("-o", "ndjson", "--records"),
+KW: Final = ("-m", "kwcli.main")
+ROWS: Final[Mapping[str, tuple[str, ...]]] = {
+    "text": ("sniff", "-o", "text"),
+    "ndjson": ("sniff", "-o", "ndjson"),
+    "ndjson --records": ("sniff", "-o", "ndjson", "--records"),
 }
+ANSWERS: Final[Mapping[str, tuple[str, ...]]] = {
+    **{name: (name,) for name in ("stats", "clients", "groups", "topics")},
+    "doctor": ("doctor", "--fail-on", "never"),
+    "report": ("report", "-o", "json"),
+    "tables": ("pipeline", "run", "--engine", "local"),
+}
+WAYS: Final = {**ROWS, **ANSWERS}
 _TSHARK: Final = ("tshark", "-n", "-d", f"tcp.port=={PORTS[0]}-{PORTS[1]},kafka")
 PEERS: Final[Mapping[str, tuple[str, ...]]] = {
     "tshark one-liners": (*_TSHARK, "-r"),
@@ -65,7 +73,7 @@ def _folder(python: str) -> str:
 def measure(path: Path, pythons: Mapping[str, str], runs: int, peers: Mapping[str, tuple[str, ...]]) -> dict[str, Cost]:
     """The cheapest run of each way; the kws alternate, so that a busy machine is busy for all of them."""
     commands: dict[str, tuple[str, ...]] = {
-        f"{name} {way}": (python, *SNIFF, *words, "--jobs", "1", str(path))
+        f"{name} {way}": (python, *KW, *words, "--jobs", "1", str(path))
         for way, words in WAYS.items()
         for name, python in pythons.items()
     }
@@ -74,7 +82,9 @@ def measure(path: Path, pythons: Mapping[str, str], runs: int, peers: Mapping[st
     for _ in range(runs):
         for name, command in commands.items():
             python = command[0]
-            cost = run(command, env={"PYTHONPATH": ""}, folder=_folder(python))
+            with tempfile.TemporaryDirectory(prefix="kw-bench-") as folder:
+                out = ("--out", f"{folder}/tables") if "pipeline" in command else ()
+                cost = run((*command, *out), env={"PYTHONPATH": ""}, folder=_folder(python))
             if name not in costs or cost.cpu_s < costs[name].cpu_s:
                 costs[name] = cost
     for name, cost in costs.items():
@@ -92,8 +102,11 @@ def judge(costs: Mapping[str, Cost], names: list[str]) -> None:
     for way in WAYS if len(names) > 1 else ():
         first, second = (costs[f"{name} {way}"].cpu_s for name in names)
         print(f"  {way}: {names[1]} is {first / second:.2f}x as fast as {names[0]}")
-    peak = max(costs[f"{name} {way}"].peak_mb for name in names for way in WAYS)
-    print(f"  peak memory: {peak:.0f} MB (minimum 100 MB)")
+    for way in ANSWERS:
+        shown = ", ".join(f"{name} {costs[f'{name} {way}'].cpu_s / costs[f'{name} text'].cpu_s:.2f}x" for name in names)
+        print(f"  {way}, CPU against text: {shown}")
+    peak = max(costs[f"{name} {way}"].peak_mb for name in names for way in ROWS)
+    print(f"  peak memory of rows: {peak:.0f} MB (minimum 100 MB)")
 
 
 def main() -> int:
@@ -101,6 +114,7 @@ def main() -> int:
     parser.add_argument("--size", type=int, default=100, metavar="MB")
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--kind", action="append", choices=list(KINDS))
+    parser.add_argument("--capture", type=Path, metavar="FILE")
     parser.add_argument("--against", type=Path, metavar="DIR")
     parser.add_argument("--no-tshark", action="store_true")
     options = parser.parse_args()
@@ -113,8 +127,8 @@ def main() -> int:
     print(f"{platform.machine()}, CFLAGS {sysconfig.get_config_var('PY_CFLAGS')}")
     for name, python in pythons.items():
         print(f"{name}: {interpreter(python)}")
-    for kind in options.kind or KINDS:
-        path = capture(kind, options.size)
+    for kind in [str(options.capture)] if options.capture else options.kind or KINDS:
+        path = options.capture.resolve() if options.capture else capture(kind, options.size)
         print(f"{kind}: {path.stat().st_size / 1e6:,.0f} MB")
         judge(measure(path, pythons, options.runs, peers), list(pythons))
     return 0
