@@ -16,6 +16,7 @@ from decoders.exchanges.pairer import Pairer
 from decoders.frames.read_and_judge_headers import may_begin_frame
 from decoders.mypyc_modules import mypyc_attr
 from decoders.tcp.chunks import Chunk, Close, Segment
+from decoders.tcp.connection_copies import ConnectionCopies
 from decoders.tcp.connections import NOT_TLS, format_endpoints
 from decoders.tcp.reassembly import Reassembly
 from decoders.wire.state_serialization import pack, state_fields, unpack
@@ -74,6 +75,13 @@ class Engine:
         after `resume`: the setting is no part of the state.
         """
         self.pairer.context.guesses = True
+
+    def leave_out_copies(self) -> None:
+        """Leave out connections that the capture has twice, under other addresses (connection_copies.py).
+
+        To be called before the first `feed`, and after `resume`: the setting is no part of the state.
+        """
+        self.pairer.context.copies = ConnectionCopies()
 
     def feed(self, segments: list[Segment], now_ns: int = 0) -> list[Settled]:
         """The exchanges and skipped runs that settle with these segments."""

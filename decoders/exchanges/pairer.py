@@ -40,10 +40,12 @@ from decoders.exchanges.exchange import (
     Summary,
 )
 from decoders.frames.detect_kafka_connection import (
+    FOREVER,
     DoubtfulConnections,
     UndecidedConnection,
     describe_tls,
     describe_undecided,
+    doubtful_until_ns,
     is_doubtful,
 )
 from decoders.frames.framing import (
@@ -62,6 +64,7 @@ from decoders.limits import DOUBTFUL_MAX, HELD_MAX, IN_FLIGHT_MAX, RAW_KEPT_MAX,
 from decoders.protocols import TLS, foreign_protocol_name
 from decoders.schema.model import Side
 from decoders.tcp.chunks import Chunk, Close, Gap, How, Retransmission
+from decoders.tcp.connection_copies import ConnectionCopies
 from decoders.tcp.connections import Connection, Half, tls_facts_of
 
 if TYPE_CHECKING:
@@ -91,7 +94,7 @@ class Context(PairingContext):
 
     __slots__ = (
         *("awake", "brokers", "doubtful", "foretold", "history", "pairings", "ports", "undecided", "vouching"),
-        "woken",
+        *("copies", "woken"),
     )
 
     def __init__(self, ports: Iterable[int] | None, needs: Needs, *, connections: bool = False) -> None:
@@ -104,6 +107,7 @@ class Context(PairingContext):
         # Connections that are over, and would be Kafka if their server proved to be a broker; None: none are kept.
         self.doubtful: DoubtfulConnections | None = DoubtfulConnections()
         self.foretold: frozenset[str] = frozenset()  # endpoints that will prove to be brokers, where that is known
+        self.copies: ConnectionCopies | None = None  # where copies of connections are left out
         # The recognised brokers for other engines, where asked for: endpoint, since when, the client that showed it.
         self.vouching: list[tuple[str, int, str]] | None = None
         # The numbers of connections that are not at rest, where the engine puts connections to rest.
@@ -293,9 +297,6 @@ ALONE_MIN: Final = 3
 # The bytes held of a connection after which it is searched for responses, before the limit on held bytes is reached.
 GUESSED_AFTER: Final = UNDECIDED_MAX // 2
 
-# Later than all times: everything known at the end counts.
-FOREVER: Final = 1 << 63
-
 
 class Pairer:
     """Chunks in, settled rows out, in the order in which they settle (a stage: feed, finish, …).
@@ -373,6 +374,8 @@ class Pairer:
             return
         if undecided is None:
             undecided = self._begin_undecided_connection(half.connection, time_ns, data)
+            if self.context.copies is not None and isinstance(data, bytes):
+                undecided.foreign = self.context.copies.find_original(half, time_ns, data) or undecided.foreign
         if not undecided.foreign:
             client = self._find_client_of_known_broker(half.connection, time_ns)
             if client is not None:
@@ -579,8 +582,8 @@ class Pairer:
     def _report_ended_connection(
         self, connection: Connection, how: How, undecided: UndecidedConnection | None = None
     ) -> None:
-        """Give the Ended of a connection that is not Kafka, or of which no byte came."""
-        if not self.context.connections:
+        """Give the Ended of a connection that is not Kafka, or of which no byte came; a copy has none of its own."""
+        if not self.context.connections or (undecided is not None and undecided.reason == "copy"):
             return
         client, info = self._find_client_and_info(connection, undecided)
         ended = Ended.from_connection(info, connection, client, how)
@@ -614,7 +617,7 @@ class Pairer:
         context = self.context
         connection = undecided.connection
         client = None if undecided.foreign else self._find_client_of_known_broker(connection, time_ns)
-        if client is None and self.context.guesses:
+        if client is None and self.context.guesses and undecided.reason != "copy":
             client = self._find_client_by_responses(undecided)
         if client is None and context.ports is None and is_doubtful(undecided):
             if connection.first.target in context.foretold or connection.first.target in context.brokers:
@@ -661,7 +664,7 @@ class Pairer:
                 context.summary.connections += 1
                 context.summary.gaps += broker.gaps + broker.peer.gaps
                 context.summary.answers_only[_port_of_endpoint(broker.source)] += 1
-            else:
+            elif reason != "copy":
                 context.summary.foreign[foreign_protocol_name(detail), _port_of_endpoint(connection.first.target)] += 1
         self._report_ended_connection(connection, how, undecided)
 
@@ -672,19 +675,6 @@ def is_silent_side_a_fault(*, opened: bool, packets: int) -> bool:
     With no packets at all, the bytes are from no capture, and packets were not counted.
     """
     return packets >= (1 if opened else ALONE_MIN)
-
-
-def doubtful_until_ns(undecided: UndecidedConnection, *, over: bool = False) -> int:
-    """The time (ns) before which a known broker would have made the connection Kafka; 0 where none would.
-
-    `over`: the connection has ended, so that a broker known at any time makes it Kafka.
-    """
-    connection = undecided.connection
-    if over and is_doubtful(undecided):
-        return FOREVER
-    if undecided.foreign == TLS or tls_facts_of(connection) is not None:
-        return 0
-    return max(connection.first.last_ns, connection.second.last_ns) + 1
 
 
 def count_rows(rows: Iterable[Row]) -> None:

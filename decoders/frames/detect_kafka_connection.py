@@ -45,6 +45,7 @@ from decoders.limits import DOUBTFUL_COST, FIRST_BYTES_MAX, FRAME_MAX, UNDECIDED
 from decoders.protocol_facts.keys import CONTROLLED_SHUTDOWN
 from decoders.protocols import REFUSED_HELLO, TLS
 from decoders.tcp.chunks import Chunk, Close, Gap, How, Retransmission
+from decoders.tcp.connection_copies import COPY
 from decoders.tcp.connections import Connection, Half, tls_facts_of
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ STARTS_MAX: Final = 64
 # A GSSAPI token begins with an ASN.1 application tag (RFC 2743, 3.1); clients of 0.9 open a connection with one.
 GSSAPI_TAG: Final = b"\x60"
 TOKEN_MAX: Final = 1 << 20
+# Later than all times: everything known at the end counts.
+FOREVER: Final = 1 << 63
 
 
 class UndecidedSide:
@@ -329,6 +332,8 @@ class UndecidedConnection:
         """The word for a connection that is over without having shown to be Kafka."""
         if self.find_speaking_half is not None:
             return "one_direction"
+        if self.foreign.startswith(COPY):
+            return "copy"
         return "tls" if self.foreign == TLS else "not_kafka"
 
 
@@ -338,6 +343,19 @@ def is_doubtful(undecided: UndecidedConnection) -> bool:
     if undecided.foreign or undecided.dropped or tls_facts_of(connection) is not None:
         return False
     return connection.opened and bool(undecided.sides[True].first)
+
+
+def doubtful_until_ns(undecided: UndecidedConnection, *, over: bool = False) -> int:
+    """The time (ns) before which a known broker would have made the connection Kafka; 0 where none would.
+
+    `over`: the connection has ended, so that a broker known at any time makes it Kafka.
+    """
+    connection = undecided.connection
+    if over and is_doubtful(undecided):
+        return FOREVER
+    if undecided.foreign == TLS or tls_facts_of(connection) is not None:
+        return 0
+    return max(connection.first.last_ns, connection.second.last_ns) + 1
 
 
 def describe_tls(connection: Connection, facts: TlsFacts, how: How) -> str:

@@ -38,8 +38,9 @@ from typing import Any, Final, Protocol
 
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.exchange import ConnectionInfo, Ended, Row, Settled
-from decoders.exchanges.pairer import Pairer, doubtful_until_ns
+from decoders.exchanges.pairer import Pairer
 from decoders.exchanges.pairer_state import export_pairing, export_undecided
+from decoders.frames.detect_kafka_connection import doubtful_until_ns
 from decoders.limits import SEGMENT_COST
 from decoders.splits.decode_with_unknown_past import CleanRun, state_needed_by_clean_run
 from decoders.splits.split_parts import (

@@ -28,8 +28,8 @@ from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.connection_pairing import Pairing, set_response_of_exchange
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange, Row, Settled
-from decoders.exchanges.pairer import FOREVER
 from decoders.exchanges.pairer_state import resume_attributes, resume_pairing, resume_request, resume_undecided
+from decoders.frames.detect_kafka_connection import FOREVER
 from decoders.frames.framing import Frame
 from decoders.limits import IN_FLIGHT_MAX
 from decoders.splits.decode_with_unknown_past import FRAME_STATE, ID_RANGE, ORPHAN_ATTRIBUTES, state_needed_by_clean_run

@@ -113,6 +113,7 @@ class ReadingRun:
         else:
             ends = self._sink.end_of_connection is not None
             self._engine = Engine(ports, wanted, connections=ends, keys=self._keys)
+        self._engine.leave_out_copies()
         if capture.guess_requests:
             self._engine.guess_requests()
         remembers = view.remembers or (selection is not None and selection.asks_history)

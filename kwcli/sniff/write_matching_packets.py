@@ -95,7 +95,7 @@ _PART_SAYS: Final = Struct(">QIIQ")  # number of the connection and side, sequen
 _ACK_AT_SAYS: Final = Struct(">Q")
 _ROW_SAYS: Final = Struct(">Q")  # where its request begins, as the pairing counts
 # Skipped runs that are whole connections.
-_CONNECTIONS: Final = frozenset({"one_direction", "not_kafka", "tls"})
+_CONNECTIONS: Final = frozenset({"one_direction", "not_kafka", "tls", "copy"})
 
 
 class _WholeConnection:

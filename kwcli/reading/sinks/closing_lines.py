@@ -58,8 +58,10 @@ _NAMED: Final = "garbage: "
 _NAMES_MAX: Final = 2
 # The reason of runs that nothing is missing of: what stands before Kafka on a connection.
 _PREFIX: Final = "prefix"
+# The reason of connections that the capture has twice, under other addresses.
+_COPY: Final = "copy"
 # Reasons for skipping whole connections, and what these are called.
-CONNECTIONS: Final = {"one_direction": "one-direction connection", **FOREIGN}
+CONNECTIONS: Final = {"one_direction": "one-direction connection", _COPY: "translated copy", **FOREIGN}
 
 # Counts of packets and segments that may have held Kafka but gave nothing → what these are called.
 PASSED_OVER: Final = {
@@ -85,7 +87,7 @@ def is_row_lossy(row: Settled) -> bool:
 
 def count_gaps_by_reason(runs: Mapping[str, int]) -> dict[str, int]:
     """The skipped runs of bytes, counted by reason, that are gaps in Kafka traffic."""
-    return {reason: count for reason, count in runs.items() if count and reason not in (*FOREIGN, _PREFIX)}
+    return {reason: count for reason, count in runs.items() if count and reason not in (*FOREIGN, _COPY, _PREFIX)}
 
 
 def describe_skipped_runs(runs: Mapping[str, int], sizes: Mapping[str, int]) -> list[str]:
@@ -299,6 +301,8 @@ def fault_lines(counts: CaptureCounts, *, whole: bool = True) -> list[str]:
     if counts.runs.get("midstream") and not counts.one_direction:
         lines.append(_midstream_line(counts))
     lines += _captured_twice_lines(counts)
+    if copies := counts.runs.get(_COPY):
+        lines.append(_copies_line(copies))
     if back := counts.packets.get("set_back"):
         lines.append(
             f"the times of packets go back by more than a second ({count_of(back, 'time')}): a clock was set, and"
@@ -349,6 +353,14 @@ def _captured_twice_lines(counts: CaptureCounts) -> Iterable[str]:
             f"{count_of(twice, 'packet')} with payload are in the capture more than once within a millisecond and count"
             " once: it is of several interfaces on one path (-i any, a bridge and its veth); capture on one of them"
         )
+
+
+def _copies_line(copies: int) -> str:
+    verb, it = ("is", "it counts") if copies == 1 else ("are", "they count")
+    return (
+        f"{count_of(copies, 'connection')} {verb} in the capture a second time with other addresses: NAT or a bridge,"
+        f" seen on both sides; {it} once (-v shows the copies)"
+    )
 
 
 def _midstream_line(counts: CaptureCounts) -> str:
