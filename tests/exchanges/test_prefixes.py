@@ -108,7 +108,7 @@ def test_a_connection_without_its_syn(name: str) -> None:
 def test_a_head_in_the_middle_is_no_prefix() -> None:
     every = spoken([*kafka()[:2], (True, PROXY_1), *kafka()[2:]])
     settled = run(every)
-    assert [row.reason for row in settled if isinstance(row, Skipped)] == ["oversized"]
+    assert [row.reason for row in settled if isinstance(row, Skipped)] == ["garbage"]
     assert {row.client for row in settled} == {SENDER}
 
 
