@@ -15,7 +15,8 @@ are those of its first bytes.
 ```
 
 What always holds: two connections between the same two hosts are none of each other's copy, nor are two clients that
-say the same at the same time. What is given up: a translator that draws numbers of its own, as some firewalls do.
+say the same at the same time, nor are connections whose numbers were not drawn, as in captures that a program made.
+What is given up: a translator that draws numbers of its own, as some firewalls do.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ _APART_NS: Final = 100 * 10**6
 _COMPARED: Final = 256
 _LEAST: Final = 14
 _CONNECTIONS_MAX: Final = 10_000
+# Programs that make captures begin all connections with small numbers; of drawn ones hardly any pair is below this.
+_DRAWN_LEAST: Final = 1 << 16
 
 # The sequence numbers of the first bytes of the speaker and of the other side (0: not known), and whether both SYNs are
 # in the capture.
@@ -65,6 +68,8 @@ class ConnectionCopies:
             return ""
         peer = half.peer
         numbers = (half.first & MASK, peer.first & MASK if peer.started else 0, half.syn and peer.syn)
+        if max(numbers[:2]) < _DRAWN_LEAST:
+            return ""
         begun = self._begun
         while begun and time_ns - next(iter(begun.values())).time_ns > _APART_NS:
             begun.popitem(last=False)

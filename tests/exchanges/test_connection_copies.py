@@ -135,3 +135,14 @@ def test_commands_count_it_once_and_say_so(jobs: str, tmp_path: Path) -> None:
     assert (client["count"], client["addresses"]) == (3, ["10.0.0.1"])
     assert "no Kafka" not in kw("doctor", str(path), "-o", "text").out
     assert "copy of 10.0.0.1:50000 → 10.0.0.2:9092" in kw("sniff", str(path), "-v", "-o", "text").out
+
+
+def test_numbers_that_were_not_drawn_are_no_proof() -> None:
+    """Programs that make captures begin all connections with the same small numbers."""
+    first = {}
+    for key, _, _, seq, *_ in TALK:
+        first.setdefault(key, seq)
+    made = [
+        (key, time_ns, packet, (seq - first[key]) % 2**32, 0, *rest) for key, time_ns, packet, seq, _, *rest in TALK
+    ]
+    assert exchanges(settle(together(made, translated(made)))) == 6  # type: ignore[arg-type]
