@@ -39,6 +39,8 @@ _LEAST: Final = 14
 _CONNECTIONS_MAX: Final = 10_000
 # Programs that make captures begin all connections with small numbers; of drawn ones hardly any pair is below this.
 _DRAWN_LEAST: Final = 1 << 16
+# The sum of complements and 1, as they are before and behind both SYNs.
+_COMPLEMENTS: Final = (0, 2)
 
 # The sequence numbers of the first bytes of the speaker and of the other side (0: not known), and whether both SYNs are
 # in the capture.
@@ -68,7 +70,7 @@ class ConnectionCopies:
             return ""
         peer = half.peer
         numbers = (half.first & MASK, peer.first & MASK if peer.started else 0, half.syn and peer.syn)
-        if max(numbers[:2]) < _DRAWN_LEAST:
+        if not _may_be_drawn(*numbers[:2]):
             return ""
         begun = self._begun
         while begun and time_ns - next(iter(begun.values())).time_ns > _APART_NS:
@@ -80,6 +82,11 @@ class ConnectionCopies:
                 begun.popitem(last=False)
             return ""
         return f"{COPY}{known.source} → {known.target}"
+
+
+def _may_be_drawn(one: int, other: int) -> bool:
+    """Whether sequence numbers may have been drawn; in files of `kw proxy -w` one is the complement of the other."""
+    return max(one, other) >= _DRAWN_LEAST and (one + other + 1) & MASK not in _COMPLEMENTS
 
 
 def _is_same_stream(known: _FirstBytes, half: Half, time_ns: int, data: bytes) -> bool:

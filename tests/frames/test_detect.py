@@ -178,7 +178,7 @@ def test_a_named_port_needs_no_recognition() -> None:
     assert told(play(("c", odd), ports=[9092], close="rst")) == ["Metadata 99 #1 unanswered at rst"]
     assert told(play(("c", ASKED), ("b", ANSWERED), ports=[9093])) == [f"not_kafka None {len(ASKED + ANSWERED)}"]
     assert told(play(("c", b"\x16\x03\x01\x02\x00\x01"), ports=[9092])) == ["tls None 6"]
-    assert told(play(("c", b"GET / HTTP/1.1\r\n\r\n"), ports=[9092])) == ["oversized request 18"]
+    assert told(play(("c", b"GET / HTTP/1.1\r\n\r\n"), ports=[9092])) == ["garbage request 18"]
 
 
 def test_a_closed_connection_is_forgotten() -> None:
