@@ -300,7 +300,7 @@ def test_an_empty_capture() -> None:
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        ([], "kw: give capture files, or - for standard input, or -i IFACE; see kw sniff --help"),
+        ([], "kw: give capture files, or - for standard input, or -i IFACE, or --on 'COMMAND'; see kw sniff --help"),
         (["x", "-i", "lo"], "kw: x and -i lo: not both; give files, or an interface; see kw sniff --help"),
         (["x", "y", "-i", "lo"], "kw: x, y and -i lo: not both"),
         (["x", "-o", "csv", "--records"], "kw: --records has no effect with -o csv, which has no bodies"),
