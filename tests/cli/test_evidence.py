@@ -81,6 +81,7 @@ def test_evidence_names_the_file_and_its_packets(
     assert len(files) > 2
 
 
+@pytest.mark.long
 def test_the_command_of_a_finding_shows_its_evidence(pieces: list[Path]) -> None:
     """A shell takes the command apart; it reads the same inputs, however they were named."""
     folder, ways = str(pieces[0].parent), set()
@@ -128,6 +129,7 @@ RAW = capture_bytes("sasl-raw.pcap")
 EVERY = [*packets(RAW)]
 
 
+@pytest.mark.long
 def test_every_packet_of_an_exchange_finds_it_also_where_its_sides_are_in_two_files(tmp_path: Path) -> None:
     made = ring(tmp_path / "ring", RAW, len(EVERY) // 2)
     (tmp_path / "whole.pcap").write_bytes(RAW)

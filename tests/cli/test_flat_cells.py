@@ -121,6 +121,7 @@ def test_every_command_with_csv_is_run() -> None:
     assert {*commands_with_csv()} == {*RUNS, *SERVING, *SAME}
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "words", [each for runs in RUNS.values() for each in runs], ids=lambda each: "-".join(each[::2])

@@ -115,6 +115,7 @@ def test_a_pipe_holds_records_as_well(written: Path) -> None:
     assert from_pipe(zstandard.compress(text.encode()), "stats", "-o", "csv").out == expected
 
 
+@pytest.mark.long
 def test_records_are_known_by_what_they_hold(written: Path, tmp_path: Path) -> None:
     (tmp_path / "x.pcap").write_text("\n".join(lines_of(written)))
     (tmp_path / "x.ndjson").write_bytes(Path(TOUR).read_bytes())

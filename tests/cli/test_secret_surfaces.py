@@ -123,6 +123,7 @@ def paths_of_messages() -> list[str]:
     return sorted(found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", paths_of_messages())
 def test_a_filter_lists_no_message_with_a_secret(capture: str, path: str) -> None:
     listed = shown("sniff", capture, "-f", f"{path} == nobody").err

@@ -139,10 +139,11 @@ def test_commands_count_it_once_and_say_so(jobs: str, tmp_path: Path) -> None:
 
 def test_numbers_that_were_not_drawn_are_no_proof() -> None:
     """Programs that make captures begin all connections with the same small numbers."""
-    first = {}
+    first: dict[bytes, int] = {}
     for key, _, _, seq, *_ in TALK:
         first.setdefault(key, seq)
     made = [
-        (key, time_ns, packet, (seq - first[key]) % 2**32, 0, *rest) for key, time_ns, packet, seq, _, *rest in TALK
+        (key, time_ns, packet, (seq - first[key]) % 2**32, 0, flags, data, cut)
+        for key, time_ns, packet, seq, _, flags, data, cut in TALK
     ]
-    assert exchanges(settle(together(made, translated(made)))) == 6  # type: ignore[arg-type]
+    assert exchanges(settle(together(made, translated(made)))) == 6

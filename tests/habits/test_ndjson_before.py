@@ -56,6 +56,7 @@ def digests(name: str) -> list[str]:
     return [hashlib.sha256(old_form(line).encode()).hexdigest()[:8] for line in lines]
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_line_is_as_before(name: str) -> None:

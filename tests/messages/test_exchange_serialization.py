@@ -92,6 +92,7 @@ def test_they_have_all_that_they_had(path: Path) -> None:
         assert list(map(attributes, through(rows, engine, other))) == list(map(attributes, rows))
 
 
+@pytest.mark.long
 @pytest.mark.one_in(12)
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_their_records_are_the_same(path: Path) -> None:

@@ -153,6 +153,7 @@ def test_more_than_are_listed_are_counted(monkeypatch: pytest.MonkeyPatch, defer
     assert told["names_cut"] == 13
 
 
+@pytest.mark.long
 def test_a_large_answer_is_named_as_it_is_read() -> None:
     answered = {
         "topics": [{"name": f"topic-{number}" * 9, "error_code": 3} for number in range(20_000)],

@@ -124,6 +124,7 @@ def test_every_version_of_every_api(name: str, tmp_path: Path) -> None:
         shown("sniff", capture, *in_format(output), "-v")
 
 
+@pytest.mark.long
 @pytest.mark.one_in(27)
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("output", FORMATS)
@@ -131,6 +132,7 @@ def test_every_format_shows_it(output: str, name: str, tmp_path: Path) -> None:
     shown("sniff", written(tmp_path, TEXTS[name]), *in_format(output))
 
 
+@pytest.mark.long
 @pytest.mark.one_in(10)
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_cell_of_csv_stands_for_one_text(name: str, tmp_path: Path) -> None:

@@ -212,6 +212,7 @@ def test_defaults(java: Java, every: int) -> None:
     assert not wrong, report(wrong)
 
 
+@pytest.mark.long
 def test_error_codes(java: Java) -> None:
     """The newest table of errors equals ours; the codes of older releases are part of it."""
     (codes,) = java.ask([["errors"]])

@@ -118,6 +118,7 @@ def test_what_kafka_writes_is_read_as_kafka_reads_it(written: list[bytes], read_
         assert [as_kafka_tells(each) for each in found] == told
 
 
+@pytest.mark.long
 def test_what_kafka_writes_is_what_was_asked(written: list[bytes]) -> None:
     for data, batch_asked in zip(written, asked(), strict=True):
         rows = [rows_of(each) for found in decode_records(data) for each in found.records or []]
@@ -223,6 +224,7 @@ def unhexed(data: str | None) -> bytes | None:
     return None if data is None else bytes.fromhex(data)
 
 
+@pytest.mark.long
 def test_kafka_refuses_what_we_refuse() -> None:
     """Damaged records under a right checksum: Kafka reads the same records as we do before the error."""
     dice = random.Random(22)

@@ -65,6 +65,7 @@ def frames(name: str) -> Iterator[tuple[Exchange, Side, bytes]]:
                 yield exchange, side, data
 
 
+@pytest.mark.long
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", sampled(CLEAN, 3))
 def test_every_byte_of_real_messages_is_there_once(name: str) -> None:
@@ -208,6 +209,7 @@ def test_the_fields_of_batches_and_records_are_rows() -> None:
     assert digits(lines) == broken.hex()
 
 
+@pytest.mark.long
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("count", [NAMED_HEADERS_MAX, NAMED_HEADERS_MAX + 1])
 def test_so_many_headers_are_one_row(count: int) -> None:

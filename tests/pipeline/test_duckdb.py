@@ -231,6 +231,7 @@ EXACT = {
 }
 
 
+@pytest.mark.long
 def test_values_are_exact_in_every_format() -> None:
     assert rows(VALUES) == [EXACT]
     assert json.loads(asked(VALUES, "-o", "json").out) == [EXACT]

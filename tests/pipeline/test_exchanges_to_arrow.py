@@ -39,6 +39,7 @@ def rows_of_pipeline(table: str) -> list[dict[str, Any]]:
     return [row for _, batch in split_by_table(columns.take_batch(), (table,)) for row in batch.to_pylist()]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("table", ["exchanges", "topic_partitions"])
 @pytest.mark.parametrize("weight", [1, 50, 16_384])
 def test_the_rows_are_those_of_the_pipeline(table: Any, weight: int, monkeypatch: pytest.MonkeyPatch) -> None:

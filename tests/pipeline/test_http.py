@@ -91,6 +91,7 @@ def test_folders_and_patterns(server: tuple[str, Path], word: str) -> None:
     assert [(file.name, file.size) for file in found.files] == [(f"{url}/day/b.pcapng", TOUR.stat().st_size)]
 
 
+@pytest.mark.long
 @pytest.mark.one_in(2)
 def test_of_a_large_file_parts_are_needed(
     server: tuple[str, Path], request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -64,6 +64,7 @@ def told(text: str) -> str:
     return re.sub(r"·[^·]* s\n|, [0-9.]+k?B|\S*/(one|more):", "", text)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("words", sampled(RUNS, 2))
 def test_any_number_of_jobs_gives_the_same_rows_and_counts(
     tmp_path: Path, forks: list[int], words: tuple[str, ...]

@@ -110,6 +110,7 @@ def without_quiet_ends(found: dict[str, str]) -> dict[str, Any]:
     return values
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_every_reader_reads_old_tables(name: str, today: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = answers(today, HERE, monkeypatch)

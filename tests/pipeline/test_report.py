@@ -52,6 +52,7 @@ def shown(folder: Path, width: int | None, **options: Any) -> list[str]:
     return env.stdout.getvalue().decode().splitlines()
 
 
+@pytest.mark.long
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("by", ["api", "client", "topic", "broker"])

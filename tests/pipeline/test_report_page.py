@@ -92,6 +92,7 @@ def test_nothing_is_loaded_from_anywhere(page: Path) -> None:
     assert not re.search(r"url\(|@import", "".join(style))
 
 
+@pytest.mark.long
 def test_names_of_the_capture_stay_text(page: Path, folder: Path) -> None:
     text = page.read_text()
     parsed = Page(text)

@@ -77,6 +77,7 @@ def test_the_same_request_five_seconds_away_is_another_one(tmp_path: Path) -> No
     assert asked(tmp_path / "tables", "select count(*) from joined") == [(0,)]
 
 
+@pytest.mark.long
 def test_rows_of_a_log_say_so_and_analyses_take_the_wire(folder: Path, tmp_path: Path) -> None:
     run_over([str(CAPTURE)], tmp_path / "wire")
     wire = rows_in(tmp_path / "wire", "exchanges")

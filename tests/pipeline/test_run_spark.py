@@ -38,6 +38,7 @@ def compared(folder: Path) -> dict[str, Counter[str]]:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("raw", [False, pytest.param(True, marks=pytest.mark.long)], ids=["stitch", "shuffle"])
 def test_spark_gives_the_same_tables(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, raw: bool

@@ -189,6 +189,7 @@ def test_clients_are_the_same(stats: Stats, report: Row, ask: Callable[[str], li
     assert added(named(ask("select * from clients")), ("client",), "count", *names) == asked
 
 
+@pytest.mark.long
 def test_there_is_one_number_of_clients(
     captures: list[str], report: Row, ask: Callable[[str], list[Row]], tmp_path: Path
 ) -> None:

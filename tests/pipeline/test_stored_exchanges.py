@@ -215,6 +215,7 @@ def test_what_tables_without_bodies_lack_is_null_and_told(folders: dict[str, str
     assert plain.splitlines()[0] == whole.splitlines()[0]
 
 
+@pytest.mark.long
 def test_tables_and_captures_and_records_are_read_together(folders: dict[str, str], tmp_path: Path) -> None:
     raw = str(FOLDER / "sasl-raw.pcap")
     (tmp_path / "old.ndjson").write_text(kw("sniff", str(FOLDER / "old-clients.pcap.gz"), "-o", "ndjson", "-q").out)

@@ -67,6 +67,7 @@ def _begin_to_read(transport: Any, fd: int, callback: Callable[..., None], *word
         transport._loop._add_reader(fd, callback, *words)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("begins", [False, True])
 def test_what_comes_before_the_broker_is_there_is_bounded(begins: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if begins:

@@ -118,6 +118,7 @@ def test_commands_give_the_rows_of_their_captures_with_their_names() -> None:
     assert "kw: b1: has ended" in outcome.err
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("words", ["stats --by point", "clients", "doctor", "topics", "audit", "groups", "brokers"])
 def test_answers_take_commands_too(words: str) -> None:
     asked = words.split()
@@ -180,6 +181,7 @@ def test_packets_are_kept_with_an_interface_for_each_place(tmp_path: Path) -> No
     assert b"b2" in kept.read_bytes()
 
 
+@pytest.mark.long
 def test_files_of_a_ring_are_readable_alone(tmp_path: Path) -> None:
     kept = tmp_path / "kept.pcapng"
     outcome = kw("sniff", "--on", cat(FIRST), "--on", cat(SECOND), "-w", str(kept), "--rotate-size", "40kB")

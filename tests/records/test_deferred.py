@@ -88,6 +88,7 @@ def test_wrappers(monkeypatch: pytest.MonkeyPatch, magic: int) -> None:
         assert written == values
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("magic", [0, 1, 2])
 def test_nothing_refers_to_itself(magic: int) -> None:
@@ -112,6 +113,7 @@ def test_long_values(data: bytes) -> None:
     assert orjson.loads(b"".join(DeferredText(data).json())) == json_bytes(data)
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_bodies(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:

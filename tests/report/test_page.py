@@ -148,6 +148,7 @@ def test_the_keyboard_reads_charts_and_chooses_ladders(browser: Browser, tour_pa
     assert browser.run("[...document.querySelectorAll('.table, .plot')].filter((e) => e.tabIndex < 0).length") == 0
 
 
+@pytest.mark.long
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_text_stands_out(browser: Browser, tour_page: Path, dark: bool) -> None:

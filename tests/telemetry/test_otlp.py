@@ -532,6 +532,7 @@ def test_without_the_extra_one_line_names_it(monkeypatch: pytest.MonkeyPatch) ->
     assert outcome.err == f"kw: --otlp needs OpenTelemetry, which is not installed: {pip_command_for_extra('otel')}\n"
 
 
+@pytest.mark.long
 def test_no_record_value_and_no_secret_is_in_a_span(collector: Collector) -> None:
     assert kw("sniff", str(FOLDER / "sasl-framed.pcapng"), "--otlp", collector.url, "-q").code == Exit.DONE
     sent = b"".join(request.SerializeToString() for request in collector.traces)

@@ -290,6 +290,7 @@ def test_the_start_is_missing() -> None:
         assert facts_of(chunks).problem == wanted
 
 
+@pytest.mark.long
 def test_a_capture_that_begins_before_the_client_hello_but_without_syn() -> None:
     talk = made("TLS_AES_256_GCM_SHA384")
     out = decrypted(chunks_of(talk.wire, opened=False), keys_of(talk.key_log))

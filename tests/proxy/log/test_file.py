@@ -71,6 +71,7 @@ def test_no_secret_is_in_the_file(name: str, seed: int | None, tmp_path: Path) -
     assert records(revealed) == sniffed(FOLDER / name, "--reveal-secrets")
 
 
+@pytest.mark.long
 @pytest.mark.one_in(3)
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 @pytest.mark.parametrize("name", ["first-steps.pcapng", "sasl-raw.pcap", "tour.pcapng"])

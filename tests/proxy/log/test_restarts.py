@@ -211,6 +211,7 @@ def test_the_rows_go_on_after_it(fail: Callable[[Log], None], tmp_path: Path) ->
     assert "Traceback" not in told
 
 
+@pytest.mark.long
 def test_an_open_connection_goes_on_after_it(tmp_path: Path) -> None:
     """Exchanges of a connection that was open at that time are shown again, also where it was in the midst of one."""
     out = tmp_path / "out"
