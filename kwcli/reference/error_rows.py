@@ -22,6 +22,8 @@ from kwcli.reference.walk_field_paths import walk_field_paths
 Row = dict[str, Any]
 # Java's TimeoutException says this code, and is thrown for other causes too.
 _TIMED_OUT = 7
+# So are UNKNOWN_SERVER_ERROR and INVALID_REQUEST: the words behind them say more.
+_VAGUE = frozenset({-1, _TIMED_OUT, 42})
 # Words that people write before a code.
 _NOISE: Final = frozenset({"error", "errors", "err", "code", "errorcode", "error_code", "kafka", "no", "number"})
 
@@ -131,7 +133,7 @@ def find_codes_and_causes(words: Sequence[str]) -> tuple[list[int], list[str], l
     lines = [" ".join(words)] if len(words) > 3 and explain_line(" ".join(words), alone=True) else words
     for word in lines:
         found, missing = find_codes_of_words([word])
-        told = explain_line(word, alone=True) if missing or (found == [_TIMED_OUT] and " " in word.strip()) else []
+        told = _explain_vague_line(word, found, complete=not missing)
         causes |= dict.fromkeys(told)
         codes |= {} if told else dict.fromkeys(found)
         unknown += [] if told else missing
@@ -142,6 +144,15 @@ def find_codes_and_causes(words: Sequence[str]) -> tuple[list[int], list[str], l
         if not missing:
             return found, [], []
     return list(codes), unknown, list(causes)
+
+
+def _explain_vague_line(word: str, codes: list[int], *, complete: bool) -> list[Finding]:
+    """The causes that a line tells where it names no code for all of it, or one alone that may mean anything."""
+    if not complete:
+        return explain_line(word, alone=True)
+    if " " not in word.strip() or len(codes) != 1 or codes[0] not in _VAGUE:
+        return []
+    return explain_line(word, alone=codes[0] == _TIMED_OUT)
 
 
 def _find_codes_of_word(word: str) -> list[int]:
