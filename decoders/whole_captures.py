@@ -43,9 +43,10 @@ def read_exchanges(
     A source is bytes, a binary file or an iterable of bytes, plain or compressed by gzip, zstd or lz4. With `ports`,
     connections to these and no others are taken for Kafka, without a look at their bytes; `needs` says which fields
     `Exchange.view` gives, for programs that want few of them fast. TLS is decrypted as far as `keys` and the secrets in
-    the captures go. A source that is no capture raises DecodeError. One that is cut off or corrupt ends there quietly;
-    with `strict` its DecodeError is raised after everything that was read. What is no source at all, a path for
-    example, raises TypeError at once, and a field in `needs` that an API does not have ValueError.
+    the captures go. A connection that a capture has on both sides of NAT is given once, as in `kw sniff`. A source that
+    is no capture raises DecodeError. One that is cut off or corrupt ends there quietly; with `strict` its error is
+    raised after everything that was read. What is no source at all, a path for example, raises TypeError at once, and a
+    field in `needs` that an API does not have ValueError.
     """
     settled = read_settled(*sources, ports=ports, needs=needs, strict=strict, keys=keys)
     return (row for row in settled if isinstance(row, Exchange))
@@ -68,7 +69,9 @@ def read_settled(
     if keys is not None and not isinstance(keys, KeyLog):
         raise TypeError(f"keys is a KeyLog, whose add_lines() takes key logs, not {type(keys).__name__}")
     keys = KeyLog() if keys is None else keys
-    return _read_settled(sources, Engine(ports, needs, keys=keys), strict, keys)
+    engine = Engine(ports, needs, keys=keys)
+    engine.leave_out_copies()
+    return _read_settled(sources, engine, strict, keys)
 
 
 def _check_source(source: object) -> None:

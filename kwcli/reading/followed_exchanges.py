@@ -45,7 +45,9 @@ def follow_exchanges(
         follower = CaptureFollower(os.fspath(path), report, on_secrets=keys.add_lines)
     except InputProblem as problem:
         raise OSError(problem.text) from None
-    return _read_followed(follower, Engine(ports, needs, keys=keys), idle_s)
+    engine = Engine(ports, needs, keys=keys)
+    engine.leave_out_copies()
+    return _read_followed(follower, engine, idle_s)
 
 
 def _read_followed(follower: CaptureFollower, engine: Engine, idle_s: float | None) -> Iterator[Exchange]:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pytest
 
+from decoders import read_exchanges
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Row, Settled, Skipped
 from decoders.tcp.chunks import Segment
@@ -117,6 +118,10 @@ def test_connections_that_are_alike_count_twice(name: str, begin: int) -> None:
 
 def test_who_does_not_ask_for_it_gets_both() -> None:
     assert exchanges(Engine().feed(together(TALK, translated(TALK)))) == 6
+
+
+def test_the_library_gives_it_once() -> None:
+    assert len(list(read_exchanges(pcapng_of(together(TALK, translated(TALK)))))) == 3
 
 
 @pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.long)])
