@@ -298,7 +298,7 @@ def keep_names(folder: Path, variables: dict[str, str]) -> None:
     program.chmod(0o755)
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.typed)
 def test_a_shell_completes(answers: dict[str, Answer], row: Row) -> None:
     answer = answers[row.typed]

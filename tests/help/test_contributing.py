@@ -86,6 +86,7 @@ def run(tree: Path, *words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("output", ["text", "table", "ndjson", "json", "csv", "yaml", "fields"])
 def test_the_command_of_the_page_has_every_format_and_filter(tree: Path, output: str) -> None:
     words = ("sizes", str(TOUR), "-o", output, "--errors", "all", "--jobs", "2", "-q")

@@ -68,6 +68,7 @@ def text_store(name: str, folder: Path, spelling: str, **more: Any) -> KeyStoreF
     )
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("certificate", "key", "password", "key_password"),
     [

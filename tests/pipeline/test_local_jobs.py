@@ -122,6 +122,7 @@ def no_room() -> None:
     raise OSError(28, "No space left on device")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("act", "line"),
     [

@@ -125,6 +125,7 @@ def test_what_is_no_capture_behind_its_head_leaves_no_tables(spark: SparkSession
         assert not (tmp_path / "out" / "exchanges").exists()
 
 
+@pytest.mark.long
 def test_a_master_asks_for_spark(spark: SparkSession, tmp_path: Path) -> None:
     assert spark.version
     outcome = run(TOUR, "--out", tmp_path / "out", "--master", "local[2]", "--api", "Fetch")
