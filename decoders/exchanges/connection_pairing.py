@@ -64,6 +64,7 @@ from decoders.frames.framing import (
     Unframed,
     close_direction,
     make_unframed_sizes,
+    name_unframed_bytes,
 )
 from decoders.frames.read_and_judge_headers import NO, YES, judge_request, judge_response, read_request_head
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
@@ -216,6 +217,7 @@ class Pairing:
         "connection_info",
         "context",
         "early",
+        "frameless",
         "in_flight",
         "login",
         "opening",
@@ -238,6 +240,7 @@ class Pairing:
         self.client_raw: bytes | None = None  # of the latest request
         self.client_id: str | None = None
         self.software: ClientSoftware | None = None
+        self.frameless = ""  # what bytes of it are that are no frame, where that is known
         self.login: Login | None = None
         self.opening = opening  # no frame has come yet, and the next one is the first of the stream
         self.closing: How | None = None
@@ -672,6 +675,8 @@ class Pairing:
             detail += f", in step again after {(until_ns - unframed.time_ns) / 1e6:.3f} ms"
         side: Side = "request" if direction.request else "response"
         size, reason, time_ns = unframed.size, unframed.reason, unframed.time_ns
+        if not self.frameless:
+            self.frameless = name_unframed_bytes(reason, detail)
         self.context.add_skipped(
             Skipped(self.connection_info, side, size, reason, detail, time_ns, until_ns, unframed.packet)
         )

@@ -630,11 +630,11 @@ ENDED_KEYS: Final = (
 class Ended(Seen):
     """One connection at its end, Kafka or not. `time_ns`, its first packet's time, and `connection_info` identify it.
 
-    `kafka`: it proved to be Kafka; where it did not, `reason` (`tls`, `not_kafka`) and `detail` are those of its
-    Skipped, empty where no byte came. `opened`: its SYN came before its bytes. `exchanges` counts its settled
-    exchanges. Each direction has the packets and bytes of its stream, bytes of gaps included, its gaps and their bytes,
-    segments sent again, `Half.quiet_ns` and `shut`. The client of a connection that is not Kafka is the side that
-    opened it.
+    `kafka`: it proved to be Kafka, and `detail` says what bytes of it are that are no frame, where that is known;
+    where it did not, `reason` (`tls`, `not_kafka`) and `detail` are those of its Skipped, empty where no byte came.
+    `opened`: its SYN came before its bytes. `exchanges` counts its settled exchanges. Each direction has the packets
+    and bytes of its stream, bytes of gaps included, its gaps and their bytes, segments sent again, `Half.quiet_ns`
+    and `shut`. The client of a connection that is not Kafka is the side that opened it.
     """
 
     __slots__ = ("connection_info", *ENDED_KEYS)

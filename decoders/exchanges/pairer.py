@@ -561,7 +561,7 @@ class Pairer:
             ended = Ended.from_connection(pairing.connection_info, connection, client, how)
             ended.kafka = True
             ended.client_id, ended.client_software = pairing.client_id, pairing.software
-            ended.login = pairing.login
+            ended.login, ended.detail = pairing.login, pairing.frameless
             self._deliver_ended_connection(ended)
         if not pairing.resting:
             del pairing.requests, pairing.responses  # they refer to the pairing: see Connection.drop_references

@@ -38,7 +38,7 @@ UNFRAMED: Final = ("reason", "detail", "time_ns", "packet", "size")
 FRAME: Final = (*("data", "size", "first_ns", "first_packet", "last_ns", "last_packet", "place", "missing", "again"),)
 UNDECIDED_SIDE: Final = ("followed", "opening", "window", "starts", "asked", "pairs", "first")
 UNDECIDED: Final = ("held", "sizes", "dropped", "foreign", "tokens", "answers")
-PAIRING: Final = ("client_first", "opening", "client_raw", "client_id", "software", "login")
+PAIRING: Final = ("client_first", "opening", "client_raw", "client_id", "software", "login", "frameless")
 ANSWERED: Final = ("highest", "ids", "place")
 COUNTS: Final = (*("connections", "exchanges", "first_ns", "gaps", "last_ns", "unanswered"),)
 COUNTERS: Final = ("skipped", "skipped_bytes", "answers_only", "requests_only", "foreign")
@@ -183,7 +183,7 @@ def resume_pairing(context: Context, state: object) -> None:
     if not isinstance(info.target, str | None) or not isinstance(info.via_address, str | None):
         raise Malformed("a saved connection with something else for its prefix")
     pairing = Pairing(context, info, client_first=True, opening=False)
-    resume_attributes(pairing, PAIRING, plain)
+    resume_attributes(pairing, PAIRING, add_fields_to_older_state(plain, 6, 6, ""))
     resume_attributes(pairing.answered, ANSWERED, answered)
     if pairing.login is not None:
         from decoders.exchanges.logins import resume_login

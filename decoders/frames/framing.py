@@ -371,11 +371,16 @@ _DETAILS: Final[dict[str, str]] = {
 _HEAD_CUT: Final = "cut off inside the head of a frame"
 
 
+def name_unframed_bytes(reason: str, detail: str) -> str:
+    """What skipped bytes are that are no frame; empty for others, and where that is not known."""
+    name = detail.partition(",")[0]
+    return name if reason == "garbage" and name not in (_DETAILS["garbage"], _HEAD_CUT) else ""
+
+
 def make_unframed_sizes(reason: str, detail: str, size: int) -> dict[str, int]:
     """The size of skipped bytes by their reason; of bytes that are no frame also by `garbage: what they are`."""
-    name = detail.partition(",")[0]
-    known = reason == "garbage" and name not in (_DETAILS["garbage"], _HEAD_CUT)
-    return {reason: size, f"{reason}: {name}": size} if known else {reason: size}
+    name = name_unframed_bytes(reason, detail)
+    return {reason: size, f"{reason}: {name}": size} if name else {reason: size}
 
 
 def _search_next_frame(direction: FrameDirection, first: tuple[int, int], data: bytes, begin: int, at: int) -> int:

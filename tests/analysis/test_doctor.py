@@ -698,7 +698,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         "not-kafka",
         spoken(bytes.fromhex("0e000000 0300 0100 01000000 0400 6d79676f")),
         "warning",
-        "10.0.0.7 sends bytes that are no Kafka",
+        "10.0.0.7 sends bytes that are no frame (the size 14 is written little-endian) to 10.0.0.9:9092",
     ),
     (
         *("versions-closed", Scene().ask(0, META, {}, metadata()).ask(1, (API_VERSIONS, 3), {}, ends=FIN), "error"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from random import Random
 from struct import pack
 from typing import Any
@@ -9,14 +11,17 @@ from typing import Any
 import pytest
 
 from decoders.exchanges import pairer
-from decoders.exchanges.exchange import Exchange, Skipped
+from decoders.exchanges.engine import Engine
+from decoders.exchanges.exchange import Ended, Exchange, Skipped
 from decoders.frames.framing import make_unframed_sizes
 from decoders.frames.read_and_judge_headers import NO, YES, judge_request
 from decoders.tcp.chunks import Segment
 from kwcli.reading.sinks.closing_lines import describe_skipped_runs
+from tests.cli.worlds import kw
 from tests.exchanges.prefixes import kafka
 from tests.exchanges.talks import Turns, framed, request, response, rows, run, segments
 from tests.exchanges.test_loop import plainly
+from tests.tls.wrapping import pcapng_of
 
 KERBEROS = bytes.fromhex("60 82 02 2c 06 09 2a 86 48 86 f7 12 01 02 02 01 00") + bytes(range(200)) * 2
 
@@ -64,6 +69,19 @@ def test_a_kerberos_token_without_a_handshake_is_named() -> None:
         "5B that are no frame"
     ]
     assert describe_skipped_runs({"lost": 1}, {"lost": 54}) == ["1 gap (54B)"]
+
+
+def test_the_doctor_names_a_token_without_a_handshake(tmp_path: Path) -> None:
+    path = tmp_path / "token.pcapng"
+    every = segments([*kafka(), (True, framed(KERBEROS))], Random(1))
+    path.write_bytes(pcapng_of(every))
+    (finding,) = [json.loads(line) for line in kw("doctor", str(path), "-o", "ndjson").out.splitlines()]
+    assert finding["id"] == "not-kafka"
+    assert "sends a Kerberos token without SaslHandshake to 10.0.0.2:9092" in finding["title"]
+    engine = Engine(connections=True)
+    rows_and_ends: list[Any] = [*engine.feed(every), *engine.finish()]
+    (ended,) = [row for row in rows_and_ends if isinstance(row, Ended)]
+    assert (ended.kafka, ended.reason, ended.detail) == (True, "", "a Kerberos token without SaslHandshake")
 
 
 def test_an_answer_with_a_foreign_id() -> None:

@@ -66,6 +66,13 @@ def observe_misplaced_answer(seen: Observations, exchange: Exchange, client: str
 def observe_protocol_of_connection(seen: Observations, ended: Ended, host: str) -> None:
     """Observe what a connection to a broker speaks, where it is not Kafka or where its end says so."""
     broker, closed = ended.connection_info.broker, ended.how in _CLOSED
+    odd = ended.kafka and ended.detail != ""
+    if odd:
+        what = ended.detail
+        spoken = what if what.startswith(("a ", "an ")) else f"bytes that are no frame ({what})"
+        its = seen.get_or_make("foreign", host, broker, spoken)
+        its.count_end(ended)
+        its.add_to_sum("closed", closed and not ended.server_bytes)
     unmixed = ended.opened and ended.client_bytes and not ended.client_missing
     if ended.kafka and ended.server_bytes > _ALERT_SIZE:
         tls = ended.connection_info.tls is not None
@@ -77,7 +84,7 @@ def observe_protocol_of_connection(seen: Observations, ended: Ended, host: str) 
             its.add_to_sum("alerts", ended.server_bytes == _ALERT_SIZE)
     elif ended.reason == "tls" and ended.server_bytes > _ALERT_SIZE:
         seen.get_or_make("speaks", broker, "TLS").count_end(ended)
-    elif unmixed and (ended.reason or closed):
+    elif unmixed and (ended.reason or closed) and not odd:
         spoken = "TLS" if ended.reason == "tls" else foreign_protocol_name(ended.detail)
         its = seen.get_or_make("foreign", host, broker, spoken)
         its.count_end(ended)

@@ -187,7 +187,7 @@ CONNECTIONS: Final[tuple[TableColumn, ...]] = (
     _nullable(
         "reason", "string", "what else it carries: `tls`, `not_kafka`; `one_direction`: only answers of a broker"
     ),
-    _nullable("detail", "string", "the same in words"),
+    _nullable("detail", "string", "the same in words; of Kafka, what its bytes are that are no frame"),
     _column("opened", "bool", "whether the capture has its SYN, and it came before the first bytes"),
     _column("closed", "string", "how it ended: `fin`, `rst`, `idle`, `capture_end`"),
     _column("client_packets", "int64", "packets of the client"),
