@@ -627,7 +627,7 @@ class Pairer:
                 context.doubtful.add(undecided, how)
                 self._give_up_doubtful_connections(DOUBTFUL_MAX)
                 return True
-        self._settle_undecided_connection(undecided, how, client)
+        self._settle_undecided_connection(undecided, how, client, time_ns)
         return False
 
     def _give_up_doubtful_connections(self, most: int) -> None:
@@ -639,15 +639,20 @@ class Pairer:
     def _settle_doubtful_connection(self, undecided: UndecidedConnection, how: How, client: Half | None) -> None:
         """Settle a connection that ended before; `client`: where its server has proved to be a broker."""
         self.context.undecided[undecided.connection.number] = undecided
-        self._settle_undecided_connection(undecided, how, client)
+        self._settle_undecided_connection(undecided, how, client, undecided.connection.last_ns)
         undecided.connection.drop_references()
 
-    def _settle_undecided_connection(self, undecided: UndecidedConnection, how: How, client: Half | None) -> None:
-        """Settle a connection at its end: as Kafka where its client is known, else as none."""
+    def _settle_undecided_connection(
+        self, undecided: UndecidedConnection, how: How, client: Half | None, time_ns: int
+    ) -> None:
+        """Settle a connection at its end: as Kafka where its client is known, at `time_ns` at the latest, else as none.
+
+        From that time on it vouches for others: not for any where the capture ends.
+        """
         context = self.context
         connection = undecided.connection
         if client is not None:
-            self._begin_pairing(undecided, client, connection.last_ns)
+            self._begin_pairing(undecided, client, time_ns)
             self._end_pairing(context.pairings[connection.number], how, connection)
             return
         del context.undecided[connection.number]

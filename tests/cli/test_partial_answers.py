@@ -46,7 +46,7 @@ QUERY: Final = "select api, count(*) as n from exchanges group by api"
 @pytest.fixture(scope="module")
 def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A capture that is read in many pieces."""
-    path = tmp_path_factory.mktemp("partial") / "big.pcapng"
+    path = tmp_path_factory.mktemp("interrupted") / "big.pcapng"
     path.write_bytes(TOUR.read_bytes() * TIMES)
     return path
 

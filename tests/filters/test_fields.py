@@ -36,6 +36,7 @@ EXTRA: Final[dict[str, Any]] = {
     "fault": {"action": "drop", "rule": 1, "hit": 1},
     "refused": {"by": "--as-kafka", "reason": "r"},
     "file": "a.pcap",
+    "point": "b1",
     "guessed": True,
     "remarks": [{"side": "response", "path": "", "offset": 0, "id": "out_of_order", "text": "t"}],
     "retransmitted": True,
