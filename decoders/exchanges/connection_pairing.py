@@ -206,27 +206,9 @@ class Pairing:
     """
 
     __slots__ = (
-        "answered",
-        "budget",
-        "client",
-        "client_first",
-        "client_id",
-        "client_place",
-        "client_raw",
-        "closing",
-        "connection_info",
-        "context",
-        "early",
-        "frameless",
-        "in_flight",
-        "login",
-        "opening",
-        "requests",
-        "responses",
-        "resting",
-        "sasl",
-        "server_place",
-        "software",
+        *("answered", "budget", "client", "client_first", "client_id", "client_place", "client_raw", "closing"),
+        *("connection_info", "context", "early", "frameless", "in_flight", "login", "opening", "requests"),
+        *("responses", "resting", "sasl", "server_place", "software"),
     )
     # The attributes that `rest` deletes; compiled code has to know them.
     __deletable__ = ("early", "in_flight", "requests", "responses", "sasl")
