@@ -122,7 +122,10 @@ def test_generations_are_those_of_the_brokers_log(scene: Scene) -> None:
         timeline = scene.rows[group]["timeline"]
         assert [(each["generation"], len(each["members"])) for each in timeline] == [row[1:] for row in logged]
         for each, (time_ns, *_) in zip(timeline, logged, strict=True):
-            assert parse_time(each["began"]) - SLACK <= time_ns <= parse_time(each["ready"]) + SLACK
+            assert parse_time(each["began"]) - SLACK <= time_ns
+            assert each["ready"] is None or time_ns <= parse_time(each["ready"]) + SLACK
+        # A generation may be over before all of its members have their assignment.
+        assert sum(each["ready"] is None for each in timeline) <= 1
     assert len(scene.rows["billing"]["timeline"]) >= 4
 
 
