@@ -68,7 +68,7 @@ def _make_absence(
     about: dict[str, Any] = {
         "node_id": number,
         "address": addresses.get(number),
-        "clients": most_frequent_clients(gone),
+        "clients": most_frequent_clients(gone) or None,
     }
     about["at"] = f" ({addresses[number]})" if number in addresses else None
     is_captured = any(packet is not None for *_, packet, _ in gone.evidence)  # not a look at the cluster itself
@@ -76,7 +76,6 @@ def _make_absence(
     if places:
         about["partitions_of_node"] = places
         about["places"] = f"; a replica of {words_of_value(places)} is there"
-    about["clients"] = most_frequent_clients(gone) or None
     if kind == "broker-back":
         took = gone.last - gone.first
         about["until"] = f"{', and' if before else ''} for {format_latency(took / MS)}{' of it' if before else ''}"

@@ -70,9 +70,7 @@ def observe_protocol_of_connection(seen: Observations, ended: Ended, host: str) 
     if odd:
         what = ended.detail
         spoken = what if what.startswith(("a ", "an ")) else f"bytes that are no frame ({what})"
-        its = seen.get_or_make("foreign", host, broker, spoken)
-        its.count_end(ended)
-        its.add_to_sum("closed", closed and not ended.server_bytes)
+        _observe_foreign_bytes(seen, ended, host, spoken)
     unmixed = ended.opened and ended.client_bytes and not ended.client_missing
     if ended.kafka and ended.server_bytes > _ALERT_SIZE:
         tls = ended.connection_info.tls is not None
@@ -86,7 +84,12 @@ def observe_protocol_of_connection(seen: Observations, ended: Ended, host: str) 
         seen.get_or_make("speaks", broker, "TLS").count_end(ended)
     elif unmixed and (ended.reason or closed) and not odd:
         spoken = "TLS" if ended.reason == "tls" else foreign_protocol_name(ended.detail)
-        its = seen.get_or_make("foreign", host, broker, spoken)
-        its.count_end(ended)
-        if closed and not ended.server_bytes:
-            its.add_to_sum("closed", 1)
+        _observe_foreign_bytes(seen, ended, host, spoken)
+
+
+def _observe_foreign_bytes(seen: Observations, ended: Ended, host: str, spoken: str) -> None:
+    """Observe what else than Kafka a connection to a broker carries, and whether it was closed without an answer."""
+    its = seen.get_or_make("foreign", host, ended.connection_info.broker, spoken)
+    its.count_end(ended)
+    if ended.how in _CLOSED and not ended.server_bytes:
+        its.add_to_sum("closed", 1)

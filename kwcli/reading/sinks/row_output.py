@@ -6,6 +6,7 @@ However the run is interrupted, all bytes that were made are written.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 from io import BufferedWriter
 from operator import length_hint
 from typing import TYPE_CHECKING, Final, Protocol
@@ -178,23 +179,26 @@ def needs_file_names(settings: Settings, selection: Filter | None) -> bool:
 
 def set_file_names(rows: Iterable[Settled], names: Sequence[str], *, count: bool = True) -> None:
     """Set the file of each exchange of a capture, and number its packets within that file."""
-    for row in rows:
-        if row.kind != "exchange" or row.record is not None:
-            continue
-        row.extra = {**(row.extra or {}), **name_files_of_packets(row, names)}
-        if count:
-            renumber_packets_in_file(row)
+    _set_input_keys(rows, partial(name_files_of_packets, names=names), count=count)
 
 
 def set_points(rows: Iterable[Settled], points: Sequence[str], *, count: bool = True) -> None:
     """Set the point of each exchange of a capture, that of its first packet, and number its packets within it."""
+    _set_input_keys(rows, lambda row: {"point": points[_file_index_of_exchange(row)]}, count=count)
+
+
+def _set_input_keys(rows: Iterable[Settled], make_keys: Callable[[Exchange], dict[str, str]], *, count: bool) -> None:
+    """Add keys that name the input of each exchange of a capture; `count`: number its packets within the input."""
     for row in rows:
         if row.kind != "exchange" or row.record is not None:
             continue
-        point = points[file_index_of_packet(row.request_packet or row.response_packet or 0)]
-        row.extra = {**(row.extra or {}), "point": point}
+        row.extra = {**(row.extra or {}), **make_keys(row)}
         if count:
             renumber_packets_in_file(row)
+
+
+def _file_index_of_exchange(row: Exchange) -> int:
+    return file_index_of_packet(row.request_packet or row.response_packet or 0)
 
 
 # The keys of a record that name the file of a packet, where that is another one than `file`, and that packet.
@@ -207,7 +211,7 @@ _FURTHER_FILES: Final = (
 
 def name_files_of_packets(row: Exchange, names: Sequence[str]) -> dict[str, str]:
     """The keys of the record that name the files of an exchange, whose packets are numbered across files."""
-    own = file_index_of_packet(row.request_packet or row.response_packet or 0)
+    own = _file_index_of_exchange(row)
     found = {"file": escape_non_utf8(names[own])}
     for key, packet in _FURTHER_FILES:
         at = file_index_of_packet(getattr(row, packet) or own << FILE_SHIFT)
