@@ -10,10 +10,10 @@ class ScrubOptions(NamedTuple):
 
     source: str
     out: str
-    keep: tuple[str, ...] = ()
-    salt_file: str | None = None
-    names_file: str | None = None
-    ports: tuple[int, ...] = ()
-    keylogs: tuple[str, ...] = ()
-    quiet: bool = False
-    force: bool = False
+    keep: tuple[str, ...]
+    salt_file: str | None
+    names_file: str | None
+    ports: tuple[int, ...]
+    keylogs: tuple[str, ...]
+    quiet: bool
+    force: bool

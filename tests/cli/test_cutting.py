@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from pathlib import Path
 from random import Random
@@ -197,6 +198,23 @@ def test_what_was_there_stays_until_the_file_is_whole(tmp_path: Path) -> None:
     assert full.code == Exit.FAILURE
     assert "kw: /dev/full: no space left on device; it is not written" in full.err
     assert full.out == kw("sniff", str(tour), "-o", "ndjson").out
+
+
+@pytest.mark.parametrize(
+    ("out", "source", "said"),
+    [
+        ("-", "tour.pcapng", "-w -: rows go to standard output; name a file: -w OUT.pcapng"),
+        ("$TMP/a.pcapng.gz", "tour.pcapng", "kw writes captures uncompressed: leave .gz out"),
+        ("$TMP/a.pcap.zst", "tour.pcapng", "kw writes captures uncompressed: leave .zst out"),
+        ("$TMP/a.pcapng", "$TMP/fifo", "-w reads its input twice, but this can be read only once: give it as `-`"),
+    ],
+)
+def test_what_cannot_be_written_or_read_twice(out: str, source: str, said: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    out, source = (word.replace("$TMP", str(tmp_path)) for word in (out, source))
+    refused = kw("sniff", str(FOLDER / source), "-w", out)
+    assert (refused.code, said in refused.err, refused.out) == (Exit.USAGE, True, "")
+    assert [path.name for path in tmp_path.iterdir()] == ["fifo"]
 
 
 def test_frames_are_what_decode_reads() -> None:

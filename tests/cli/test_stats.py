@@ -316,6 +316,11 @@ def test_eighty_columns_have_the_numbers_and_how_it_went() -> None:
     assert {"rate", "p90", "min", "sent", "got"} < set(wide)
 
 
+def test_errors_are_named_beside_their_number() -> None:
+    _, *lined = shown(TOUR, "--metric", "errors", columns=140).out.splitlines()
+    assert any(re.match(r"Metadata .* UNKNOWN_TOPIC_OR_PA\S*", line) for line in lined)
+
+
 def test_waits_are_told_as_inferred() -> None:
     (fetch,) = [row for row in rows(TOUR) if row["api"] == "Fetch"]
     assert fetch["waited"] + fetch["values"] == fetch["count"]

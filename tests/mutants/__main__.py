@@ -3,9 +3,10 @@
     python -m tests.mutants --sample 60 [--seed N] [--calls FOLDER] [--jobs 2] [--within PATH] [--verbose] [--fast]
 
 First the tests of `.ci/run` run once to note which functions each of them calls; FOLDER keeps that for later runs, on
-a changed tree as well. Then the tests that call the changed function run, the closest few first: in forks of one process, and where
-that cannot be or kills nothing, in a copy of the tree. A mutant is killed where a test goes red that is green without
-it, or does not end. With --fast what is green in a fork has survived: programs that tests start have no change.
+a changed tree as well. Then the tests that call the changed function run, the closest few first: in forks of one
+process, and where that cannot be or kills nothing, in a copy of the tree. A mutant is killed where a test goes red
+that is green without it, or does not end. With --fast what is green in a fork has survived: programs that tests start
+have no change.
 
 Survivors that no input can show have a line in equivalent.tsv, which says why. Exit code 1 where fewer than 95 of 100
 mutants are killed, or more than a tenth of the sample is said to be equivalent.
