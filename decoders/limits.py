@@ -241,3 +241,17 @@ MOCK_MEMBERS_MAX: Final = 10**4
 MOCK_SESSIONS_MAX: Final = 1000
 MOCK_QUEUED_MAX: Final = MIB
 MOCK_BUFFERED_MAX: Final = 256 * MIB
+# Schemas that are kept, the characters of one and of all: a large registry has some thousand of a few KiB.
+SCHEMAS_MAX: Final = 2 * 10**4
+SCHEMA_SIZE_MAX: Final = MIB
+SCHEMAS_SIZE_MAX: Final = 64 * MIB
+# Types (or messages and fields) of one schema, and types inside types; the largest real ones have some thousand fields
+# and ten levels.
+SCHEMA_TYPES_MAX: Final = 2 * 10**4
+SCHEMA_NESTING_MAX: Final = 32
+# A decoded key or value: its parts, of which each takes 0.1 KiB or more, and levels of arrays and objects in it, to
+# which the record of the exchange adds a dozen (UNNAMED_NESTING_MAX).
+VALUE_PARTS_MAX: Final = 10**6
+VALUE_NESTING_MAX: Final = 48
+# A decimal of more bytes, some 300 digits, is shown as bytes: its digits cost the square of its size.
+DECIMAL_SIZE_MAX: Final = 128

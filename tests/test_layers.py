@@ -18,7 +18,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 LAYERS: Final[list[tuple[str, ...]]] = [
     ("decoders.mypyc_modules", "decoders.errors", "decoders.limits", "decoders.named_tuple", "decoders.wire"),
     ("decoders.schema",),
-    ("decoders.apis", "decoders.protocol_facts", "decoders.records", "decoders.embedded"),
+    ("decoders.apis", "decoders.protocol_facts", "decoders.records", "decoders.embedded", "decoders.values"),
     ("decoders.capture", "decoders.tcp"),
     ("decoders.tls", "decoders.protocols"),
     ("decoders.frames",),

@@ -1,0 +1,27 @@
+"""Keys and values of records in, what they hold out: Avro, Protobuf, JSON and others, with the schemas that are known.
+
+```
+schemas of files, captures, a cache, a registry ─→ store.py: SchemaStore
+bytes and headers ─→ value_decoder.py: ValueDecoder.decode ─→ DecodedValue (model.py)
+value and schema  ─→ encode_values.py: encode_value ─→ bytes
+```
+
+Nothing is imported from here before a record is shown, filtered or searched with decoding on; nothing here opens a
+file or a connection, nor follows an address in a schema.
+"""
+
+from __future__ import annotations
+
+from decoders.values.model import DecodedValue, RegisteredSchema, SchemaOrigin, SchemaReference
+from decoders.values.store import SchemaStore, StoredSchema
+from decoders.values.value_decoder import ValueDecoder
+
+__all__ = [
+    "DecodedValue",
+    "RegisteredSchema",
+    "SchemaOrigin",
+    "SchemaReference",
+    "SchemaStore",
+    "StoredSchema",
+    "ValueDecoder",
+]
