@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final, cast
 from uuid import UUID
@@ -21,11 +21,16 @@ _METADATA_IDS: Final = frozenset(
 )
 
 
-def structs_at(view: Any, name: str) -> Sequence[dict[str, Any]]:
-    """The structs in an array of a view; the view of a side that cannot be decoded may end in the middle."""
+def structs_at(view: Any, name: str) -> Iterable[dict[str, Any]]:
+    """The structs in an array of a view, or of a body in JSON form: those of a deferred list are made one by one.
+
+    The view of a side that cannot be decoded may end in the middle.
+    """
     found = view.get(name) if isinstance(view, dict) else None
     if not found:
         return ()
+    if found.__class__ is not list:
+        return (item for item in found if isinstance(item, dict))
     if len(found) == 1 and found[0].__class__ is dict:
         return cast("list[dict[str, Any]]", found)  # most have one
     return [item for item in found if isinstance(item, dict)]

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from random import Random
 from typing import Any, cast
 
 import pytest
 
 from decoders.exchanges.body_reader import DecodeFailure
 from decoders.exchanges.exchange import Exchange, Settled
+from decoders.records.encode_batches import encode_batch
+from decoders.records.model import Batch, Record
 from kwcli.output.renderers import open_renderer
 from kwcli.output.settings import Settings
 from kwcli.output.short_texts import cell_width
 from kwcli.output.text import TextLines, lay_out_line
+from tests.capture.spoken import spoken
+from tests.cli.worlds import kw
+from tests.exchanges.talks import request, segments
 from tests.output.fakes import TIME_NS, exchange, skipped
 
 WIDTHS = [60, 72, 80, 96, 100, 116, 120, 150, 180, 200, 250]
@@ -234,3 +241,15 @@ def test_table_and_csv() -> None:
     assert csv[1].split(",")[:4] == ["exchange", "1", "2026-11-21T03:04:05.123456Z", "1.234"]
     assert csv[2].startswith("skipped,1,2026-11-21T03:04:05.123456Z,,,10.0.0.9:40000,127.0.0.1:9092,4,")
     assert written([], format="csv") == csv[0] + "\n"
+
+
+@pytest.mark.long
+def test_records_of_a_body_too_large_to_be_held(tmp_path: Path) -> None:
+    """Its arrays are decoded while they are written."""
+    records = encode_batch([Record(0, 0, b"k", b"value")], Batch())
+    parts = [{"index": at, "records": records if at == 7 else None} for at in range(140_000)]
+    body = {"acks": 1, "timeout_ms": 1, "topic_data": [{"name": "orders", "partition_data": parts}]}
+    path = tmp_path / "large.pcap"
+    path.write_bytes(spoken(segments([(True, request(0, 3, 1, "app", body))], Random(1), most=60_000)))
+    shown = kw("sniff", str(path), "-o", "text", "--records", "-q")
+    assert "  orders[7]@0  k  value\n" in shown.out
