@@ -79,7 +79,7 @@ class Engine:
     def leave_out_copies(self) -> None:
         """Leave out connections that the capture has twice, under other addresses (connection_copies.py).
 
-        To be called before the first `feed`, and after `resume`: the setting is no part of the state.
+        To be called before the first `feed`, and before `resume`: the setting is no part of the state.
         """
         self.pairer.context.copies = ConnectionCopies()
 

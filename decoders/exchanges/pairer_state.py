@@ -76,6 +76,7 @@ def export_context(context: Context) -> bytes:
                 [undecided.connection.export(), export_undecided(undecided), how]
                 for undecided, how in (() if context.doubtful is None else context.doubtful.ended)
             ],
+            [] if context.copies is None else context.copies.export(),
         ]
     )
 
@@ -92,10 +93,13 @@ def resume_context(context: Context, state: bytes, connections: Mapping[int, Con
 
 
 def _resume_pairings(context: Context, state: object, connections: Mapping[int, Connection]) -> None:
-    pairings, undecided, topics, brokers, counts, budget, history, owners, doubtful = state_fields(
-        add_fields_to_older_state(state, 8, 8, []), *[list] * 3, dict, *[list] * 2, list | None, dict, list
+    state = add_fields_to_older_state(add_fields_to_older_state(state, 8, 8, []), 9, 9, [])
+    pairings, undecided, topics, brokers, counts, budget, history, owners, doubtful, copies = state_fields(
+        state, *[list] * 3, dict, *[list] * 2, list | None, dict, *[list] * 2
     )
     context.owners = owners
+    if context.copies is not None:
+        context.copies.resume(copies)
     if history is not None:
         from decoders.exchanges.history import History
 

@@ -353,7 +353,7 @@ def doubtful_until_ns(undecided: UndecidedConnection, *, over: bool = False) -> 
     connection = undecided.connection
     if over and is_doubtful(undecided):
         return FOREVER
-    if undecided.foreign == TLS or tls_facts_of(connection) is not None:
+    if undecided.foreign == TLS or undecided.foreign.startswith(COPY) or tls_facts_of(connection) is not None:
         return 0
     return max(connection.first.last_ns, connection.second.last_ns) + 1
 

@@ -10,6 +10,7 @@ from decoders.errors import Malformed, Truncated
 from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange, Login, Row
 from decoders.named_tuple import NamedTuple
 from decoders.tcp.chunks import Segment
+from decoders.tcp.connection_copies import BegunConnection, CopiesOfSplits, resume_begun
 from decoders.tcp.connections import format_endpoints, reverse_key
 from decoders.tls.key_log import TlsSessions
 from decoders.wire.state_serialization import pack, state_fields, unpack
@@ -73,24 +74,37 @@ class SharedFacts:
     """Facts that connections may learn from one another, with the time since when they are known.
 
     `topics`: topic id → name, time. `brokers`: endpoint → the first two times at which different clients showed it to
-    be a broker, with these clients. `sessions`: TLS 1.2 sessions that may be resumed. `last`: time and number of the
-    capture's last packet. `add_fact_part` merges the facts of many splits, in any order.
+    be a broker, with these clients. `sessions`: TLS 1.2 sessions that may be resumed. `begun`: connections that
+    begin at borders of splits, `copies`: those that splits have found to be copies (connection_copies.py). `last`: time
+    and number of the capture's last packet. `add_fact_part` merges the facts of many splits, in any order.
     """
 
-    __slots__ = ("brokers", "last", "sessions", "topics")
+    __slots__ = ("_copies_of_splits", "begun", "brokers", "copies", "last", "sessions", "topics")
 
     def __init__(self) -> None:
         self.brokers: dict[str, list[tuple[int, str]]] = {}
         self.topics: dict[bytes, tuple[str, int]] = {}
         self.sessions = TlsSessions()
+        self.begun: list[BegunConnection] = []
+        self.copies: dict[Any, str] = {}
+        self._copies_of_splits: CopiesOfSplits | None = None
         self.last = (0, 0)
+
+    @property
+    def copies_of_splits(self) -> CopiesOfSplits:
+        """The copies of connections, once the facts of all splits are there."""
+        if self._copies_of_splits is None:
+            self._copies_of_splits = CopiesOfSplits(self.begun, self.copies)
+        return self._copies_of_splits
 
     def add_fact_part(self, fact_part: bytes) -> None:
         """Add the facts of a FACT part. Raises DecodeError if the blob is no such part."""
-        brokers, topics, sessions, last = state_fields(unpack(fact_part), dict, dict, dict, tuple)
+        brokers, topics, sessions, begun, copies, last = state_fields(unpack(fact_part), *[dict] * 3, list, dict, tuple)
         last_ns, packet = state_fields(last, int, int)
         self.last = max(self.last, (last_ns, packet))
         self.sessions.add(sessions)
+        self.begun += map(resume_begun, begun)
+        self.copies |= copies
         for endpoint, rows in brokers.items():
             for row in rows:
                 since_ns, client = state_fields(row, int, str)
@@ -123,7 +137,8 @@ class SharedFacts:
     def pack_fact_part(self) -> bytes:
         """The blob of a FACT part."""
         topics = {identity: list(row) for identity, row in self.topics.items()}
-        return pack([self.brokers, topics, self.sessions.export(), self.last])
+        begun = [tuple(each) for each in self.begun]
+        return pack([self.brokers, topics, self.sessions.export(), begun, self.copies, self.last])
 
 
 def canonical_connection_key(key: bytes) -> bytes:

@@ -55,6 +55,7 @@ from decoders.splits.split_parts import (
     pack_segments,
 )
 from decoders.tcp.chunks import Chunk, How, Segment
+from decoders.tcp.connection_copies import CopiesInSplit
 from decoders.tcp.connections import MASK, NOT_TLS, Connection, Half, reverse_key
 from decoders.tcp.reassembly import RST, SYN, Reassembly, does_syn_replace_connection
 from decoders.tls.decrypt_chunks import Decryption, export_tls_connection, missing_secrets_of
@@ -341,6 +342,7 @@ class Splitter:
         self._pairer = Pairer(ports, needs, connections=True)
         self._pairer.context.vouching = []
         self._pairer.context.doubtful = None  # who knows the facts of all splits decides
+        self._copies = self._pairer.context.copies = CopiesInSplit()
         self._clean: dict[KeyTrack, CleanRun] = {}
         self._routes: dict[int, CleanRun | OpenedConnection] = {}  # by number of the connection: the taker of its rows
         self._fresh: list[OpenedConnection] = []  # with rows
@@ -352,6 +354,7 @@ class Splitter:
     def feed(self, segments: list[Segment]) -> list[Part]:
         """Take segments; returns the parts that are ready."""
         if segments:
+            self._copies.began_ns = self._copies.began_ns or segments[0][1]
             self._facts.last = segments[-1][1:3]
         if self._raw:
             for segment in segments:
@@ -373,6 +376,7 @@ class Splitter:
         """Take the end of the split; returns the remaining parts, the FACT part last."""
         self._commit_batch()
         self._facts.sessions.add(self._decryption.sessions.export())
+        self._facts.begun, self._facts.copies = self._copies.list_at_borders(), self._copies.found
         for track, clean_run in self._clean.items():
             self._size -= track.hand_on_end_of_clean_run(clean_run, None)
         for key, track in self._tracks.items():

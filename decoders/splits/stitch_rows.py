@@ -35,7 +35,8 @@ from decoders.limits import IN_FLIGHT_MAX
 from decoders.splits.decode_with_unknown_past import FRAME_STATE, ID_RANGE, ORPHAN_ATTRIBUTES, state_needed_by_clean_run
 from decoders.splits.split_parts import END, ROWS, RUN, SEGMENTS, Part, RowCorrection, SharedFacts, unpack_segments
 from decoders.tcp.chunks import Segment
-from decoders.tcp.connections import Connection, Half
+from decoders.tcp.connection_copies import CopiesOfSplits
+from decoders.tcp.connections import MASK, Connection, Half
 from decoders.tls.key_log import KeyLog
 from decoders.wire.state_serialization import state_fields, unpack
 
@@ -171,10 +172,10 @@ class AdoptedConnection:
     """A connection from its SYN on, which is the next segment for an engine.
 
     `agreed`: it may be taken over, because no open connection or facts about the broker contradict it, and no secret
-    that the split lacked is known here.
+    that the split lacked is known here, and it is no copy of a connection of another split.
     """
 
-    def __init__(self, engine: Engine, run: list[Any]) -> None:
+    def __init__(self, engine: Engine, run: list[Any], copies: CopiesOfSplits) -> None:
         self._engine = engine
         _, _, segment, target, late_ns, who, lack = state_fields(run, bool, bool, tuple, str, int, list, list | None)
         self._ends: ConnectionInfo
@@ -186,6 +187,8 @@ class AdoptedConnection:
         if late_ns == FOREVER and target in engine.pairer.context.foretold:
             self.agreed = False
         self.agreed = self.agreed and not engine.decryption.is_missing_secret_known(lack)
+        if copies.is_missed_by_split(key, seq + 1 & MASK):
+            self.agreed = False
         if self.agreed:
             self.agreed, chunks = engine.reassembly.end_connection_before_syn(self.segments[0])
             self.rows = engine.pairer.feed(engine.decryption.feed(chunks))
@@ -259,6 +262,7 @@ class Stitcher:
         self._run: AdoptedRun | AdoptedConnection | None = None
         self._engine = Engine(ports, needs, connections=True, keys=keys)
         self._engine.pairer.context.brokers.update(self._facts.brokers_shown_by_others(key))
+        self._engine.pairer.context.copies = self._facts.copies_of_splits
         self._engine.pairer.context.doubtful = None
         self._engine.pairer.context.foretold = frozenset(self._facts.brokers)
         self._engine.decryption.sessions = self._facts.sessions
@@ -297,7 +301,7 @@ class Stitcher:
             if len(state) > 1 and state[1] is True and isinstance(self._run, AdoptedConnection):
                 self._run.continue_with_run(state)
                 return []
-            self._run = AdoptedConnection(self._engine, state)
+            self._run = AdoptedConnection(self._engine, state, self._facts.copies_of_splits)
         return cast(list[Row], self._run.rows)
 
     def _unpack_rows_part(self, blob: bytes) -> tuple[list[Row], RowCorrection | None]:

@@ -5,9 +5,9 @@ packet twice: with the addresses before the translation, and with those behind i
 who looks at addresses, and all counts double.
 
 The idea. A translation changes addresses and ports, and not the stream. So two connections are one where the sequence
-numbers of both directions are the same, their first bytes too, and they begin at nearly the same time; a sequence
-number is drawn at random for each connection. Of a connection whose beginning the capture does not have, the numbers
-are those of its first bytes.
+numbers of both directions are the same, as far as they are known, their first bytes too, and they begin at nearly the
+same time; a sequence number is drawn at random for each connection. Of a connection whose beginning the capture does
+not have, the numbers are those of its first bytes.
 
 ```
 10.0.0.9:40001  → 10.0.0.2:9092   SYN 0x9f31c210, SYN 0x01c4d07e, first bytes …      an exchange each
@@ -16,41 +16,51 @@ are those of its first bytes.
 
 What always holds: two connections between the same two hosts are none of each other's copy, nor are two clients that
 say the same at the same time, nor are connections whose numbers were not drawn, as in captures that a program made.
-What is given up: a translator that draws numbers of its own, as some firewalls do.
+A capture that is cut into splits has the same copies: each split finds those inside it (`CopiesInSplit`), and who knows
+the connections at the borders of all splits finds the others (`CopiesOfSplits`).
+What is given up: a translator that draws numbers of its own, as some firewalls do; a connection without its beginning
+whose first bytes reassembly still holds where a split ends.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Final
+from collections.abc import Iterable, Mapping
+from operator import attrgetter
+from typing import Any, Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.tcp.connections import MASK, Half
+from decoders.tcp.connections import MASK, Half, format_endpoints
+from decoders.wire.state_serialization import state_fields
 
-__all__ = ["COPY", "ConnectionCopies"]
+__all__ = ["COPY", "BegunConnection", "ConnectionCopies", "CopiesInSplit", "CopiesOfSplits", "resume_begun"]
 
 # How the name of a copy begins, behind which is the connection that it is one of.
 COPY: Final = "copy of "
 # The most time (ns) between the first bytes of a connection and those of its copy.
 _APART_NS: Final = 100 * 10**6
-# Bytes that are compared; fewer than the least say nothing.
-_COMPARED: Final = 256
-_LEAST: Final = 14
+# The first bytes that are compared: fewer say nothing, and of more a copy may have another number in its first packet.
+_COMPARED: Final = 14
 _CONNECTIONS_MAX: Final = 10_000
 # Programs that make captures begin all connections with small numbers; of drawn ones hardly any pair is below this.
 _DRAWN_LEAST: Final = 1 << 16
 # The sum of complements and 1, as they are before and behind both SYNs.
 _COMPLEMENTS: Final = (0, 2)
 
-# The sequence numbers of the first bytes of the speaker and of the other side (0: not known), and whether both SYNs are
-# in the capture.
-_Numbers = tuple[int, int, bool]
+# The speaker and the other side as host:port, and the sequence number of the speaker's first byte.
+_Identity = tuple[str, str, int]
 
 
-class _FirstBytes(NamedTuple):
-    """The first bytes of a connection, their time, and its two ends as host:port."""
+class BegunConnection(NamedTuple):
+    """The first bytes of a connection, their time and packet, and its two ends as host:port.
 
+    `number` is the sequence number of the first byte, `peer_number` that of the other side's, 0 where it is not known.
+    """
+
+    number: int
+    peer_number: int
     time_ns: int
+    packet: int
     data: bytes
     source: str
     target: str
@@ -62,26 +72,103 @@ class ConnectionCopies:
     __slots__ = ("_begun",)
 
     def __init__(self) -> None:
-        self._begun: OrderedDict[_Numbers, _FirstBytes] = OrderedDict()
+        self._begun: OrderedDict[int, BegunConnection] = OrderedDict()
 
-    def find_original(self, half: Half, time_ns: int, data: bytes) -> str:
+    def find_original(self, half: Half, time_ns: int, packet: int, data: bytes) -> str:
         """`copy of CLIENT → BROKER` for the first bytes of a copy; empty for those of a new connection."""
-        if not half.started or len(data) < _LEAST:  # not from a capture, or too little to compare
+        if not half.started or len(data) < _COMPARED:  # not from a capture, or too little to compare
             return ""
         peer = half.peer
-        numbers = (half.first & MASK, peer.first & MASK if peer.started else 0, half.syn and peer.syn)
-        if not _may_be_drawn(*numbers[:2]):
+        numbers = half.first & MASK, peer.first & MASK if peer.started else 0
+        if not _may_be_drawn(*numbers):
             return ""
+        return self.find_original_of(
+            BegunConnection(*numbers, time_ns, packet, data[:_COMPARED], half.source, peer.source)
+        )
+
+    def find_original_of(self, connection: BegunConnection) -> str:
+        """`copy of CLIENT → BROKER` for a copy; a new connection is known from now on."""
         begun = self._begun
-        while begun and time_ns - next(iter(begun.values())).time_ns > _APART_NS:
+        while begun and connection.time_ns - next(iter(begun.values())).time_ns > _APART_NS:
             begun.popitem(last=False)
-        known = begun.get(numbers)
-        if known is None or not _is_same_stream(known, half, time_ns, data):
-            begun[numbers] = _FirstBytes(time_ns, data[:_COMPARED], half.source, peer.source)
+        known = begun.get(connection.number)
+        if known is None or not _is_same_stream(known, connection):
+            begun[connection.number] = connection
             if len(begun) > _CONNECTIONS_MAX:
                 begun.popitem(last=False)
             return ""
         return f"{COPY}{known.source} → {known.target}"
+
+    def export(self) -> list[tuple[Any, ...]]:
+        """The connections known, for `resume`."""
+        return [tuple(each) for each in self._begun.values()]
+
+    def resume(self, state: list[object]) -> None:
+        """Restore what `export` gave. Raises DecodeError for anything else."""
+        for row in state:
+            connection = resume_begun(row)
+            self._begun[connection.number] = connection
+
+
+class CopiesInSplit(ConnectionCopies):
+    """Knows the connections of one split that have just begun, and notes what the other splits need of them.
+
+    `found`: copies → what they are copies of. `began_ns`: the time of the first packet.
+    """
+
+    __slots__ = ("_first", "began_ns", "found")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.began_ns = 0
+        self.found: dict[_Identity, str] = {}
+        self._first: list[BegunConnection] = []
+
+    def find_original_of(self, connection: BegunConnection) -> str:
+        """`copy of CLIENT → BROKER` for a copy; a new connection is known from now on."""
+        original = super().find_original_of(connection)
+        if original and len(self.found) < _CONNECTIONS_MAX:
+            self.found[_identify(connection)] = original
+        if connection.time_ns - self.began_ns <= _APART_NS and len(self._first) < _CONNECTIONS_MAX:
+            self._first.append(connection)
+        return original
+
+    def list_at_borders(self) -> list[BegunConnection]:
+        """The connections that may be copies, or have copies, in the splits before and behind."""
+        return list(dict.fromkeys([*self._first, *self._begun.values()]))
+
+
+class CopiesOfSplits(ConnectionCopies):
+    """Knows the copies of a whole capture, by what its splits have found, and by the connections at their borders."""
+
+    __slots__ = ("_found", "_missed")
+
+    def __init__(self, begun: Iterable[BegunConnection], found: Mapping[_Identity, str]) -> None:
+        super().__init__()
+        self._found = dict(found)
+        self._missed: set[_Identity] = set()  # of both directions
+        for each in sorted(begun, key=attrgetter("time_ns", "packet")):
+            original = super().find_original_of(each)
+            if original != found.get(_identify(each), ""):
+                self._found[_identify(each)] = original
+                self._missed.add((each.source, each.target, each.number))
+                self._missed.add((each.target, each.source, each.peer_number))
+
+    def find_original_of(self, connection: BegunConnection) -> str:
+        """`copy of CLIENT → BROKER` for a copy."""
+        return self._found.get(_identify(connection), "")
+
+    def is_missed_by_split(self, key: bytes, first: int) -> bool:
+        """Whether a connection is a copy that its split did not see; `first`: the number of its first byte."""
+        return bool(self._missed) and (*format_endpoints(key), first) in self._missed
+
+
+def _identify(connection: BegunConnection) -> _Identity:
+    return connection.source, connection.target, connection.number
+
+
+def resume_begun(row: object) -> BegunConnection:
+    return BegunConnection(*state_fields(row, int, int, int, int, bytes, str, str))
 
 
 def _may_be_drawn(one: int, other: int) -> bool:
@@ -89,10 +176,10 @@ def _may_be_drawn(one: int, other: int) -> bool:
     return max(one, other) >= _DRAWN_LEAST and (one + other + 1) & MASK not in _COMPLEMENTS
 
 
-def _is_same_stream(known: _FirstBytes, half: Half, time_ns: int, data: bytes) -> bool:
-    if abs(time_ns - known.time_ns) > _APART_NS:
+def _is_same_stream(known: BegunConnection, other: BegunConnection) -> bool:
+    if abs(other.time_ns - known.time_ns) > _APART_NS or other.data != known.data:
         return False
-    size = min(len(data), len(known.data))
-    hosts = [end.rpartition(":")[0] for end in (half.source, half.target)]
-    others = [end.rpartition(":")[0] for end in (known.source, known.target)]
-    return hosts != others and data[:size] == known.data[:size]
+    if known.peer_number != other.peer_number and known.peer_number and other.peer_number:
+        return False
+    hosts, its = ([end.rpartition(":")[0] for end in (each.source, each.target)] for each in (known, other))
+    return hosts != its

@@ -142,6 +142,7 @@ class PointDecoder:
         observe: Callable[[Row], None] | None = None,
     ) -> None:
         self.engine = Engine(spec.ports, row_filter.needs, connections=True, keys=keys)
+        self.engine.leave_out_copies()
         self.counts: Counter[str] = Counter()
         self.problems: list[Problem] = []
         self.left: dict[int, GrowingState] = {}

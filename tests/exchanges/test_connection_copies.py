@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pytest
 
@@ -13,6 +14,7 @@ from decoders import read_exchanges
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Row, Settled, Skipped
 from decoders.tcp.chunks import Segment
+from decoders.wire.state_serialization import pack, unpack
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw
 from tests.exchanges.prefixes import kafka
@@ -53,6 +55,22 @@ def together(*each: list[Segment]) -> list[Segment]:
     """The segments of several connections by their time, with packet numbers."""
     rows = sorted((segment for every in each for segment in every), key=lambda row: row[1])
     return [(key, time_ns, at, *rest) for at, (key, time_ns, _, *rest) in enumerate(rows, 1)]  # type: ignore[misc]
+
+
+def settle_in_two_engines(every: list[Segment], at: int, change: Callable[[bytes], bytes] = bytes) -> list[Row]:
+    """The rows of an engine that goes on at a segment with the state that another has left, changed by `change`."""
+    engines = [Engine(connections=True) for _ in range(2)]
+    for engine in engines:
+        engine.leave_out_copies()
+    rows: list[Any] = engines[0].feed(every[:at])
+    engines[1].resume(change(engines[0].export()))
+    return rows + engines[1].feed(every[at:]) + engines[1].finish()
+
+
+def drop_begun_connections(state: bytes) -> bytes:
+    """A state as older versions saved it, that did not save the connections that have begun."""
+    parts = cast(list[Any], unpack(state))
+    return pack([parts[0], pack(cast(list[Any], unpack(parts[1]))[:9]), *parts[2:]])
 
 
 def settle(every: list[Segment], step: int | None = None) -> list[Row]:
@@ -118,6 +136,18 @@ def test_connections_that_are_alike_count_twice(name: str, begin: int) -> None:
 
 def test_who_does_not_ask_for_it_gets_both() -> None:
     assert exchanges(Engine().feed(together(TALK, translated(TALK)))) == 6
+
+
+def test_the_state_between_original_and_copy_is_saved() -> None:
+    every = together(TALK, translated(TALK, later_ns=10 * US))
+    expected = exchanges(settle(every))
+    assert expected == 3
+    for at in range(len(every)):
+        assert exchanges(settle_in_two_engines(every, at)) == expected, at
+
+
+def test_a_state_of_an_older_version_is_read() -> None:
+    assert exchanges(settle_in_two_engines(TALK, 8, drop_begun_connections)) == 3
 
 
 def test_the_library_gives_it_once() -> None:

@@ -131,7 +131,7 @@ def _set(*path: int, value: Any) -> Callable[[Any], None]:
 
 
 FOREIGN: Final[dict[str, Callable[[Any], None]]] = {
-    "parts that are missing": lambda state: state.__delitem__(slice(-2, None)),
+    "parts that are missing": lambda state: state.__delitem__(slice(-3, None)),
     "a pairing of fewer parts": _set(0, 0, value=lambda row: row[:-2]),
     "ends that are none": _set(0, 0, 0, value=[1]),
     "names of another number": _set(0, 0, 1, value=lambda row: row[:-2]),

@@ -15,8 +15,10 @@ from decoders.exchanges.exchange import Ended
 from decoders.splits.split_parts import SEGMENTS
 from tests.captures.shipped import CLEAN, NEGATIVE, segments
 from tests.exchanges.mistreated import capture
+from tests.exchanges.prefixes import kafka
 from tests.exchanges.talks import MS, Talker, framed, interleaved, request, response
 from tests.exchanges.talks import segments as spoken
+from tests.exchanges.test_connection_copies import TALK, US, together, translated
 from tests.sampling import sampled
 from tests.splits.cut_captures import AGAIN, RERUNS, cut, parts_of, rows, stitched, whole
 
@@ -154,3 +156,24 @@ def test_a_frame_over_many_splits() -> None:
     every = [segment for segment in spoken(turns, rng) if not segment[5] & 2]
     splits = cut(every, range(0, len(every), 20))
     assert stitched(splits, batch=7, ports=[9092]) == whole(every, ports=[9092])
+
+
+# Without its beginning, the first bytes of a connection are held for some packets.
+@pytest.mark.parametrize(("begin", "first"), [(0, 1), (3, 30)])
+@pytest.mark.parametrize("raw", [False, True])
+def test_a_copy_of_a_connection_of_another_split(begin: int, first: int, raw: bool) -> None:
+    others = spoken(kafka(), Random(5), port=50007)
+    copies = [translated(TALK[begin:], client=bytes([172, 17, 0, last]), later_ns=last * US) for last in (5, 9)]
+    every = together(TALK[begin:], *copies, others, translated(others))
+    expected = whole(every)
+    assert sum("'reason': 'copy'" in str(row) for row in expected) == 3
+    for place in range(first, len(every), 2):
+        assert stitched(cut(every, [place]), raw=raw) == expected, place
+
+
+def test_copies_that_a_split_sees_are_not_read_again() -> None:
+    known = translated(TALK, client=bytes([10, 9, 9, 9]), later_ns=10**9, shift=7)
+    every = together(TALK, translated(TALK), known)
+    RERUNS.clear()
+    assert stitched([every[:1], every[1:]]) == whole(every)
+    assert len(RERUNS) < 2

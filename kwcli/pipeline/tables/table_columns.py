@@ -225,7 +225,7 @@ SKIPPED: Final[tuple[TableColumn, ...]] = (
     _column(
         "reason",
         "string",
-        "`lost`, `midstream`, `garbage`, `oversized`, `encrypted`, `not_kafka`, `one_direction`, `tls` …",
+        "`lost`, `midstream`, `garbage`, `oversized`, `encrypted`, `not_kafka`, `one_direction`, `tls`, `copy` …",
     ),
     _column("detail", "string", "the same in words"),
 )
