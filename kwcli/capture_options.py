@@ -50,6 +50,7 @@ class CaptureOptions(NamedTuple):
     commands: tuple[str, ...] = ()  # [NAME=]COMMAND
     merge_delay: float | None = None  # seconds
     restart: bool = False
+    align_clocks: bool = False
 
     @property
     def places(self) -> str:
@@ -63,8 +64,9 @@ class CaptureOptions(NamedTuple):
 
     @property
     def has_merged_places(self) -> bool:
-        """Whether several inputs are merged as they come: commands, interfaces, pipes."""
-        return bool(self.commands) or len(self.interfaces) > 1 or (len(self.files) > 1 and self._has_pipes)
+        """Whether several inputs are merged as they come: commands, interfaces, pipes, files of several clocks."""
+        several = len(self.files) > 1
+        return bool(self.commands) or len(self.interfaces) > 1 or (several and (self._has_pipes or self.align_clocks))
 
     @property
     def _has_pipes(self) -> bool:
@@ -138,3 +140,7 @@ def _check_live_options(capture: CaptureOptions, context: click.Context, *, cuts
         raise click.UsageError("--restart starts the commands of --on again: --on 'COMMAND'", context)
     if capture.merge_delay is not None and not capture.has_merged_places:
         raise click.UsageError("--merge-delay is for several inputs that are read as they come", context)
+    if capture.align_clocks and len((*capture.files, *capture.commands)) < 2:
+        raise click.UsageError("--align-clocks is for captures of several clocks: files, or commands of --on", context)
+    if capture.align_clocks and capture.files and capture.write:
+        raise click.UsageError("-w cuts packets out of files as they are: leave --align-clocks out", context)

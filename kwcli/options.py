@@ -407,6 +407,9 @@ def capture_options(command: Command) -> Command:
             help="Wait so long for earlier packets of other places (default: 1s).",
         ),
         click.option("--restart", is_flag=True, help="Start a command of --on again when it ends."),
+        click.option(
+            "--align-clocks", is_flag=True, help="Put packets of places right whose clocks differ; see kw help live."
+        ),
         click.option("--bpf", metavar="EXPR", help="Kernel filter of a live capture, in tcpdump's syntax."),
         click.option(
             "-w",

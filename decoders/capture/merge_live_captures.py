@@ -29,7 +29,7 @@ from typing import Final
 from decoders.named_tuple import NamedTuple
 from decoders.tcp.chunks import Segment
 
-__all__ = ["LatePackets", "LiveMerger"]
+__all__ = ["LatePackets", "LiveMerger", "shift_segment"]
 
 _TIME: Final = 1  # of a segment
 _NEVER: Final = 1 << 63
@@ -54,6 +54,12 @@ class _MergedPlace:
         self.time_ns = 0  # of its latest segment
         self.waiting: deque[tuple[int, float, Segment]] = deque()
         self.late = LatePackets()
+
+
+def shift_segment(segment: Segment, by_ns: int) -> Segment:
+    """A segment as it was captured this much later."""
+    key, time_ns, packet, seq, ack, flags, payload, cut = segment
+    return (key, time_ns + by_ns, packet, seq, ack, flags, payload, cut)
 
 
 class LiveMerger:
@@ -84,6 +90,14 @@ class LiveMerger:
         """Wait for a place again, which was ended."""
         place = self._places[number]
         place.is_open, place.heard_s = True, now_s
+
+    def shift_place(self, number: int, by_ns: int) -> None:
+        """Put the times of the segments that wait of a place right, and take its time for this much later."""
+        place = self._places[number]
+        place.time_ns += by_ns
+        place.waiting = deque(
+            (time_ns + by_ns, came_s, shift_segment(segment, by_ns)) for time_ns, came_s, segment in place.waiting
+        )
 
     def end_place(self, number: int) -> None:
         """Wait for a place no longer: nothing more comes of it."""

@@ -90,6 +90,7 @@ EXCHANGE_ATTRIBUTES: Final = {
     "response_file": "extra",
     "response_end_file": "extra",
     "point": "extra",
+    "network_ms": "extra",
     "upstream_latency_ms": "extra",
     "fault": "extra",
     "refused": "extra",

@@ -405,6 +405,11 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
         )
     },
     "point": (_add_description("the place that it was captured at, where several are read as they come", _TEXT),),
+    "network_ms": (
+        _add_description(
+            "what the latency of the point farthest from the client is less than that of the nearest", _MS
+        ),
+    ),
     "upstream_latency_ms": (_MS,),
     "fault": (_object_schema({**_HIT, "rule": _RULE, "more": _HITS}, "more"),),
     "refused": (

@@ -50,6 +50,7 @@ COLUMNS: Final[dict[str, ColumnWord]] = {
     "group": ColumnWord("group", 8),
     "file": ColumnWord("file", 8),
     "point": ColumnWord("point", 8),
+    "network_ms": ColumnWord("network", 9, right=True, short=format_latency),
     "summary": ColumnWord("request", 40),
 }
 # Other words for columns: the titles of text, and the plural where a cell may hold several values.

@@ -23,9 +23,12 @@ from threading import Thread
 from typing import TYPE_CHECKING, Final
 
 from decoders.capture.merge_captures import packet_number_before_file
-from decoders.capture.merge_live_captures import LiveMerger
+from decoders.capture.merge_live_captures import LiveMerger, shift_segment
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import without_frames
+from decoders.tcp.clock_offsets import ClockOffsets
+from decoders.tcp.packets_at_points import PacketsAtPoints
+from decoders.wire.format_and_escape_text import format_latency
 from kwcli.output.short_texts import count_of
 from kwcli.reading.capture_commands import CaptureCommand, CommandProcess, skip_text_before_capture
 from kwcli.reading.capture_sources import (
@@ -37,6 +40,7 @@ from kwcli.reading.capture_sources import (
     open_source,
 )
 from kwcli.reading.decompress_inputs import InputProblem
+from kwcli.reading.exchanges_at_points import ExchangesAtPoints
 from kwcli.reading.packet_sources import PacketClock, PacketSource, SegmentBatch
 from kwcli.reading.read_captures_by_time import Captures
 
@@ -64,6 +68,8 @@ _THREADS_END_S: Final = 1.0
 # Pieces of all places that wait in the queue; segments of one place that wait for their turn.
 _PIECES_MAX: Final = 64
 _WAITING_MAX: Final = 20_000
+# Clocks are told to differ from here on: less is what time stamps are off by anyway.
+_CLOCK_SLACK_NS: Final = 10**6
 
 
 class _LivePlace:
@@ -91,6 +97,7 @@ class _LivePlace:
         self.tries = 0
         self.empty_tries = 0  # that gave no bytes, one after the other
         self.cut: DecodeError | None = None
+        self.ahead_ns: int | None = None  # of the first place's clock, where its times are put right by it
 
 
 # What a place's thread gives: its bytes, a text to be told, an input that holds records, or how it has ended.
@@ -101,7 +108,8 @@ class LivePlaces(PacketSource):
     """The places of one run. Those of `words` end; commands and interfaces go on until the run is ended.
 
     `merge_delay_s`: how long a packet waits for earlier ones of other places. `restart`: a command that ends is started
-    again. `kept`, if there is one, gets all packets as pcapng, one interface for each place.
+    again. `align_clocks`: packet times are put right by the first place's clock. `kept`, if there is one, gets all
+    packets as pcapng, one interface for each place.
     """
 
     def __init__(
@@ -113,6 +121,7 @@ class LivePlaces(PacketSource):
         *,
         merge_delay_s: float,
         restart: bool = False,
+        align_clocks: bool = False,
         on_secrets: Callable[[bytes], None] | None = None,
         cut_receiver: CutReceiver | None = None,
     ) -> None:
@@ -137,6 +146,13 @@ class LivePlaces(PacketSource):
             self._add_place(command.name, is_live=True).command = command
         for interface in interfaces:
             self._add_place(interface.interface, is_live=True).interface = interface
+        self._align_clocks = align_clocks
+        self._begun_s = self._env.monotonic()
+        clockless = [place.number for place in self._places if place.interface is not None]  # they share this machine's
+        self._clocks = ClockOffsets(clockless)
+        self._packets = PacketsAtPoints()
+        self._exchanges = ExchangesAtPoints(self._packets, clockless, merge_delay_s)
+        self._latest_ns = 0
         self.names = [place.name for place in self._places]
         self.points = [escape_non_utf8(name) for name in self.names]
         self.input_count = None if self.is_endless else len(self._places)
@@ -160,7 +176,9 @@ class LivePlaces(PacketSource):
         while any(place.is_open or place.starts_s is not None for place in self._places):
             self._take_given()
             now_s = self._env.monotonic()
-            segments = self._merger.take_segments(now_s)
+            segments = (
+                [] if self._waits_for_clocks(now_s) else self._leave_out_copies(self._merger.take_segments(now_s))
+            )
             clock.note_segments(segments)
             if self._keeper is not None:
                 self._keeper.write_due_packets(now_s)
@@ -169,7 +187,15 @@ class LivePlaces(PacketSource):
             yield SegmentBatch(segments, clock.now_ns())
         while not self._given.empty():  # what commands have said before they ended
             self._take_given()
-        yield SegmentBatch(self._merger.take_all(), clock.now_ns())
+        yield SegmentBatch(self._leave_out_copies(self._merger.take_all()), clock.now_ns())
+
+    def set_times_of_rows(self, rows: list[Settled]) -> list[Settled]:
+        if len(self._places) < 2:
+            return rows
+        return self._exchanges.set_times(rows, self._env.monotonic(), self._latest_ns)
+
+    def finish_rows(self, rows: list[Settled]) -> list[Settled]:
+        return self.set_times_of_rows(rows) + self._exchanges.set_times_of_all()
 
     def read_recorded_rows(self) -> Iterator[tuple[str, list[Settled]]]:
         return self._recorded.read_recorded_rows()
@@ -179,6 +205,8 @@ class LivePlaces(PacketSource):
 
     def packet_counts(self) -> Counter[str]:
         counts = Counter(self._ended)
+        if self._packets.copies:
+            counts["twice"] += self._packets.copies
         for place in self._places:
             if place.is_open:
                 counts.update(place.reader.counts)
@@ -190,8 +218,8 @@ class LivePlaces(PacketSource):
                 yield place.name, place.cut
 
     def closing_remarks(self) -> list[str]:
-        """Places whose packets came too late, with the delay that would have done."""
-        said = []
+        """Places whose clocks differ; those whose packets came too late, with the delay that would have done."""
+        said = self._describe_clocks()
         for place in self._places:
             late = self._merger.late_packets(place.number)
             if late.packets:
@@ -340,7 +368,7 @@ class LivePlaces(PacketSource):
             place.is_silent = False
         place.heard_s, place.has_bytes = now_s, True
         self.taken += len(piece)
-        self._merger.add_segments(place.number, place.reader.feed(piece), now_s)
+        self._add_segments(place, place.reader.feed(piece), now_s)
         if self._keeper is not None and place.copier is not None:
             self._keeper.add_packets(place.number, place.copier.feed(piece), now_s)
         problem = place.reader.problem
@@ -348,6 +376,56 @@ class LivePlaces(PacketSource):
             place.cut = problem
             text = f"{place.name}: {add_byte_offset(problem.text, problem.offset)}" if place.is_live else ""
             self._end_place(place, text, failed=True)
+
+    def _add_segments(self, place: _LivePlace, segments: list[Segment], now_s: float) -> None:
+        if segments and len(self._places) > 1:
+            changes = self._clocks.changes
+            self._clocks.note_segments(place.number, segments)
+            if self._align_clocks:
+                if self._clocks.changes != changes:
+                    self._put_waiting_segments_right()
+                if place.ahead_ns:
+                    segments = [shift_segment(segment, -place.ahead_ns) for segment in segments]
+        self._merger.add_segments(place.number, segments, now_s)
+
+    def _leave_out_copies(self, segments: list[Segment]) -> list[Segment]:
+        if segments and len(self._places) > 1:
+            self._latest_ns = segments[-1][1]
+            return self._packets.leave_out_copies(segments)
+        return segments
+
+    def _waits_for_clocks(self, now_s: float) -> bool:
+        """Whether packets wait until it is known how far the clocks are apart."""
+        is_early = self._align_clocks and now_s - self._begun_s < self._delay_s
+        return is_early and any(place.is_open and place.ahead_ns is None for place in self._places[1:])
+
+    def _put_waiting_segments_right(self) -> None:
+        """Follow the estimates of how far the clocks are apart, where they have left what was taken for it."""
+        for place in self._places[1:]:
+            offset = self._clocks.find_offset(place.number, 0)
+            if offset is None:
+                continue
+            known = place.ahead_ns
+            slack = _CLOCK_SLACK_NS
+            if known is None or not offset.least_ns - slack <= known <= offset.most_ns + slack:
+                self._merger.shift_place(place.number, (known or 0) - offset.middle_ns)
+                place.ahead_ns = offset.middle_ns
+
+    def _describe_clocks(self) -> list[str]:
+        """How far the clocks of the places are ahead of the first one's or behind it, where they differ."""
+        said = []
+        first, *others = self.points
+        for number, point in enumerate(others, 1):
+            offset = self._clocks.find_offset(number, 0)
+            if offset is None or abs(offset.middle_ns) <= max(offset.error_ns, _CLOCK_SLACK_NS):
+                continue
+            apart, error = (format_latency(ns / 1e6) for ns in (abs(offset.middle_ns), offset.error_ns))
+            which = "ahead of" if offset.middle_ns > 0 else "behind"
+            remedy = (
+                "its packets were put right by it" if self._align_clocks else "--align-clocks puts its packets right"
+            )
+            said.append(f"{point} is about {apart} {which} {first} (± {error}): {remedy}")
+        return said
 
     def _look_after_place(self, place: _LivePlace, now_s: float) -> None:
         """Let a place's thread go on or wait; start a command again; tell that a place is silent."""
@@ -367,7 +445,7 @@ class LivePlaces(PacketSource):
         """Nothing more comes of a place, unless its command is started again."""
         now_s = self._env.monotonic()
         if place.has_bytes:
-            self._merger.add_segments(place.number, place.reader.finish(), now_s)
+            self._add_segments(place, place.reader.finish(), now_s)
         if place.has_bytes and place.copier is not None and self._keeper is not None:
             self._keeper.add_packets(place.number, place.copier.finish(), now_s)
         problem = place.reader.problem if place.has_bytes else None

@@ -73,6 +73,14 @@ class PacketSource:
         """Batches of segments as they come. Raises InputProblem where nothing more can be read."""
         raise NotImplementedError
 
+    def set_times_of_rows(self, rows: list[Settled]) -> list[Settled]:
+        """The rows that may be shown now: where several points see one packet, with the times of one of them."""
+        return rows
+
+    def finish_rows(self, rows: list[Settled]) -> list[Settled]:
+        """The last rows, behind those that wait."""
+        return rows
+
     def read_recorded_rows(self) -> Iterator[tuple[str, list[Settled]]]:
         """Names of inputs that hold records, each with some of its exchanges and skipped byte runs, input by input."""
         return iter(())

@@ -206,6 +206,7 @@ class ReadingRun:
                 env,
                 merge_delay_s=MERGE_DELAY_S if asked.merge_delay is None else asked.merge_delay,
                 restart=asked.restart,
+                align_clocks=asked.align_clocks,
                 on_secrets=self._keys.add_lines,
                 cut_receiver=self._engine,
             )
@@ -235,8 +236,8 @@ class ReadingRun:
         try:
             with ends.end_at_errors():
                 self._pull_segments(source)
-                if ends.reached_end and not source.records:
-                    sink.filter_and_show_rows(self._engine.finish())
+                last = self._engine.finish() if ends.reached_end and not source.records else []
+                sink.filter_and_show_rows(source.finish_rows(last))
                 sink.show_waiting_rows()
                 if sink.reached_limit and not ends.reached_limit:
                     ends.note_event(Event.LIMIT_REACHED)
@@ -259,12 +260,14 @@ class ReadingRun:
                 self._read_keys()
                 if tap is not None:
                     tap.log_segments(segments)
-                if not sink.filter_and_show_rows(engine.feed(segments, now_ns)):
+                if not sink.filter_and_show_rows(source.set_times_of_rows(engine.feed(segments, now_ns))):
                     ends.note_event(Event.LIMIT_REACHED)
                     return
                 sink.output.show_progress(source.taken, engine.summary.exchanges)
                 sink.poll_workers()
-            if source.records and not (sink.filter_and_show_rows(engine.finish()) and self._read_records(source)):
+            if source.records and not (
+                sink.filter_and_show_rows(source.finish_rows(engine.finish())) and self._read_records(source)
+            ):
                 ends.note_event(Event.LIMIT_REACHED)
                 return
             if source.problems:

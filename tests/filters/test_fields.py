@@ -37,6 +37,7 @@ EXTRA: Final[dict[str, Any]] = {
     "refused": {"by": "--as-kafka", "reason": "r"},
     "file": "a.pcap",
     "point": "b1",
+    "network_ms": 0.4,
     "guessed": True,
     "remarks": [{"side": "response", "path": "", "offset": 0, "id": "out_of_order", "text": "t"}],
     "retransmitted": True,

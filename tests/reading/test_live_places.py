@@ -133,7 +133,7 @@ def test_answers_take_commands_too(words: str) -> None:
 
 def test_what_two_places_see_counts_once() -> None:
     outcome = kw("sniff", "--on", f"b1={cat(SECOND)}", "--on", f"b2={cat(SECOND)}")
-    assert without("point", rows(outcome.out)) == without("", rows(kw("sniff", str(SECOND)).out))
+    assert without("point network_ms", rows(outcome.out)) == without("", rows(kw("sniff", str(SECOND)).out))
     assert "packets with payload were seen at several places; each counts once" in outcome.err
     assert "capture on one of them" not in outcome.err
 
