@@ -94,6 +94,10 @@ SPANS_HELD_MAX: Final = 10**4
 HTTP_ANSWER_MAX: Final = MIB
 HTTP_HEAD_MAX: Final = 64 * 1024
 HTTP_ANSWER_S: Final = 10.0
+# A body on an HTTP connection of a capture that is looked through for schemas, also inflated; and how many such
+# connections are read at a time.
+HTTP_CAPTURED_MAX: Final = 4 * MIB
+HTTP_CONNECTIONS_MAX: Final = 1000
 # The control interface of a proxy gives the exchanges that it has kept: 16 MiB of them.
 CONTROL_ANSWER_MAX: Final = 32 * MIB
 # Values of one cell of a row (`-e value`), with what each takes as text: a cell is joined, then encoded.

@@ -19,6 +19,7 @@ from kwcli.run_environment import Environment, Exit, Failure, make_flag_callback
 
 if TYPE_CHECKING:
     from decoders.filters import Filter
+    from decoders.messages.decode_record_values import RecordValueReader
 
 FORMATS: Final = find_format_names(frames=False)
 # The formats of a command that shows frames: also the frames' bytes.
@@ -98,11 +99,32 @@ class FilterOptions(NamedTuple):
 
 
 class ContentOptions(NamedTuple):
-    """How much of the exchanges is shown: records, secrets, names of numbers."""
+    """How much of the exchanges is shown: records, secrets, names of numbers; and where schemas of values are."""
 
     records: bool = False
     reveal_secrets: bool = False
     names: bool = False
+    raw_values: bool = False
+    schemas: tuple[str, ...] = ()
+
+    def make_value_reader(self, *, shown: bool) -> RecordValueReader | None:
+        """The reader of keys and values, where they are shown decoded. Raises Failure for --schemas without use."""
+        if not shown or self.raw_values:
+            if self.schemas and self.raw_values:
+                raise Failure("--schemas decodes values, and --raw-values does not: leave one out", Exit.USAGE)
+            return None
+        from decoders.messages.decode_record_values import RecordValueReader
+
+        return RecordValueReader()
+
+    def add_to_settings(self, settings: Settings) -> Settings:
+        """The settings, with what these options say. Raises Failure."""
+        return settings._replace(
+            records=self.records,
+            reveal_secrets=self.reveal_secrets,
+            names=self.names,
+            values=self.make_value_reader(shown=self.records),
+        )
 
 
 class OutputOptions(NamedTuple):
@@ -135,8 +157,9 @@ class OutputOptions(NamedTuple):
             columns=self.fields or self.columns,
             marks=self.marks,
             zone=self._zone_name(env) if self.local else "",
-            **(content or ContentOptions())._asdict(),
         )
+        if content is not None:
+            found = content.add_to_settings(found)
         if not live:
             env.start_paging()
         if self.output == "fields":
@@ -606,4 +629,13 @@ def content_options(command: Command) -> Command:
             "--reveal-secrets", is_flag=True, help="Show tokens, salts and config values instead of {redacted}."
         ),
         click.option("--names", is_flag=True, help="Name numbers in JSON, YAML, fields: 1 is read_committed."),
+        click.option("--raw-values", is_flag=True, help="Show keys and values of records as bytes alone."),
+        click.option(
+            "--schemas",
+            "schemas",
+            multiple=True,
+            metavar="DIR|FILE",
+            type=click.Path(readable=False),
+            help="Schemas of keys and values: .avsc, .proto, .desc, .json files (see: kw help values).",
+        ),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -51,6 +51,8 @@ class Engine:
         self._decryption: Decryption | None = None
         self.pairer = Pairer(ports, needs, connections=connections)
         self.pairer.context.awake = deque()
+        # Is given the chunks of all connections, decrypted, where another stage reads them as well.
+        self.on_chunks: Callable[[list[Chunk]], object] | None = None
         self._names: list[TopicName] = []  # names of topics to learn at a time, the earliest first
         self._chosen: dict[tuple[str, str], set[int]] = {}  # client and broker → places of the chosen exchanges
 
@@ -90,7 +92,10 @@ class Engine:
         return self._feed_segments(segments, now_ns)
 
     def _feed_segments(self, segments: list[Segment], now_ns: int) -> list[Settled]:
-        settled = self.pairer.feed(self._decrypt_chunks(self.reassembly.feed(segments, now_ns), now_ns), now_ns)
+        chunks = self._decrypt_chunks(self.reassembly.feed(segments, now_ns), now_ns)
+        if self.on_chunks is not None:
+            self.on_chunks(chunks)
+        settled = self.pairer.feed(chunks, now_ns)
         self.pairer.context.drop_state_of_idle_pairings()
         return self._keep_chosen(settled) if self._chosen else settled
 
@@ -187,6 +192,8 @@ class Engine:
         chunks = self._decrypt_chunks(self.reassembly.finish())
         if self._decryption is not None:
             chunks = [*chunks, *self._decryption.finish()]
+        if self.on_chunks is not None:
+            self.on_chunks(chunks)
         settled = self.pairer.feed(chunks) + self.pairer.finish()
         return self._keep_chosen(settled) if self._chosen else settled
 

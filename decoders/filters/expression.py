@@ -13,6 +13,8 @@ from decoders.filters import comparisons
 from decoders.filters.fields import (
     ALIASES,
     BODIES,
+    DECODED_FIELDS,
+    DECODED_PARTS,
     FIELDS,
     HEADER,
     RECORD,
@@ -35,6 +37,7 @@ from decoders.schema.projection import make_getter
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
+    from decoders.messages.decode_record_values import RecordValueReader
 
 
 @cache
@@ -368,6 +371,20 @@ class Filter:
         """Whether the filter asks about the contents of records."""
         return any(atom.reads_records for atom in self.node.list_atoms())
 
+    def decode_values_with(self, reader: RecordValueReader | None) -> RecordValueReader | None:
+        """Have all questions about decoded keys and values use the schemas of one reader.
+
+        `reader`: that of records that are shown; None: a new one. None where there is no such question.
+        """
+        from decoders.messages.decode_record_values import RecordValueReader
+
+        used = reader
+        for atom in self.node.list_atoms():
+            if (decode_with := getattr(atom.row.get, "decode_with", None)) is not None:
+                used = used or RecordValueReader()
+                decode_with(used, count=reader is None)
+        return used
+
     @property
     def passes_everything(self) -> bool:
         """Whether every exchange passes the filter."""
@@ -513,8 +530,29 @@ def _find_field(word: Word) -> _FilterField:
         return _find_body_field(word, name, first, path)
     if first == RECORD and path:
         return _find_internal_topic_field(word, name, path)
-    names = [*FIELDS, *ALIASES, f"{HEADER}.NAME", f"{RECORD}.", *(f"{side}." for side in BODIES)]
+    if (first in DECODED_PARTS and path) or name in DECODED_FIELDS:
+        return _find_decoded_value_field(name, path)
+    parts = [f"{part}." for part in (RECORD, *DECODED_PARTS, *BODIES)]
+    names = [*FIELDS, *DECODED_FIELDS, *ALIASES, f"{HEADER}.NAME", *parts]
     raise FilterError(f"there is no field {word.text!r}", word.at + 1, word=word.text, candidates=names)
+
+
+def _find_decoded_value_field(name: str, path: str) -> _FilterField:
+    """A field of decoded keys and values of records."""
+    from decoders.filters import decoded_value_fields as decoded  # few expressions have one
+
+    first = name.partition(".")[0]
+    if path:
+        get: decoded.DecodedValueReading = decoded.DecodedValueField(
+            "key" if first == "key" else "value", parse_field_path(path)
+        )
+        return _FilterField(name, FieldRow(Phase.RESPONSE, "any", get, f"a field of a {first}", needs=structure_needs))
+    kind, text = DECODED_FIELDS[name]
+    if name == "schema_id":
+        get = decoded.DecodedValueSchemaId(["key", "value"])
+    else:
+        get = decoded.DecodedValueFormat(["key" if name == "key_format" else "value"])
+    return _FilterField(name, FieldRow(Phase.RESPONSE, kind, get, text, needs=structure_needs))
 
 
 def _find_internal_topic_field(word: Word, name: str, path: str) -> _FilterField:

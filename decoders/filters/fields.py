@@ -360,4 +360,13 @@ def header_field(name: str) -> FieldRow:
 RECORD: Final = "record"
 
 
+# `key.PATH`, `value.PATH`: a field of decoded keys and values; other fields about them → kind and text.
+DECODED_PARTS: Final = ("key", "value")
+DECODED_FIELDS: Final[dict[str, tuple[Kind, str]]] = {
+    "key_format": ("text", "form of the keys: avro, protobuf, json …"),
+    "value_format": ("text", "form of the values: avro, protobuf, json …"),
+    "schema_id": ("any", "ids of the schemas that keys and values name"),
+}
+
+
 BODIES: Final[dict[str, tuple[Side, Phase]]] = {"request": ("request", Q), "response": ("response", R)}

@@ -7,7 +7,7 @@ from binascii import Error as NotBase64
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import cache, partial
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.embedded.structure_holders import HOLDERS, HOOKS
 from decoders.errors import DecodeError
@@ -29,6 +29,9 @@ from decoders.schema.model import Plan, Side
 from decoders.schema.plan_walker import BytePart
 from decoders.wire.deferred_json import DeferredEach, DeferredList, DeferredText
 from decoders.wire.redact_text import Conceal, make_secret_concealer, redact_text
+
+if TYPE_CHECKING:
+    from decoders.messages.decode_record_values import RecordChange
 
 
 class Errors(Protocol):
@@ -105,7 +108,7 @@ Hooks = Mapping[str, Callable[..., Any]]
 
 class Options(NamedTuple):
     """How much a record shows: `records` lists every record of a batch, `reveal_secrets` shows secrets, `names` adds
-    the words for numbers.
+    the words for numbers, `values` decodes the keys and values of records.
 
     With `deferred`, values that take much memory are made only as they are written (wire/deferred_json.py); the bodies
     of one record have to be written before the next record is asked for.
@@ -115,6 +118,7 @@ class Options(NamedTuple):
     reveal_secrets: bool = False
     deferred: bool = False
     names: bool = False
+    values: RecordChange | None = None
 
 
 PLAIN: Final = Options()

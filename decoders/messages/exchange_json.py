@@ -174,7 +174,7 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     if options.records and api_reader.key in RECORD_ARRAYS:
         from decoders.messages.internal_topic_records import decode_structures_in_records
 
-        decode_structures_in_records(exchange, request, response, reveal=options.reveal_secrets)
+        decode_structures_in_records(exchange, request, response, reveal=options.reveal_secrets, values=options.values)
         for side in SIDES:
             api_reader.set_lz4_remarks(exchange, side, checksums=True)
     status: str = exchange.outcome

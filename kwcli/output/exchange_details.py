@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.topic_arrays import batch_array, partitions_in
-from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.wire.deferred_json import Deferred, DeferredList
 from decoders.wire.format_and_escape_text import escape_text
@@ -32,7 +31,7 @@ ARROWS: Final[dict[Side, str]] = {"request": "→", "response": "←"}
 
 def exchange_detail_lines(exchange: Exchange, settings: Settings, explained: set[int]) -> Iterator[str]:
     """All lines below the line of an exchange. The meaning of an error code in `explained` is not printed again."""
-    record = to_json_dict(exchange, Options(settings.records, settings.reveal_secrets, deferred=True))
+    record = to_json_dict(exchange, settings.make_record_options(text=True))
     colors = palette(settings.color)
     if settings.verbose == 0:
         yield from _record_lines(exchange, record, settings, colors)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.wire.deferred_json import make_json_pieces
 from kwcli.output.write_json_values import JsonWriter
@@ -29,7 +28,7 @@ class _RecordRenderer:
 
     def __init__(self, settings: Settings, write: Write) -> None:
         self._write = write
-        self._options = Options(settings.records, settings.reveal_secrets, deferred=True, names=settings.names)
+        self._options = settings.make_record_options()
         self.errors = self.expected = self.undecoded = self.remarks = 0
 
     def _count_exchange_errors(self, errors: list[dict[str, Any]]) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.errors import FilterError
 from decoders.exchanges.exchange_attribute_table import SCALARS
 from decoders.filters.exchange_paths import RecordPath, first_words_of_paths, record_path
-from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import SCHEMA, to_json_dict
 from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import CELL_FORM, cell_text, json_text
@@ -97,7 +96,7 @@ class RowReader:
     ) -> None:
         self._form = form
         self.columns = make_row_columns(names, option, names=settings.names)
-        self._options = Options(settings.records, settings.reveal_secrets, deferred=True, names=settings.names)
+        self._options = settings.make_record_options()
         self._whole = any(column.path is not None and column.path.whole for column in self.columns)
         self._learns = any(column.own == "node" for column in self.columns)
         if any(column.own for column in self.columns):

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 import yaml
 
-from decoders.messages.build_body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.named_tuple import NamedTuple
 from decoders.wire.deferred_json import Deferred, DeferredList, DeferredText, split_deferred
@@ -145,7 +144,7 @@ class Yaml(CountingRenderer):
 
     def __init__(self, settings: Settings, write: Write) -> None:
         super().__init__(write)
-        self._options = Options(settings.records, settings.reveal_secrets, deferred=True, names=settings.names)
+        self._options = settings.make_record_options()
 
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""

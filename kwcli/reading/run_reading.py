@@ -53,12 +53,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from decoders.errors import DecodeError
+    from decoders.filters import Filter
     from kwcli.capture_options import CaptureOptions
     from kwcli.options import FilterOptions
     from kwcli.output.settings import Settings
     from kwcli.reading.live_capture import PieceWriter
     from kwcli.reading.packet_sources import PacketSource
     from kwcli.reading.sinks.row_sink import PacketTap
+    from kwcli.reading.value_schemas import RunSchemas
     from kwcli.run_environment import Environment
 
 __all__ = ["ReadingOutcome", "ReadingRun"]
@@ -125,10 +127,26 @@ class ReadingRun:
             topics = self._engine.pairer.context.topics
             for identity, (name, _) in learn_topic_names(capture.names_from, env, self._keys).names.items():
                 topics.add(identity, name)
+        self._schemas = self._find_schemas(selection)
+        if self._schemas is not None:
+            self._sink.learn_from_rows = self._schemas.learn_from_rows
         self._hear = view.hear
         self.outcome = ReadingOutcome()
         self._told: list[str] = []  # problems of inputs that were reported before reading began
         self._begun = env.monotonic()
+
+    def _find_schemas(self, selection: Filter | None) -> RunSchemas | None:
+        """The schemas of the run, where keys and values are decoded to be shown or to be filtered."""
+        reader = self._settings.values
+        if selection is not None:
+            reader = selection.decode_values_with(reader)
+        if reader is None:
+            return None
+        from kwcli.reading.value_schemas import RunSchemas
+
+        found = RunSchemas(reader, self._ports, self._keys)
+        found.watch_engine(self._engine)
+        return found
 
     def run(self) -> ReadingOutcome:
         """Read what the options name: places merged as they come, an interface, a file that grows, or files."""
@@ -157,6 +175,8 @@ class ReadingRun:
 
     def read_captures(self, captures: Captures) -> ReadingOutcome:
         """Read opened files. Inputs that are missing are reported at once, what else is wrong after the good ones."""
+        if self._schemas is not None and not any(map(is_read_once, self._capture.files)):
+            self._schemas.read_again_from(partial(self.open_captures, self._capture.files, self._env))
         self._told = [*captures.problems]
         for problem in self._told:
             self._env.report(f"kw: {problem}")
@@ -232,6 +252,8 @@ class ReadingRun:
         """Read a source and show its rows: the phases of a run up to the copying (run_ends.py)."""
         ends, sink = self.outcome.ends, self._sink
         sink.name_files(source.names, has_files=source.has_files)
+        if self._schemas is not None and sink.needs_file_numbers and source.has_files:
+            self._schemas.name_files(source.names)
         sink.name_points(source.points)
         try:
             with ends.end_at_errors():
@@ -371,6 +393,8 @@ class ReadingRun:
             self._env.report(f"kw: {line}")
         if quiet or not told:
             return
+        for line in [] if self._schemas is None else self._schemas.closing_lines():
+            self._env.report(f"kw: {line}")
         nameless = self._engine.pairer.context.topics.count_nameless()
         if nameless:
             ids = f"{count_of(nameless, 'topic')} {'has' if nameless == 1 else 'have'} no name in what was read"

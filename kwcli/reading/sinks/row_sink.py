@@ -168,6 +168,7 @@ class FilteredRowSink:
         self.reached_limit = False
         self.looks_for_loss = False  # asked for by --strict
         self.found_loss = False  # a row has shown that traffic was lost
+        self.learn_from_rows: Callable[[list[Settled]], None] | None = None  # schemas of values in all rows
         self._env = env
         self._selection = selection
         self._ports = ports
@@ -258,6 +259,8 @@ class FilteredRowSink:
         """Filter and show rows; False when as many as wanted have been shown."""
         if not rows:
             return True
+        if self.learn_from_rows is not None:
+            self.learn_from_rows(rows)
         if self._tap is not None:
             self._tap.note_rows(rows, numbered=bool(self._file_names))
         if self.end_of_connection is not None:

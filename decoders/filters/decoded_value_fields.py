@@ -1,0 +1,100 @@
+"""A path such as `value.items[].sku` in, the values that it has in decoded keys and values of records out.
+
+A filter has no schemas of its own: `decode_with` gives it those of a run. Without them it reads what needs none: JSON,
+Avro containers and the like. A list stands for each of its elements, with brackets or
+without, unless they have a number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from decoders.embedded import TOPICS
+from decoders.filters.read_partitions_and_records import records_by_topic
+from decoders.messages.decode_record_values import RecordValueReader
+from decoders.protocol_facts.paths import values_at_path
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+    from decoders.protocol_facts.paths import FieldPathStep
+    from decoders.values import DecodedValue
+
+__all__ = ["DecodedValueField", "DecodedValueFormat", "DecodedValueReading", "DecodedValueSchemaId"]
+
+_KEY: Final = 2
+_VALUE: Final = 3
+_HEADERS: Final = 4
+_CONTROL: Final = 5
+# Decimals are text, so that no digit is lost; they are compared as numbers as well.
+_NUMBER: Final = re.compile(r"-?\d{1,40}(\.\d{1,40})?")
+
+Part = Literal["key", "value"]
+
+
+class DecodedValueReading:
+    """Base of the `get` of fields about decoded keys or values."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts = parts
+        self._reader = RecordValueReader()
+        self._counts = False
+
+    def decode_with(self, reader: RecordValueReader, *, count: bool) -> None:
+        """Decode with the schemas of a run; `count`: values without a schema are counted there."""
+        self._reader, self._counts = reader, count
+
+    def __call__(self, exchange: Exchange) -> list[Any]:
+        """The values of the field in all records of an exchange."""
+        return [each for found in self._decode_records(exchange) for each in self.values_of(found)]
+
+    def values_of(self, found: DecodedValue) -> Iterable[Any]:
+        """The values of the field in one key or value."""
+        raise NotImplementedError
+
+    def _decode_records(self, exchange: Exchange) -> Iterator[DecodedValue]:
+        for topic, row in records_by_topic(exchange):
+            if topic in TOPICS or (len(row) > _CONTROL and row[_CONTROL] is not None):
+                continue
+            headers = [(name, _to_bytes(held)) for name, held in row[_HEADERS]]
+            for part in self._parts:
+                data = _to_bytes(row[_KEY if part == "key" else _VALUE])
+                found = self._reader.decode(data, headers, topic, is_key=part == "key", count=self._counts)
+                if found is not None:
+                    yield found
+
+
+def _to_bytes(held: Any) -> bytes | None:
+    """Bytes of a record; of one that was read from a record of kw, they may be text."""
+    return held.encode("utf-8", "surrogateescape") if isinstance(held, str) else held
+
+
+class DecodedValueField(DecodedValueReading):
+    """`key.PATH`, `value.PATH`: what a key or value has at a path."""
+
+    def __init__(self, part: Part, steps: Sequence[FieldPathStep]) -> None:
+        super().__init__([part])
+        self._steps = steps
+
+    def values_of(self, found: DecodedValue) -> Iterable[Any]:
+        roots = found.value if isinstance(found.value, list) else (found.value,)
+        for held in (each for root in roots for each in values_at_path(root, self._steps)):
+            for value in held if isinstance(held, list) else (held,):
+                yield value
+                if isinstance(value, str) and _NUMBER.fullmatch(value) is not None:
+                    yield float(value) if "." in value else int(value)
+
+
+class DecodedValueFormat(DecodedValueReading):
+    """`value_format`: the form of a value."""
+
+    def values_of(self, found: DecodedValue) -> Iterable[Any]:
+        return (found.format,)
+
+
+class DecodedValueSchemaId(DecodedValueReading):
+    """`schema_id`: the id that keys and values name."""
+
+    def values_of(self, found: DecodedValue) -> Iterable[Any]:
+        return () if found.schema_id is None else (found.schema_id,)

@@ -1,0 +1,126 @@
+"""Records in JSON form in; the same out, with keys and values decoded: Avro, Protobuf, JSON and their like.
+
+`decoders/values` is loaded when the first key or value comes that may have such a form.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from decoders.errors import EncodeError
+from decoders.schema.json_form import bytes_from_json
+
+if TYPE_CHECKING:
+    from decoders.records.model import Header
+    from decoders.values import DecodedValue, SchemaStore, ValueDecoder
+
+__all__ = ["RecordChange", "RecordValueReader", "RecordValueTexts", "bytes_of_json_value"]
+
+# The forms of which a value is not shown a second time: what the bytes show already.
+_SHOWN_AS_IT_IS: Final = frozenset({"text"})
+
+
+class RecordChange(Protocol):
+    """Shows more of records than their bytes (`Options.values`)."""
+
+    def change_record(self, record: dict[str, Any], topic: str | None) -> None:
+        """Change a record, which is in JSON form, in place."""
+
+
+class RecordValueReader:
+    """Decodes keys and values with the schemas of one run, and looks further for schemas that are missing.
+
+    `look_further` is called when a value names a schema that is not there; it says whether it has added schemas.
+    `missing` counts the values whose schema was not found, by what they name.
+    """
+
+    def __init__(self) -> None:
+        self.look_further: Callable[[DecodedValue], bool] | None = None
+        self.missing: Counter[str] = Counter()
+        self._decoder: ValueDecoder | None = None
+        self._store: SchemaStore | None = None
+
+    @property
+    def store(self) -> SchemaStore:
+        """The schemas of the run."""
+        if self._store is None:
+            from decoders.values import SchemaStore
+
+            self._store = SchemaStore()
+        return self._store
+
+    def decode(
+        self, data: bytes | None, headers: Iterable[Header], topic: str | None, *, is_key: bool, count: bool = True
+    ) -> DecodedValue | None:
+        """A key or value decoded; None where its form is not known."""
+        if not data and not headers:
+            return None
+        if self._decoder is None:
+            from decoders.values import ValueDecoder
+
+            self._decoder = ValueDecoder(self.store)
+        decoder = self._decoder
+        headers = tuple(headers)
+        found = decoder.decode(data, headers, topic=topic, is_key=is_key)
+        if found is None or not found.missing_schema:
+            return found
+        if self.look_further is not None and self.look_further(found):
+            again = decoder.decode(data, headers, topic=topic, is_key=is_key)
+            if again is None or not again.missing_schema:
+                return again
+        if count:
+            self.missing[str(found.schema_id)] += 1
+        return found
+
+    def has_schema(self, found: DecodedValue) -> bool:
+        """Whether a schema with the id that a value names is known."""
+        wanted = found.schema_id
+        store = self.store
+        return bool(store.find_by_guid(wanted) if isinstance(wanted, str) else store.find_by_id(wanted or 0))
+
+    def decode_json(self, record: dict[str, Any], field: str, topic: str | None) -> DecodedValue | None:
+        """The `key` or `value` of a record in JSON form decoded; None where its form is not known."""
+        data = bytes_of_json_value(record.get(field))
+        if data is None:
+            return None
+        headers = [
+            (each["key"], bytes_of_json_value(each["value"]))
+            for each in record.get("headers") or ()
+            if isinstance(each["key"], str)
+        ]
+        found = self.decode(data, headers, topic, is_key=field == "key")
+        return None if found is None or found.format in _SHOWN_AS_IT_IS else found
+
+    def change_record(self, record: dict[str, Any], topic: str | None) -> None:
+        """Add `key_decoded` and `value_decoded` to a record, where their forms are known."""
+        for field in ("key", "value"):
+            found = self.decode_json(record, field, topic)
+            if found is not None:
+                record[f"{field}_decoded"] = found.to_json()
+
+
+class RecordValueTexts:
+    """Puts lines of text in place of the keys and values of records that have a known form."""
+
+    def __init__(self, reader: RecordValueReader, format_value: Callable[[DecodedValue, Any], str | None]) -> None:
+        """`format_value` gives the text of a value, of which it is given the JSON form as well; None: no other text."""
+        self._reader = reader
+        self._format_value = format_value
+
+    def change_record(self, record: dict[str, Any], topic: str | None) -> None:
+        """Set the `key` and `value` of a record to texts, where they have a known form."""
+        shown = {field: self._reader.decode_json(record, field, topic) for field in ("key", "value")}
+        for field, found in shown.items():
+            text = None if found is None else self._format_value(found, record[field])
+            if text is not None:
+                record[field] = text
+
+
+def bytes_of_json_value(value: Any) -> bytes | None:
+    """The bytes that a JSON value stands for; None where they are redacted, or too long to be looked at."""
+    try:
+        return None if value is None else bytes_from_json(value, "")
+    except EncodeError:
+        return None

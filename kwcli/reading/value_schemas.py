@@ -1,0 +1,161 @@
+"""The schemas of one run: files that are named, what the capture itself shows, a registry that is asked.
+
+The problem. A consumer asks for a schema when it meets its id, so the schema often comes after the first value.
+
+The idea. Rows are shown as they come, until a value names a schema that has not been seen. Then, where the captures are
+files, they are read once more by an engine of its own, which shows nothing and takes the schemas alone; after that the
+run goes on where it was. So files without such a value are read once, and no row waits.
+
+What always holds: what pipes and live captures showed stays as it was shown, with the id alone; the closing line counts
+such values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from decoders.capture.merge_captures import file_index_of_packet, packet_number_in_file
+from decoders.errors import DecodeError
+from decoders.exchanges.engine import Engine
+from decoders.exchanges.topic_arrays import batch_array, find_topic_of_records, partitions_in
+from decoders.filters.read_partitions_and_records import structure_needs
+from decoders.messages.exchange_json import read_fields
+from decoders.messages.learn_registry_schemas import SCHEMAS_TOPIC, RegistryTraffic, learn_from_schemas_record
+from decoders.records.model import Budget
+from decoders.records.read_batches import read_records_by_batch
+from decoders.values.model import RegisteredSchema, SchemaOrigin
+from kwcli.output.decoded_values import MISSING_HINT
+from kwcli.output.short_texts import count_of
+from kwcli.reading.capture_sources import escape_non_utf8
+from kwcli.reading.read_captures_by_time import Captures
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange, Settled
+    from decoders.messages.decode_record_values import RecordValueReader
+    from decoders.tls.key_log import KeyLog
+    from decoders.values import DecodedValue
+
+__all__ = ["RunSchemas"]
+
+_NAME: Final = SCHEMAS_TOPIC.encode()
+# The ids that are named in the closing line.
+_LISTED: Final = 5
+
+
+class RunSchemas:
+    """Finds the schemas for a reader of values, in what a run reads."""
+
+    def __init__(self, reader: RecordValueReader, ports: frozenset[int] | None, keys: KeyLog) -> None:
+        self._reader = reader
+        self._ports, self._keys = ports, keys
+        self._traffic = RegistryTraffic(self._learn)
+        self._names: Sequence[str] = ()  # of the captures, where packets are numbered across them
+        self._reopen: Callable[[], Captures] | None = None  # the captures from their beginning, where they are files
+        self._complete = False  # all that the captures have is known
+        self._ask = reader.look_further  # a registry, where one is named
+        reader.look_further = self._look_further
+
+    def name_files(self, names: Sequence[str]) -> None:
+        """Take the names of captures whose packets are numbered across files."""
+        self._names = names
+
+    def read_again_from(self, reopen: Callable[[], Captures]) -> None:
+        """Have the captures read once more where a schema is missing."""
+        self._reopen = reopen
+
+    def watch_engine(self, engine: Engine) -> None:
+        """Learn from all connections of an engine."""
+        engine.on_chunks = lambda chunks: None if self._complete else self._traffic.feed(chunks)
+
+    def learn_from_rows(self, rows: Iterable[Settled]) -> None:
+        """Learn from settled rows: records of `_schemas`."""
+        if self._complete:
+            return
+        for row in rows:
+            if row.kind == "exchange" and (array := batch_array(row.api_key)) is not None:
+                raw = row.raw(array.side)
+                if raw is not None and self._may_have_schemas(row, raw):
+                    self._learn_from_exchange(row, raw)
+
+    def _may_have_schemas(self, exchange: Exchange, raw: bytes) -> bool:
+        """Whether the topic's name, or the id that it is known by, is among the bytes."""
+        if _NAME in raw:
+            return True
+        names = exchange.connection_info.topics.names
+        return any(name == SCHEMAS_TOPIC and identity.bytes in raw for identity, (name, _) in names.items())
+
+    def _learn_from_exchange(self, exchange: Exchange, raw: bytes) -> None:
+        array = batch_array(exchange.api_key)
+        assert array is not None
+        assert exchange.api_key is not None
+        packet = exchange.request_packet if array.side == "request" else exchange.response_packet
+        registry = exchange.broker
+        try:
+            fields = read_fields(exchange, array.side, frozenset(structure_needs(exchange.api_key, array.side)))
+        except DecodeError:
+            return
+        for topic, partition in partitions_in(fields, array):
+            span = partition.get(array.records)
+            if (
+                not isinstance(span, tuple)
+                or find_topic_of_records(exchange.api_key, topic, exchange.topic_name) != SCHEMAS_TOPIC
+            ):
+                continue
+            at, size = span
+            for found in read_records_by_batch(raw[at : at + size], Budget(), list):
+                for record in found:
+                    learn_from_schemas_record(
+                        record[2], record[3], self._learn, origin=SchemaOrigin("capture", packet), registry=registry
+                    )
+
+    def _learn(self, schema: RegisteredSchema) -> None:
+        packet = schema.origin.packet
+        if packet and self._names:
+            place = escape_non_utf8(self._names[file_index_of_packet(packet)])
+            schema = schema._replace(
+                origin=SchemaOrigin("capture", packet_number_in_file(packet), place if len(self._names) > 1 else None)
+            )
+        self._reader.store.add_schema(schema)
+
+    def _look_further(self, found: DecodedValue) -> bool:
+        """Look for the schema that a value names; whether it may be known now."""
+        if self._reopen is not None:
+            reopen, self._reopen = self._reopen, None
+            new = self._read_captures_again(reopen)
+            self._complete = True
+            if new and (self._ask is None or self._reader.has_schema(found)):
+                return True
+        return self._ask is not None and self._ask(found)
+
+    def _read_captures_again(self, reopen: Callable[[], Captures]) -> bool:
+        """Learn from all of the captures; whether the schema that a value names may be among what was learnt."""
+        store = self._reader.store
+        before = store.changes
+        self._traffic = RegistryTraffic(self._learn)
+        engine = Engine(self._ports, keys=self._keys)
+        engine.leave_out_copies()
+        self.watch_engine(engine)
+        captures = reopen()
+        try:
+            for batch in captures.read_batches():
+                self.learn_from_rows(engine.feed(batch.segments, batch.now_ns))
+            self.learn_from_rows(engine.finish())
+        finally:
+            captures.close()
+        return store.changes != before
+
+    def closing_lines(self) -> list[str]:
+        """The sentence about values whose schemas are missing, and what would help; none where none are."""
+        missing = self._reader.missing
+        if not missing:
+            return []
+        ids = sorted(missing, key=lambda each: (len(each), each))
+        more = f" and {len(ids) - _LISTED:,} more" if ids[_LISTED:] else ""
+        noun = "id" if len(ids) == 1 else "ids"
+        told = count_of(missing.total(), "value")
+        http2 = self._traffic.http2
+        unread = f"; {count_of(http2, 'connection')} of HTTP/2 not read" if http2 else ""
+        return [
+            f"{told} with a schema that was not seen ({noun} {', '.join(ids[:_LISTED])}{more}): {MISSING_HINT}{unread}"
+        ]

@@ -1,0 +1,195 @@
+"""Keys and values of records are shown decoded, with schemas that the capture itself has, before or after a value."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from decoders import Record
+from tests.cli.worlds import kw, world
+from tests.reading.captures_with_values import (
+    BOB,
+    ORDER,
+    HandMadeCapture,
+    http_answer,
+    http_get,
+    http_post,
+    prefixed,
+    schemas_record,
+)
+
+DECODED = {"id": 41, "customer": "Ann"}
+TEXT = json.dumps(ORDER)
+VALUES = [Record(0, 5, b"k", prefixed(17)), Record(1, 5, b"k", b'{"a":{"b":[{"c":3}]}}'), Record(2, 5, b"k", b"plain")]
+
+
+def shown(*words: str, stdin: bytes = b"") -> list[dict[str, Any]]:
+    """The records that a run shows, in order."""
+    rows = map(json.loads, kw(*words, "--records", env=world(stdin)).out.splitlines())
+    return [record for row in rows for record in _records_in(row)]
+
+
+def _records_in(value: Any) -> list[dict[str, Any]]:
+    if isinstance(value, dict):
+        found = [value] if "offset" in value and "headers" in value else []
+        return found + [record for each in value.values() for record in _records_in(each)]
+    return [record for each in value for record in _records_in(each)] if isinstance(value, list) else []
+
+
+def orders(*words: str, stdin: bytes = b"") -> list[Any]:
+    """The decoded form of the values with a schema that a run shows."""
+    found = [record.get("value_decoded") for record in shown(*words, stdin=stdin)]
+    return [each for each in found if each and each["schema_id"] is not None]
+
+
+LEARNT: dict[str, Any] = {
+    "_schemas": lambda: HandMadeCapture().fetch("_schemas", schemas_record(17)),
+    "_schemas, produced": lambda: HandMadeCapture().produce("_schemas", schemas_record(17)),
+    "by id": lambda: HandMadeCapture().http((http_get("/schemas/ids/17?x=1"), http_answer({"schema": TEXT}))),
+    "in chunks": lambda: HandMadeCapture().http(
+        (http_get("/apis/ccompat/v7/schemas/ids/17"), http_answer({"schema": TEXT}, how="chunked"))
+    ),
+    "by subject": lambda: HandMadeCapture().http(
+        (http_get("/subjects/orders-value/versions/latest"), http_answer({"id": 17, "version": 1, "schema": TEXT}))
+    ),
+    "registered": lambda: HandMadeCapture().http(
+        (http_get("/subjects"), http_answer([], how="gzip")),
+        (http_post("/subjects/orders-value/versions", {"schema": TEXT}), http_answer({"id": 17})),
+    ),
+}
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("how", LEARNT)
+def test_schemas_are_learnt_from_the_capture(how: str, after: bool, tmp_path: Path) -> None:
+    capture = LEARNT[how]()
+    if after:
+        learnt, capture = capture, HandMadeCapture().produce("orders", *VALUES)
+        capture.add_packets_of(learnt)
+    else:
+        capture.produce("orders", *VALUES)
+    (found,) = orders("sniff", capture.write(tmp_path / "a.pcap"))
+    assert found["schema_from"]["kind"] == "capture"
+    assert isinstance(found["schema_from"].pop("packet"), int)
+    assert found == {
+        "format": "avro",
+        "schema_id": 17,
+        "name": "shop.Order",
+        "schema_from": {"kind": "capture"},
+        "value": DECODED,
+    }
+
+
+def test_bytes_stay_beside_and_raw_values_are_bytes_alone(tmp_path: Path) -> None:
+    name = HandMadeCapture().fetch("_schemas", schemas_record(17)).produce("orders", *VALUES).write(tmp_path / "a.pcap")
+    records = [each for each in shown("sniff", name) if each["key"] == "k"]
+    assert [each["value"] for each in records] == [{"base64": "AAAAABFSBkFubg=="}, VALUES[1].value.decode(), "plain"]  # type: ignore[union-attr]
+    assert records[1]["value_decoded"]["value"] == {"a": {"b": [{"c": 3}]}}
+    assert "value_decoded" not in records[2]
+    assert "key_decoded" not in records[0]
+    bare = [each for each in shown("sniff", name, "--raw-values") if each["key"] == "k"]
+    assert bare == [{name: each for name, each in record.items() if name != "value_decoded"} for record in records]
+
+
+def test_text_has_a_line_for_each_value(tmp_path: Path) -> None:
+    name = HandMadeCapture().fetch("_schemas", schemas_record(17)).produce("orders", *VALUES).write(tmp_path / "a.pcap")
+    for words in (("--records",), ("--records", "-v")):
+        out = kw("sniff", name, "-o", "text", *words).out
+        assert 'avro #17 shop.Order {"id":41,"customer":"Ann"}' in out
+        assert 'k  {"a":{"b":[{"c":3}]}}' in out
+
+
+def test_pipes_hold_nothing_back_and_say_what_would_help(tmp_path: Path) -> None:
+    capture = HandMadeCapture().produce("orders", *VALUES, Record(3, 5, None, prefixed(18))).produce("orders", *VALUES)
+    capture.add_packets_of(HandMadeCapture().fetch("_schemas", schemas_record(17)))
+    capture.produce("orders", Record(0, 5, None, prefixed(17, BOB)))
+    found = orders("sniff", "-", stdin=capture.data())
+    assert [each.get("missing_schema") for each in found] == [True, True, True, None]
+    assert found[0]["value"] is None
+    assert found[-1]["value"]["customer"] == "Bob"
+    run = kw("sniff", "-", "--records", "-o", "text", env=world(capture.data()))
+    assert "3 values with a schema that was not seen (ids 17, 18): --schemas DIR" in run.err
+    assert "Ann" not in run.err
+    assert "#17 (guessed) (schema not seen yet) base64:AAAAABFSBkFubg==" in run.out
+
+
+def test_files_without_such_values_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kwcli.reading import run_reading
+
+    opened: list[Any] = []
+    real = run_reading.ReadingRun.open_captures
+    monkeypatch.setattr(run_reading.ReadingRun, "open_captures", lambda *words: opened.append(words) or real(*words))
+    whole = HandMadeCapture().fetch("_schemas", schemas_record(17)).produce("orders", *VALUES)
+    orders("sniff", whole.write(tmp_path / "a.pcap"))
+    assert len(opened) == 1
+    orders("sniff", HandMadeCapture().produce("orders", *VALUES).write(tmp_path / "b.pcap"))
+    assert len(opened) == 3
+
+
+def test_ids_of_two_registries_are_a_guess(tmp_path: Path) -> None:
+    other = {**ORDER, "name": "Other"}
+    capture = HandMadeCapture().fetch("_schemas", schemas_record(17))
+    capture.http((http_get("/schemas/ids/17", "elsewhere:8081"), http_answer({"schema": json.dumps(other)})))
+    capture.produce("orders", *VALUES)
+    (found,) = orders("sniff", capture.write(tmp_path / "a.pcap"))
+    assert found["guessed"] is True
+
+
+def test_a_schema_says_its_file_where_there_are_several(tmp_path: Path) -> None:
+    first = HandMadeCapture().produce("orders", *VALUES).write(tmp_path / "a.pcap")
+    second = HandMadeCapture().fetch("_schemas", schemas_record(17)).write(tmp_path / "b.pcap")
+    found = orders("sniff", first, second)
+    assert found[0]["value"] == DECODED
+
+
+def test_filters_look_into_values(tmp_path: Path) -> None:
+    capture = (
+        HandMadeCapture().produce("orders", *VALUES).produce("orders", Record(0, 5, b'{"id":7}', prefixed(17, BOB)))
+    )
+    capture.add_packets_of(HandMadeCapture().fetch("_schemas", schemas_record(17)))
+    name = capture.write(tmp_path / "a.pcap")
+
+    def passing(text: str) -> list[int]:
+        rows = kw("sniff", name, "-f", f"topic == orders and ({text})", "-e", "packet").out.split()
+        return [int(row.partition("-")[0].partition(",")[0]) for row in rows]
+
+    first, second = passing("api == Produce")
+    for text, packets in {
+        "value.customer == Bob": [second],
+        "value.id > 41": [second],
+        "value.id >= 41": [first, second],
+        "key.id == 7": [second],
+        "value.a.b[].c == 3": [first],
+        "value.a.b[1].c == 3": [],
+        "value.customer ~ '^A'": [first],
+        "value.customer": [first, second],
+        "schema_id == 17": [first, second],
+        "schema_id == 18": [],
+        "value_format == json": [first],
+        "key_format == json": [second],
+        "value_format in (avro, json) and not value.id == 42": [first],
+    }.items():
+        assert passing(text) == packets, text
+
+
+def test_decoding_is_loaded_for_records_alone(tmp_path: Path) -> None:
+    name = HandMadeCapture().produce("orders", *VALUES).write(tmp_path / "a.pcap")
+    script = (
+        "import sys; from kwcli.main import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(any(each.startswith('decoders.values') for each in sys.modules))"
+    )
+    for words, loaded in ((["--records"], "True"), ([], "False"), (["-v"], "False")):
+        run = subprocess.run(
+            [sys.executable, "-c", script, "sniff", name, "-o", "text", *words],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert run.stdout.splitlines()[-1] == loaded
