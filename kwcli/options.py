@@ -107,23 +107,30 @@ class ContentOptions(NamedTuple):
     raw_values: bool = False
     schemas: tuple[str, ...] = ()
 
-    def make_value_reader(self, *, shown: bool) -> RecordValueReader | None:
-        """The reader of keys and values, where they are shown decoded. Raises Failure for --schemas without use."""
-        if not shown or self.raw_values:
-            if self.schemas and self.raw_values:
+    def make_value_reader(self, env: Environment, *, wanted: bool) -> RecordValueReader | None:
+        """The reader of keys and values, where these are decoded or schemas for it are named. Raises Failure."""
+        if self.raw_values:
+            if self.schemas:
                 raise Failure("--schemas decodes values, and --raw-values does not: leave one out", Exit.USAGE)
+            return None
+        if not wanted and not self.schemas:
             return None
         from decoders.messages.decode_record_values import RecordValueReader
 
-        return RecordValueReader()
+        reader = RecordValueReader()
+        if self.schemas:
+            from kwcli.reading.schema_files import add_schema_files
 
-    def add_to_settings(self, settings: Settings) -> Settings:
+            add_schema_files(self.schemas, reader.store, env)
+        return reader
+
+    def add_to_settings(self, settings: Settings, env: Environment) -> Settings:
         """The settings, with what these options say. Raises Failure."""
         return settings._replace(
             records=self.records,
             reveal_secrets=self.reveal_secrets,
             names=self.names,
-            values=self.make_value_reader(shown=self.records),
+            values=self.make_value_reader(env, wanted=self.records),
         )
 
 
@@ -159,7 +166,7 @@ class OutputOptions(NamedTuple):
             zone=self._zone_name(env) if self.local else "",
         )
         if content is not None:
-            found = content.add_to_settings(found)
+            found = content.add_to_settings(found, env)
         if not live:
             env.start_paging()
         if self.output == "fields":

@@ -23,7 +23,6 @@ __all__ = [
     "RegistryTraffic",
     "learn_from_http",
     "learn_from_schemas_record",
-    "parse_answer",
 ]
 
 SCHEMAS_TOPIC: Final = "_schemas"
@@ -46,16 +45,6 @@ def learn_from_schemas_record(
     if head is not None and row is not None and head.get("keytype") == "SCHEMA":
         subject = row.get("subject", head.get("subject"))
         _learn_row(row, learn, origin, registry, subject=subject, schema_id=row.get("id"))
-
-
-def parse_answer(
-    row: Any, *, origin: SchemaOrigin, registry: str | None, schema_id: int | None = None, subject: str | None = None
-) -> RegisteredSchema | None:
-    """The schema of a registry's answer, or of a request to register one; None where it has none."""
-    found: list[RegisteredSchema] = []
-    if isinstance(row, dict):
-        _learn_row(row, found.append, origin, registry, subject=subject, schema_id=schema_id)
-    return found[0] if found else None
 
 
 def learn_from_http(exchange: HttpExchange, learn: Learn, registry: str) -> None:
@@ -166,9 +155,9 @@ class RegistryTraffic:
                 for exchange in found:
                     learn_from_http(exchange, self._learn, exchange.host or half.connection.first.target)
                 if talk.ended:
-                    self._leave(number)
+                    self._forget_conversation(number)
             elif isinstance(data, Gap) and number in self._conversations:
-                self._leave(number)
+                self._forget_conversation(number)
 
     def _begin_conversation(self, number: int, half: Any, data: bytes) -> tuple[HttpConversation, object] | None:
         if not begins_as_http_request(data) or len(self._conversations) >= HTTP_CONNECTIONS_MAX:
@@ -184,6 +173,6 @@ class RegistryTraffic:
             for exchange in kept[0].feed_server(b"", packet):  # a body may end with its connection
                 learn_from_http(exchange, self._learn, exchange.host or "")
 
-    def _leave(self, number: int) -> None:
+    def _forget_conversation(self, number: int) -> None:
         del self._conversations[number]
         self._others.add(number)

@@ -51,7 +51,7 @@ class HttpExchange(NamedTuple):
     packet: int
 
 
-class _Body:
+class _HttpBody:
     """The bytes of a body as they come, up to a limit."""
 
     __slots__ = ("_data", "_whole")
@@ -105,7 +105,7 @@ class HttpConversation:
         self._early: deque[tuple[bytes, int]] = deque()  # of answers whose requests have not come yet
         self._request: Any = None
         self._response: Any = None
-        self._sent, self._received = _Body(), _Body()
+        self._sent, self._received = _HttpBody(), _HttpBody()
         self.ended = False  # nothing more can be read of the connection
 
     def feed_client(self, data: bytes) -> list[HttpExchange]:
@@ -124,7 +124,7 @@ class HttpConversation:
     def _take_client_event(self, event: Any) -> bool:
         """Take an event; returns whether there may be another one."""
         if isinstance(event, h11.Request):
-            self._request, self._sent = event, _Body()
+            self._request, self._sent = event, _HttpBody()
         elif isinstance(event, h11.Data):
             self._sent.add(event.data)
         elif isinstance(event, h11.EndOfMessage):
@@ -172,7 +172,7 @@ class HttpConversation:
         while True:
             event = self._client.next_event()
             if isinstance(event, h11.Response):
-                self._response, self._received = event, _Body()
+                self._response, self._received = event, _HttpBody()
             elif isinstance(event, h11.Data):
                 self._received.add(event.data)
             elif isinstance(event, h11.EndOfMessage):

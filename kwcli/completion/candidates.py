@@ -267,9 +267,11 @@ def _find_field_of_open_list(before: list[str]) -> str | None:
 
 
 def _complete_filter_fields(typed: Typed) -> Iterator[Candidate]:
-    from decoders.filters.fields import FIELDS, HEADER, RECORD
+    from decoders.filters.fields import DECODED_FIELDS, DECODED_PARTS, FIELDS, HEADER, RECORD
 
     yield from ((name, row.text) for name, row in FIELDS.items())
+    yield from ((name, text) for name, (_, text) in DECODED_FIELDS.items())
+    yield from ((f"{part}.", f"a field of decoded {part}s") for part in DECODED_PARTS)
     yield from ((f"{HEADER}.", "a header of the records"), ("not", ""))
     begun = typed.word.rpartition(" ")[2].lstrip("(")
     if begun.startswith(f"{RECORD}."):

@@ -10,7 +10,7 @@ from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from decoders.messages.build_body_json import Options
-    from decoders.messages.decode_record_values import RecordChange, RecordValueReader
+    from decoders.messages.decode_record_values import RecordValueReader
     from kwcli.run_environment import Environment
 
 # Formats that have colours; every value in them is cleaned before it is written.
@@ -39,17 +39,11 @@ class Settings(NamedTuple):
     zone: str = ""  # time zone of times for people, as find_zone (output/short_texts.py) takes it; empty: UTC
     values: RecordValueReader | None = None  # decodes keys and values of the records that are shown
 
-    def make_record_options(self, *, text: bool = False) -> Options:
-        """How much the records of exchanges show; `text`: decoded keys and values are lines of text."""
+    def make_record_options(self) -> Options:
+        """How much the records of exchanges show."""
         from decoders.messages.build_body_json import Options
 
-        values: RecordChange | None = self.values
-        if text and self.values is not None:
-            from decoders.messages.decode_record_values import RecordValueTexts
-            from kwcli.output.decoded_values import format_decoded_value
-
-            values = RecordValueTexts(self.values, format_decoded_value)
-        return Options(self.records, self.reveal_secrets, deferred=True, names=self.names and not text, values=values)
+        return Options(self.records, self.reveal_secrets, deferred=True, names=self.names, values=self.values)
 
     def prepare_output(self, env: Environment) -> None:
         """Let colour codes pass to a terminal where these settings produce them; turn signs into ASCII if asked for."""
