@@ -26,6 +26,7 @@ from decoders.capture.merge_captures import packet_number_before_file
 from decoders.capture.merge_live_captures import LiveMerger, shift_segment
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import without_frames
+from decoders.named_tuple import NamedTuple
 from decoders.tcp.clock_offsets import ClockOffsets
 from decoders.tcp.packets_at_points import PacketsAtPoints
 from decoders.wire.format_and_escape_text import format_latency
@@ -52,10 +53,7 @@ if TYPE_CHECKING:
     from kwcli.reading.live_capture import LiveCapture, PieceWriter
     from kwcli.run_environment import Environment
 
-__all__ = ["MERGE_DELAY_S", "LivePlaces"]
-
-# How long a packet waits for earlier ones of other places, unless --merge-delay says otherwise.
-MERGE_DELAY_S: Final = 1.0
+__all__ = ["LivePlaces", "MergeOptions"]
 
 # How long the run waits for bytes before it looks whether a segment's turn has come.
 TICK_S: Final = 0.05
@@ -70,6 +68,18 @@ _PIECES_MAX: Final = 64
 _WAITING_MAX: Final = 20_000
 # Clocks are told to differ from here on: less is what time stamps are off by anyway.
 _CLOCK_SLACK_NS: Final = 10**6
+
+
+class MergeOptions(NamedTuple):
+    """How places are merged.
+
+    `delay_s`: how long a packet waits for earlier ones of other places, 1 s unless --merge-delay says otherwise.
+    `restart`: a command that ends is started again. `align_clocks`: times are put right by the first place's clock.
+    """
+
+    delay_s: float = 1.0
+    restart: bool = False
+    align_clocks: bool = False
 
 
 class _LivePlace:
@@ -107,9 +117,7 @@ _Given = bytes | str | CaptureSource | InputProblem | None
 class LivePlaces(PacketSource):
     """The places of one run. Those of `words` end; commands and interfaces go on until the run is ended.
 
-    `merge_delay_s`: how long a packet waits for earlier ones of other places. `restart`: a command that ends is started
-    again. `align_clocks`: packet times are put right by the first place's clock. `kept`, if there is one, gets all
-    packets as pcapng, one interface for each place.
+    `kept`, if there is one, gets all packets as pcapng, one interface for each place.
     """
 
     def __init__(
@@ -119,9 +127,7 @@ class LivePlaces(PacketSource):
         interfaces: Sequence[LiveCapture],
         env: Environment,
         *,
-        merge_delay_s: float,
-        restart: bool = False,
-        align_clocks: bool = False,
+        options: MergeOptions = MergeOptions(),  # noqa: B008  # a value
         on_secrets: Callable[[bytes], None] | None = None,
         cut_receiver: CutReceiver | None = None,
     ) -> None:
@@ -130,11 +136,11 @@ class LivePlaces(PacketSource):
         self.has_files = not self.is_endless
         self.kept: PieceWriter | None = None
         self._env = env
-        self._restart = restart
+        self._restart = options.restart
         self._on_secrets = on_secrets
         self._cut_receiver = cut_receiver
-        self._delay_s = merge_delay_s
-        self._merger: LiveMerger = LiveMerger(merge_delay_s)
+        self._delay_s = options.delay_s
+        self._merger: LiveMerger = LiveMerger(options.delay_s)
         self._given: queue.Queue[tuple[_LivePlace, int, _Given]] = queue.Queue(_PIECES_MAX)
         self._ended: Counter[str] = Counter()
         self._recorded = Captures((), env)
@@ -146,12 +152,12 @@ class LivePlaces(PacketSource):
             self._add_place(command.name, is_live=True).command = command
         for interface in interfaces:
             self._add_place(interface.interface, is_live=True).interface = interface
-        self._align_clocks = align_clocks
+        self._align_clocks = options.align_clocks
         self._begun_s = self._env.monotonic()
         clockless = [place.number for place in self._places if place.interface is not None]  # they share this machine's
         self._clocks = ClockOffsets(clockless)
         self._packets = PacketsAtPoints()
-        self._exchanges = ExchangesAtPoints(self._packets, clockless, merge_delay_s)
+        self._exchanges = ExchangesAtPoints(self._packets, clockless, options.delay_s)
         self._latest_ns = 0
         self.names = [place.name for place in self._places]
         self.points = [escape_non_utf8(name) for name in self.names]

@@ -206,7 +206,7 @@ class ReadingRun:
     def _open_places(self) -> PacketSource:
         from kwcli.reading.capture_commands import parse_capture_commands
         from kwcli.reading.live_capture import KernelFilter, LiveCapture
-        from kwcli.reading.live_places import MERGE_DELAY_S, LivePlaces
+        from kwcli.reading.live_places import LivePlaces, MergeOptions
 
         asked, env = self._capture, self._env
         commands = parse_capture_commands(asked.commands)
@@ -224,9 +224,11 @@ class ReadingRun:
                 commands,
                 interfaces,
                 env,
-                merge_delay_s=MERGE_DELAY_S if asked.merge_delay is None else asked.merge_delay,
-                restart=asked.restart,
-                align_clocks=asked.align_clocks,
+                MergeOptions(
+                    MergeOptions().delay_s if asked.merge_delay is None else asked.merge_delay,
+                    asked.restart,
+                    asked.align_clocks,
+                ),
                 on_secrets=self._keys.add_lines,
                 cut_receiver=self._engine,
             )
