@@ -224,7 +224,7 @@ class ReadingRun:
                 commands,
                 interfaces,
                 env,
-                MergeOptions(
+                options=MergeOptions(
                     MergeOptions().delay_s if asked.merge_delay is None else asked.merge_delay,
                     asked.restart,
                     asked.align_clocks,
