@@ -259,3 +259,6 @@ VALUE_PARTS_MAX: Final = 10**6
 VALUE_NESTING_MAX: Final = 48
 # A decimal of more bytes, some 300 digits, is shown as bytes: its digits cost the square of its size.
 DECIMAL_SIZE_MAX: Final = 128
+# What a compressed key or value may give, and values inside values (compressed, enveloped, prefixed).
+VALUE_INFLATED_MAX: Final = 16 * MIB
+VALUE_LAYERS_MAX: Final = 2

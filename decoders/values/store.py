@@ -67,17 +67,23 @@ class StoredSchema:
                 if not candidates:
                     raise MissingReference(f"the schema of {reference.subject!r} that it refers to is not known")
                 found[reference.name] = candidates[0].parse(depth + 1)
-            return parse_schema(self.registered, found)
+            return parse_schema(self.registered, found, lambda name: self._find_imported(name, depth))
         finally:
             self._visiting = False
 
+    def _find_imported(self, name: str, depth: int) -> ParsedSchema | None:
+        """The schema that an import means where no reference does, as in a folder: its subject is that name."""
+        candidates = self._store.find_by_subject(name, registry=self.registered.registry)
+        return candidates[0].parse(depth + 1) if candidates and candidates[0] is not self else None
+
 
 class SchemaStore:
-    """The schemas that are known. `changes` counts additions, `refused` those for which there was no room."""
+    """The schemas that are known. `changes` counts additions, `refused` schemas for which there was no room."""
 
     def __init__(self) -> None:
         self.changes = 0
         self.refused = 0
+        self.has_files = False  # whether a user gave schemas, which may be of values without a prefix
         self._size = 0
         self._all: dict[RegisteredSchema, StoredSchema] = {}
         self._by_id: dict[int, list[StoredSchema]] = {}
@@ -104,6 +110,7 @@ class SchemaStore:
             self.refused += 1
             return False
         self._size += size
+        self.has_files |= registered.origin.kind == "file"
         self.changes += 1
         stored = self._all[plain] = StoredSchema(self, registered)
         if registered.schema_id is not None:

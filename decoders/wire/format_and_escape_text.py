@@ -75,7 +75,7 @@ def format_size(size: int) -> str:
 @lru_cache(maxsize=64)
 def _format_second(second: int) -> str:
     try:
-        return (_EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S")
+        return (_EPOCH + timedelta(seconds=second)).isoformat()[:19]
     except OverflowError:  # a time stamp beyond year 9999, which a corrupt capture may have
         return f"{second}s"
 

@@ -40,6 +40,8 @@ _LEAST_SIZES: Final = {"null": 0, "float": 4, "double": 8}
 class UnknownName(Malformed):
     """A type's name that nothing defines, which a schema that comes later may do."""
 
+    name = ""
+
 
 class AvroField:
     """A field of a record; `default` is what an encoder writes where the value lacks it."""
@@ -183,7 +185,9 @@ class _Parsing:
         full = name if "." in name or not namespace else f"{namespace}.{name}"
         found = self.names.get(full) or self.names.get(name)
         if found is None:
-            raise UnknownName(f"no type is called {full!r}")
+            failure = UnknownName(f"no type is called {full!r}")
+            failure.name = full
+            raise failure
         if not found.is_complete:
             found.is_recursive = True
         return found

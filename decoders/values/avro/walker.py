@@ -15,6 +15,7 @@ from decoders.limits import VALUE_NESTING_MAX, VALUE_PARTS_MAX
 from decoders.schema.json_form import float_json, json_bytes, string_json
 from decoders.values.avro.logical_types import find_formatter
 from decoders.values.avro.schema import AvroType
+from decoders.values.shortest_float import shorten_float
 
 _FLOAT: Final = Struct("<f")
 _DOUBLE: Final = Struct("<d")
@@ -86,7 +87,7 @@ class AvroWalker:
         return read_long(self.buf, at)
 
     def _read_float(self, _kind: AvroType, at: int, _depth: int) -> tuple[Any, int]:
-        return float_json(_FLOAT.unpack(self._bytes_of_size(at, 4))[0]), at + 4
+        return float_json(shorten_float(_FLOAT.unpack(self._bytes_of_size(at, 4))[0])), at + 4
 
     def _read_double(self, _kind: AvroType, at: int, _depth: int) -> tuple[Any, int]:
         return float_json(_DOUBLE.unpack(self._bytes_of_size(at, 8))[0]), at + 8

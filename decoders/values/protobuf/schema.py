@@ -1,0 +1,273 @@
+"""Declared files in; messages and enums whose fields know their types out.
+
+A name is searched for as Protobuf says: from the innermost scope outwards. A type of a file that is not there is an
+error; the well-known types are always there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from decoders.errors import LimitExceeded, Malformed
+from decoders.limits import SCHEMA_TYPES_MAX
+
+# Scalar type → its wire type.
+SCALARS: Final[dict[str, int]] = {
+    **dict.fromkeys(("int32", "int64", "uint32", "uint64", "sint32", "sint64", "bool", "enum"), 0),
+    **dict.fromkeys(("fixed64", "sfixed64", "double"), 1),
+    **dict.fromkeys(("string", "bytes", "message", "map"), 2),
+    "group": 3,
+    **dict.fromkeys(("fixed32", "sfixed32", "float"), 5),
+}
+_DEFAULTS: Final[dict[str, Any]] = {"string": "", "bytes": "", "bool": False, "double": 0.0, "float": 0.0}
+
+
+class UnknownType(Malformed):
+    """A type's name that nothing defines, which a file that comes later may do."""
+
+
+@dataclass(slots=True)
+class DeclaredField:
+    """A field as it is written. `type_name` is a scalar's word or a name; `label` is empty where there is none."""
+
+    name: str
+    number: int
+    type_name: str
+    label: str = ""
+    oneof: str = ""
+    is_group: bool = False
+    has_presence: bool = False
+    key_type: str = ""  # of a map, whose values `type_name` are
+    extendee: str = ""
+
+
+@dataclass(slots=True)
+class DeclaredMessage:
+    """A message or an enum as it is written."""
+
+    name: str
+    fields: list[DeclaredField] = field(default_factory=list)
+    messages: list[DeclaredMessage] = field(default_factory=list)
+    enums: list[DeclaredEnum] = field(default_factory=list)
+    extensions: list[DeclaredField] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class DeclaredEnum:
+    """An enum as it is written."""
+
+    name: str
+    values: dict[int, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class DeclaredFile:
+    """A file as it is written: `body` has its messages, enums and extensions."""
+
+    package: str = ""
+    imports: list[str] = field(default_factory=list)
+    body: DeclaredMessage = field(default_factory=lambda: DeclaredMessage(""))
+
+
+class ProtoEnum:
+    """An enum: the names of its numbers."""
+
+    __slots__ = ("name", "values")
+
+    def __init__(self, name: str, values: Mapping[int, str]) -> None:
+        self.name = name
+        self.values = values
+
+
+class ProtoField:
+    """A field: `kind` is its scalar type, or `enum message group map`, whose type `message` or `enum` is."""
+
+    __slots__ = ("enum", "is_repeated", "key_kind", "kind", "message", "name", "number", "siblings", "wire")
+
+    def __init__(self, declared: DeclaredField, name: str) -> None:
+        self.name = name
+        self.number = declared.number
+        self.kind = declared.type_name
+        self.key_kind = declared.key_type
+        self.is_repeated = declared.label == "repeated" or bool(declared.key_type)
+        self.message: ProtoMessage | None = None
+        self.enum: ProtoEnum | None = None
+        self.siblings: tuple[str, ...] = ()  # the other fields of its oneof
+        self.wire = 0
+
+
+class ProtoMessage:
+    """A message: its fields by number and by name, what they are where they are not on the wire, and what is in it."""
+
+    __slots__ = ("by_name", "by_number", "defaults", "lists", "maps", "messages", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.by_number: dict[int, ProtoField] = {}
+        self.by_name: dict[str, ProtoField] = {}
+        self.messages: list[ProtoMessage] = []
+        self.defaults: dict[str, Any] = {}
+        self.lists: list[str] = []
+        self.maps: list[str] = []
+
+    def add_field(self, made: ProtoField) -> None:
+        self.by_number.setdefault(made.number, made)
+        self.by_name[made.name] = made
+
+
+class ProtobufSchema:
+    """A file's messages, in their order, and all types that it knows by full name."""
+
+    def __init__(self, messages: list[ProtoMessage], types: dict[str, ProtoMessage | ProtoEnum]) -> None:
+        self.messages = messages
+        self.types = types
+        self.name = messages[0].name if messages else ""
+
+    def find_by_indexes(self, indexes: Sequence[int]) -> ProtoMessage:
+        """The message of a path of positions, the first one among the file's. Raises Malformed."""
+        inside, found = self.messages, None
+        for index in indexes:
+            if not 0 <= index < len(inside):
+                raise Malformed(f"the schema has no message of the indexes {[*indexes]}")
+            found = inside[index]
+            inside = found.messages
+        if found is None:
+            raise Malformed("no message is named")
+        return found
+
+    def find_by_name(self, name: str) -> ProtoMessage:
+        """The message of a full name, or of a name without the package. Raises Malformed."""
+        found = self.types.get(name)
+        if not isinstance(found, ProtoMessage):
+            found = next((each for each in self.list_messages() if each.name.endswith(f".{name}")), None)
+        if found is None:
+            raise Malformed(f"the schema has no message {name!r}")
+        return found
+
+    def list_messages(self) -> list[ProtoMessage]:
+        """All messages of the file, those inside others too, sorted by full name (the numbers of AWS Glue)."""
+        found: list[ProtoMessage] = []
+        left = [*self.messages]
+        while left:
+            one = left.pop()
+            found.append(one)
+            left += one.messages
+        return sorted(found, key=lambda each: each.name)
+
+
+def link_files(
+    files: Sequence[DeclaredFile], known: Iterable[ProtobufSchema], well_known: ProtobufSchema | None
+) -> ProtobufSchema:
+    """The schema of the last file; the others, and `known` schemas, have types that it uses. Raises DecodeError."""
+    types: dict[str, ProtoMessage | ProtoEnum] = dict(well_known.types) if well_known else {}
+    for each in known:
+        types |= each.types
+    linking = _Linking(types, frozenset(well_known.types if well_known else ()))
+    messages: list[ProtoMessage] = []
+    for file in files:
+        messages = linking.declare_types(file.body, file.package)
+    linking.link_fields()
+    return ProtobufSchema(messages, types)
+
+
+class _Linking:
+    """Types are declared first, then their fields find their types; `protected` ones stay as they are."""
+
+    def __init__(self, types: dict[str, ProtoMessage | ProtoEnum], protected: frozenset[str]) -> None:
+        self.types = types
+        self.protected = protected
+        self.count = 0
+        self.waiting: list[tuple[str, ProtoMessage | None, DeclaredMessage]] = []
+
+    def declare_types(self, body: DeclaredMessage, scope: str) -> list[ProtoMessage]:
+        """Declare what is in a file or a message (the depth is the parser's, which is bounded)."""
+        prefix = f"{scope}." if scope else ""
+        found = []
+        for enum in body.enums:
+            if prefix + enum.name not in self.protected:
+                self.types[prefix + enum.name] = ProtoEnum(prefix + enum.name, enum.values)
+        for declared in body.messages:
+            made = ProtoMessage(prefix + declared.name)
+            found.append(made)
+            if made.name in self.protected:
+                continue
+            self.types[made.name] = made
+            made.messages = self.declare_types(declared, made.name)
+            self.waiting.append((made.name, made, declared))
+        if body.extensions and not body.name:
+            self.waiting.append((scope, None, body))
+        return found
+
+    def link_fields(self) -> None:
+        for scope, made, declared in self.waiting:
+            if made is not None:
+                for each in declared.fields:
+                    made.add_field(self.link_field(each, each.name, scope))
+                _set_defaults(made, declared.fields)
+            for each in declared.extensions:
+                extended = self.search_type(each.extendee, scope)  # none where it is an option of schemas
+                if isinstance(extended, ProtoMessage) and extended.name not in self.protected:
+                    full = f"{scope}.{each.name}" if scope else each.name
+                    extended.add_field(self.link_field(each, f"[{full}]", scope))
+
+    def link_field(self, declared: DeclaredField, name: str, scope: str) -> ProtoField:
+        self.count += 1
+        if self.count > SCHEMA_TYPES_MAX:
+            raise LimitExceeded(f"a schema of more than {SCHEMA_TYPES_MAX} fields")
+        made = ProtoField(declared, name)
+        if made.kind not in SCALARS:
+            found = self.find_type(made.kind, scope)
+            if isinstance(found, ProtoEnum):
+                made.enum, made.kind = found, "enum"
+            else:
+                made.message, made.kind = found, "group" if declared.is_group else "message"
+        if declared.key_type:
+            entry = ProtoMessage("")
+            for number, part in ((1, "key"), (2, "value")):
+                inner = ProtoField(DeclaredField(part, number, declared.key_type), part)
+                if number == 2:
+                    inner.kind, inner.message, inner.enum = made.kind, made.message, made.enum
+                inner.wire = SCALARS[inner.kind]
+                entry.add_field(inner)
+            made.kind, made.message, made.enum = "map", entry, None
+        made.wire = SCALARS[made.kind]
+        return made
+
+    def find_type(self, name: str, scope: str) -> ProtoMessage | ProtoEnum:
+        found = self.search_type(name, scope)
+        if found is None:
+            raise UnknownType(f"no type is called {name!r}")
+        return found
+
+    def search_type(self, name: str, scope: str) -> ProtoMessage | ProtoEnum | None:
+        if name.startswith("."):
+            return self.types.get(name[1:])
+        while (found := self.types.get(f"{scope}.{name}" if scope else name)) is None and scope:
+            scope = scope.rpartition(".")[0]
+        return found
+
+
+def _set_defaults(made: ProtoMessage, declared: Sequence[DeclaredField]) -> None:
+    """Note what the fields are that are not on the wire, and the fields of a oneof."""
+    oneofs: dict[str, list[str]] = {}
+    for each in declared:
+        if each.oneof:
+            oneofs.setdefault(each.oneof, []).append(each.name)
+    for each in declared:
+        one = made.by_name[each.name]
+        one.siblings = tuple(name for name in oneofs.get(each.oneof, ()) if name != each.name)
+        if one.kind == "map":
+            made.maps.append(each.name)
+        elif one.is_repeated:
+            made.lists.append(each.name)
+        elif not each.has_presence and one.kind not in ("message", "group"):
+            made.defaults[each.name] = default_value(one)
+
+
+def default_value(one: ProtoField) -> Any:
+    """What a field of a scalar type or an enum is where it is not on the wire."""
+    if one.enum is not None:
+        return one.enum.values.get(0, 0)
+    return _DEFAULTS.get(one.kind, 0)
