@@ -39,7 +39,7 @@ _COMPLAINT: Final = re.compile(
     r"when expecting|illegal",
     re.IGNORECASE,
 )
-_KEYED: Final = re.compile(r"api[ _]?key(?: is)?[\s:=(\[]+(-?\d{1,5})\b", re.IGNORECASE)
+_KEYED: Final = re.compile(r"api[ _]?keys?(?: is| id)?[\s:=(\[`]+(-?\d{1,5})\b", re.IGNORECASE)
 _VERSIONED: Final = re.compile(r"api[ _]?version[\s:=]+(-?\d{1,5})\b", re.IGNORECASE)
 _UNKNOWN_KEY: Final = re.compile(r"(?:unexpected|unknown|unsupported|invalid|unrecognized) api ?_?key", re.IGNORECASE)
 _UNEXPECTED: Final = re.compile(r"unexpected request during authentication: (-?\d{1,5})\b", re.IGNORECASE)

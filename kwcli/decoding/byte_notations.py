@@ -27,6 +27,9 @@ _LIST: Final = re.compile(rf"(?<![\w.:/]){_BYTE}(?:\s*[,\s]\s*{_BYTE})+", re.IGN
 _NUMBER: Final = re.compile(r"-?0x[0-9a-f]{1,2}|-?\d{1,3}", re.IGNORECASE)
 _TYPES: Final = re.compile(r"\(byte\)|u8|[uU]\b|l\b")
 _OBJECT: Final = re.compile(r'\{\s*"0"\s*:\s*\d{1,3}(?:\s*,\s*"\d+"\s*:\s*\d{1,3})+\s*\}')
+# Erlang's and Elixir's binaries may have strings among the numbers.
+_BINARY_ITEM: Final = r"""(?:\d{1,3}|"(?:[^"\\]|\\.)*")"""
+_BINARY: Final = re.compile(rf"<<\s*({_BINARY_ITEM}(?:\s*,\s*{_BINARY_ITEM})*)\s*>>", re.ASCII)
 _PAIRS: Final = re.compile(r"(?<![\w-])(?:[0-9a-f]{2}-){7,}[0-9a-f]{2}(?![\w-])", re.IGNORECASE)
 _GROUPS: Final = re.compile(
     r"(?<![\w.])(?:0x|\\x)?(?:[0-9a-f]{2})+(?:(?:[ :]|, ?|,?\s?0x)(?:[0-9a-f]{2})+)*(?!\w)", re.IGNORECASE
@@ -41,8 +44,8 @@ _ESCAPE: Final = re.compile(
 )
 _LETTERS: Final = {"n": 10, "r": 13, "t": 9, "a": 7, "b": 8, "f": 12, "v": 11, "e": 27}
 _PERCENT: Final = re.compile(r"(?:%[0-9a-f]{2}|[\w.~+-])*(?:%[0-9a-f]{2}){2}(?:%[0-9a-f]{2}|[\w.~+-])*", re.IGNORECASE)
-_HEX_NOISE: Final = re.compile(r"""\\+x|0x|[\s,:;"'\[\](){}<>]|\b[bxe](?=["'])""", re.IGNORECASE)
-_HALF_BYTE: Final = re.compile(r"\b0x([0-9a-f])\b", re.IGNORECASE)
+_HEX_NOISE: Final = re.compile(r"""\\+x|0x|\b16#|[\s,:;"'\[\](){}<>]|\b[bxe](?=["'])""", re.IGNORECASE)
+_HALF_BYTE: Final = re.compile(r"\b(?:0x|16#)([0-9a-f])\b", re.IGNORECASE)
 _HEX: Final = re.compile(r"[0-9a-f]*", re.IGNORECASE)
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 _BASE64_RUN: Final = re.compile(r"(?<![\w+/=])[A-Za-z0-9+/_-]{20,}={0,2}(?![\w+/=])")
@@ -83,8 +86,13 @@ def explain_undecodable_text(text: str, form: str) -> str:
     return f"{shown!r} is {'not' if form in ('hex', 'base64') else 'neither'} {wanted}"
 
 
+def is_request(data: bytes) -> bool:
+    """Whether bytes are a request of Kafka that decodes to its end, with or without the size field."""
+    return judge_request(data, 0) == YES or judge_request(len(data).to_bytes(4, "big") + data, 0) == YES
+
+
 def _is_whole_frame(data: bytes) -> bool:
-    return judge_request(data, 0) == YES or int.from_bytes(data[:4], "big") == len(data) - 4
+    return int.from_bytes(data[:4], "big") == len(data) - 4 or is_request(data)
 
 
 # The notations of a whole text
@@ -123,6 +131,9 @@ def _decode_decimals(text: str) -> bytes | None:
     found = _OBJECT.fullmatch(plain)
     if found is not None:
         return _pack_numbers(re.findall(r":\s*(\d+)", plain))
+    binary = _BINARY.search(plain) if '"' in plain else None
+    if binary is not None:
+        return _decode_binary(binary[1])
     longest = max(_LIST.finditer(plain), key=lambda match: len(match[0]), default=None)
     if longest is None or not _is_wrapping(plain[: longest.start()], plain[longest.end() :]):
         return None
@@ -130,6 +141,14 @@ def _decode_decimals(text: str) -> bytes | None:
     if not bracketed and longest[0] == plain and len(plain.split()) >= RUN_MIN:
         bracketed = any(len(word) == 1 for word in plain.split())  # od -An -tu1: no pair of hex digits has one digit
     return _read_list(longest[0], bracketed=bracketed)
+
+
+def _decode_binary(items: str) -> bytes | None:
+    """The bytes of numbers and strings with commas between them."""
+    parts = [
+        _unescape(item[1:-1]) if item[0] == '"' else _pack_numbers([item]) for item in re.findall(_BINARY_ITEM, items)
+    ]
+    return None if None in parts else b"".join(part or b"" for part in parts)
 
 
 def _is_wrapping(before: str, behind: str) -> bool:
@@ -194,7 +213,7 @@ def _decode_literal(text: str) -> bytes | None:
             return None
         parts.append(piece)
         rest = re.sub(r"""^[\s+,\\]*[bB]?(?=["'])""", "", rest[literal.end() :])
-    return b"".join(parts) if parts and re.fullmatch(r"[)\]\s;,]*", rest) else None
+    return b"".join(parts) if parts and re.fullmatch(r"[)\]\s;,\\]*", rest) else None
 
 
 def _repeat(repeated: re.Match[str]) -> bytes | None:

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
-from decoders.frames.read_and_judge_headers import YES, judge_request
 from decoders.named_tuple import NamedTuple
+from kwcli.decoding.byte_notations import is_request
 
 _LINE: Final = re.compile(r"([0-9a-f]{6,11})(?:(\s+\S.*))?\s*", re.IGNORECASE)
 _BESIDE: Final = re.compile(r"\s+[|>].*[|<]\s*$")
@@ -86,9 +86,9 @@ def _parse_offsets(words: Sequence[str], base: int) -> list[int] | None:
 
 def _join_rows(rows: list[tuple[str, str]], offsets: list[int], cell: _Cell) -> bytes | None:
     found = _join_lines(rows, offsets, lambda cells: _parse_cells(cells, cell, "little"))
-    if found is not None and cell.size > 1 and not _is_request(found):
+    if found is not None and cell.size > 1 and not is_request(found):
         other = _join_lines(rows, offsets, lambda cells: _parse_cells(cells, cell, "big"))
-        if other is not None and _is_request(other):
+        if other is not None and is_request(other):
             return other
     return found
 
@@ -102,10 +102,6 @@ def _parse_cells(cells: str, cell: _Cell, order: Literal["little", "big"]) -> by
     if not all(-128 <= number < top for number in numbers):
         return None
     return b"".join((number % top).to_bytes(cell.size, order) for number in numbers)
-
-
-def _is_request(data: bytes) -> bool:
-    return judge_request(data, 0) == YES or judge_request(len(data).to_bytes(4, "big") + data, 0) == YES
 
 
 def _join_lines(rows: list[tuple[str, str]], offsets: list[int], parse: Callable[[str], bytes | None]) -> bytes | None:

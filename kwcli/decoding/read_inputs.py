@@ -44,7 +44,10 @@ def find_packet_payload(data: bytes) -> bytes:
 # Hex dumps
 
 
-_COLON: Final = re.compile(r"\s*(?:0x)?([0-9a-f]{3,16}):\s+(?=[0-9a-f])(.*)", re.IGNORECASE)
+_COLON: Final = re.compile(r"\s*(?:0x)?([0-9a-f]{3,16})(?: <[^>]*>)?:\s+(?=[0-9a-f])(.*)", re.IGNORECASE)
+# An address, where debuggers begin a dump: 0x16fdff3a0. Their bytes may have 0x as well.
+_ADDRESS: Final = re.compile(r"\s*0x[0-9a-f]{8,16}(?: <[^>]*>)?:\s", re.IGNORECASE)
+_PREFIXED_BYTE: Final = re.compile(r"\b0x(?=[0-9a-f]{2}\b)", re.IGNORECASE)
 _BARE: Final = re.compile(r"\s*([0-9a-f]{4,16})(\s+)((?:[0-9a-f]{2}|\*\*)(?:\s.*)?)", re.IGNORECASE)
 _END: Final = re.compile(r"\s*(?:0x)?[0-9a-f]{6,16}:?\s*", re.IGNORECASE)
 _BESIDE: Final = re.compile(r"\s+[|>].*[|<]?\s*$")
@@ -59,12 +62,13 @@ REPEATED_MAX: Final = 1 << 24
 def parse_hex_dump(dump_text: str) -> list[bytes] | None:
     """The runs of bytes of a dump; None where the text is no dump. Raises Failure where bytes of it are missing.
 
-    Dumps are those of xxd, hexdump -C, od, tcpdump -X, and kw's own hex view. A line has an offset, bytes, and beside
-    them text that is not read: the bytes as text, names and values. Offsets must go on where the line before ended; an
-    offset of 0 begins another run of bytes.
+    Dumps are those of xxd, hexdump -C, od, tcpdump -X, PowerShell, debuggers, and kw's own hex view. A line has an
+    offset, bytes, and beside them text that is not read: the bytes as text, names and values. Offsets must go on where
+    the line before ended; an offset of 0 begins another run of bytes. Debuggers begin at an address in place of 0.
     """
     runs: list[bytearray] = []
     squeezed = False
+    address = 0
     last = b""
     for number, line in enumerate(dump_text.splitlines(), 1):
         found = _parse_dump_line(line)
@@ -75,6 +79,9 @@ def parse_hex_dump(dump_text: str) -> list[bytes] | None:
                 return None
             continue
         at, data = found
+        if not runs and _ADDRESS.match(line):
+            address = at
+        at -= address
         if at == 0 and (not runs or runs[-1]):
             runs.append(bytearray())
         if not runs:
@@ -95,7 +102,10 @@ def parse_hex_dump(dump_text: str) -> list[bytes] | None:
 
 
 def _is_bytes_without_offset(line: str) -> bool:
-    """Whether a line is bytes without an offset: then the text is no dump."""
+    """Whether a line is bytes without an offset, and no head that numbers columns: then the text is no dump."""
+    columns = [f"{column:02x}" for column in range(len(line.split()))]
+    if line[:1] == " " and len(columns) >= 8 and line.lower().split() == columns:
+        return False
     return re.fullmatch(r"[\s0-9a-fx,:\\]+", line, re.IGNORECASE) is not None
 
 
@@ -103,7 +113,8 @@ def _parse_dump_line(line: str) -> tuple[int, bytes] | None:
     """Offset and bytes of one line of a dump; None where the line has none. Raises Failure at hidden bytes."""
     match = _COLON.fullmatch(line)
     if match is not None:
-        groups = re.split(r"\s{2,}", _BESIDE.sub("", match[2]))[0].split()
+        cells = match[2].replace("\t", " ") if _ADDRESS.match(line) else match[2]
+        groups = re.split(r"\s{2,}", _BESIDE.sub("", _PREFIXED_BYTE.sub("", cells)))[0].split()
         if not all(map(_GROUP.fullmatch, groups)):
             return None
         return int(match[1], 16), bytes.fromhex("".join(groups))
@@ -249,7 +260,8 @@ def split_inputs_in_text(text: str, name: str, form: str, *, any_text: bool = Fa
         raise Failure("no bytes: there is nothing but blanks", Exit.FAILURE if name else Exit.USAGE)
     whole = decode_notation("\n".join(lines), form)
     parts = [decode_notation(line, form) for line in lines]
-    if len(lines) > 1 and whole is not None and _is_one_wrapped_message(whole, parts):
+    goes_on = all(line.rstrip().endswith("\\") for line in lines[:-1])  # as a C compiler reads it
+    if len(lines) > 1 and whole is not None and (goes_on or _is_one_wrapped_message(whole, parts)):
         return [InputBytes(name, whole, text)]
     if len(lines) == 1:
         only = _decode_input_line(lines[0], name, form, any_text=any_text)

@@ -83,6 +83,14 @@ def netty_table() -> str:
     return "\n".join(["+--------+----+", *lines, "+--------+----+"])
 
 
+def rows_of(width: int, form: str, between: str = " ", cell: str = "{:02x}") -> str:
+    """The frame as lines of some bytes; the form has its place (`at`) and bytes (`cells`)."""
+    return "\n".join(
+        form.format(at=at, cells=between.join(cell.format(byte) for byte in FRAME[at : at + width]))
+        for at in range(0, len(FRAME), width)
+    )
+
+
 # How languages and programs print the bytes of a frame: `name: text` where it is more than numbers in brackets.
 WRAPPED = {
     "Go %x": FRAME.hex(),
@@ -101,7 +109,7 @@ WRAPPED = {
     "Python logger": f"DEBUG kafka.conn Request 7: {FRAME!r}",
     "Java new": "new byte[] {" + words(", ", "(byte) {}", True) + "}",
     "Java printed": f"[{words(', ', '{}', True)}]",
-    "Java without size": f"[{words(', ', '{}', True)}] ",
+    "Java with a blank": f"[{words(', ', '{}', True)}] ",
     "Kotlin": f"byteArrayOf({words(', ', '{}', True)})",
     "Scala": f"Array({words(', ', '{}', True)})",
     "Node Buffer": f"<Buffer {pairs(FRAME)}>",
@@ -120,6 +128,17 @@ WRAPPED = {
     "Swift": f"[UInt8]({words()})",
     "Dart": f"Uint8List.fromList([{words()}])",
     "Erlang": f"<<{words(',')}>>",
+    "Erlang, hex": f"<<{words(',', '16#{:X}')}>>",
+    "Elixir with strings": f"<<{words(', ').replace('97, 112, 112', chr(34) + 'app' + chr(34))}>>",
+    "Wireshark's escaped string": rows_of(16, '"{cells}" \\', "", "\\x{:02x}"),
+    "PowerShell Format-Hex": " " * 11 + pairs(bytes(range(16))) + "\n\n" + rows_of(16, "{at:08X}   {cells}  ....", " "),
+    "PowerShell 7 Format-Hex": f"  Offset {pairs(bytes(range(16)))}\n  ------ --\n"
+    + rows_of(16, "{at:016X} {cells} ...."),
+    "gdb x/8xb": rows_of(8, "0x7ffe{at:08x}:\t{cells}", "\t", "0x{:02x}"),
+    "gdb x/8xb of a symbol": rows_of(8, "0x55550{at:07x} <buffer+{at}>:\t{cells}", "\t", "0x{:02x}"),
+    "lldb memory read": rows_of(16, "0x16fdff{at:03x}: {cells}  ................"),
+    "JSON with base64": '{"payload":"' + b64encode(FRAME).decode() + '"}',
+    "JSON with base64, without size": '{"payload":"' + b64encode(FRAME[4:]).decode() + '"}',
     "Objective C": "{length = 63, bytes = 0x" + FRAME.hex() + "}",
     "JSON escapes": f'"{escaped(chr(92) + "u0000", chr(92) + "u{:04x}")}"',
     "PostgreSQL": "\\x" + FRAME.hex(),
@@ -137,7 +156,7 @@ WRAPPED = {
 
 @pytest.mark.parametrize("name", WRAPPED)
 def test_what_languages_print_for_bytes(name: str) -> None:
-    assert bytes_of(WRAPPED[name]) == [FRAME]
+    assert bytes_of(WRAPPED[name]) == [FRAME[4:] if name.endswith("without size") else FRAME]
 
 
 OD = [

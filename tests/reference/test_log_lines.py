@@ -111,6 +111,26 @@ def test_a_number_of_four_more_or_less_is_likely(number: str) -> None:
     assert "likely" in first["detail"]
 
 
+@pytest.mark.parametrize(
+    ("line", "codes"),
+    [
+        ("[27] Rebalance In Progress: the coordinator has begun rebalancing the group", [27]),
+        ("[3] Unknown Topic Or Partition: the request is for a topic or partition that does not exist", [3]),
+        ("[3] Shutting Down: the server ends", []),
+        ("Produce failed with error code 6", [6]),
+        ("process exited with code 1", []),
+        ("curl: (7) error 7 failed to connect", []),
+        ("java.sql.SQLException: error code 17", []),
+        ("io.grpc.StatusRuntimeException: gRPC error code 14 unavailable", []),
+        ("HTTP status code 5", []),
+        ("<connecting> [IPv4 ('10.0.0.1', 9092)]> returned error 104. Disconnecting.", []),
+        ("exit was fine, then error code 6", [6]),
+    ],
+)
+def test_numbers_of_other_programs_are_no_codes(line: str, codes: list[int]) -> None:
+    assert find_codes_in_line(line) == codes
+
+
 def test_several_lines_are_told_once_each() -> None:
     line = "Connection to node -1 (localhost/127.0.0.1:9092) could not be established. Broker may not be available."
     from tests.cli.worlds import world

@@ -70,6 +70,13 @@ TLS_LINES: Final = (
         _ASK_ANY,
     ),
     LogLine(
+        r"socket disconnected before secure tls connection",
+        "TLS",
+        _LIKELY + "the port is one without TLS: the server closed when the client began TLS; or it refuses the client",
+        "set ssl or security.protocol to what the listener speaks; kw says what that is",
+        _ASK_ANY,
+    ),
+    LogLine(
         r"using tls when the broker is not expecting it|is tls misconfigured",
         "closed",
         _LIKELY + "TLS on one side only, or a listener that wants a login: the broker closed at the first request",
@@ -78,7 +85,7 @@ TLS_LINES: Final = (
     ),
     LogLine(
         r"pkix path building failed|unable to find valid certification path|certificate signed by unknown authority|"
-        r"self.signed certificate|unable to get (?:local )?issuer certificate|certificate verify failed|"
+        r"self.signed certificate|unable to verify the first certificate|unable to get (?:local )?issuer certificate|certificate verify failed|"
         r"broker certificate could not be verified|unknown_ca|unknown certificate authority|"
         r"unable_to_verify_leaf_signature|depth_zero_self_signed",
         "certificate",
@@ -122,7 +129,7 @@ TLS_LINES: Final = (
     LogLine(
         r"ssl handshake failed|sslhandshakeexception|ssl_handshake|failed authentication with .*\(ssl handshake "
         r"failed\)|"
-        r"tls handshake|sslexception|handshake failed",
+        r"tls handshake|sslexception|(?<!sasl )handshake failed",
         "TLS",
         "the TLS handshake failed; the words behind it, or the log of the other side, have the cause",
         "look for the cause in the same place: an unknown authority, another host name, a certificate that is "
@@ -204,7 +211,8 @@ CONNECTIONS_LINES: Final = (
     ),
     LogLine(
         rf"connect to {_AT}(?:/\S*)? failed: connection refused|connect: connection refused|"
-        r"econnrefused|connection refused|actively refused|failed to connect to broker|errno 111\b|winerror 10061",
+        r"econnrefused|connection refused|actively refused|failed to connect to broker|errno 111\b|winerror 10061|"
+        r"returned error 111\b",
         "no connection",
         "no program listens at the address, or a firewall refuses it",
         "is the broker running, is the port right, is the address from advertised.listeners one that the client "
@@ -244,7 +252,7 @@ CONNECTIONS_LINES: Final = (
     LogLine(
         r"connection setup timed out|timed out during connect|i/o timeout|etimedout|connection timeout|connect "
         r"timed out|"
-        r"dial tcp .*timeout|connection timed out|timed out \(after \d+ms in state connect",
+        r"dial tcp .*timeout|failed to connect within|connection timed out|timed out \(after \d+ms in state connect",
         "no connection",
         _LIKELY + "a firewall drops the packets, or the address (often from advertised.listeners) is not the "
         "client's "
@@ -267,7 +275,8 @@ CONNECTIONS_LINES: Final = (
         r"connection (?:to node \S+ )?(?:was )?(?:closed|lost|disconnected)|disconnected \(after \d+ms in state "
         r"(?P<state>\w+)|"
         r"node -?\d+ disconnected|kafka: broker not connected|kafka: broker: not connected|connection.*end of file|"
-        r"\beof\b(?! of partition)|unexpected end of stream|kafkajsconnectionclosederror",
+        r"\beof\b(?! of partition)|unexpected end of stream|kafkajsconnectionclosederror|eofexception|"
+        r"cancelled in-flight|disconnectexception|disconnected before the response was read",
         "closed",
         _LIKELY
         + "the other side closed the connection: idle longer than connections.max.idle.ms (harmless, clients connect "
@@ -285,7 +294,7 @@ CONNECTIONS_LINES: Final = (
         _ASK_ANY,
     ),
     LogLine(
-        r"kafkajsconnectionerror|kafkaconnectionerror",
+        r"kafkajsconnectionerror|kafkaconnectionerror|connection to broker .* was unsuccessful",
         "no connection",
         _LIKELY + "a wrong address, a broker that is away, or TLS on one side only; the words behind it say more",
         "is the broker running and the port right? Compare security.protocol with the listener's",

@@ -13,7 +13,16 @@ from decoders.protocol_facts.errors.error_names import LIBRDKAFKA_ERRORS
 _NAMES_IN_A_LINE: Final = re.compile(
     r"\b(?:_?[A-Z]+_[A-Z_]*[A-Z]|_[A-Z]+|(?:[a-z]+\.)*[A-Z][A-Za-z]+(?:Exception|Error)|Err[A-Z][A-Za-z]+)\b"
 )
-_CODES_IN_A_LINE: Final = re.compile(r"(?i)\b(?:error|err|code|kafka_?error)(?:[ _]?code)?\s*[=:(#\[ ]\s*(-?\d{1,3})\b")
+_CODES_IN_A_LINE: Final = re.compile(
+    r"(?i)\b(?:error|err|code|kafka_?error)(?:[ _]?code)?\s*[=:(#\[ ]\s*(-?\d{1,3})\b(?!\. disconnecting)"
+)
+# Words close before a number that say that it is of a process, the system or another protocol.
+_FOREIGN: Final = re.compile(
+    r"(?i)\b(?:exit(?:ed)?|status|https?|rest|registry|curl|\w*sql\w*|ssl|tls|os|socket|npm|grpc|signal|"
+    r"win(?:dows|32)?|docker|zookeeper)\b[^,;|]{0,20}$"
+)
+# As kafka-go writes an error: its number, its name in words.
+_TITLES_IN_A_LINE: Final = re.compile(r"\[(-?\d{1,3})\] ([A-Z][A-Za-z]+(?: [A-Za-z]+){0,6}): ")
 # A shorter text may be part of another sentence: it must begin behind one of these, and end the sentence.
 _LONG: Final = 30
 
@@ -21,9 +30,17 @@ _LONG: Final = 30
 def find_codes_in_line(line: str) -> list[int]:
     """The codes that a line names: `NOT_COORDINATOR`, `…Exception`, `error code 6`, `errorCode=-1`, a client's text."""
     names = (parse_librdkafka_code(word) or find_error_code(word) for word in _NAMES_IN_A_LINE.findall(line))
-    numbers = (int(code) for code in _CODES_IN_A_LINE.findall(line))
-    known = [code for code in (*names, *numbers) if code in ERRORS or code in LIBRDKAFKA_ERRORS]
+    numbers = (
+        int(match[1]) for match in _CODES_IN_A_LINE.finditer(line) if not _FOREIGN.search(line[: match.start()][-40:])
+    )
+    titled = (int(code) for code, title in _TITLES_IN_A_LINE.findall(line) if _may_be_title(title, int(code)))
+    known = [code for code in (*names, *numbers, *titled) if code in ERRORS or code in LIBRDKAFKA_ERRORS]
     return list(dict.fromkeys(code for code in (*known, *find_codes_of_texts(line)) if code is not None))
+
+
+def _may_be_title(title: str, code: int) -> bool:
+    """Whether a title has a word of the error's name: another number in brackets is no error."""
+    return code in ERRORS and not {*title.upper().split()}.isdisjoint(ERRORS[code].name.split("_"))
 
 
 def find_codes_of_texts(line: str) -> list[int]:

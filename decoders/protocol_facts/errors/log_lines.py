@@ -210,16 +210,25 @@ _VERSIONS: Final = (
     ),
     LogLine(
         r"received request api key (?P<api>\w+)(?: with version \S+)? which is not enabled|"
-        r"received request for api with key (?P<key>\d+)",
+        r"received request for api with key (?P<key>\d+)|invalid version for api key (?P<other>\w+)",
         "version",
         "the listener does not serve that API, or not this version: a controller's API on a broker's port, or "
         "another release",
         "send it to the listener that serves it; see which releases have the version",
-        "kw apis {api}{key}",
+        "kw apis {api}{key}{other}",
     ),
 )
 
 _LENGTHS: Final = (
+    LogLine(
+        r"non-nullable field (?P<field>\w+) was serialized as null",
+        "null",
+        _LIKELY
+        + "the other side wrote null in {field}, where that version's layout allows none, or it wrote another version. "
+        "Some brokers do so in the authBytes of a login that they refuse: its error is in the fields before",
+        "capture it: kw reads null there, and shows all other fields",
+        "kw sniff -i any --port 9092 -v",
+    ),
     LogLine(
         r"invalid client_id size (?P<size>-\d+)",
         "no Kafka",
@@ -392,14 +401,23 @@ _USE: Final = (
         "kw brokers -i any --port 9092",
     ),
     LogLine(
-        r"error getting request for apikey: (?P<api>[A-Z_]+), apiversion: (?P<version>\d+)",
+        r"error getting request for apikey: (?P<api>[A-Z_]+|\d+), apiversion: (?P<version>\d+)",
         "layout",
         _LIKELY
-        + "the body of the {api} request is not in the layout of its version {version}: a client library that is "
+        + "the body of the request (API {api}) is not in the layout of its version {version}: a client library that is "
         "new or "
         "broken. The line `Caused by` below it names the field",
         "decode the request; compare it with the layout",
         "kw apis {api} {version}",
+    ),
+    LogLine(
+        r"error parsing request header\. our best guess of the apikey is: (?P<api>\d+)",
+        "layout",
+        _LIKELY
+        + "the header of the request (API {api}) is not in its layout: a client id that is cut off, or tags that a "
+        "header of that version has or lacks",
+        "decode the request; compare its header with the layout",
+        "kw apis {api}",
     ),
     LogLine(
         r"failed to construct kafka (?:consumer|producer)|failed (?:to create new kafkaadminclient|create new "
@@ -425,7 +443,7 @@ _USE: Final = (
 )
 
 LOG_LINES: Final[tuple[LogLine, ...]] = (
-    *_LENGTHS[:1],
+    *_LENGTHS[:2],
     *_VERSIONS[:3],
     *_VERSIONS[4:],
     *_RECORDS,
@@ -436,7 +454,7 @@ LOG_LINES: Final[tuple[LogLine, ...]] = (
     *_GROUPS,
     *_USE,
     *_VERSIONS[3:4],
-    *_LENGTHS[1:],
+    *_LENGTHS[2:],
     *CONNECTIONS_LINES,
     *_TIMES,
 )
