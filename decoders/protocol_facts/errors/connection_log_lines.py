@@ -85,7 +85,8 @@ TLS_LINES: Final = (
     ),
     LogLine(
         r"pkix path building failed|unable to find valid certification path|certificate signed by unknown authority|"
-        r"self.signed certificate|unable to verify the first certificate|unable to get (?:local )?issuer certificate|certificate verify failed|"
+        r"self.signed certificate|unable to verify the first certificate|"
+        r"unable to get (?:local )?issuer certificate|certificate verify failed|"
         r"broker certificate could not be verified|unknown_ca|unknown certificate authority|"
         r"unable_to_verify_leaf_signature|depth_zero_self_signed",
         "certificate",
