@@ -134,6 +134,13 @@ class ContentOptions(NamedTuple):
         )
 
 
+class RegistryOptions(NamedTuple):
+    """The schema registry of a command that connects to nothing else: KEY=VALUE words, and files of properties."""
+
+    properties: tuple[str, ...] = ()
+    config_files: tuple[str, ...] = ()
+
+
 class OutputOptions(NamedTuple):
     """How output is written."""
 
@@ -625,6 +632,30 @@ def answer_options(
         )
 
     return decorate
+
+
+def registry_options(command: Command) -> Command:
+    """Options for a schema registry; the command gets them as `registry`: a RegistryOptions."""
+    return add_options(
+        pass_options_as_value("registry", RegistryOptions, RegistryOptions._fields)(command),
+        click.option(
+            "-X",
+            "--property",
+            "properties",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="The schema registry to ask: schema.registry.url=URL and its login (see: kw help values).",
+        ),
+        click.option(
+            "-F",
+            "--command-config",
+            "config_files",
+            multiple=True,
+            type=click.Path(readable=False),
+            metavar="FILE",
+            help="A file of client properties that names a schema registry.",
+        ),
+    )
 
 
 def content_options(command: Command) -> Command:

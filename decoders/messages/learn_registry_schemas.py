@@ -23,6 +23,7 @@ __all__ = [
     "RegistryTraffic",
     "learn_from_http",
     "learn_from_schemas_record",
+    "parse_registry_row",
 ]
 
 SCHEMAS_TOPIC: Final = "_schemas"
@@ -45,6 +46,16 @@ def learn_from_schemas_record(
     if head is not None and row is not None and head.get("keytype") == "SCHEMA":
         subject = row.get("subject", head.get("subject"))
         _learn_row(row, learn, origin, registry, subject=subject, schema_id=row.get("id"))
+
+
+def parse_registry_row(
+    row: dict[str, Any], *, origin: SchemaOrigin, registry: str | None, schema_id: int | None = None
+) -> RegisteredSchema | None:
+    """The schema in a registry's answer; None where it has none. `schema_id`: that was asked for."""
+    found: list[RegisteredSchema] = []
+    number = row.get("id") if schema_id is None else schema_id
+    _learn_row(row, found.append, origin, registry, subject=row.get("subject"), schema_id=number)
+    return found[0] if found else None
 
 
 def learn_from_http(exchange: HttpExchange, learn: Learn, registry: str) -> None:

@@ -20,7 +20,7 @@ from kwcli.calling.request_builder import RequestDraft
 from kwcli.calling.version_choice import VersionChoice, find_versions_of_release
 from kwcli.calling.words import SHORT_WORDS
 from kwcli.calling.words.path_value_words import parse_body_words
-from kwcli.net.options import read_config
+from kwcli.net.options import ask_schema_registry, read_config
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import find_api
 
@@ -145,6 +145,7 @@ def _run_call_plan(
     plan = CallPlan(found, draft, choice, target, asked.split, asked.repeat, asked.interval_s or INTERVAL_S)
     config = read_config(env, connection, verbose=settings.verbose)
     draft.controllers = config.controllers
+    ask_schema_registry(env, settings, config.registry)
     run = CallRun(env, config, plan, output, settings)
     try:
         return run.run()

@@ -18,6 +18,7 @@ from decoders.wire.format_and_escape_text import escape_text, format_latency
 from kwcli.calling.words.resolve_body_paths import SelectPath
 from kwcli.output import FACT_FORMATS, RECORD_FORMATS
 from kwcli.output.body_printer import BodyPrinter, decode_failure_lines, encode_lines, find_message_plan, format_scalar
+from kwcli.output.decoded_values import make_text_options
 from kwcli.output.renderers import WantedPaths, open_renderer, renderer_needs
 from kwcli.output.short_texts import count_of, cut, palette
 from kwcli.output.write_json_values import JsonWriter, open_value_writer
@@ -66,12 +67,9 @@ class CallOutput:
         self._writer: ValueWriter | None = None
         self._records = values if values is not None and values.alone else None
         self._line_writer = values if self._records is None else None
-        self._options = Options(
-            settings.records or values is not None,
-            settings.reveal_secrets,
-            deferred=True,
-            names=settings.names,
-        )
+        as_records = values is not None or settings.format in RECORD_FORMATS
+        options = settings.make_record_options() if as_records else make_text_options(settings)
+        self._options = options._replace(records=settings.records or values is not None, names=settings.names)
         self._renderer: Renderer | None = None
         self._explained: set[int] = set()
 

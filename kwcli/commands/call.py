@@ -109,4 +109,7 @@ def command(
         text = "--dry-run gets no response: use --only request, or --select with a path of the request"
         raise click.UsageError(text, click.get_current_context())
     given = CallOptions(api, words, **asked)  # type: ignore[arg-type]  # click has checked the types
-    return run_call(env, given, shown.make_settings(env, content, live=given.repeat != 1 or given.edit), connection)
+    settings = shown.make_settings(env, content, live=given.repeat != 1 or given.edit)
+    if settings.values is None:  # a fetch shows records without --records too
+        settings = settings._replace(values=content.make_value_reader(env, wanted=True))
+    return run_call(env, given, settings, connection)

@@ -12,6 +12,7 @@ from kwcli.options import (
     ContentOptions,
     FilterOptions,
     OutputOptions,
+    RegistryOptions,
     capture_options,
     content_options,
     cut_options,
@@ -19,6 +20,7 @@ from kwcli.options import (
     guess_option,
     jobs_option,
     output_options,
+    registry_options,
     telemetry_options,
 )
 from kwcli.run_environment import Environment
@@ -44,6 +46,7 @@ Examples:
 @click.option("--keep", type=click.IntRange(min=1), metavar="N", help="With -w: keep the latest N files.")
 @filter_options(limit="Stop reading after N rows shown.")
 @content_options
+@registry_options
 @click.option(
     "--sort",
     type=click.Choice(["time", "latency", "size"]),
@@ -63,6 +66,7 @@ def command(
     capture: CaptureOptions,
     filters: FilterOptions,
     content: ContentOptions,
+    registry: RegistryOptions,
     sort: str | None,
     strict: bool,
     shown: OutputOptions,
@@ -76,6 +80,10 @@ def command(
     if shown.output == "raw" and env.stdout_terminal:
         raise click.UsageError("raw bytes are not for a terminal; redirect them or use -o hex")
     settings = shown.make_settings(env, content, live=capture.is_live)
+    if registry != RegistryOptions():
+        from kwcli.net.options import use_named_registry
+
+        settings = use_named_registry(env, settings, content, registry)
     if capture.write and not capture.places:
         from kwcli.sniff.write_matching_packets import show_and_copy_rows
 

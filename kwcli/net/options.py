@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from kwcli.net.config.client_config import Address, ClientConfig, ConnectionOptions
 from kwcli.option_types import Seconds
-from kwcli.options import add_options, pass_options_as_value
+from kwcli.options import ContentOptions, RegistryOptions, add_options, pass_options_as_value
 from kwcli.run_environment import Environment, Failure
+
+if TYPE_CHECKING:
+    from kwcli.net.config.client_config import RegistrySettings
+    from kwcli.output.settings import Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -79,6 +83,15 @@ _PROPERTIES = click.option(
     metavar="KEY=VALUE",
     help="A client property, as librdkafka or Java spell it; list shows all, dump those in force.",
 )
+_CONFIG_FILES = click.option(
+    "-F",
+    "--command-config",
+    "config_files",
+    multiple=True,
+    type=click.Path(readable=False),
+    metavar="FILE",
+    help="A file of client properties: client.properties, librdkafka.config, kcat.conf.",
+)
 _PROFILE = click.option("--profile", metavar="NAME", help="A profile (see kw profile) instead of the active one.")
 _TIMEOUT = click.option(
     "--timeout", "timeout_s", type=Seconds(), metavar="TIME", help="Time limit for answers of brokers (default: 10s)."
@@ -97,15 +110,7 @@ _OPTIONS = (
         "--bootstrap-controller", "controllers", metavar="HOST:PORT,...", help="Bootstrap from these controllers."
     ),
     _PROPERTIES,
-    click.option(
-        "-F",
-        "--command-config",
-        "config_files",
-        multiple=True,
-        type=click.Path(readable=False),
-        metavar="FILE",
-        help="A file of client properties: client.properties, librdkafka.config, kcat.conf.",
-    ),
+    _CONFIG_FILES,
     _PROFILE,
     _CLIENT_ID,
     _TIMEOUT,
@@ -135,6 +140,36 @@ def connection_options_of_others(command: Command) -> Command:
 def login_options(command: Command) -> Command:
     """Add -X, --profile and --timeout alone, for a command whose own option may name a broker to ask."""
     return add_options(pass_options_as_value("connection", ConnectionOptions, _LOGIN)(command), *_LOGIN_OPTIONS)
+
+
+def ask_schema_registry(
+    env: Environment, settings: Settings, config: RegistrySettings | None, *, wanted: bool = False
+) -> Settings:
+    """The settings, whose reader of values asks a registry for schemas that it lacks. Raises Failure.
+
+    `wanted`: there is a reader, also where no record is shown, since filters may need it.
+    """
+    if config is None or (settings.values is None and not wanted):
+        return settings
+    from decoders.messages.decode_record_values import RecordValueReader
+    from kwcli.net.schema_registry import SchemaRegistry
+
+    reader = settings.values or RecordValueReader()
+    reader.look_further = SchemaRegistry(config, env, reader.store.add_schema).find_schema
+    return settings._replace(values=reader)
+
+
+def use_named_registry(
+    env: Environment, settings: Settings, content: ContentOptions, registry: RegistryOptions
+) -> Settings:
+    """The settings, whose reader of values asks the registry that -X and -F name, if they do. Raises Failure."""
+    if content.raw_values or not (registry.properties or registry.config_files):
+        return settings
+    from kwcli.net.config.build_config import build_client_config
+
+    properties = [KeyValue().convert(word, None, None) for word in registry.properties]
+    config = build_client_config(env, ConnectionOptions(properties=properties, config_files=registry.config_files))
+    return ask_schema_registry(env, settings, config.registry, wanted=True)
 
 
 class ConnectingCommand(click.Command):

@@ -2,34 +2,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from decoders.messages.decode_record_values import RecordValueTexts
+from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.body_printer import format_scalar
 
 if TYPE_CHECKING:
+    from decoders.messages.build_body_json import Options
     from decoders.values import DecodedValue
+    from kwcli.output.settings import Settings
 
-__all__ = ["MISSING_HINT", "format_decoded_value"]
+__all__ = ["MISSING_HINT", "format_decoded_field", "make_text_options", "read_decoded_value"]
 
 # What would help where a schema is missing.
 MISSING_HINT: Final = "--schemas DIR, or -X schema.registry.url=URL"
 
 
-def format_decoded_value(found: DecodedValue, shown: Any) -> str | None:
-    """The line of a value, which `shown` is the JSON form of; None where its bytes say the same: plain JSON."""
-    if found.format == "json" and found.schema_id is None and found.error is None:
+def make_text_options(settings: Settings) -> Options:
+    """How much the records of exchanges show in text; decoded keys and values are lines of text."""
+    options = settings.make_record_options()._replace(names=False)
+    return (
+        options
+        if settings.values is None
+        else options._replace(values=RecordValueTexts(settings.values, _format_value))
+    )
+
+
+def _format_value(found: DecodedValue, shown: Any) -> str | None:
+    return _format_decoded_json(found.to_json(), shown)
+
+
+def format_decoded_field(record: Mapping[str, Any], field: str) -> str:
+    """The line of the `key` or `value` of a record in JSON form: decoded where it is, else its bytes."""
+    decoded, shown = record.get(f"{field}_decoded"), record[field]
+    text = None if decoded is None else _format_decoded_json(decoded, shown)
+    return format_scalar(shown) if text is None else escape_text(text)
+
+
+def read_decoded_value(record: Mapping[str, Any], field: str) -> Mapping[str, Any] | None:
+    """The decoded form of a key or value whose bytes do not say the same; None where there is none to show."""
+    decoded: Mapping[str, Any] | None = record.get(f"{field}_decoded")
+    if decoded is None or "error" in decoded or "missing_schema" in decoded or _says_what_bytes_say(decoded):
         return None
-    words = [found.format]
-    if found.schema_id is not None:
-        words.append(f"#{found.schema_id}")
-    if found.name:
-        words.append(found.name)
-    if found.guessed:
+    return decoded
+
+
+def _says_what_bytes_say(decoded: Mapping[str, Any]) -> bool:
+    return decoded["format"] == "json" and decoded["schema_id"] is None and "error" not in decoded
+
+
+def _format_decoded_json(decoded: Mapping[str, Any], shown: Any) -> str | None:
+    """The line of a value in JSON form, whose bytes are `shown`; None where these say the same: plain JSON."""
+    if _says_what_bytes_say(decoded):
+        return None
+    words = [decoded["format"]]
+    if decoded["schema_id"] is not None:
+        words.append(f"#{decoded['schema_id']}")
+    if decoded["name"]:
+        words.append(decoded["name"])
+    if "guessed" in decoded:
         words.append("(guessed)")
-    if found.missing_schema:
-        return f"{' '.join(words)} (schema not seen yet) {format_scalar(shown)}"
-    if found.error is not None:
-        return f"{' '.join(words)} ({found.error}) {format_scalar(shown)}"
-    return f"{' '.join(words)} {orjson.dumps(found.to_json()['value']).decode()}"
+    head = " ".join(words)
+    if "missing_schema" in decoded:
+        return f"{head} (schema not seen yet) {format_scalar(shown)}"
+    if "error" in decoded:
+        return f"{head} ({decoded['error']}) {format_scalar(shown)}"
+    return f"{head} {orjson.dumps(decoded['value']).decode()}"

@@ -19,11 +19,11 @@ from kwcli.output.body_printer import (
     format_remark_lines,
     format_scalar,
 )
+from kwcli.output.decoded_values import make_text_options
 from kwcli.output.short_texts import Palette, cell_width, cut, palette
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from decoders.messages.build_body_json import Options
     from decoders.schema.model import Side
     from kwcli.output.settings import Settings
 
@@ -32,7 +32,7 @@ ARROWS: Final[dict[Side, str]] = {"request": "→", "response": "←"}
 
 def exchange_detail_lines(exchange: Exchange, settings: Settings, explained: set[int]) -> Iterator[str]:
     """All lines below the line of an exchange. The meaning of an error code in `explained` is not printed again."""
-    record = to_json_dict(exchange, _make_text_options(settings))
+    record = to_json_dict(exchange, make_text_options(settings))
     colors = palette(settings.color)
     if settings.verbose == 0:
         yield from _record_lines(exchange, record, settings, colors)
@@ -56,17 +56,6 @@ def exchange_detail_lines(exchange: Exchange, settings: Settings, explained: set
             yield f"    {line}"
     yield from body.error_meaning_lines(explained)
     yield ""
-
-
-def _make_text_options(settings: Settings) -> Options:
-    """How much the records of exchanges show in text; decoded keys and values are lines of text."""
-    options = settings.make_record_options()._replace(names=False)
-    if settings.values is None:
-        return options
-    from decoders.messages.decode_record_values import RecordValueTexts
-    from kwcli.output.decoded_values import format_decoded_value
-
-    return options._replace(values=RecordValueTexts(settings.values, format_decoded_value))
 
 
 def _message_heading_lines(exchange: Exchange, record: dict[str, Any], side: Side, headers: bool) -> Iterator[str]:

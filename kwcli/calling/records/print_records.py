@@ -10,11 +10,14 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+import orjson
+
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.deferred_json import DeferredText
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.body_printer import format_scalar
+from kwcli.output.decoded_values import format_decoded_field, read_decoded_value
 from kwcli.output.short_texts import Palette, TimeZone, count_of
 from kwcli.output.write_json_values import JsonWriter
 
@@ -109,13 +112,13 @@ class RecordValueWriter:
             yield Remark(f"no record from that offset on in {', '.join(names[:_LISTED])}{more}")
 
     def _write_record(self, _partition_name: str, record: Mapping[str, Any]) -> None:
+        key, value = (_choose_content(record, field) for field in ("key", "value"))
         if self._text:
-            key = b"" if self._separator is None else _convert_json_to_bytes(record["key"]) + self._separator
-            self._write(key + _convert_json_to_bytes(record["value"]) + b"\n")
-        elif self._separator is None:
-            self._json.add(record["value"])
+            head = b"" if self._separator is None else _convert_json_to_bytes(key) + self._separator
+            self._write(head + _convert_json_to_bytes(value) + b"\n")
         else:
-            self._json.add({"key": record["key"], "value": record["value"]})
+            key, value = (each[0] if isinstance(each, tuple) else each for each in (key, value))
+            self._json.add(value if self._separator is None else {"key": key, "value": value})
 
 
 class RecordLineWriter(RecordValueWriter):
@@ -132,10 +135,10 @@ class RecordLineWriter(RecordValueWriter):
         dim, off = self._colors.dim, self._colors.off
         stamp = record["timestamp"] or 0
         time = f"{self._zone.local_time(stamp // 1000):%Y-%m-%d %H:%M:%S}.{stamp % 1000:03d}" if stamp > 0 else "–"
-        key = "" if record["key"] is None else f"{format_scalar(record['key'])} → "
+        key = "" if record["key"] is None else f"{format_decoded_field(record, 'key')} → "
         headers = "".join(f"  {format_scalar(row['key'])}={format_scalar(row['value'])}" for row in record["headers"])
         place = f"{dim}{escape_text(partition_name)} {record['offset']}  {time}{off}"
-        line = f"  {place}  {key}{format_scalar(record['value'])}{dim}{headers}{off}\n"
+        line = f"  {place}  {key}{format_decoded_field(record, 'value')}{dim}{headers}{off}\n"
         self._write(line.encode("utf-8", "backslashreplace"))
 
 
@@ -172,10 +175,18 @@ def _format_offset_range(answer: Mapping[str, Any]) -> str:
     return f" (there are {first} to {end - 1})" if 0 <= first < end else ""
 
 
+def _choose_content(record: Mapping[str, Any], field: str) -> Any:
+    """The key or value of a record to print: a decoded one (as a tuple of one) where its bytes do not say the same."""
+    decoded = read_decoded_value(record, field)
+    return record[field] if decoded is None else (decoded["value"],)
+
+
 def _convert_json_to_bytes(value: Any) -> bytes:
-    """The bytes of a key or a value; empty for null."""
+    """The bytes of a key or a value, a decoded one as JSON; empty for null."""
     if value is None:
         return b""
+    if isinstance(value, tuple):
+        return orjson.dumps(value[0])
     if isinstance(value, str):
         return value.encode()
     if isinstance(value, DeferredText):

@@ -20,6 +20,7 @@ from kwcli.net.config.client_config import (
     KeyStoreFile,
     OAuthSettings,
     Protocol,
+    RegistrySettings,
     SaslSettings,
     TlsSettings,
 )
@@ -372,6 +373,7 @@ def build_client_config(env: Environment, asked: ConnectionOptions) -> ClientCon
         assumed_release=_read_assumed_release(chosen),
         controllers=is_controller,
         dial_map=dialled,
+        registry=_build_registry_settings(chosen, env.variables),
         warnings=tuple(
             dict.fromkeys(
                 [*notes, *misspelt, *chosen.warnings, *list_warnings_of_empty_settings(chosen, protocol), *forgotten]
@@ -379,6 +381,18 @@ def build_client_config(env: Environment, asked: ConnectionOptions) -> ClientCon
         ),
         remarks=tuple(dict.fromkeys([*_list_remarks_on_origins(chosen), *chosen.remarks, *idle])),
     )
+
+
+def _build_registry_settings(chosen: ChosenSettings, variables: Mapping[str, str]) -> RegistrySettings | None:
+    """The schema registry, where one is named; TLS has the settings of brokers. Raises Failure (usage)."""
+    url = chosen.read_text("registry")
+    if not url:
+        return None
+    user_info = chosen.read_text("registry user")
+    if (chosen.read_text("registry credentials") or "").upper() == "SASL_INHERIT":
+        user_info = f"{chosen.read_text('username') or ''}:{chosen.read_text('password') or ''}"
+    tls = build_tls_settings(chosen, variables.get("SSLKEYLOGFILE") or None) if "https:" in url else TlsSettings()
+    return RegistrySettings(url, user_info, chosen.read_text("registry token"), tls)
 
 
 def _read_assumed_release(chosen: ChosenSettings) -> str:

@@ -21,7 +21,18 @@ Protocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 OLD_RELEASE: Final = "0.9.0"
 # Fields that are never shown.
 _SECRETS: Final = frozenset(
-    {"pem", "password", "key_password", "token", "client_secret", "endpoint", "extensions", "claims"}
+    {
+        "pem",
+        "password",
+        "key_password",
+        "token",
+        "client_secret",
+        "endpoint",
+        "extensions",
+        "claims",
+        "url",
+        "user_info",
+    }
 )
 
 
@@ -108,6 +119,18 @@ class SaslSettings(NamedTuple):
         return _repr_without_secrets(self)
 
 
+class RegistrySettings(NamedTuple):
+    """A schema registry: its addresses with commas between them, and who asks: `user:password`, or a token."""
+
+    url: str
+    user_info: str | None = None
+    token: str | None = None
+    tls: TlsSettings = TlsSettings()
+
+    def __repr__(self) -> str:
+        return _repr_without_secrets(self)
+
+
 class ClientConfig(NamedTuple):
     """All settings of a client connection. `origin` says where `servers` came from, for people."""
 
@@ -124,6 +147,7 @@ class ClientConfig(NamedTuple):
     controllers: bool = False  # servers are those of --bootstrap-controller
     dial_map: Mapping[Address, Address] = MappingProxyType({})
     send_proxy: ProxyVersion | None = None  # the PROXY head that a connection begins with, before TLS
+    registry: RegistrySettings | None = None  # of schemas, which is asked where values are decoded
     warnings: tuple[str, ...] = ()  # properties that nobody knows: said at once
     remarks: tuple[str, ...] = ()  # properties without meaning here: said with -v
 

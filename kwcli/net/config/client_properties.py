@@ -253,6 +253,34 @@ PROPERTIES: Final[tuple[Property, ...]] = (
         "sasl.login.callback.handler.class",
         "Java's class that gets tokens; kw does the work of AWS' own",
     ),
+    # The schema registry, by the names of Confluent's serializers
+    _row(
+        "registry",
+        "schema.registry.url",
+        "schema.registry.url",
+        "the schema registry that is asked where keys and values are decoded: http://HOST:PORT,…",
+    ),
+    _row(
+        "registry user",
+        "basic.auth.user.info schema.registry.basic.auth.user.info",
+        "basic.auth.user.info schema.registry.basic.auth.user.info",
+        "user and password for the schema registry: user:password",
+        secret=True,
+    ),
+    _row(
+        "registry credentials",
+        "basic.auth.credentials.source schema.registry.basic.auth.credentials.source",
+        "basic.auth.credentials.source schema.registry.basic.auth.credentials.source",
+        "where user and password for the schema registry are; SASL_INHERIT: those of brokers",
+        values="USER_INFO URL SASL_INHERIT",
+    ),
+    _row(
+        "registry token",
+        "bearer.auth.token schema.registry.bearer.auth.token",
+        "bearer.auth.token schema.registry.bearer.auth.token",
+        "token for the schema registry",
+        secret=True,
+    ),
     _row("aws role", "sasl.aws.role.arn", "", "AWS_MSK_IAM: the role to assume"),
     _row("aws session", "sasl.aws.role.session.name", "", "AWS_MSK_IAM: the name of that role's session"),
 )
@@ -381,7 +409,7 @@ def is_secret_property(name: str) -> bool:
 
 
 # Properties of other programs that are no secrets.
-_HARMLESS: Final = frozenset({"schema.registry.url", "basic.auth.credentials.source"})
+_HARMLESS: Final = frozenset({"schema.registry.group.id"})
 # Prefixes of properties that have the same meaning for a part of a program.
 _PREFIXES: Final = ("producer.", "consumer.", "admin.", "topic.")
 # Words in names of secret properties without meaning for kw. A command may have a password in it.

@@ -1,0 +1,241 @@
+"""A registry's address and credentials in, the schemas that it has out: asked over HTTP, kept in the user's cache.
+
+It is asked only where the user names it, and only for schemas that values name, each once; what it says is bounded in
+size and time (http_client.py). Ids never change their meaning, so an answer is kept, for the user alone, by registry.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from base64 import b64encode
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, unquote, urlsplit
+
+from decoders.errors import without_frames
+from decoders.limits import HTTP_ANSWER_S, HTTP_CAPTURED_MAX
+from decoders.messages.learn_registry_schemas import parse_registry_row
+from decoders.values.model import OriginKind, RegisteredSchema, SchemaOrigin
+from kwcli.net.config.client_properties import redact_url
+from kwcli.net.deadline import Deadline
+from kwcli.net.http_client import HttpAnswer, HttpProblem, HttpServer, ask_http
+from kwcli.private_files import make_private_folder, write_private_file
+from kwcli.run_environment import Exit, Failure
+from kwcli.user_folders import own_folder_name
+
+if TYPE_CHECKING:
+    import ssl
+
+    from decoders.values import DecodedValue
+    from kwcli.net.config.client_config import RegistrySettings
+    from kwcli.run_environment import Environment
+
+__all__ = ["SchemaRegistry"]
+
+# Schemas that one schema may bring with it.
+_REFERENCES_MAX: Final = 100
+_TYPE: Final = "application/vnd.schemaregistry.v1+json, application/json"
+_NOT_FOUND: Final = 404
+_REFUSED: Final = (401, 403)
+
+
+class NoSchema(ValueError):
+    """The registry does not have what it was asked for."""
+
+
+class SchemaRegistry:
+    """A registry; `learn` is given each schema of it that is read."""
+
+    def __init__(
+        self, settings: RegistrySettings, env: Environment, learn: Callable[[RegisteredSchema], object]
+    ) -> None:
+        """Raises Failure (usage) for an address that is none."""
+        self._settings = settings
+        self._env = env
+        self._learn = learn
+        self._urls = [url.strip().rstrip("/") for url in settings.url.split(",") if url.strip()]
+        for url in self._urls:
+            try:
+                parts = urlsplit(url)
+                good = (
+                    parts.scheme in ("http", "https")
+                    and bool(parts.hostname)
+                    and (parts.port is None or parts.port > 0)
+                )
+            except ValueError:
+                good = False
+            if not good:
+                raise Failure(
+                    f"schema.registry.url: {redact_url(url)} is no address: write http://HOST:PORT", Exit.USAGE
+                )
+        self._context: ssl.SSLContext | None = None
+        self._asked: set[str] = set()  # paths
+        self._broken = False  # it cannot be asked, which was told
+        folder = own_folder_name("cache", env.variables)
+        digest = hashlib.sha256(",".join(map(redact_url, self._urls)).encode()).hexdigest()[:24]
+        self._folder = os.path.join(folder, "schemas", digest)
+
+    def find_schema(self, found: DecodedValue) -> bool:
+        """Look up the schema that a value names; whether one was found. A registry without answers is told once."""
+        wanted = found.schema_id
+        if wanted is None or self._broken:
+            return False
+        path = f"/schemas/guids/{wanted}" if isinstance(wanted, str) else f"/schemas/ids/{wanted}"
+        if path in self._asked:
+            return False
+        try:
+            self._learn_at_path(path, schema_id=wanted if isinstance(wanted, int) else None, guid=wanted)
+        except NoSchema:
+            return False
+        except Failure as failure:
+            self._broken = True
+            self._env.report(f"kw: {failure.text}")
+            return False
+        return True
+
+    def read_subject(self, subject: str) -> RegisteredSchema:
+        """The latest schema of a subject. Raises Failure."""
+        return self._read_or_fail(f"/subjects/{quote(subject, safe='')}/versions/latest", f"subject {subject}")
+
+    def read_id(self, schema_id: int) -> RegisteredSchema:
+        """The schema of an id. Raises Failure."""
+        return self._read_or_fail(f"/schemas/ids/{schema_id}", f"id {schema_id}", schema_id=schema_id)
+
+    def _read_or_fail(self, path: str, what: str, schema_id: int | None = None) -> RegisteredSchema:
+        try:
+            return self._learn_at_path(path, schema_id=schema_id)
+        except NoSchema:
+            raise Failure(f"{self._shown}: no schema of {what}") from None
+
+    @property
+    def _shown(self) -> str:
+        return redact_url(self._urls[0])
+
+    def _learn_at_path(
+        self, path: str, *, schema_id: int | None = None, guid: int | str | None = None
+    ) -> RegisteredSchema:
+        """Learn the schema at a path, and those that it refers to. Raises NoSchema, Failure."""
+        first = schema = self._read_schema(path, schema_id, guid if isinstance(guid, str) else None)
+        self._learn(schema)
+        waiting = list(first.references)
+        for _ in range(_REFERENCES_MAX):
+            if not waiting:
+                break
+            each = waiting.pop()
+            path = f"/subjects/{quote(each.subject, safe='')}/versions/{each.version}"
+            if path not in self._asked:
+                with suppress(NoSchema):
+                    schema = self._read_schema(path, None, None)
+                    self._learn(schema)
+                    waiting += schema.references
+        return first
+
+    def _read_schema(self, path: str, schema_id: int | None, guid: str | None) -> RegisteredSchema:
+        """The schema at a path, of the cache or of the registry. Raises NoSchema, Failure."""
+        self._asked.add(path)
+        row = self._read_cached_row(path)
+        kind: OriginKind = "registry" if row is None else "cache"
+        if row is None:
+            row = self._ask_for_row(path)
+        registry = urlsplit(self._urls[0]).netloc.rpartition("@")[2]
+        found = parse_registry_row(
+            {"guid": guid, **row} if guid is not None else row,
+            origin=SchemaOrigin(kind, place=self._shown),
+            registry=registry,
+            schema_id=schema_id,
+        )
+        if found is None:
+            raise NoSchema
+        if kind == "registry" and not path.endswith("/latest"):
+            self._write_cached_row(path, row)
+        return found
+
+    # -- the cache -----------------------------------------------------------------------------------------------------
+
+    def _cache_file(self, path: str) -> str:
+        return os.path.join(self._folder, hashlib.sha256(path.encode()).hexdigest()[:24] + ".json")
+
+    def _read_cached_row(self, path: str) -> dict[str, Any] | None:
+        try:
+            with open(self._cache_file(path), "rb") as file:
+                kept = json.loads(file.read(HTTP_CAPTURED_MAX))
+        except (OSError, ValueError, RecursionError):
+            return None
+        good = isinstance(kept, dict) and kept.get("path") == path and isinstance(kept.get("row"), dict)
+        return kept["row"] if good else None
+
+    def _write_cached_row(self, path: str, row: dict[str, Any]) -> None:
+        with suppress(OSError):  # a cache that cannot be written is none
+            make_private_folder(self._folder)
+            write_private_file(self._cache_file(path), json.dumps({"path": path, "row": row}).encode())
+
+    # -- the registry --------------------------------------------------------------------------------------------------
+
+    def _ask_for_row(self, path: str) -> dict[str, Any]:
+        """The answer of the registry, of the first address that answers. Raises NoSchema, Failure."""
+        failed = Failure(f"{self._shown}: no address")
+        for url in self._urls:
+            try:
+                answer = self._get_answer(url, path)
+            except Failure as failure:
+                failed = without_frames(failure)
+                continue
+            if answer.status == _NOT_FOUND:
+                raise NoSchema
+            if answer.status in _REFUSED:
+                remedy = "check basic.auth.user.info, bearer.auth.token"
+                raise Failure(f"{redact_url(url)} refuses kw (HTTP {answer.status}): {remedy}", Exit.REFUSED)
+            try:
+                row = json.loads(answer.body) if answer.status == 200 else None
+            except (ValueError, RecursionError):
+                row = None
+            if isinstance(row, dict):
+                return row
+            failed = Failure(
+                f"{redact_url(url)} answers HTTP {answer.status} without a schema: is it a schema registry?"
+            )
+        raise failed
+
+    def _get_answer(self, url: str, path: str) -> HttpAnswer:
+        """One answer. Raises Failure."""
+        parts, shown = urlsplit(url), redact_url(url)
+        deadline = Deadline(HTTP_ANSWER_S, self._env.monotonic)
+        try:
+            server = HttpServer(
+                parts.hostname or "", parts.port or self._usual_port(parts.scheme), shown, self._tls(url)
+            )
+            headers = {"Accept": _TYPE, **self._authorization_header(url)}
+            return ask_http(server, "GET", f"{parts.path}{path}", headers, b"", deadline, size_max=HTTP_CAPTURED_MAX)
+        except HttpProblem as problem:
+            raise Failure(f"{shown}: {problem}", Exit.UNREACHABLE) from None
+        except TimeoutError:
+            raise Failure(f"{shown} did not answer within {deadline.seconds:.3g} s", Exit.TIMEOUT) from None
+        except OSError as error:
+            raise Failure(f"{shown} cannot be reached: {error.strerror or error}", Exit.UNREACHABLE) from None
+
+    @staticmethod
+    def _usual_port(scheme: str) -> int:
+        return 443 if scheme == "https" else 80
+
+    def _tls(self, url: str) -> ssl.SSLContext | None:
+        if not url.startswith("https:"):
+            return None
+        if self._context is None:
+            from kwcli.net.tls_connect import make_client_context
+
+            self._context = make_client_context(self._settings.tls)
+        return self._context
+
+    def _authorization_header(self, url: str) -> dict[str, str]:
+        settings, parts = self._settings, urlsplit(url)
+        user_info = settings.user_info
+        if user_info is None and parts.username is not None:
+            user_info = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        if settings.token is not None:
+            return {"Authorization": f"Bearer {settings.token}"}
+        if user_info is not None:
+            return {"Authorization": "Basic " + b64encode(user_info.encode()).decode()}
+        return {}
