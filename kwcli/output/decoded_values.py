@@ -46,7 +46,7 @@ def format_decoded_field(record: Mapping[str, Any], field: str) -> str:
 def read_decoded_value(record: Mapping[str, Any], field: str) -> Mapping[str, Any] | None:
     """The decoded form of a key or value whose bytes do not say the same; None where there is none to show."""
     decoded: Mapping[str, Any] | None = record.get(f"{field}_decoded")
-    if decoded is None or "error" in decoded or "missing_schema" in decoded or _says_what_bytes_say(decoded):
+    if decoded is None or "error" in decoded or decoded["value"] is None or _says_what_bytes_say(decoded):
         return None
     return decoded
 
@@ -68,7 +68,9 @@ def _format_decoded_json(decoded: Mapping[str, Any], shown: Any) -> str | None:
         words.append("(guessed)")
     head = " ".join(words)
     if "missing_schema" in decoded:
-        return f"{head} (schema not seen yet) {format_scalar(shown)}"
+        head += " (schema not seen yet)"
     if "error" in decoded:
         return f"{head} ({decoded['error']}) {format_scalar(shown)}"
+    if decoded["value"] is None and "missing_schema" in decoded:
+        return f"{head} {format_scalar(shown)}"
     return f"{head} {orjson.dumps(decoded['value']).decode()}"

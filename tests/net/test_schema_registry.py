@@ -80,11 +80,11 @@ def home(folder: Path) -> Environment:
 
 
 def test_missing_schemas_are_asked_for_once_and_kept(tmp_path: Path) -> None:
-    name = capture(tmp_path, prefixed(17), prefixed(17), prefixed(18, b"\4ab"), prefixed(19), prefixed(19))
+    name = capture(tmp_path, prefixed(17), prefixed(17), prefixed(18, b"\6abc"), prefixed(19), prefixed(19))
     with registry() as double:
         words = ("sniff", name, "-X", f"schema.registry.url={double.url}")
         found = orders(*words, env=home(tmp_path))
-        assert [each["value"] for each in found[:3]] == [{"id": 41, "customer": "Ann"}] * 2 + [{"line": {"sku": "ab"}}]
+        assert [each["value"] for each in found[:3]] == [{"id": 41, "customer": "Ann"}] * 2 + [{"line": {"sku": "abc"}}]
         assert found[0]["schema_from"] == {"kind": "registry", "place": double.url}
         assert [each.get("missing_schema") for each in found[3:]] == [True, True]
         asked = [path for path, _ in double.asked]
