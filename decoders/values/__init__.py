@@ -12,6 +12,7 @@ file or a connection, nor follows an address in a schema.
 
 from __future__ import annotations
 
+from decoders.values.encode_values import encode_value
 from decoders.values.model import DecodedValue, RegisteredSchema, SchemaOrigin, SchemaReference
 from decoders.values.store import SchemaStore, StoredSchema
 from decoders.values.value_decoder import ValueDecoder
@@ -24,4 +25,5 @@ __all__ = [
     "SchemaStore",
     "StoredSchema",
     "ValueDecoder",
+    "encode_value",
 ]

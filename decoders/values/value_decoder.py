@@ -39,9 +39,9 @@ from decoders.values.json_values import (
     read_json,
 )
 from decoders.values.model import UNKNOWN_SCHEMA, DecodedValue
-from decoders.values.protobuf.decoder import UNKNOWN_FIELDS, ProtobufReader, read_varint_64
+from decoders.values.protobuf.decoder import ProtobufReader, read_varint_64
 from decoders.values.protobuf.guess_message import guess_message, looks_like_message
-from decoders.values.protobuf.schema import ProtobufSchema, ProtoMessage
+from decoders.values.protobuf.schema import UNKNOWN_FIELDS, ProtobufSchema, ProtoMessage
 from decoders.values.store import SchemaStore, StoredSchema
 
 Headers = Sequence[tuple[str, bytes | None]]

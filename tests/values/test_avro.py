@@ -41,7 +41,7 @@ def read_both(kind: AvroType, data: bytes) -> tuple[Any, int] | str:
     return read
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=18, deadline=None)
 @given(st.data())
 def test_values_are_those_that_fastavro_reads(data: st.DataObject) -> None:
     schema = data.draw(schemas())
@@ -55,7 +55,7 @@ def test_values_are_those_that_fastavro_reads(data: st.DataObject) -> None:
         assert isinstance(read_both(kind, packed[:cut]), str)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=18, deadline=None)
 @given(schemas(), st.binary(max_size=60))
 def test_any_bytes_give_a_value_or_an_error_of_the_library(schema: Any, data: bytes) -> None:
     read_both(parse_avro_schema(json.dumps(schema)), data)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from contextlib import suppress
+from random import Random
 from typing import Any
 
+import orjson
 import pytest
 from google.protobuf import (
     any_pb2,
@@ -22,12 +24,13 @@ from google.protobuf.message import DecodeError as GoogleError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoders.errors import DecodeError
+from decoders.errors import DecodeError, EncodeError
 from decoders.values.model import RegisteredSchema, SchemaOrigin
 from decoders.values.parsed_schema import parse_schema
 from decoders.values.protobuf.decoder import ProtobufReader
+from decoders.values.protobuf.encoder import encode_message
 from decoders.values.protobuf.schema import ProtobufSchema
-from tests.values.protobuf_values import files, fill_message, json_form_of, make_class
+from tests.values.protobuf_values import SCALARS, files, fill_message, json_form_of, make_class
 
 
 def parse(text: str) -> ProtobufSchema:
@@ -45,7 +48,7 @@ def sort_fields(form: Any) -> str:
     return json.dumps(form, sort_keys=True)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=18, deadline=None)
 @given(st.data())
 def test_messages_are_those_of_googles_library(data: st.DataObject) -> None:
     text, file = data.draw(files())
@@ -60,7 +63,7 @@ def test_messages_are_those_of_googles_library(data: st.DataObject) -> None:
     assert sort_fields(read(parse(many), packed)) == wanted
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=18, deadline=None)
 @given(files(), st.binary(max_size=50))
 def test_any_bytes_are_read_as_googles_library_reads_them(file: Any, data: bytes) -> None:
     """Both refuse the same bytes, but for texts that are no UTF-8, groups and fields that the schema does not have."""
@@ -180,6 +183,11 @@ def test_hostile_bytes_are_refused(data: str, error: str) -> None:
     "text",
     [
         "message A { B b = 1; }",
+        "message A { map<A, int32> b = 1; }",
+        "message A { optional message b = 1; }",
+        "message A { repeated int32 x = 1; optional string x = 2; }",
+        "message A { optional int32 x = 1; optional int32 y = 1; }",
+        "message A { optional int32 _unknown_fields = 1; }",
         "message A { int32 a = ; }",
         "message A {" * 100,
         "message A { optional group G = 1 {" + " optional group G = 1 {" * 99,
@@ -204,6 +212,60 @@ WORDS = ["message", "enum", "A", "B", "{", "}", "=", "1", ";", "oneof", "map", "
 def test_any_text_is_a_schema_or_refused(words: list[str]) -> None:
     with suppress(DecodeError):
         parse(" ".join(words))
+
+
+TYPES = [*SCALARS, "A", "B", "E", "google.protobuf.Any", "google.protobuf.Value", "google.protobuf.Struct"]
+TYPES += [
+    "google.protobuf.Timestamp",
+    "google.protobuf.BytesValue",
+    "google.protobuf.FieldMask",
+    "confluent.type.Decimal",
+]
+
+
+def hostile_field(random: Random, number: int) -> str:
+    """A field as no compiler would take it in a oneof or an extension, such as a map or a group."""
+    kind, label = random.choice(TYPES), random.choice(["optional", "repeated", "required", ""])
+    if random.random() < 0.15:
+        return f"map<{random.choice(['string', 'bool', 'int32', 'A'])}, {kind}> f{number} = {number};"
+    if random.random() < 0.1:
+        return f"{label} group G{number} = {number} {{ {hostile_field(random, 1)} }}"
+    return f"{label} {kind} f{number} = {number};"
+
+
+def hostile_bytes(random: Random, size: int) -> bytes:
+    """Fields of all wire types, inside each other."""
+    out = b""
+    while len(out) < size:
+        wire = random.choice([0, 0, 1, 2, 2, 2, 3, 4, 5, 6])
+        out += bytes([random.randrange(9) << 3 | wire])
+        if wire == 0:
+            out += bytes([random.randrange(160)])
+        elif wire == 2:
+            inner = hostile_bytes(random, random.randrange(8))
+            out += bytes([len(inner)]) + inner if len(inner) < 128 else b"\0"
+        elif wire in (1, 5):
+            out += random.randbytes(8 if wire == 1 else 4)
+    return out
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 20))])
+def test_hostile_files_and_bytes_give_values_or_errors_of_the_library(seed: int) -> None:
+    random, read_count = Random(seed), 0
+    while read_count < 200:
+        fields = [hostile_field(random, number) for number in range(1, 11)]
+        text = f"""syntax = "{random.choice(["proto2", "proto3"])}"; enum E {{ Z = 0; Y = -1; }}
+            message A {{ {" ".join(fields[:4])} oneof o {{ {fields[4]} {fields[5]} }} extensions 7; }}
+            message B {{ {fields[0]} {fields[8]} }} extend A {{ {fields[6]} {fields[7]} }}"""
+        with suppress(DecodeError):
+            schema = parse(text)
+            for _ in range(20):
+                with suppress(DecodeError):
+                    value = read(schema, hostile_bytes(random, random.randrange(30)))
+                    orjson.dumps(value)
+                    read_count += 1
+                    with suppress(EncodeError):
+                        encode_message(schema, schema.messages[0], value)
 
 
 def test_the_well_known_types_stay_as_they_are() -> None:

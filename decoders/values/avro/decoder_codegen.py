@@ -23,11 +23,11 @@ from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from decoders.errors import DecodeError, LimitExceeded
-from decoders.limits import SCHEMA_NESTING_MAX, VALUE_NESTING_MAX, VALUE_PARTS_MAX
+from decoders.limits import SCHEMA_NESTING_MAX, VALUE_NESTING_MAX
 from decoders.schema.json_form import float_json, json_bytes
 from decoders.values.avro.logical_types import find_formatter
 from decoders.values.avro.schema import AvroType
-from decoders.values.avro.walker import read_long
+from decoders.values.avro.walker import parts_budget, read_long
 from decoders.values.shortest_float import shorten_float
 
 Decode: TypeAlias = Callable[[bytes, int], tuple[Any, int]]
@@ -100,8 +100,8 @@ class DecoderWriter:
         self.lines: list[str] = []
         self.names: dict[str, Any] = {
             "N": _NUMBERS, "S": _SIZES, "B": {0: False, 1: True}, "long_": _long, "int_": _int, "size_": _size,
-            "block": _block, "enter": _enter, "json_bytes": json_bytes, "float_json": float_json,
-            "shorten": shorten_float,
+            "block": _block, "parts_budget": parts_budget, "enter": _enter, "json_bytes": json_bytes,
+            "float_json": float_json, "shorten": shorten_float,
             "float_": Struct("<f").unpack_from, "double_": Struct("<d").unpack_from, "UUID": UUID,
         }  # fmt: skip
         self.functions: dict[int, str] = {}
@@ -109,7 +109,7 @@ class DecoderWriter:
         self.count = 0
         self.indent = 1
         self.put_lines("def decode(buf, at):", indent=0)
-        self.put_lines(f"left = [{VALUE_PARTS_MAX - root.weight}]", "depth = 0")
+        self.put_lines(f"left = [parts_budget(len(buf)) - {root.weight}]", "depth = 0")
         value = self.put_value(root, 0)
         self.put_lines("if at > len(buf):", "    raise IndexError", f"return {value}, at")
         while self.waiting:

@@ -19,6 +19,8 @@ from decoders.values.shortest_float import shorten_float
 
 _FLOAT: Final = Struct("<f")
 _DOUBLE: Final = Struct("<d")
+_PARTS_FREE: Final = 20_000
+_PARTS_PER_BYTE: Final = 50
 
 
 def read_long(buf: bytes, at: int, bits: int = 64) -> tuple[int, int]:
@@ -40,12 +42,17 @@ def read_long(buf: bytes, at: int, bits: int = 64) -> tuple[int, int]:
     return found >> 1 ^ -(found & 1), at + 1
 
 
+def parts_budget(size: int) -> int:
+    """How many parts a value of so many bytes may have: parts without bytes are few in real values."""
+    return min(VALUE_PARTS_MAX, _PARTS_FREE + size * _PARTS_PER_BYTE)
+
+
 class AvroWalker:
     """Reads one value; `left` is how many parts it may still have."""
 
     def __init__(self, buf: bytes) -> None:
         self.buf = buf
-        self.left = VALUE_PARTS_MAX
+        self.left = parts_budget(len(buf))
 
     def read(self, kind: AvroType, at: int, depth: int = 0) -> tuple[Any, int]:
         """The JSON form of a value, and where it ends. Raises DecodeError, whose path says which part it is."""

@@ -12,11 +12,10 @@ from typing import Any, Final
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
 from decoders.limits import VALUE_NESTING_MAX, VALUE_PARTS_MAX
 from decoders.schema.json_form import float_json, json_bytes, string_json
-from decoders.values.protobuf.schema import ProtobufSchema, ProtoField, ProtoMessage, default_value
+from decoders.values.protobuf.schema import UNKNOWN_FIELDS, ProtobufSchema, ProtoField, ProtoMessage, default_value
 from decoders.values.protobuf.well_known_types import ANY, FORMS, RAW_BYTES
 from decoders.values.shortest_float import shorten_float
 
-UNKNOWN_FIELDS: Final = "_unknown_fields"
 _I32: Final = Struct("<i")
 _U32: Final = Struct("<I")
 _I64: Final = Struct("<q")
@@ -163,10 +162,10 @@ class ProtobufReader:
                 raise Truncated(f"need {size} bytes, have {end - at}", offset=at)
             stop = at + size
             if field.wire != 2:
-                self.read_packed(field, found[field.name], at, stop)
+                self.read_packed(field, found.setdefault(field.name, []), at, stop)
                 return stop
             if field.kind == "map":
-                self.read_entry(field, found[field.name], at, stop, depth)
+                self.read_entry(field, found.setdefault(field.name, {}), at, stop, depth)
                 return stop
             value = self.read_sized(field, message, found, at, stop, depth)
             at = stop
@@ -190,7 +189,8 @@ class ProtobufReader:
     def find_begun_message(self, field: ProtoField, found: dict[str, Any]) -> dict[str, Any] | None:
         """The message that a field has already, into which a second one of that field is merged."""
         before = None if field.is_repeated else found.get(field.name)
-        return before if isinstance(before, dict) and field.message and field.message.name not in FORMS else None
+        name = field.message.name if field.message is not None else ANY
+        return before if isinstance(before, dict) and name not in FORMS and name != ANY else None
 
     def read_packed(self, field: ProtoField, into: list[Any], at: int, stop: int) -> None:
         if field.wire:

@@ -13,14 +13,18 @@ from typing import Any, Final
 from decoders.errors import LimitExceeded, Malformed
 from decoders.limits import SCHEMA_TYPES_MAX
 
-# Scalar type → its wire type.
-SCALARS: Final[dict[str, int]] = {
+# Kind of a field → its wire type; and the kinds that a type's name stands for.
+WIRE_TYPES: Final[dict[str, int]] = {
     **dict.fromkeys(("int32", "int64", "uint32", "uint64", "sint32", "sint64", "bool", "enum"), 0),
     **dict.fromkeys(("fixed64", "sfixed64", "double"), 1),
     **dict.fromkeys(("string", "bytes", "message", "map"), 2),
     "group": 3,
     **dict.fromkeys(("fixed32", "sfixed32", "float"), 5),
 }
+_NAMED_KINDS: Final = frozenset({"enum", "message", "map", "group"})
+_KEY_KINDS: Final = WIRE_TYPES.keys() - _NAMED_KINDS - {"bytes", "float", "double"}
+# Under this name a message has what its schema does not have.
+UNKNOWN_FIELDS: Final = "_unknown_fields"
 _DEFAULTS: Final[dict[str, Any]] = {"string": "", "bytes": "", "bool": False, "double": 0.0, "float": 0.0}
 
 
@@ -113,7 +117,9 @@ class ProtoMessage:
         self.maps: list[str] = []
 
     def add_field(self, made: ProtoField) -> None:
-        self.by_number.setdefault(made.number, made)
+        if made.name in self.by_name or made.number in self.by_number or made.name == UNKNOWN_FIELDS:
+            raise Malformed(f"two fields of {self.name} are {made.name!r}, or have the number {made.number}")
+        self.by_number[made.number] = made
         self.by_name[made.name] = made
 
 
@@ -210,29 +216,32 @@ class _Linking:
                 extended = self.search_type(each.extendee, scope)  # none where it is an option of schemas
                 if isinstance(extended, ProtoMessage) and extended.name not in self.protected:
                     full = f"{scope}.{each.name}" if scope else each.name
-                    extended.add_field(self.link_field(each, f"[{full}]", scope))
+                    if each.number not in extended.by_number:  # as it is where another schema has linked it
+                        extended.add_field(self.link_field(each, f"[{full}]", scope))
 
     def link_field(self, declared: DeclaredField, name: str, scope: str) -> ProtoField:
         self.count += 1
         if self.count > SCHEMA_TYPES_MAX:
             raise LimitExceeded(f"a schema of more than {SCHEMA_TYPES_MAX} fields")
         made = ProtoField(declared, name)
-        if made.kind not in SCALARS:
+        if made.kind not in WIRE_TYPES or made.kind in _NAMED_KINDS:
             found = self.find_type(made.kind, scope)
             if isinstance(found, ProtoEnum):
                 made.enum, made.kind = found, "enum"
             else:
                 made.message, made.kind = found, "group" if declared.is_group else "message"
         if declared.key_type:
+            if declared.key_type not in _KEY_KINDS:
+                raise Malformed(f"a map with keys of {declared.key_type!r}")
             entry = ProtoMessage("")
             for number, part in ((1, "key"), (2, "value")):
                 inner = ProtoField(DeclaredField(part, number, declared.key_type), part)
                 if number == 2:
                     inner.kind, inner.message, inner.enum = made.kind, made.message, made.enum
-                inner.wire = SCALARS[inner.kind]
+                inner.wire = WIRE_TYPES[inner.kind]
                 entry.add_field(inner)
             made.kind, made.message, made.enum = "map", entry, None
-        made.wire = SCALARS[made.kind]
+        made.wire = WIRE_TYPES[made.kind]
         return made
 
     def find_type(self, name: str, scope: str) -> ProtoMessage | ProtoEnum:
