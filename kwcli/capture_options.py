@@ -44,6 +44,7 @@ class CaptureOptions(NamedTuple):
     guess_requests: bool = False  # of commands that have guess_option
     rotation: Rotation = Rotation()
     names_from: str | None = None
+    hosts: str | None = None
     jobs: int = 1  # of commands that have jobs_option
     metrics: tuple[str, int] | None = None  # this and `otlp`: of commands that have telemetry_options
     otlp: str | None = None

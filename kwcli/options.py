@@ -406,6 +406,18 @@ def output_options(
     return decorate
 
 
+def make_hosts_option(name: str = "hosts", callback: Any = None) -> Callable[[Command], Command]:
+    """The option --hosts; `callback` makes its value of the name of the file."""
+    return click.option(
+        "--hosts",
+        name,
+        metavar="FILE",
+        type=click.Path(readable=False),
+        callback=callback,
+        help="Names of addresses: like /etc/hosts, or JSON of kubectl get pods -o json or docker inspect.",
+    )
+
+
 def capture_options(command: Command) -> Command:
     """Files, standard input or an interface to read; the command gets them as `capture`: a CaptureOptions."""
     return add_options(
@@ -458,6 +470,7 @@ def capture_options(command: Command) -> Command:
         click.option("--follow", is_flag=True, help="Follow FILE as it grows, then the next files of its writer."),
         ports_option,
         keylog_option,
+        make_hosts_option(),
         click.option(
             "--names-from",
             metavar="FILE|HOST:PORT",

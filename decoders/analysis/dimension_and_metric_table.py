@@ -78,6 +78,12 @@ DIMENSION_ROWS: Final[dict[str, DimensionRow]] = {
     "point": DimensionRow(
         lambda x: x.extra and x.extra.get("point"), "the place that it was captured at, live", spellings="points"
     ),
+    "client_name": DimensionRow(
+        lambda x: x.extra and x.extra.get("client_name"), "name of the client's address, by --hosts"
+    ),
+    "broker_name": DimensionRow(
+        lambda x: x.extra and x.extra.get("broker_name"), "name of the broker's address, by --hosts"
+    ),
     "time": DimensionRow(lambda x: x.time_ns, "time bucket of the request's first byte", spellings="bucket"),
 }
 

@@ -91,6 +91,8 @@ EXCHANGE_ATTRIBUTES: Final = {
     "response_end_file": "extra",
     "point": "extra",
     "network_ms": "extra",
+    "client_name": "extra",
+    "broker_name": "extra",
     "upstream_latency_ms": "extra",
     "fault": "extra",
     "refused": "extra",

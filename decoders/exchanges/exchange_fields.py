@@ -410,6 +410,8 @@ _ROWS: Final[dict[str, tuple[Any, ...]]] = {
             "what the latency of the point farthest from the client is less than that of the nearest", _MS
         ),
     ),
+    "client_name": (_TEXT, "string?@5 name of the client's address, where `--hosts` gives it one"),
+    "broker_name": (_TEXT, "string?@5 name of the broker's address, where `--hosts` gives it one"),
     "upstream_latency_ms": (_MS,),
     "fault": (_object_schema({**_HIT, "rule": _RULE, "more": _HITS}, "more"),),
     "refused": (

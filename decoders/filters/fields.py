@@ -284,6 +284,12 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "file": FieldRow(S, "text", lambda x: x.extra and x.extra.get("file"), "file that it was read from"),
     "packet": FieldRow(S, "packet", packet_spans, "packets with its bytes, as Wireshark numbers them: 105, a.pcap:7-9"),
     "point": FieldRow(S, "text", lambda x: x.extra and x.extra.get("point"), "place that it was captured at, live"),
+    "client_name": FieldRow(
+        S, "text", lambda x: x.extra and x.extra.get("client_name"), "name of the client's address, by --hosts"
+    ),
+    "broker_name": FieldRow(
+        S, "text", lambda x: x.extra and x.extra.get("broker_name"), "name of the broker's address, by --hosts"
+    ),
     "network_ms": FieldRow(
         S, "number", lambda x: x.extra and x.extra.get("network_ms"), "time between the points that have seen it"
     ),

@@ -120,6 +120,9 @@ class Most:
 
 SCHEMA: Final = 1
 
+# The keys that a record which is read again gets of its input and of --hosts.
+_OF_INPUTS: Final = ("file", "client_name", "broker_name")
+
 Plans = tuple[Plan | None, Plan | None]
 _NO_PLANS: Final[Plans] = (None, None)
 # Bodies, error codes of the response, plans to look names up by; by side: failures, early layouts, trailing bytes.
@@ -132,9 +135,9 @@ def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
         return skipped_json(settled)
     if settled.record is None:
         return exchange_json(settled, options)
-    file = settled.extra.get("file") if settled.extra else None
     known = settled._revealed if options.reveal_secrets and settled._revealed is not None else settled.record
-    record = {**known, "file": file} if file else dict(known)
+    extra = settled.extra or {}
+    record = {**known, **{key: extra[key] for key in _OF_INPUTS if extra.get(key)}}
     return add_number_words(record) if options.names else record
 
 

@@ -23,6 +23,7 @@ from kwcli.options import (
     html_option,
     keylog_option,
     limit_option,
+    make_hosts_option,
     make_jobs_option,
     metrics_option,
     output_options,
@@ -75,6 +76,15 @@ def _master_option(
     return click.option("--master", type=SparkMaster(), metavar="URL", help=help)
 
 
+def _read_host_names(context: click.Context, _param: click.Parameter, word: str | None) -> tuple[tuple[str, str], ...]:
+    """The names of a file of --hosts, by address: workers may not have the file."""
+    if word is None:
+        return ()
+    from kwcli.reading.sinks.host_names import read_host_names
+
+    return tuple(sorted(read_host_names(word, context.obj).names.items()))
+
+
 def _add_run_and_watch_options(command: Command) -> Command:
     """What a run and a watch have in common: of which captures, which rows, into which tables, made by whom."""
     return add_options(
@@ -98,6 +108,7 @@ def _add_run_and_watch_options(command: Command) -> Command:
         filter_options(captures=False),
         ports_option,
         keylog_option,
+        make_hosts_option("host_names", callback=_read_host_names),
         click.option(
             "--tables",
             type=TableNames(TABLE_NAMES),

@@ -50,6 +50,8 @@ COLUMNS: Final[dict[str, ColumnWord]] = {
     "group": ColumnWord("group", 8),
     "file": ColumnWord("file", 8),
     "point": ColumnWord("point", 8),
+    "client_name": ColumnWord("client name", 12),
+    "broker_name": ColumnWord("broker name", 12),
     "network_ms": ColumnWord("network", 9, right=True, short=format_latency),
     "summary": ColumnWord("request", 40),
 }

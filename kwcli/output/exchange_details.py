@@ -20,7 +20,7 @@ from kwcli.output.body_printer import (
     format_scalar,
 )
 from kwcli.output.decoded_values import make_text_options
-from kwcli.output.short_texts import Palette, cell_width, cut, palette
+from kwcli.output.short_texts import Palette, cell_width, cut, named_ends, palette
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -74,7 +74,7 @@ def _message_heading_lines(exchange: Exchange, record: dict[str, Any], side: Sid
         )
         fields.append(f"client_id {format_scalar(exchange.client_id)}")
     yield " · ".join(fields)
-    client, broker = exchange.client, exchange.broker
+    client, broker = named_ends(exchange)
     way = f"{client} → {broker}" if side == "request" else f"{broker} → {client}"
     packets = record["packets"][side]
     if packets:

@@ -7,10 +7,14 @@ from bisect import bisect
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from decoders.named_tuple import NamedTuple
+from decoders.wire.format_and_escape_text import escape_text
 from kwcli.run_environment import Exit, Failure
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
 
 OFF: Final = "\x1b[0m"
 
@@ -117,6 +121,17 @@ def cell_width(text: str) -> int:
     if text.isascii() or text == "–":  # most cells without a value
         return len(text)
     return len(text) + sum(map(_is_wide_character, text))
+
+
+def named_ends(exchange: Exchange) -> tuple[str, str]:
+    """host:port of the client and of the broker, with the names that `--hosts` gives."""
+    extra = exchange.extra or {}
+    client, broker = extra.get("client_name"), extra.get("broker_name")
+    return _name_host(exchange.client, client), _name_host(exchange.broker, broker)
+
+
+def _name_host(end: str, name: object) -> str:
+    return f"{escape_text(str(name))}:{end.rpartition(':')[2]}" if name else end
 
 
 def cut(text: str, width: int) -> str:

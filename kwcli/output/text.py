@@ -27,6 +27,7 @@ from kwcli.output.short_texts import (
     cut,
     cut_start_to_width,
     find_zone,
+    named_ends,
     palette,
     shorten_api_name,
 )
@@ -335,7 +336,8 @@ class TextLines:
         """The columns that all exchanges of a client on a connection share."""
         w = self.layout
         p = self.palette
-        client = escape_text(exchange.client_id or "") or exchange.client.rpartition(":")[0]
+        ends = named_ends(exchange)
+        client = escape_text(exchange.client_id or "") or ends[0].rpartition(":")[0]
         software = self._format_client_software(exchange)
         if w.facts is not None:
             client = cut(client, w.client)
@@ -343,9 +345,9 @@ class TextLines:
         if w.software:
             parts.append(software + " " * (w.software - cell_width(software)))
         if w.address:
-            parts.append(f"{cut_start_to_width(exchange.client, w.address):<{w.address}}")
+            parts.append(f"{cut_start_to_width(ends[0], w.address):<{w.address}}")
         if w.broker:
-            parts.append(f"{self._format_node_address(exchange.broker):<{w.broker}}")
+            parts.append(f"{self._format_node_address(exchange.broker, ends[1]):<{w.broker}}")
         if w.connection:
             parts.append(f"{exchange.connection:>{w.connection}}")
         text = " ".join(parts)
@@ -354,11 +356,12 @@ class TextLines:
         self._between_of[client_key] = text
         return text
 
-    def _format_node_address(self, address: str) -> str:
+    def _format_node_address(self, address: str, shown: str = "") -> str:
         """A node's id, with its address where there is room for both. For an unknown node, as much of the address as
-        fits: its end, which tells it apart.
+        fits: its end, which tells it apart. `shown`: the address with the name of its host.
         """
         number, room = self._nodes.get(address), self._broker
+        address = shown or address
         if number is None:
             return address if room is None else cut_start_to_width(address, room)
         text = f"{number} {address}"

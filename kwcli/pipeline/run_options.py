@@ -37,6 +37,7 @@ class RunOptions(NamedTuple):
     quiet: bool
     keylogs: tuple[str, ...] = ()
     jobs: int = 1
+    host_names: tuple[tuple[str, str], ...] = ()  # addresses and names, of --hosts
 
     def select_options_of_rows(self) -> dict[str, Any]:
         """The options that the rows depend on, whichever engine makes them and in however many splits."""
@@ -47,6 +48,8 @@ class RunOptions(NamedTuple):
             if self.keylogs
             else {}
         )
+        if self.host_names:
+            keys["hosts"] = sorted(map(list, self.host_names))
         return keys | {
             "since_ns": self.since_ns,
             "until_ns": self.until_ns,

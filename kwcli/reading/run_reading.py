@@ -130,6 +130,10 @@ class ReadingRun:
         self._schemas = self._find_schemas(selection)
         if self._schemas is not None:
             self._sink.learn_from_rows = self._schemas.learn_from_rows
+        if capture.hosts is not None:
+            from kwcli.reading.sinks.host_names import read_host_names
+
+            self._sink.host_names = read_host_names(capture.hosts, env)
         self._hear = view.hear
         self.outcome = ReadingOutcome()
         self._told: list[str] = []  # problems of inputs that were reported before reading began

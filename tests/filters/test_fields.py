@@ -38,6 +38,8 @@ EXTRA: Final[dict[str, Any]] = {
     "file": "a.pcap",
     "point": "b1",
     "network_ms": 0.4,
+    "client_name": "c1",
+    "broker_name": "b1",
     "guessed": True,
     "remarks": [{"side": "response", "path": "", "offset": 0, "id": "out_of_order", "text": "t"}],
     "retransmitted": True,

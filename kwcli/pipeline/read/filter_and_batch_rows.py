@@ -13,6 +13,7 @@ from kwcli.filter_options import build_filter
 from kwcli.pipeline.tables.connection_columns import ConnectionColumns
 from kwcli.pipeline.tables.exchange_columns import ExchangeColumns
 from kwcli.pipeline.tables.topic_partition_rows import TableNeeds
+from kwcli.reading.sinks.host_names import HostNames
 from kwcli.reading.sinks.row_output import name_files_of_packets
 
 if TYPE_CHECKING:
@@ -34,7 +35,9 @@ class RowFilter:
         self._since_ns = spec.since_ns
         self._until_ns = spec.until_ns
         self._files = () if {"file", "packet"}.isdisjoint(self._filter.field_names) else spec.files
-        self.passes_everything = self._filter.passes_everything and spec.since_ns is None and spec.until_ns is None
+        self._names = HostNames(dict(spec.host_names)) if spec.host_names else None
+        untimed = spec.since_ns is None and spec.until_ns is None
+        self.passes_everything = self._filter.passes_everything and untimed and self._names is None
         more = [] if self._filter.passes_everything else [self._filter.needs]
         if spec.doctor:
             from decoders.analysis.doctor.doctor import Doctor  # Spark's workers and all other runs start without it
@@ -51,6 +54,8 @@ class RowFilter:
             return False
         if self._until_ns is not None and row.time_ns >= self._until_ns:
             return False
+        if self._names is not None:
+            self._names.name_rows((row,))
         if self._filter.passes_everything or row.kind != "exchange":
             return self._filter.passes_everything
         if self._files and row.record is None:  # a row of records has its file's name already

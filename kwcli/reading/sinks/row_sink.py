@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from decoders.tls.key_log import KeyLog
     from kwcli.capture_options import CaptureOptions
     from kwcli.output.settings import Settings
+    from kwcli.reading.sinks.host_names import HostNames
     from kwcli.reading.sinks.no_match_hint import NoMatchHint
     from kwcli.reading.sinks.render_jobs import RenderJobs
     from kwcli.run_environment import Environment
@@ -167,6 +168,7 @@ class FilteredRowSink:
         self.output = RowOutput(env, prompt=settings.prompt)
         self.reached_limit = False
         self.looks_for_loss = False  # asked for by --strict
+        self.host_names: HostNames | None = None  # of --hosts
         self.found_loss = False  # a row has shown that traffic was lost
         self.learn_from_rows: Callable[[list[Settled]], None] | None = None  # schemas of values in all rows
         self._env = env
@@ -269,6 +271,8 @@ class FilteredRowSink:
             set_file_names(rows, self._file_names, count=self.tables is None and not self._points)
         if self._points:
             set_points(rows, self._points, count=self.tables is None)
+        if self.host_names is not None:
+            self.host_names.name_rows(rows)
         if self.looks_for_loss and not self.found_loss:
             # Every exchange is decoded for this, also one that is not shown.
             self.found_loss = any(map(is_row_lossy, rows))
