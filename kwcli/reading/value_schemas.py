@@ -46,7 +46,9 @@ _LISTED: Final = 5
 class RunSchemas:
     """Finds the schemas for a reader of values, in what a run reads."""
 
-    def __init__(self, reader: RecordValueReader, ports: frozenset[int] | None, keys: KeyLog) -> None:
+    def __init__(
+        self, reader: RecordValueReader, ports: frozenset[int] | None = None, keys: KeyLog | None = None
+    ) -> None:
         self._reader = reader
         self._ports, self._keys = ports, keys
         self._traffic = RegistryTraffic(self._learn)

@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Login, Settled
     from decoders.tcp.chunks import Chunk
     from decoders.tcp.connections import Connection
+    from kwcli.output.settings import Settings
     from kwcli.proxy.log.log_protocol import LogPlan
     from kwcli.proxy.log.log_queue import Reporter
+    from kwcli.reading.value_schemas import RunSchemas
     from kwcli.run_environment import Environment
 
 __all__ = ["LogRows"]
@@ -47,14 +49,14 @@ class LogRows:
     def __init__(self, env: Environment, plan: LogPlan, reporter: Reporter | None = None) -> None:
         self._env = env
         self._reporter = reporter
-        self._settings = plan.settings
         self._via = plan.via
         self._selection = parse(plan.filter)
+        self._settings, self._schemas = self._find_schemas(plan)
         self.pairer = Pairer(needs=WantedPaths(renderer_needs(plan.settings), self._selection.needs))
         if self._selection.asks_history or shows_history(plan.settings):
             self.pairer.remember_earlier_exchanges()
         self._output = RowOutput(env, prompt=True)
-        self._renderer = open_renderer(plan.settings, self._output.write)
+        self._renderer = open_renderer(self._settings, self._output.write)
         # By connection and correlation id; a deque where several requests with one id wait for their exchanges.
         self._upstream: dict[int, dict[int, float | deque[float]]] = {}
         self._decisions: dict[tuple[int, int], list[dict[str, Any]]] = {}  # by connection and correlation id
@@ -65,6 +67,21 @@ class LogRows:
         self.events = plan.events and plan.rows
         self._logins: dict[int, Login] = {}  # connection → the login in its last row of kind `login`
         self.failed = False  # rows that somebody wanted could not be written
+
+    def _find_schemas(self, plan: LogPlan) -> tuple[Settings, RunSchemas | None]:
+        """The settings, and the schemas, where keys and values are decoded to be shown or to be filtered."""
+        from decoders.messages.decode_record_values import RecordValueReader
+
+        reader = self._selection.decode_values_with(RecordValueReader() if plan.decodes else None)
+        if reader is None:
+            return plan.settings, None
+        from kwcli.reading.value_schemas import RunSchemas
+
+        if plan.schemas:
+            from kwcli.reading.schema_files import add_schema_files
+
+            add_schema_files(plan.schemas, reader.store, self._env)
+        return plan.settings._replace(values=reader if plan.decodes else None), RunSchemas(reader)
 
     def add_connection(self, connection: Connection) -> None:
         """Register a connection, before its chunks come."""
@@ -148,6 +165,8 @@ class LogRows:
                 zone=find_zone(self._settings.zone),
             )
             self._env.report(lines[1] if len(lines) > 1 else lines[0])
+            for line in [] if self._schemas is None else self._schemas.closing_lines():
+                self._env.report(f"kw: {line}")
             for name, text in _DECIDED.items():
                 if self._decided[name]:
                     count = count_of(self._decided[name], "exchange")
@@ -163,6 +182,8 @@ class LogRows:
                     self._reporter.add_exchange(row)
         if not rows or not self.listening:
             return
+        if self._schemas is not None:
+            self._schemas.learn_from_rows(rows)
         selection = self._selection
         if not selection.passes_everything:
             self._renderer.learn_from(rows)

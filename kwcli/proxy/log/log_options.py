@@ -71,7 +71,17 @@ class LogOptions(NamedTuple):
         file = (self.write, self.record, self.rotate_size, interval)
         if self.events and (self.no_log or shown.format != "ndjson"):
             raise Failure("--events adds JSON lines: it needs -o ndjson", Exit.USAGE)
-        return LogPlan(shown, expression, not self.no_log, *file, env.debug, events=self.events, via=via)
+        return LogPlan(
+            shown._replace(values=None),  # the log's process has its own
+            expression,
+            not self.no_log,
+            *file,
+            env.debug,
+            events=self.events,
+            via=via,
+            decodes=shown.values is not None,
+            schemas=self.content.schemas,
+        )
 
 
 _RECORD: Final = click.option(

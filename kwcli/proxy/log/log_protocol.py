@@ -6,6 +6,7 @@ A message is its kind, a connection's number, a time in ns since 1970, the size 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from struct import Struct
 from typing import Final, Literal
 
@@ -51,6 +52,8 @@ class LogPlan(NamedTuple):
     report_records: bool = False  # report whole exchanges too, for the control interface
     events: bool = False  # print rows for connections and messages, too
     via: Via = "proxy"
+    decodes: bool = False  # decode keys and values of records, with these files of schemas
+    schemas: Sequence[str] = ()
     # Of a process that was started again: which start it is, and how many connections the log was told of before.
     restarted: int = 0
     connections: int = 0
