@@ -8,7 +8,7 @@ from typing import Final
 from decoders.capture.find_tunneled_packets import find_tunneled_packet, skip_layers_below_ip
 from decoders.capture.join_ip_fragments import Fragments
 from decoders.capture.link_types import ARP, IP4, IP6, LLC, NO_LINK, SHORT, Link
-from decoders.capture.read_tcp_segment import PROTOCOL, read_tcp_segment
+from decoders.capture.read_tcp_segment import PROTOCOL, has_right_checksum, read_tcp_segment
 from decoders.limits import TUNNELS_MAX
 from decoders.tcp.chunks import Segment
 
@@ -22,6 +22,7 @@ _unpack_ipv6: Final = Struct(">B3xHB").unpack_from
 # IPv6 extension headers that state their own length in units of 8 bytes beyond the first (RFC 8200, 6275, 5533, 7401).
 _EXTENSIONS: Final = frozenset({0, 43, 60, 135, 139, 140})
 _FRAGMENT: Final = 44
+_ENCRYPTION: Final = 50
 AUTHENTICATION: Final = 51
 # All that may stand between an IPv6 header and TCP.
 EXTENSION_HEADERS: Final = _EXTENSIONS | {_FRAGMENT, AUTHENTICATION}
@@ -90,6 +91,8 @@ class Dissector:
             protocol, buf, at, end, stop, addresses = found
             if protocol == AUTHENTICATION:  # in IPv4; IPv6 has it among its extension headers
                 protocol, at = _skip_ipv6_extensions(buf, at, min(end, stop), protocol)
+            if protocol == _ENCRYPTION:
+                protocol, at, stop = _find_payload_of_esp(buf, at, end, stop, addresses)
             if protocol == PROTOCOL:
                 segment = self._read_tcp_segment(buf, at, end, stop, addresses, time_ns, packet)
                 if segment is not None:
@@ -175,6 +178,32 @@ class Dissector:
             else:
                 count += self.cut.pop(least)
         self.cut[captured_size] = self.cut.get(captured_size, 0) + count
+
+
+# Sizes of the check value at the end of ESP: HMAC with SHA-1, with SHA-2 (RFC 2404, 4868), and none.
+_CHECK_SIZES: Final = (12, 16, 24, 32, 0)
+
+
+def _find_payload_of_esp(buf: bytes, at: int, end: int, stop: int, addresses: bytes) -> tuple[int, int, int]:
+    """(protocol, offset, end) of what ESP (RFC 4303) carries where it does not encrypt (RFC 2410); else as it was.
+
+    Nothing in a packet says that it is not encrypted. So its padding has to be 1, 2, 3 …, and a TCP segment in it has
+    to have the right checksum, an IP packet its own length: of encrypted packets hardly one in 10⁹ has.
+    """
+    start = at + 8
+    for size in _CHECK_SIZES:
+        tail = stop - size - 2
+        if stop > end or tail < start + 20:
+            continue
+        padding, protocol = buf[tail], buf[tail + 1]
+        last = tail - padding
+        if last < start + 20 or buf[last:tail] != bytes(range(1, padding + 1)):
+            continue
+        if protocol == PROTOCOL and has_right_checksum(buf[start:last], addresses):
+            return protocol, start, last
+        if protocol == 4 and buf[start] >> 4 == 4 and int.from_bytes(buf[start + 2 : start + 4], "big") == last - start:
+            return protocol, start, last
+    return _ENCRYPTION, at, stop
 
 
 def _skip_ipv6_extensions(buf: bytes, at: int, end: int, protocol: int) -> tuple[int, int]:

@@ -36,11 +36,14 @@ _ERSPAN: Final = 0x88BE
 _ERSPAN_3: Final = 0x22EB
 # Cisco's redirection to web caches, in GRE.
 _WCCP: Final = 0x883E
+_NSH: Final = 0x894F
 _UDP: Final = 17
 
 _U16: Final = Struct(">H").unpack_from
 _PORTS: Final = Struct(">HH").unpack_from
 _NONE: Final = (0, 0)
+# EtherTypes of IP, VLAN tags and ARP.
+_ETHERTYPES: Final = (b"\x08\0", b"\x86\xdd", b"\x81\0", b"\x88\xa8", b"\x08\6")
 
 
 def skip_layers_below_ip(ethertype: int, buf: bytes, at: int, end: int) -> EthertypeAndOffset:
@@ -77,7 +80,9 @@ def _follow_mpls(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
             first = buf[at] >> 4
             if first in (4, 6):
                 return (IP4 if first == 4 else IP6), at
-            return BRIDGED, at if first else at + 4
+            # No control word: the frame's addresses may begin with 0 too, but its EtherType tells.
+            bare = first or buf[at + 12 : at + 14] in _ETHERTYPES
+            return BRIDGED, at if bare else at + 4
     return SHORT, end
 
 
@@ -178,6 +183,23 @@ def _follow_macsec(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     return follow_ethertype_header(buf, at, end, size, size + 2)
 
 
+def _follow_nsh(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
+    """A network service header (RFC 8300): its length in words of four bytes, and the inner protocol."""
+    if at + 8 > end or buf[at] >> 6:
+        return _NONE
+    return _GPE.get(buf[at + 3], 0), at + 4 * (buf[at + 1] & 63)
+
+
+def _follow_seamless_redundancy(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
+    """The tag of HSR (IEC 62439-3): path and size, a number, an EtherType."""
+    return follow_ethertype_header(buf, at, end, 4, 6)
+
+
+def _follow_cisco_metadata(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
+    """The security group tag of Cisco TrustSec: version 1, length 1, an option, the group, an EtherType."""
+    return follow_ethertype_header(buf, at, end, 6, 8) if buf[at : at + 2] == b"\1\1" else _NONE
+
+
 def _follow_trill(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
     """TRILL (RFC 6325): a header of six bytes with options in words of four bytes, then an Ethernet frame."""
     if at + 6 > end:
@@ -235,8 +257,8 @@ def _follow_ipv6_in_ip(buf: bytes, at: int, end: int) -> EthertypeAndOffset:
 
 
 _VERSIONS: Final = {4: IP4, 6: IP6}
-# VXLAN-GPE's next protocols.
-_GPE: Final = {1: IP4, 2: IP6, 3: BRIDGED, 5: MPLS}
+# The next protocols of VXLAN-GPE and NSH.
+_GPE: Final = {1: IP4, 2: IP6, 3: BRIDGED, 4: _NSH, 5: MPLS}
 
 # Frames in TZSP, by its numbers.
 _TZSP: Final[dict[int, Follow]] = {1: follow_ethernet, 18: follow_80211}
@@ -251,6 +273,9 @@ LAYERS: Final[dict[int, Follow]] = {
     0x8926: _follow_vn_tag,
     0x88E5: _follow_macsec,
     0x88E7: _follow_mac_in_mac,
+    0x8909: _follow_cisco_metadata,
+    0x892F: _follow_seamless_redundancy,
+    _NSH: _follow_nsh,
 }
 
 IP_TUNNELS: Final[dict[int, Follow]] = {

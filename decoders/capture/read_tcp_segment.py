@@ -88,3 +88,9 @@ def read_tcp_segment(
         flags |= ZERO_WINDOW
     payload = buf[start : min(captured_end, wire_end)]
     return addresses + ports, time_ns, packet, seq, ack, flags, payload, wire_end - start - len(payload)
+
+
+def has_right_checksum(segment: bytes, addresses: bytes) -> bool:
+    """Whether the checksum of a whole TCP segment is right (RFC 9293, 1071); `addresses` are those of its IP packet."""
+    pseudo = addresses + PROTOCOL.to_bytes(4, "big") + len(segment).to_bytes(4, "big")
+    return int.from_bytes(pseudo + segment + b"\0" * (len(segment) & 1), "big") % 0xFFFF == 0

@@ -277,6 +277,29 @@ def test_authentication_before_tcp(fused: bool) -> None:
     assert read(made, fused=fused) == read(whole, fused=fused)
 
 
+def unencrypted(packet: bytes, check: int, *, tunnel: bool) -> bytes:
+    """An IPv4 packet in ESP that does not encrypt, with a check value of some bytes."""
+    summed = packet[12:20] + b"\0\6" + (len(packet) - 20).to_bytes(2, "big") + packet[20:36] + b"\0\0" + packet[38:]
+    checksum = -int.from_bytes(summed, "big") % 0xFFFF  # the data is even
+    packet = packet[:36] + checksum.to_bytes(2, "big") + packet[38:]
+    head, data = bytearray(packet[:20]), packet if tunnel else packet[20:]
+    padding = bytes(range(1, 1 + (-len(data) - 2) % 4))
+    inner = bytes(8) + data + padding + bytes([len(padding), 4 if tunnel else 6]) + bytes(check)
+    head[2:4], head[9] = (20 + len(inner)).to_bytes(2, "big"), 50
+    return LAN + b"\x08\0" + bytes(head) + inner
+
+
+@pytest.mark.parametrize("check", [0, 12, 16, 32])
+@pytest.mark.parametrize("tunnel", [True, False])
+def test_esp_that_does_not_encrypt(check: int, tunnel: bool) -> None:
+    whole = [(frame, size) for frame, size in zip(plain()[:2], sizes()[:2], strict=True)]
+    made = [unencrypted(frame[14:], check, tunnel=tunnel) for frame, _ in whole]
+    assert read([(frame, len(frame)) for frame in made]) == read(whole)
+    changed = [frame[:60] + bytes([frame[60] ^ 1]) + frame[61:] for frame in made]
+    assert tunnel or read([(frame, len(frame)) for frame in changed]) == []
+    assert read([(frame[:-1] + b"\5", len(frame)) for frame in made]) == ([] if check == 0 else read(whole))
+
+
 # Frames of 802.11 that carry no packet that can be read.
 @pytest.mark.parametrize("head", ["8000", "4801", "0841", "b400", "08"])
 def test_frames_of_80211_without_a_packet(head: str) -> None:
