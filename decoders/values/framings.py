@@ -20,6 +20,7 @@ from decoders.errors import DecodeError, Malformed, Truncated
 from decoders.named_tuple import NamedTuple
 from decoders.values.avro.walker import read_long
 from decoders.values.protobuf.decoder import read_varint_64
+from decoders.wire.format_and_escape_text import is_plain_text
 
 # Ids begin at 1 and count up; a larger number than this is no id of a registry.
 SCHEMA_ID_MAX: Final = 10**7
@@ -71,6 +72,12 @@ def read_framing(data: bytes) -> Framing | None:
     elif first == 0xC3 and size >= 10 and data[1] == 1:
         return Framing(10, fingerprint=data[2:10], is_sure=True)
     return None
+
+
+def has_kafka_string(data: bytes) -> bool:
+    """Whether bytes begin as Kafka's own structures do: a version, as int16, and a name behind its size."""
+    stop = 4 + int.from_bytes(data[2:4], "big")
+    return data[:2] == b"\0\0" and 4 < stop <= len(data) and is_plain_text(data[4:stop])
 
 
 def read_id_header(value: bytes) -> Framing | None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
+from decoders.embedded import TOPICS
 from decoders.errors import DecodeError, Malformed
 from decoders.limits import VALUE_INFLATED_MAX, VALUE_LAYERS_MAX
 from decoders.named_tuple import NamedTuple
@@ -24,6 +25,7 @@ from decoders.values.binary_json import guess_binary_json
 from decoders.values.compressed_values import inflate_value
 from decoders.values.framings import (
     Framing,
+    has_kafka_string,
     inflate_glue_body,
     read_apicurio_ref,
     read_framing,
@@ -81,6 +83,8 @@ class ValueDecoder:
 
         `registry` is the one whose ids the value has, where that is known.
         """
+        if topic in TOPICS:
+            return None  # Kafka's own structures, which decoders.embedded reads
         if headers:
             found = self._decode_by_headers(data or b"", headers, _Place(topic, is_key, registry))
             if found is not None:
@@ -294,6 +298,8 @@ class ValueDecoder:
             found.format, found.value = "protobuf", guess_message(body)
         elif body[:1] == b"\0" and looks_like_message(body[1:]):
             found.format, found.value = "protobuf", guess_message(body, 1)
+        elif not framing.is_sure and has_kafka_string(data):
+            return None
         elif not framing.is_sure and len(data) % _LONG_SIZE == 0 and (len(data) == _LONG_SIZE or framing.at > 5):
             return None  # numbers of 64 bits
         return found

@@ -281,6 +281,7 @@ def real_values_of_other_kinds() -> list[bytes]:
         b"{x}",
         b"\x01\x02",
     ]
+    found += [struct.pack(">hh", 0, len(name)) + name + b"\0\0\0\1" for name in (b"ledger", b"consumer", b"orders-eu")]
     found += [b"true", b"123", b"null", b"xy", b"(a)", b"Objects", "é".encode(), b"\x80abc", b"\x9f" * 20]
     return found
 
@@ -291,6 +292,10 @@ def test_no_form_is_claimed_of_values_of_other_kinds(store: SchemaStore) -> None
     values = real_values_of_other_kinds()
     claimed = [(value, found) for value in values if (found := decoder.decode(value)) is not None]
     assert len(claimed) * 1000 <= len(values), claimed[:5]
+
+
+def test_records_of_kafkas_own_topics_are_no_values() -> None:
+    assert decode("00 00000001" + AVRO, topic="__consumer_offsets") is None
 
 
 def test_no_form_is_claimed_of_random_bytes() -> None:

@@ -81,14 +81,14 @@ class _Encoding:
                 for key, each in value.items()
             ]
             encode = partial(self.encode_message, field.message, path=path, depth=depth + 1)
-            return b"".join(_sized(field.number, encode(entry)) for entry in entries)
+            return b"".join(_pack_with_size(field.number, encode(entry)) for entry in entries)
         if not field.is_repeated:
             return self.encode_one(field, value, path, depth)
         if not isinstance(value, list):
             raise EncodeError("an array expected", path=path)
         if field.wire in (0, 1, 5):
             packed = b"".join(self.encode_scalar(field, each, f"{path}[{at}]") for at, each in enumerate(value))
-            return _sized(field.number, packed) if value else b""
+            return _pack_with_size(field.number, packed) if value else b""
         return b"".join(self.encode_one(field, each, f"{path}[{at}]", depth) for at, each in enumerate(value))
 
     def encode_one(self, field: ProtoField, value: Any, path: str, depth: int) -> bytes:
@@ -96,9 +96,13 @@ class _Encoding:
             data = self.encode_message(field.message, value, path, depth + 1)
             if field.kind == "group":
                 return write_uvarint(field.number << 3 | 3) + data + write_uvarint(field.number << 3 | 4)
-            return _sized(field.number, data)
+            return _pack_with_size(field.number, data)
         data = self.encode_scalar(field, value, path)
-        return _sized(field.number, data) if field.wire == 2 else write_uvarint(field.number << 3 | field.wire) + data
+        return (
+            _pack_with_size(field.number, data)
+            if field.wire == 2
+            else write_uvarint(field.number << 3 | field.wire) + data
+        )
 
     def encode_scalar(self, field: ProtoField, value: Any, path: str) -> bytes:
         """A number, a text or bytes, without tag and size."""
@@ -144,7 +148,7 @@ def _pack_varint(kind: str, number: int) -> bytes:
     return write_uvarint(number & (1 << 64) - 1)
 
 
-def _sized(number: int, data: bytes) -> bytes:
+def _pack_with_size(number: int, data: bytes) -> bytes:
     return write_uvarint(number << 3 | 2) + write_uvarint(len(data)) + data
 
 
