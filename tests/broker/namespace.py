@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
@@ -17,6 +18,8 @@ __all__ = ["NetworkNamespace", "cannot_isolate"]
 
 _CLONE_NEWNET: Final = 0x40000000
 _TABLE: Final = "inet kw"
+# A state of /proc/net/tcp.
+_ESTABLISHED: Final = "01"
 
 
 def cannot_isolate() -> str | None:
@@ -61,6 +64,13 @@ class NetworkNamespace:
         for side in ("sport", "dport"):
             words = ["tcp", side, str(port), *(f"numgen random mod 100 < {percent}".split() if percent < 100 else ())]
             _run("nft", "add", "rule", *_TABLE.split(), "arriving", *words, "drop")
+
+    def drop_established(self, port: int) -> None:
+        """Drop all packets of the connections to a port that are open now, as a NAT does that has forgotten them."""
+        for line in Path("/proc/thread-self/net/tcp").read_text().splitlines()[1:]:
+            here, there, state = (word.rpartition(":")[2] for word in line.split()[1:4])
+            if int(there, 16) == port and state == _ESTABLISHED:
+                self.drop(int(here, 16), 100)
 
     def drop_nothing(self) -> None:
         """Stop dropping packets."""

@@ -1,0 +1,1 @@
+"""Incidents of real clusters, one row each: what happens, and which finding of `kw doctor` has to come first."""
