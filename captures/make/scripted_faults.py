@@ -22,6 +22,7 @@ WRITTEN: Final = (
         "plaintext-to-tls",
         "request-closed",
     ),
+    *("commit-lost", "timestamp-refused"),
     *("request-odd", "tls-to-plaintext", "versions-closed"),
     *("broker-back", "broker-gone", "busiest-client", "fetch-loop", "fetch-sessions-unused", "poll-stopped"),
 )

@@ -122,8 +122,6 @@ class TlsConnection:
         self.stalled_first = True  # the side that waits for a key is `connection.first`
         self._sides = {self.client_first: self.client, not self.client_first: self.server}
 
-    # Input.
-
     def feed(self, chunk: Chunk) -> None:
         """Take the next chunk of the connection."""
         half, time_ns, packet, data = chunk
@@ -135,6 +133,8 @@ class TlsConnection:
             return
         side = self._sides[half is self.connection.first]
         if self.phase == "over" or side.dead:
+            if size == HEADER_SIZE + 2 and not side.unread and isinstance(data, bytes) and data[0] == ALERT:
+                self._take_alert(side, data[HEADER_SIZE:])  # a side that has no keys yet
             side.unread += size
             return
         if isinstance(data, bytes):
@@ -157,6 +157,7 @@ class TlsConnection:
             self._resolve_early_data(accepted=False, known=False)
         if not self.facts.opened:
             self._note_why_not_decrypted()
+            self.facts.note_alert_by_size(self.client.unread)
             return
         for side in (self.client, self.server):
             unread = side.unread
@@ -304,8 +305,7 @@ class TlsConnection:
     def _take_alert(self, side: TlsSide, data: bytes) -> None:
         """Note an alert, unless it is close_notify."""
         if len(data) == 2 and data[1] and len(self.facts.alerts) < TLS_ALERTS_MAX:
-            whose = "client" if side is self.client else "server"
-            name = ALERTS.get(data[1], str(data[1]))
+            name, whose = ALERTS.get(data[1], str(data[1])), "client" if side is self.client else "server"
             self.facts.alerts.append(f"{'fatal ' if data[0] == 2 else ''}alert {name} from the {whose}")
 
     # Messages.

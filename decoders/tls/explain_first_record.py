@@ -14,7 +14,7 @@ from decoders.tls.read_handshake import (
 )
 from decoders.wire.format_and_escape_text import escape_text
 
-__all__ = ["describe_first_tls_record", "remedy_of_tls_alert"]
+__all__ = ["describe_first_tls_record", "remedy_of_alert_name", "remedy_of_tls_alert"]
 
 _ALERT: Final = 0x15
 _HANDSHAKE: Final = 0x16
@@ -43,6 +43,11 @@ def remedy_of_tls_alert(first_record: bytes) -> str:
         if first_record[:1] == bytes([_ALERT]) and len(first_record) > 6 and first_record[3:5] == b"\0\2"
         else ""
     )
+
+
+def remedy_of_alert_name(name: str) -> str:
+    """The remedy for an alert by its name; empty where there is none."""
+    return next((_REMEDIES[number] for number, its in ALERTS.items() if its == name and number in _REMEDIES), "")
 
 
 def describe_first_tls_record(data: bytes) -> str:

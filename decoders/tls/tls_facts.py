@@ -17,6 +17,10 @@ _SAVED: Final = (
 )
 
 
+# An alert of TLS 1.3: header, level and description, content type, tag; a change of cipher may come before it.
+_ALERT_SIZES: Final = (5 + 2 + 1 + 16, 6 + 5 + 2 + 1 + 16)
+
+
 class TlsInfo(TypedDict):
     """The `tls` key of the exchange record: `version` is `1.2` or `1.3`, the cipher has IANA's name."""
 
@@ -68,6 +72,11 @@ class TlsFacts:
         self.cipher = find_suite(hello.suite).name
         self.protocol = hello.protocol
         self.answer_ns = self.answer_ns or time_ns
+
+    def note_alert_by_size(self, size: int) -> None:
+        """Note that all the bytes of a TLS 1.3 client behind its hello, which no key opens, are as many as an alert."""
+        if self.version == "TLS 1.3" and not self.alerts and size in _ALERT_SIZES:
+            self.alerts.append("encrypted alert from the client")
 
     @property
     def client_subject(self) -> str | None:

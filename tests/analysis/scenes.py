@@ -10,6 +10,7 @@ from decoders import encode_request, encode_response
 from decoders.analysis.fold_interface import Fold
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Row
+from decoders.protocol_facts.keys import METADATA
 from decoders.tcp.chunks import ZERO_WINDOW, Segment
 from kwcli.output.renderers import WantedPaths
 
@@ -17,6 +18,8 @@ SYN, ACK, FIN, RST, PUSH = 2, 16, 1, 4, 8
 NS, MS = 10**9, 10**6
 BEGUN = 1_790_000_000 * NS
 BROKER = "10.0.0.9:9092"
+# A segment that was sent before.
+_AGAIN = 1 << 16
 
 
 class Line:
@@ -98,6 +101,17 @@ class Scene:
         self._segments.append((round(BEGUN + at * NS), its, not by_broker, RST, b""))
         return self
 
+    def lose(self, at: float, times: int) -> Scene:
+        """The default client sends a request on its latest connection, and again each second, without an answer."""
+        its = self._lines["10.0.0.1", BROKER, self._last_port]
+        self._asked += 1
+        frame = encode_request(METADATA, 9, {}, correlation_id=self._asked, client_id="app")
+        frame = pack(">i", len(frame)) + frame
+        for number in range(times):
+            flags = ACK | PUSH | (_AGAIN if number else 0)
+            self._segments.append((round(BEGUN + (at + number) * NS), its, True, flags, frame))
+        return self
+
     def shut(self, begin: float, end: float, *, broker: bool) -> Scene:
         """One side of the default client's connection announces a window of zero every 0.2 s."""
         its = self._lines["10.0.0.1", BROKER, self._last_port]
@@ -125,14 +139,16 @@ class Scene:
         host: str = "10.0.0.7",
         broker: str = BROKER,
         ends: int = RST,
+        then: bytes = b"",
     ) -> Scene:
-        """A connection with other bytes than Kafka's, and these as answer, that the broker ends."""
+        """A connection with other bytes than Kafka's, an answer, and what is said `then`, that the broker ends."""
         self._asked_ports += 1
         its = Line(host, broker, 41_000 + self._asked_ports)
         now = round(BEGUN + at * NS)
         script: list[tuple[bool, int, bytes]]
         script = [(True, SYN, b""), (False, SYN | ACK, b""), (True, ACK, b""), (True, ACK | PUSH, data)]
         script += [(False, ACK | PUSH, answer)] if answer else []
+        script += [(True, ACK | PUSH, then)] if then else []
         script += [(False, ends | ACK, b"")] if ends else []
         script += [(True, FIN | ACK, b"")] if ends == FIN else []
         self._segments += [(now + number * 1000, its, *step) for number, step in enumerate(script)]
@@ -143,6 +159,9 @@ class Scene:
         found: list[Segment] = []
         for number, (now, line, client, flags, data) in enumerate(sorted(self._segments, key=lambda item: item[0]), 1):
             seq, ack = line.seq[client], line.seq[not client]
+            if flags & _AGAIN:
+                flags, seq = flags & ~_AGAIN, seq - len(data)
+                line.seq[client] = seq
             found.append((line.keys[client], now, number, seq, ack if flags & ACK else 0, flags, data, 0))
             line.seq[client] = (seq + len(data) + bool(flags & (SYN | FIN))) % 2**32
         return found

@@ -29,6 +29,7 @@ from decoders.protocol_facts.keys import (
     JOIN_GROUP,
     LEADER_AND_ISR,
     METADATA,
+    OFFSET_FETCH,
     PRODUCE,
     PUSH_TELEMETRY,
     SASL_AUTHENTICATE,
@@ -39,7 +40,7 @@ from kwcli.analyses.doctor import _NAMED, LINES_MAX, _finding_details, format_fi
 from kwcli.output.renderers import WantedPaths
 from kwcli.output.settings import Settings
 from kwcli.run_environment import Exit
-from tests.analysis.scenes import BEGUN, FIN, MS, NS, RST, Scene
+from tests.analysis.scenes import BEGUN, BROKER, FIN, MS, NS, RST, Scene
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import kw, world
 from tests.tls.wrapping import pcapng_of
@@ -479,6 +480,108 @@ def logged_in(lifetime_ms: int, *asked: float, answered: int, again: bool = Fals
     return scene
 
 
+def refused_alert(alert: bytes, times: int = 3, broker: str = BROKER) -> Scene:
+    """TLS handshakes that the client breaks off with an alert."""
+    scene = Scene(None)
+    for number in range(times):
+        scene.speak(number, HELLO, SERVER_HELLO, ends=FIN, then=alert, broker=broker)
+    return scene
+
+
+def too_large(times: int, *, taken: int = 0, size: int = 1_200_000) -> Scene:
+    """Produce requests of this size that the broker closes on; before, one with as many bytes was answered."""
+
+    def asked(many: int) -> dict[str, Any]:
+        batch = encode_batch([Record(0, BEGUN // MS, None, bytes(many))])
+        return {"acks": 1, "topic_data": [{"name": "orders", "partition_data": [{"index": 0, "records": batch}]}]}
+
+    scene = Scene().ask(0, PRODUCE_9, asked(taken or 9), produced(0), line=99)
+    for number in range(times):
+        scene.ask(1 + number, META, {}, metadata(), line=number)
+        scene.ask(1.1 + number, PRODUCE_9, asked(size), line=number, ends=RST)
+    return scene
+
+
+def unheard(tries: int, *, answered: bool = True) -> Scene:
+    """A request that is sent again and again, and a new connection that is answered."""
+    scene = Scene().ask(0, META, {}, metadata(topic("orders"))).lose(60, tries)
+    return scene.ask(70, META, {}, metadata(topic("orders")), line=1) if answered else scene
+
+
+def late_records(behind_ms: int, code: int = 32) -> Scene:
+    return Scene().ask(0, PRODUCE_9, produce("orders", ahead_ms=-behind_ms), produced(code))
+
+
+def committed(*offsets: int, every: float = 10, asked: int = 0) -> Scene:
+    """A member joins each time, and gets these committed offsets; then it fetches this many partitions of two."""
+    scene = Scene()
+    for number, offset in enumerate(offsets):
+        at = number * every
+        scene.ask(at, META, {}, metadata(topic("orders")), line=number)
+        scene.ask(at + 0.1, (JOIN_GROUP, 5), *join(number + 1), line=number)
+        parts = [{"partition_index": each, "committed_offset": offset} for each in (0, 1)]
+        wanted = {"group_id": "billing", "topics": [{"name": "orders", "partition_indexes": [0, 1]}]}
+        scene.ask(
+            at + 0.2, (OFFSET_FETCH, 7), wanted, {"topics": [{"name": "orders", "partitions": parts}]}, line=number
+        )
+    for second in range(15 if asked else 0):
+        request, answer = fetch(5, 5)
+        request["topics"][0]["partitions"] = [{"partition": each, "fetch_offset": 5} for each in range(asked)]
+        scene.ask(at + 1 + second, FETCH_11, request, answer, took=0.5, line=number)
+    return scene
+
+
+def outside(position: int, listed: int, *, begin: bool) -> Scene:
+    """A fetch at an offset that the log does not have, and what ListOffsets then says of it."""
+    asked, answer = fetch(position, -1)
+    answer["responses"][0]["partitions"][0]["error_code"] = 1
+    part = {"partition_index": 0, "timestamp": -2 if begin else -1}
+    scene = Scene().ask(0, FETCH_11, asked, answer)
+    where = {"topics": [{"name": "orders", "partitions": [{"partition_index": 0, "offset": listed}]}]}
+    return scene.ask(1, (2, 5), {"topics": [{"name": "orders", "partitions": [part]}]}, where)
+
+
+def held(seconds: int, *, level: int = 1, newest: int = 9) -> Scene:
+    """Fetches at the last stable offset."""
+    scene = Scene()
+    for second in range(seconds):
+        asked, answer = fetch(5, newest)
+        answer["responses"][0]["partitions"][0]["last_stable_offset"] = 5
+        scene.ask(second, FETCH_11, asked | {"isolation_level": level}, answer, took=0.5)
+    return scene
+
+
+def away(seconds: float, *, line: int = 1) -> Scene:
+    """A member that leaves its group, and joins it again on a connection."""
+    scene = polled(0.5, 20).ask(0, (JOIN_GROUP, 5), *join(1), line=1)
+    scene.ask(10, (13, 1), {"group_id": "billing", "member_id": "m"}, {}, line=1)
+    return scene.ask(10 + seconds, (JOIN_GROUP, 5), *join(2), line=line)
+
+
+def only_metadata(times: int, every: float = 0.5, *, more: bool = False) -> Scene:
+    """A client that gets a name as the broker's address, and asks for metadata alone."""
+    scene = Scene()
+    for number in range(times):
+        answer = metadata(topic("orders"), brokers=[{"node_id": 1, "host": "kafka-0.internal", "port": 9092}])
+        scene.ask(number * every, META, {}, answer)
+    return scene.ask(times, PRODUCE_9, produce("orders"), produced(0)) if more else scene
+
+
+def offered(*low: int) -> Scene:
+    """A broker that offers Produce and Fetch from these versions on, and closes on Produce 2."""
+    keys = [{"api_key": key, "min_version": least, "max_version": 13} for key, least in enumerate(low)]
+    scene = Scene().ask(0, VERSIONS, {}, {"api_keys": keys}, client="other")
+    return scene.ask(1, (PRODUCE, 2), {"acks": 1, "topic_data": []}, ends=FIN, line=1)
+
+
+def knocked_by_brokers(times: int, address: str = "10.0.0.9:19093", *, refused: bool = False) -> Scene:
+    """Connections from a broker's host that another port of a broker's host does not answer."""
+    scene = Scene().ask(0, META, {}, metadata()).ask(0, META, {}, metadata(), broker="10.0.0.1:9092", host="10.0.0.5")
+    for number in range(times):
+        scene.knock(1 + number, address, refused=refused)
+    return scene
+
+
 def spoken(data: bytes, answer: bytes = b"", *, times: int = 2, ends: int = RST) -> Scene:
     """Connections with other bytes than Kafka's to a broker that speaks Kafka."""
     scene = Scene(None).ask(0, META, {}, metadata())
@@ -734,15 +837,99 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     ("busiest-client", busy(600, 3), "note", "busy makes 100% of all exchanges: 200 a second"),
     ("poll-stopped", left(8), "warning", "app fetched nothing for 9.00s, then left group billing"),
     ("poll-stopped", left(8, came=True), "warning", "then left group billing, and came back"),
+    (
+        *("tls-refused", refused_alert(bytes.fromhex("15030300020230")), "error"),
+        "10.0.0.7 breaks off the TLS handshake with 10.0.0.9:9092 (unknown_ca), as it refuses the certificate: 3 conn",
+    ),
+    (
+        *("request-too-large", too_large(3), "error"),
+        "10.0.0.9:9092 closes the connection on Produce of app from 1.2MB on, 3 of 3 times",
+    ),
+    (
+        *("idle-dropped", unheard(5), "warning"),
+        "requests of app on 1 of its connections to 10.0.0.9:9092 are not acknowledged, and on new ones answered",
+    ),
+    (
+        *("clock-behind", late_records(7_200_000), "warning"),
+        "app writes time stamps that are 7200s behind, and brokers refuse them",
+    ),
+    ("timestamp-refused", late_records(7_200_000), "note", "topic orders: INVALID_TIMESTAMP (Produce)"),
+    (
+        *("commit-lost", committed(7, -1), "warning"),
+        "group billing had committed offset 7 of orders-0, orders-1, and has none any more",
+    ),
+    (
+        *("assigned-unread", committed(5, asked=1), "warning"),
+        "app in group billing has orders-1 and asked for no record of it in 14.80s, while it reads others",
+    ),
+    (
+        *("offset-out-of-range", outside(5, 9, begin=True), "note"),
+        "the position 5 of partition 0 is before the begin of the log, 9: retention",
+    ),
+    (
+        *("offset-out-of-range", outside(50, 9, begin=False), "note"),
+        "the position 50 of partition 0 is behind the end of the log, 9: it was truncated",
+    ),
+    (
+        *("transaction-hangs", held(70), "warning"),
+        "readers of committed records wait at orders-0 offset 5 for 69s",
+    ),
+    ("transaction-hangs", held(15), "note", "readers of committed records wait at orders-0 offset 5 for 14.00s"),
+    (
+        *("sequence-restarted", sequences((0, 2, 0), (2, 2, 0), (0, 2, 45), (2, 2, 45)), "error"),
+        "app counts its batches to orders from 0 again without a new epoch (producer id 74, partition 0 expected 4)",
+    ),
+    (
+        *("poll-stopped", away(3), "warning"),
+        "app left group billing while it went on running, and came back 3.00s later on the same connection",
+    ),
+    (
+        *("advertised-elsewhere", only_metadata(10), "note"),
+        "node 1 answers at 10.0.0.9:9092 and advertises kafka-0.internal:9092, to which nobody connected",
+    ),
+    ("version-refused", offered(0, 4), "error", "Produce 2 of app is not served by 10.0.0.9:9092"),
+    ("no-connection", knocked_by_brokers(3), "warning", "10.0.0.1 cannot connect to 10.0.0.9:19093: not answered"),
     ("election", Scene().ask(0, (52, 0), {}, {}, client="raft-client-1"), "warning", "10.0.0.1 ask for votes"),
 ]
 # Findings that come with another one as its cause.
 BESIDES = {
+    "clock-behind": {"timestamp-refused"},
+    "timestamp-refused": {"clock-behind"},
+    "sequence-restarted": {"sequence-broken"},
     "sent-twice": {"timed-out"},
     "broker-gone": {"under-replicated"},
     "broker-back": {"replicas-missing", "under-replicated"},
 }
 NEAR: list[tuple[str, Scene]] = [
+    ("tls-refused", refused_alert(b"")),
+    ("tls-refused", refused_alert(bytes.fromhex("15030300020100"))),  # an orderly end
+    ("tls-refused", refused_alert(bytes.fromhex("15030300020230"), broker="10.0.0.9:443")),
+    ("request-too-large", too_large(1)),
+    ("request-too-large", too_large(3, taken=1_300_000)),
+    ("request-too-large", too_large(3, size=90_000)),
+    ("idle-dropped", unheard(3)),
+    ("idle-dropped", unheard(5, answered=False)),
+    ("clock-behind", late_records(7_200_000, code=0)),
+    ("timestamp-refused", late_records(7_200_000, code=0)),
+    ("commit-lost", committed(-1, 7)),
+    ("commit-lost", committed(-1, -1)),
+    ("assigned-unread", committed(5, asked=2)),
+    ("assigned-unread", committed(5)),
+    ("assigned-unread", only_metadata(10)),
+    ("transaction-hangs", held(9)),
+    ("transaction-hangs", held(70, level=0)),
+    ("transaction-hangs", held(70, newest=5)),
+    ("sequence-restarted", sequences((0, 2, 0), (2, 2, 0), (0, 2, 45))),
+    ("sequence-restarted", sequences((0, 2, 45), (2, 2, 45))),
+    ("poll-stopped", away(0.2)),
+    ("poll-stopped", away(3, line=2)),
+    ("advertised-elsewhere", only_metadata(4)),
+    ("advertised-elsewhere", only_metadata(10, every=30)),
+    ("advertised-elsewhere", only_metadata(10, more=True)),
+    ("version-refused", offered(0, 0)),
+    ("no-connection", knocked_by_brokers(2)),
+    ("no-connection", knocked_by_brokers(3, refused=True)),
+    ("no-connection", knocked_by_brokers(3, "10.0.0.7:19093")),
     ("request-closed", Scene().ask(0, META, {}, ends=FIN)),
     ("request-closed", Scene().ask(0, (8, 2), COMMITTED, {}, behind=b"x")),
     ("request-odd", Scene().ask(0, (8, 2), COMMITTED, {})),

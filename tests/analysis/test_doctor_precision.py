@@ -20,6 +20,9 @@ from tests.analysis.faults.actors import Fault
 from tests.analysis.faults.clients import CLIENT_FAULTS
 from tests.analysis.faults.links import LINK_FAULTS
 from tests.analysis.faults.nodes import NODE_FAULTS
+from tests.analysis.incidents.brokers import BROKER_INCIDENTS
+from tests.analysis.incidents.clients import CLIENT_INCIDENTS
+from tests.analysis.incidents.recording import NETWORK_INCIDENTS
 from tests.captures.shipped import CLEAN, FOLDER
 from tests.cli.worlds import kw
 
@@ -160,6 +163,8 @@ TRUTH: Final[dict[str, dict[str, int]]] = {
     "faults/request-odd.pcap.zst": {"note request-odd": 1},
     "faults/tls-to-plaintext.pcap.zst": {"error tls-to-plaintext": 1},
     "faults/versions-closed.pcap.zst": {"error versions-closed": 1},
+    "faults/commit-lost.pcap.zst": {"warning commit-lost": 1},
+    "faults/timestamp-refused.pcap.zst": {"warning clock-behind": 1, "note timestamp-refused": 1},
     "faults/transaction-hangs.pcap.zst": {"warning transaction-hangs": 1, "note coordinator-moved": 2},
     "faults/transactions-abort.pcap.zst": {
         "warning transactions-abort": 1,
@@ -212,7 +217,8 @@ def shown_findings() -> set[str]:
     """The findings that a capture or a fault shows."""
     shown = {kind.split()[1] for row in TRUTH.values() for kind in row}
     faults: tuple[Fault[Any], ...] = (*CLIENT_FAULTS, *LINK_FAULTS, *NODE_FAULTS)
-    return shown | {fault.finding for fault in faults}
+    incidents = (*CLIENT_INCIDENTS, *BROKER_INCIDENTS, *NETWORK_INCIDENTS)
+    return shown | {fault.finding for fault in faults} | {incident.first for incident in incidents}
 
 
 def test_each_finding_has_a_capture_that_shows_it() -> None:

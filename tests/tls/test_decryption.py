@@ -327,6 +327,22 @@ def test_alerts_are_named() -> None:
     assert "fatal alert unknown_ca from the client" in facts_of(chunks).describe_in_one_line()
 
 
+@pytest.mark.parametrize(
+    ("sent", "alerts"),
+    [
+        ("15 0303 0002 02 30", ["fatal alert unknown_ca from the client"]),
+        ("17 0303 0013" + 19 * "aa", ["encrypted alert from the client"]),
+        ("14 0303 0001 01 17 0303 0013" + 19 * "aa", ["encrypted alert from the client"]),
+        ("14 0303 0001 01 17 0303 0035" + 53 * "aa", []),  # as long as a Finished
+    ],
+)
+def test_an_alert_is_noted_without_keys(sent: str, alerts: list[str]) -> None:
+    talk = Talk()
+    chunks = chunks_of([*talk.conversation.wire[:2], (True, bytes.fromhex(sent))])
+    decrypted(chunks, keys_of(b""))
+    assert facts_of(chunks).alerts == alerts
+
+
 def test_an_alert_inside_the_encryption() -> None:
     talk = Talk(client_certificate=True)
     assert talk.end().wire  # the normal close is no alert to report

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from decoders.analysis.doctor.diagnosis_input import (
     MS,
+    NS,
     OWN_CLIENT_ID,
     Case,
     Found,
@@ -126,7 +127,11 @@ def _find_busiest_client(case: Case) -> Iterator[Found]:
 
 
 def _find_stopped_polls(case: Case) -> Iterator[Found]:
-    """Members that fetched nothing for a while and then left their group: max.poll.interval.ms was over."""
+    """Members that left their group and went on running: max.poll.interval.ms was over.
+
+    Java clients fetch nothing while their program does not poll; librdkafka fetches on, and joins again afterwards.
+    """
+    told: set[tuple[str, str]] = set()
     for (group, client), seen in case.seen.items_of_kind("left"):
         reading = case.seen.get_observation("reading", client)
         fetched = list(reading.list_marked_seconds()) if reading is not None else []
@@ -138,9 +143,35 @@ def _find_stopped_polls(case: Case) -> Iterator[Found]:
         if silence >= case.limits["poll.silence"]:
             joined = case.seen.get_observation("joined", group, client)
             came = joined is not None and joined.most["last"] > seen.first
-            about = {"client": client, "client_id": client, "group": group, "clients": [client]}
-            then = ", and came back" if came else None
-            yield case.make_finding("poll-stopped", seen, silence=format_latency(silence * 1000), then=then, **about)
+            then = ", and came back" if came else ""
+            what = (
+                f"fetched nothing for {format_latency(silence * 1000)}, then left group {words_of_value(group)}{then}"
+            )
+            yield case.make_finding("poll-stopped", seen, what=what, **_about_member(client, group))
+            told.add((group, client))
+    for (group, client, _), seen in case.seen.items_of_kind("membership"):
+        away = seen.most.get("came", 0) - seen.first
+        reasons = _reasons_of_group(case, group)
+        if (group, client) in told or not seen.count:
+            continue
+        if away >= case.limits["poll.away"] * NS or any(_POLL_REASON in reason for reason in reasons):
+            then = f", and came back {format_latency(away / MS)} later on the same connection" if away > 0 else ""
+            what = f"left group {words_of_value(group)} while it went on running{then}"
+            yield case.make_finding("poll-stopped", seen, what=what, **_about_member(client, group))
+            told.add((group, client))
+
+
+def _about_member(client: str, group: str) -> dict[str, Any]:
+    return {"client": client, "client_id": client, "group": group, "clients": [client]}
+
+
+def _reasons_of_group(case: Case, group: str) -> list[str]:
+    its = case.seen.get_observation("group", group)
+    return list(its.names.get("reasons", ())) if its is not None else []
+
+
+# What Java clients give as their reason (KIP-800).
+_POLL_REASON: Final = "poll timeout"
 
 
 ABSENCES: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (

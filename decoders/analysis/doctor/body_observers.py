@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.dimensions import host_of
+from decoders.analysis.doctor.observe_positions import (
+    observe_committed_offsets,
+    observe_fetched_offsets,
+    observe_held_records,
+    observe_listed_offsets,
+    observe_position_out_of_range,
+)
 from decoders.analysis.exchange_facts import (
     GATHERINGS,
     NS_PER_MS,
@@ -24,7 +31,10 @@ from decoders.protocol_facts.keys import (
     JOIN_GROUP,
     LEADER_AND_ISR,
     LEAVE_GROUP,
+    LIST_OFFSETS,
     METADATA,
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
     PRODUCE,
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
@@ -45,7 +55,11 @@ Observe = Callable[["Observations", "Exchange", str], "list[str | None] | None"]
 _CONSUMER: Final = -1
 # FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH.
 _SESSION_LOST: Final = (70, 71)
+_INVALID_TIMESTAMP: Final = 32
 _OUT_OF_ORDER: Final = 45
+_OUT_OF_RANGE: Final = 1
+_READ_COMMITTED: Final = 1
+_STABLE: Final = "last_stable_offset"
 _METADATA_LOG: Final = "__cluster_metadata"
 # Where Produce and Fetch have topics, partitions and their values, in requests and responses.
 _PRODUCED, _ = TOPIC_ARRAYS[PRODUCE]
@@ -94,6 +108,7 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
             its.add_to_sum("took", took)
             its.keep_greatest("ended", exchange.response_ns)
     topics = []
+    transactional = _body_or_empty(exchange, "request").get("transactional_id")
     for element in structs_at(exchange._request_view, _PRODUCED.topics):
         topic = topic_of_element(exchange, element)
         topics.append(topic)
@@ -110,7 +125,10 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
                 if answered:
                     seen.sent.add_try(head, exchange, client, topic, number, code)
                     its_sequence = seen.get_or_make("sequence", client, topic, number, head.producer_id)
-                    _observe_sequence(its_sequence, head, exchange.time_ns, code)
+                    _observe_sequence(its_sequence, head, exchange, code)
+                    if transactional:
+                        writer = seen.get_or_make("transactional", topic, number, head.producer_id)
+                        writer.keep_greatest("epoch", head.producer_epoch)
                 if head.codec == "none":
                     plain += head.size
                 if head.magic < 2:
@@ -118,11 +136,7 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
                 if not head.sound:
                     seen.get_or_make("crc", client, topic, "produced").count_exchange(exchange)
                 elif head.max_timestamp is not None and head.max_timestamp > 0:
-                    ahead = head.max_timestamp * 1_000_000 - exchange.time_ns
-                    if ahead > 0:
-                        clock = seen.get_or_make("clock", client)
-                        clock.keep_greatest("ahead", ahead)
-                        clock.count_exchange(exchange)
+                    _observe_clock(seen, exchange, client, head.max_timestamp * NS_PER_MS - exchange.time_ns, code)
             if batches:
                 its.add_to_sums((("batches", batches), ("records", records), ("bytes", size)))
                 if plain:
@@ -134,12 +148,25 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
     return topics
 
 
-def _observe_sequence(its: Observation, head: BatchHead, time_ns: int, code: int) -> None:
+def _observe_clock(seen: Observations, exchange: Exchange, client: str, ahead: int, code: int) -> None:
+    """Observe a time stamp after that of the capture, or one before it that the broker refuses."""
+    if ahead > 0:
+        clock = seen.get_or_make("clock", client)
+        clock.keep_greatest("ahead", ahead)
+        clock.count_exchange(exchange)
+    elif code == _INVALID_TIMESTAMP:
+        clock = seen.get_or_make("clock-behind", client)
+        clock.keep_greatest("behind", -ahead)
+        clock.count_exchange(exchange)
+
+
+def _observe_sequence(its: Observation, head: BatchHead, exchange: Exchange, code: int) -> None:
     """Observe the sequence number that follows a batch that was taken, or that of one that is out of order."""
     if not code:
-        its.keep_first_and_last("next", time_ns, head.base_sequence + head.records)
+        its.keep_first_and_last("next", exchange.time_ns, head.base_sequence + head.records)
     elif code == _OUT_OF_ORDER:
-        its.keep_first_and_last("refused", time_ns, head.base_sequence)
+        its.count_exchange(exchange)
+        its.keep_first_and_last("refused", exchange.time_ns, head.base_sequence)
 
 
 def observe_unanswered_produce(seen: Observations, exchange: Exchange, client: str) -> None:
@@ -164,10 +191,11 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
         _observe_follower_lag(seen, exchange, replica, answer, positions)
         return None
     seen.get_or_make("reading", client).mark_second(exchange.time_ns)
-    if request.get("session_id") == 0 and request.get("session_epoch") == 0 and answer.get("session_id"):
-        seen.get_or_make("sessions-opened", client, exchange.connection_info.broker).count_exchange(exchange)
+    _observe_opened_session(seen, exchange, client, (request, answer))
+    _observe_asked_partitions(seen, client, positions)
     raw = exchange.response_raw
     found = False
+    committed_only = request.get("isolation_level") == _READ_COMMITTED
     for element in structs_at(answer, _FETCHED.topics):
         topic = topic_of_element(exchange, element)
         topics.append(topic)
@@ -181,6 +209,8 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
                     seen.get_or_make("old-format", client, topic, "fetches").count_exchange(exchange)
                 if not head.sound:
                     seen.get_or_make("crc", client, topic, "fetched").count_exchange(exchange)
+            if asked is not None and position == asked and (committed_only or part.get(_FETCHED.error)):
+                _observe_stopped_position(seen, exchange, client, (topic, number, asked), part)
             if position is not None and asked is not None and position > asked:
                 its = seen.get_or_make("read", client, exchange.connection_info.client, topic, number)
                 its.count_exchange(exchange)
@@ -198,6 +228,30 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
     elif request.get("min_bytes", 1) > 1:
         _observe_held_back_fetch(seen, exchange, client, request.get("max_wait_ms") or 0)
     return topics
+
+
+def _observe_opened_session(
+    seen: Observations, exchange: Exchange, client: str, sides: tuple[dict[str, Any], dict[str, Any]]
+) -> None:
+    request, answer = sides
+    if request.get("session_id") == 0 and request.get("session_epoch") == 0 and answer.get("session_id"):
+        seen.get_or_make("sessions-opened", client, exchange.connection_info.broker).count_exchange(exchange)
+
+
+def _observe_asked_partitions(seen: Observations, client: str, places: Iterable[tuple[str | None, Any]]) -> None:
+    for place in places:
+        seen.get_or_make("asked", client, *place)
+
+
+def _observe_stopped_position(
+    seen: Observations, exchange: Exchange, client: str, place: tuple[str | None, Any, int], part: dict[str, Any]
+) -> None:
+    """Observe a fetch that gets nothing because its offset is outside of the log, or at the last stable offset."""
+    topic, number, asked = place
+    if part.get(_FETCHED.error) == _OUT_OF_RANGE:
+        observe_position_out_of_range(seen, exchange, client, (topic, number), asked)
+    elif part.get(_STABLE) == asked and (part.get(_FETCHED.watermark) or 0) > asked:
+        observe_held_records(seen, exchange, client, (topic, number), asked)
 
 
 def _read_fetch_positions(
@@ -378,6 +432,9 @@ def _observe_group_join(seen: Observations, exchange: Exchange, client: str) -> 
             seen.get_or_make("group", group).keep_greatest("waited", exchange.response_ns - exchange.request_end_ns)
     _mark_member_alive(seen, exchange, client)
     seen.get_or_make("joined", group, client).keep_greatest("last", exchange.time_ns)
+    seen.get_or_make("membership", group, client, exchange.connection_info.client).keep_greatest(
+        "came", exchange.time_ns
+    )
     its = seen.get_or_make("group", group)
     its.count_exchange(exchange)
     its.count_name("came" if not request.get("member_id") else "again", client)
@@ -415,6 +472,8 @@ def _observe_group_leave(seen: Observations, exchange: Exchange, client: str) ->
         left = seen.get_or_make("left", group, client)
         left.count_exchange(exchange)
         left.mark_second(exchange.time_ns)
+        its = seen.get_or_make("membership", group, client, exchange.connection_info.client)
+        its.count_exchange(exchange)
         its = seen.get_or_make("group", group)
         its.count_name("left", client)
         for member in structs_at(request, "members"):
@@ -491,11 +550,18 @@ _BEAT: Final = BodyObserver(
 
 # API key → its observer.
 BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
-    PRODUCE: BodyObserver(_observe_produce, partitions_of=PRODUCE),
+    PRODUCE: BodyObserver(_observe_produce, ("transactional_id",), partitions_of=PRODUCE),
+    LIST_OFFSETS: BodyObserver(
+        observe_listed_offsets, ("topics[].partitions[].timestamp",), partitions_of=LIST_OFFSETS
+    ),
+    OFFSET_COMMIT: BodyObserver(observe_committed_offsets, ("group_id",), partitions_of=OFFSET_COMMIT),
+    OFFSET_FETCH: BodyObserver(
+        observe_fetched_offsets, ("group_id",), ("groups[].group_id",), partitions_of=OFFSET_FETCH
+    ),
     FETCH: BodyObserver(
         _observe_fetch,
-        ("replica_id", "replica_state", "min_bytes", "max_wait_ms", "session_id", "session_epoch"),
-        ("error_code", "session_id"),
+        ("replica_id", "replica_state", "min_bytes", "max_wait_ms", "session_id", "session_epoch", "isolation_level"),
+        ("error_code", "session_id", f"responses[].partitions[].{_STABLE}"),
         partitions_of=FETCH,
     ),
     METADATA: BodyObserver(

@@ -65,10 +65,22 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
             (("metadata-storm",), _clients),
         )
     ),
+    ("broker-failed", ("partition-offline", "leader-missing", "leader-moved"), _topics),
+    *((cause, ("timestamp-refused",), _clients) for cause in ("clock-ahead", "clock-behind")),
+    ("sequence-restarted", ("sequence-broken", "sent-again"), _topics),
+    ("idle-dropped", ("unanswered", "idle-cut", "sent-again", "sent-twice"), _clients),
+    ("tls-refused", ("connection-churn",), _clients),
     ("proxy-head-refused", ("unanswered", "versions-closed", "connection-churn"), _brokers),
     *(
         (cause, ("unanswered", "connection-churn"), _clients)
-        for cause in ("login-missing", "login-expired", "login-failed", "request-closed", "version-refused")
+        for cause in (
+            "login-missing",
+            "login-expired",
+            "login-failed",
+            "request-closed",
+            "version-refused",
+            "request-too-large",
+        )
     ),
     ("partition-offline", ("leader-missing", "leader-moved"), _topics),
     *((cause, ("replicas-missing", "under-replicated"), _topics) for cause in ("isr-shrunk", "isr-flapping")),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 from typing import Final
 
+from decoders.analysis.dimensions import host_of
 from decoders.analysis.doctor.diagnosis_input import (
     LISTED,
     NS,
@@ -20,6 +21,7 @@ from decoders.analysis.doctor.diagnosis_input import (
 )
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.observations import Observation
+from decoders.protocol_facts.keys import API_VERSIONS, DESCRIBE_CLUSTER, METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.wire.format_and_escape_text import format_latency
 
 __all__ = ["REACHABILITY"]
@@ -44,6 +46,29 @@ def _find_unreachable_listeners(case: Case) -> Iterator[Found]:
             yield case.make_finding("advertised-loopback", seen, **about | {"clients": sorted(strangers)[:LISTED]})
         elif _is_reached_at_another_port(case, asked, host, port):
             yield case.make_finding("advertised-elsewhere", seen, **about)
+        elif place is None and host not in _HERE:
+            waiting = _list_waiting_clients(case, asked)
+            if waiting:
+                yield case.make_finding("advertised-elsewhere", seen, **about | {"clients": waiting})
+
+
+def _list_waiting_clients(case: Case, broker: str) -> list[str]:
+    """Clients that ask for metadata again and again, and for nothing else; none where one gets further."""
+    names = {client for (client, _, where), _ in case.seen.items_of_kind("client") if where == broker}
+    if any(client in names and key not in _BEGINNINGS for client, key, _ in case.done):
+        return []
+    limits = case.limits
+    return sorted(
+        client
+        for (client,), seen in case.seen.items_of_kind("metadata")
+        if client in names
+        and seen.count >= limits["advertised.asked"]
+        and rate_per_second(seen, seen.count) >= limits["advertised.rate"]
+    )
+
+
+# What clients ask of the first broker that they reach.
+_BEGINNINGS: Final = frozenset({API_VERSIONS, METADATA, SASL_HANDSHAKE, SASL_AUTHENTICATE, DESCRIBE_CLUSTER})
 
 
 def _is_loopback(host: str) -> bool:
@@ -127,6 +152,20 @@ def _find_cut_connections(case: Case) -> Iterator[Found]:
             yield case.make_finding("zero-window", seen, total=format_latency(seen.sums["ns"] / _MS), **about)
 
 
+def _find_dropped_connections(case: Case) -> Iterator[Found]:
+    """Connections on which requests are sent again and again, while the broker answers on others."""
+    lossy = _gather_lossy_links(case)
+    for (client, host, broker), seen in case.seen.items_of_kind("deaf"):
+        requests = case.seen.get_observation("unheard-request", client, broker)
+        link = case.seen.get_observation("client", client, host, broker)
+        silent = case.seen.get_observation("no-entry", host, broker, "silent")
+        if requests is None or link is None or silent is not None or (host, broker) in lossy:
+            continue
+        if link.last > requests.first:  # a later request was answered: its connection is another one
+            about = {"client": client, "client_id": client, "clients": [client], "broker": broker, "cuts": seen.count}
+            yield case.make_finding("idle-dropped", requests, **about)
+
+
 def _find_refused_heads(case: Case) -> Iterator[Found]:
     """Brokers that close connections with a PROXY head before the stream."""
     by_way: dict[tuple[str, str], list[tuple[str, Observation]]] = defaultdict(list)
@@ -146,10 +185,13 @@ def _find_refused_logins(case: Case) -> Iterator[Found]:
         advertised[f"[{host}]:{port}" if ":" in host else f"{host}:{port}"] = number
         if not host[-1:].isdigit():
             ports[str(port)] = number
+    # Brokers use listeners among themselves that no client is told of.
+    hosts = set(map(host_of, case.brokers))
     reached = {(host, broker): seen.last for (_, host, broker), seen in case.seen.items_of_kind("client")}
     for (host, address, how), seen in case.seen.items_of_kind("no-entry"):
         number = advertised.get(address, ports.get(address.rpartition(":")[2]))
-        if number is None and address not in case.brokers:
+        between = how == "silent" and seen.count >= case.limits["unanswered.least"]
+        if number is None and address not in case.brokers and not (between and {host, host_of(address)} <= hosts):
             continue
         went_on = reached.get((host, address), 0) > seen.last
         kind = FINDINGS["no-connection"]
@@ -199,6 +241,7 @@ REACHABILITY: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     _find_unreachable_listeners,
     _find_connection_churn_and_losses,
     _find_cut_connections,
+    _find_dropped_connections,
     _find_refused_heads,
     _find_refused_logins,
 )

@@ -9,12 +9,13 @@ from decoders.analysis.doctor.finding_kinds import FINDINGS, SEVERITIES, Severit
 from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
 from decoders.apis import NAMES, api
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import FETCH, PRODUCE
+from decoders.schema.model import Versions
 from decoders.wire.format_and_escape_text import escape_text, format_latency
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.slow_brokers import BrokerLatencies
     from decoders.analysis.doctor.thresholds import Thresholds
-    from decoders.schema.model import Versions
 
 __all__ = [
     "LISTED",
@@ -66,7 +67,7 @@ class Case:
         self.seen = seen
         self.done = done
         self.latencies = latencies
-        self.offers = offers
+        self.offers = {where: _correct_offer(offers, *where, versions) for where, versions in offers.items()}
         self.faults = faults
         self.limits = limits
         self.brokers = {broker for (_, _, broker), _ in seen.items_of_kind("client")}
@@ -79,6 +80,21 @@ class Case:
     def make_finding(self, kind: str, seen: Observation, **values: Any) -> Found:
         """A finding of this kind, with the severity that FINDINGS gives it."""
         return Found(kind, FINDINGS[kind].severity, seen, values)
+
+
+def _correct_offer(
+    offers: Mapping[tuple[str, int], Versions], broker: str, api_key: int, versions: Versions
+) -> Versions:
+    """The versions that a broker really serves: Kafka 4 offers Produce from 0 on for old librdkafka (KIP-896)."""
+    fetch = offers.get((broker, FETCH))
+    if api_key == PRODUCE and not versions.low and fetch is not None and fetch.low >= _FETCH_OF_KAFKA_4:
+        return Versions(_PRODUCE_OF_KAFKA_4, versions.high)
+    return versions
+
+
+# The lowest versions that Kafka 4.0 serves.
+_FETCH_OF_KAFKA_4: Final = 4
+_PRODUCE_OF_KAFKA_4: Final = 3
 
 
 def words_of_value(value: Any) -> str:

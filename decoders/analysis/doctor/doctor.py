@@ -21,6 +21,7 @@ from decoders.analysis.client_compatibility import OFFERED, OfferedVersions
 from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, paths_of_dimensions
 from decoders.analysis.doctor.body_observers import BODY_OBSERVERS, observe_unanswered_produce
 from decoders.analysis.doctor.find_problems import diagnose
+from decoders.analysis.doctor.finding_kinds import STORAGE_ERRORS
 from decoders.analysis.doctor.observations import Observation, Observations
 from decoders.analysis.doctor.observe_odd_bytes import (
     observe_misplaced_answer,
@@ -61,6 +62,8 @@ _COMPARED: Final = frozenset({PRODUCE, METADATA, OFFSET_COMMIT, HEARTBEAT, 1})
 NS_PER_S: Final = 1_000_000_000
 # Frames of this size and more are remembered; the threshold for huge ones is applied later.
 _LARGE: Final = 1 << 20
+# A request that was sent as often did not get lost by chance.
+_TRIES: Final = 4
 # Connections whose client is remembered between their exchanges.
 _LINKS_MAX: Final = 1024
 _ENTITIES: Final = (("group", "groupId"), ("transactional_id", "transactionalId"))
@@ -195,6 +198,8 @@ class Doctor:
                 its = seen.get_or_make("cut", client, host, info.broker, side)
                 its.count_end(ended)
                 its.count_name("seconds", str(quiet_ns // NS_PER_S))
+            if ended.client_again >= _TRIES and side == "client":
+                seen.get_or_make("deaf", client, host, info.broker).count_end(ended)
             if shut_ns:
                 its = seen.get_or_make("shut", client, host, info.broker, side)
                 its.count_end(ended)
@@ -202,6 +207,9 @@ class Doctor:
                 its.keep_greatest("ns", shut_ns)
 
     def _observe_large_sizes(self, exchange: Exchange, api_key: int, client: str) -> None:
+        if exchange.outcome == "complete":
+            answered = self._seen.get_or_make("size-taken", exchange.connection_info.broker)
+            answered.keep_greatest("size", exchange.request_size or 0)
         for side, size in (("request", exchange.request_size), ("response", exchange.response_size)):
             if size is not None and size >= _LARGE:
                 its = self._seen.get_or_make("large", client, api_key, side)
@@ -210,9 +218,15 @@ class Doctor:
 
     def _observe_unanswered(self, exchange: Exchange, api_key: int, client: str, *, odd: bool) -> None:
         """Observe a request without an answer; `odd`: its bytes say why."""
-        closed = exchange.closed
+        closed, size = exchange.closed, exchange.request_size or 0
         if api_key == PRODUCE:
             observe_unanswered_produce(self._seen, exchange, client)
+        if size >= _LARGE and closed in ("fin", "rst"):
+            its = self._seen.get_or_make("size-refused", client, exchange.connection_info.broker, api_key)
+            its.count_exchange(exchange)
+            its.keep_greatest("least", -size)
+        if exchange.extra is not None and exchange.extra.get("retransmitted"):
+            self._seen.get_or_make("unheard-request", client, exchange.connection_info.broker).count_exchange(exchange)
         if closed in ("capture_end", None) or odd:
             return
         info, login = exchange.connection_info, exchange.login
@@ -236,6 +250,10 @@ class Doctor:
             its = self._seen.get_or_make("error", code, api_key, client, kind, subject)
             its.count_exchange(exchange)
             its.count_name("brokers", exchange.connection_info.broker)
+            if entity == "transactional_id" and names:
+                its.count_name("transactional", names[0])
+            if kind == "topic" and subject and code in STORAGE_ERRORS:
+                its.count_name("topics", subject)
             its.count_name("versions", str(exchange.api_version))
             user = exchange.user
             if user:

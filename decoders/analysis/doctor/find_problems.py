@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.doctor.absence_findings import ABSENCES
@@ -27,6 +28,7 @@ from decoders.analysis.doctor.diagnosis_input import (
 )
 from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER, SEVERITIES
 from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
+from decoders.analysis.doctor.position_findings import POSITIONS, describe_offset_reset
 from decoders.analysis.doctor.refusal_findings import REFUSALS
 from decoders.frames.framing import BEGINS_LATE
 from decoders.protocol_facts.errors.error_codes import ERRORS, error_name
@@ -74,8 +76,12 @@ def diagnose(
     return ordered
 
 
-def _rank_row(row: Row) -> tuple[int, int, str, str]:
-    return SEVERITIES.index(row["severity"]), -row["count"], row["id"], row["title"]
+def _rank_row(row: Row) -> tuple[int, bool, int, str, str]:
+    return SEVERITIES.index(row["severity"]), row["id"] in _ORDINARY, -row["count"], row["id"], row["title"]
+
+
+# Of findings as bad, these come last: sound clients meet them too, or nothing is known about what they mean.
+_ORDINARY: Final = ("already-there", OTHER, "coordinator-moved", "switched-off")
 
 
 def _weigh_restart(case: Case, found: Found, has_harmed: bool) -> Found:
@@ -173,7 +179,14 @@ def _make_error_finding(
         near = get_close_matches(subject, sorted(case.topics - {subject}), 1, 0.75)
         values["nearest_topic"] = near[0] if near else None
         values["nearest"] = f" (did the client mean {near[0]}?)" if near and not went_on else ""
+    if what == "producer-fenced" and kind == "topic" and "transactional" in whole.names:
+        values["transactional_id"] = sort_names_by_count(whole.names["transactional"])[0]
+        values["of"] = f" of transactional id {words_of_value(values['transactional_id'])}"
+    if what == "broker-failed":
+        values["topics"] = sort_names_by_count(whole.names.get("topics", {}))[:LISTED] or None
     values["went_on"] = went_on or None
+    if what == "offset-out-of-range":
+        values["reset"] = describe_offset_reset(case, subject, values["clients"])
     if what == "sequence-broken":
         values["sequence"] = _describe_broken_sequence(case, subject, values["clients"])
     if what in ("login-failed", "version-refused") and not went_on:
@@ -368,7 +381,14 @@ def _find_troubled_transactions(case: Case) -> Iterator[Found]:
             yield case.make_finding("transactions-abort", seen, aborts=aborts, transactions=aborts + commits, **about)
         begun = seen.most.get("begun", 0)
         if begun > seen.most.get("ended", 0) and case.last - begun >= limits["transaction.open"] * NS:
-            yield case.make_finding("transaction-hangs", seen, open=format_latency((case.last - begun) / _MS), **about)
+            about["what"] = (
+                f"a transaction of {words_of_value(name)} is open for {format_latency((case.last - begun) / _MS)}"
+            )
+            about["remedy"] = (
+                "if its producer is gone, abort it, which also fences the producer:"
+                f" kw call InitProducerId transactional_id={quote(name)} transaction_timeout_ms=60000"
+            )
+            yield case.make_finding("transaction-hangs", seen, **about)
 
 
 def _find_growing_lags(case: Case) -> Iterator[Found]:
@@ -414,6 +434,9 @@ def _find_bad_records(case: Case) -> Iterator[Found]:
     for (client, does), its in old.items():
         about = {"client": client, "client_id": client, "topics": sorted(its)[:LISTED], "does": does}
         yield case.make_finding("old-format", merge_observations(its.values()), **about)
+    for (client,), seen in case.seen.items_of_kind("clock-behind"):
+        behind = format_latency(seen.most["behind"] / _MS)
+        yield case.make_finding("clock-behind", seen, client=client, client_id=client, behind=behind)
     for (client,), seen in case.seen.items_of_kind("clock"):
         ahead = seen.most.get("ahead", 0)
         if ahead >= case.limits["clock.ahead"] * NS:
@@ -464,6 +487,20 @@ def _find_resent_batches(case: Case) -> Iterator[Found]:
         why = "after they had been refused" if first_refused else "because no answer came, or only a time-out error"
         about = {"client": client, "client_id": client, "topic": topic, "batches": f"{len(some):,}"}
         yield case.make_finding(what, seen, why=why, **about)
+
+
+def _find_restarted_sequences(case: Case) -> Iterator[Found]:
+    """Producers that count from 0 again, and are refused for it: one finding for a client and topic."""
+    told: set[tuple[str, str | None]] = set()
+    for (client, topic, number, producer_id), seen in case.seen.items_of_kind("sequence"):
+        if producer_id < 0 or (client, topic) in told or not {"next", "refused"} <= seen.edges.keys():
+            continue
+        (_, came), (_, goes_on) = seen.edges["refused"]
+        _, (_, expected) = seen.edges["next"]
+        if came == 0 < goes_on and expected > 1:
+            told.add((client, topic))
+            about = {"client": client, "client_id": client, "topic": topic, "partition": number}
+            yield case.make_finding("sequence-restarted", seen, producer=producer_id, expected=f"{expected:,}", **about)
 
 
 def _find_requests_in_flight(case: Case) -> Iterator[Found]:
@@ -529,6 +566,7 @@ EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
         *REFUSALS,
         *REACHABILITY,
         *ABSENCES,
+        *POSITIONS,
         _find_unhealthy_partitions,
         _find_replicas_out_of_sync,
         _find_lagging_followers,
@@ -547,6 +585,7 @@ EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
         _find_bad_records,
         _find_inefficient_producers,
         _find_resent_batches,
+        _find_restarted_sequences,
         _find_requests_in_flight,
         _find_client_load,
     ),

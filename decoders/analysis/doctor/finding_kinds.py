@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from decoders.named_tuple import NamedTuple
 
-__all__ = ["CODES", "FINDINGS", "OTHER", "SEVERITIES", "FindingKind", "Severity"]
+__all__ = ["CODES", "FINDINGS", "OTHER", "SEVERITIES", "STORAGE_ERRORS", "FindingKind", "Severity"]
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning", "note")
@@ -58,8 +58,9 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     "advertised-elsewhere": FindingKind(
         _NOTE,
         "node {node_id} answers at {broker} and advertises {address}, to which nobody connected",
-        "where a port is forwarded or mapped, clients that only reach {broker} get no further than the first answer",
-        "compare advertised.listeners with the addresses that clients use",
+        "where a port is forwarded or mapped, or a name is not known to clients, they reach {broker} and get no further"
+        " than its first answers",
+        "compare advertised.listeners with the addresses that clients use; have clients resolve its names",
     ),
     "version-refused": FindingKind(
         _ERROR,
@@ -103,6 +104,19 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "{host} speaks plaintext to {broker}, which speaks TLS: {tally}",
         "a listener with TLS takes the request for a broken hello and closes",
         "set security.protocol to SSL or SASL_SSL, or use the port of a listener without TLS",
+    ),
+    "request-too-large": FindingKind(
+        _ERROR,
+        "{broker} closes the connection on {api} of {client} from {size} on{tally}",
+        "the request is larger than socket.request.max.bytes of the broker (100 MiB by default), which closes without"
+        " an answer; the client sends it again",
+        "lower max.request.size and batch.size of the client, or raise socket.request.max.bytes",
+    ),
+    "tls-refused": FindingKind(
+        _ERROR,
+        "{who} breaks off the TLS handshake with {other} ({alert}){why}: {tally}",
+        "no request is ever sent on such a connection{expired}",
+        "{remedy}",
     ),
     "not-kafka": FindingKind(
         _WARNING,
@@ -156,6 +170,13 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "{cuts} connections of {client} to {broker} were reset from the {whose} side after {idle} of silence",
         "brokers and clients end idle connections with FIN; a reset without one is a firewall, a load balancer or a NAT"
         " whose idle time-out is shorter, or a machine that crashed: the next request is lost",
+        "set connections.max.idle.ms of clients below that time-out, or raise the time-out; TCP keep-alive helps too",
+    ),
+    "idle-dropped": FindingKind(
+        _WARNING,
+        "requests of {client} on {cuts} of its connections to {broker} are not acknowledged, and on new ones answered",
+        "something between the two has forgotten the connections and drops their packets: a NAT, firewall or load"
+        " balancer after its idle time-out",
         "set connections.max.idle.ms of clients below that time-out, or raise the time-out; TCP keep-alive helps too",
     ),
     "zero-window": FindingKind(
@@ -265,7 +286,20 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     "leader-missing": FindingKind(_ERROR, "{subject}: {error}{by}"),
     "leader-moved": FindingKind(_WARNING, "{subject}: {error}{by}"),
     "replicas-missing": FindingKind(_ERROR, "writes to {subject} fail with {error}", went_on=_WARNING),
-    "offset-out-of-range": FindingKind(_WARNING, "{subject}: {error}{by}", went_on=_WARNING),
+    "offset-out-of-range": FindingKind(_WARNING, "{subject}: {error}{by}{reset}", went_on=_WARNING),
+    "commit-lost": FindingKind(
+        _WARNING,
+        "group {group} had committed offset {offset} of {places}, and has none any more",
+        "{why}: its members begin where auto.offset.reset says, and read records again or leave some out",
+        "set the group's offsets (kafka-consumer-groups --reset-offsets); raise offsets.retention.minutes for groups"
+        " that are away for days",
+    ),
+    "assigned-unread": FindingKind(
+        _WARNING,
+        "{client} in group {group} has {places} and asked for no record of it in {time}, while it reads others",
+        "its lag grows, and no other member takes it over: the partition is paused, or stuck in the client",
+        "look for pause() without resume() in the program, and in its log for errors about this partition",
+    ),
     "election": FindingKind(
         _WARNING,
         "controllers elect a leader ({nodes} ask for votes)",
@@ -328,7 +362,7 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     ),
     "poll-stopped": FindingKind(
         _WARNING,
-        "{client} fetched nothing for {silence}, then left group {group}{then}",
+        "{client} {what}",
         "its program did not call poll() for longer than max.poll.interval.ms, so its library left the group for it;"
         " the group rebalances, and records are handled twice",
         "find what the program waits for between two polls; raise max.poll.interval.ms or lower max.poll.records",
@@ -357,6 +391,14 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     "records-refused": FindingKind(_ERROR, "{subject}: {error}{by}", went_on=_WARNING),
     "too-large": FindingKind(_ERROR, "{subject}: {error}{by}", went_on=_WARNING),
     "timed-out": FindingKind(_WARNING, "{subject}: {error}{by}", went_on=_WARNING),
+    "sequence-restarted": FindingKind(
+        _ERROR,
+        "{client} counts its batches to {topic} from 0 again without a new epoch (producer id {producer},"
+        " partition {partition} expected {expected})",
+        "the broker refuses them, and takes those with one of its last five numbers for copies: records are lost"
+        " without an error",
+        "have the program ask for a producer id (InitProducerId) each time it starts, or keep its sequence numbers",
+    ),
     "sequence-broken": FindingKind(_ERROR, "{subject}: {error}{by}{sequence}", went_on=_WARNING),
     "sent-again": FindingKind(
         _NOTE,
@@ -370,7 +412,7 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "where the first try was written, the records are there twice, and the second time behind later ones",
         "set enable.idempotence=true; find out why answers did not come (request.timeout.ms, load, cut connections)",
     ),
-    "producer-fenced": FindingKind(_WARNING, "{subject}: {error}{by}", went_on=_WARNING),
+    "producer-fenced": FindingKind(_WARNING, "{subject}: {error}{by}{of}", went_on=_WARNING),
     "transactions-abort": FindingKind(
         _WARNING,
         "{aborts} of {transactions} transactions of {transactional_id} were aborted",
@@ -379,9 +421,9 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     ),
     "transaction-hangs": FindingKind(
         _WARNING,
-        "a transaction of {transactional_id} is open for {open}",
+        "{what}",
         "consumers with isolation.level=read_committed stop at its first record",
-        "run kafka-transactions find-hanging; check whether the producer still runs",
+        "{remedy}",
     ),
     "old-format": FindingKind(
         _WARNING,
@@ -395,6 +437,13 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "time stamps of its records lie in the future: retention by time keeps them longer, joins by time go wrong",
         "synchronise clocks (NTP); with message.timestamp.after.max.ms brokers refuse such records",
     ),
+    "clock-behind": FindingKind(
+        _WARNING,
+        "{client} writes time stamps that are {behind} behind, and brokers refuse them",
+        "its clock is wrong, or it copies old records: the topic takes none older than message.timestamp.before.max.ms",
+        "synchronise clocks (NTP); for old records raise message.timestamp.before.max.ms of the topic",
+    ),
+    "timestamp-refused": FindingKind(_WARNING, "{subject}: {error}{by}", went_on=_WARNING),
     "small-batches": FindingKind(
         _NOTE,
         "{client} sends {records} records a batch to {topic}, {rate} batches a second",
@@ -451,6 +500,8 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     "answered-with-error": FindingKind(_WARNING, "{subject}: {error}{by}"),
 }
 
+# UNKNOWN_SERVER_ERROR, KAFKA_STORAGE_ERROR: the broker itself has failed.
+STORAGE_ERRORS: Final = (-1, 56)
 # Error code → the finding; all other codes give OTHER.
 CODES: Final[dict[int, str]] = {
     **dict.fromkeys((3, 100), "topic-unknown"),
@@ -473,6 +524,7 @@ CODES: Final[dict[int, str]] = {
     **dict.fromkeys((11, 41, 77), "controller-moved"),
     36: "already-there",
     **dict.fromkeys((54, 61), "switched-off"),
-    **dict.fromkeys((-1, 56), "broker-failed"),
+    **dict.fromkeys(STORAGE_ERRORS, "broker-failed"),
+    32: "timestamp-refused",
 }
 OTHER: Final = "answered-with-error"

@@ -6,6 +6,7 @@ place; connections to a broker that speak another protocol.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from decoders.protocols import foreign_protocol_name
@@ -24,6 +25,10 @@ _MISPLACED: Final = frozenset({"out_of_order", "wrong_id", "answered_twice"})
 _CLOSED: Final = ("fin", "rst")
 # An alert of TLS in plain text: five bytes of header, two of alert.
 _ALERT_SIZE: Final = 7
+
+# What ends the facts of a TLS connection (tls/tls_facts.py): an alert other than the one at every orderly end.
+_TLS_ALERT: Final = re.compile(r"(?:fatal )?(encrypted alert|alert \w+) from the (client|server)")
+_CERTIFICATE_END: Final = re.compile(r", certificate .* until (\d{4}-\d\d-\d\d)")
 
 
 def observe_odd_bytes(seen: Observations, exchange: Exchange, client: str) -> bool:
@@ -82,6 +87,13 @@ def observe_protocol_of_connection(seen: Observations, ended: Ended, host: str) 
             its.add_to_sum("alerts", ended.server_bytes == _ALERT_SIZE)
     elif ended.reason == "tls" and ended.server_bytes > _ALERT_SIZE:
         seen.get_or_make("speaks", broker, "TLS").count_end(ended)
+        alert = _TLS_ALERT.search(ended.detail)
+        if alert is not None:
+            its = seen.get_or_make("tls-alert", host, broker, alert[1], alert[2])
+            its.count_end(ended)
+            until = _CERTIFICATE_END.search(ended.detail)
+            if until is not None:
+                its.count_name("until", until[1])
     elif unmixed and (ended.reason or closed) and not odd:
         spoken = "TLS" if ended.reason == "tls" else foreign_protocol_name(ended.detail)
         _observe_foreign_bytes(seen, ended, host, spoken)

@@ -22,12 +22,18 @@ from decoders.analysis.doctor.observations import Observation, sort_names_by_cou
 from decoders.analysis.exchange_facts import WAITING
 from decoders.apis import api
 from decoders.protocol_facts.keys import API_VERSIONS
-from decoders.wire.format_and_escape_text import format_latency
+from decoders.tls.explain_first_record import remedy_of_alert_name
+from decoders.wire.format_and_escape_text import format_latency, format_rfc3339, format_size
 
 __all__ = ["REFUSALS"]
 
 # Ports that end so are Kafka's by custom: a TLS hello that is refused there concerns Kafka.
 _CUSTOMARY: Final = "909"
+# Lower ports are those of other protocols.
+_REGISTERED_MIN: Final = 1024
+# What an alert says most likely that cannot be read: that of a client that does not know who signed the certificate.
+_LIKELY_ALERT: Final = "unknown_ca"
+_TLS_REMEDY: Final = "compare protocols and ciphers of both sides (ssl.enabled.protocols, ssl.cipher.suites)"
 # A request this much before the end of a session may still be refused for it: clocks of broker and capture, pauses.
 _SLACK_MS: Final = 2000
 
@@ -106,7 +112,7 @@ def _find_foreign_protocols(case: Case) -> Iterator[Found]:
         plain, closed = _speaks(case, broker, "plaintext"), seen.sums.get("closed", 0)
         about = {"host": host, "clients": [host], "broker": broker, "tally": _describe_connections(closed, seen.count)}
         if spoken == "TLS":
-            if closed and (plain or (broker[:-1].endswith(_CUSTOMARY) and not _speaks(case, broker, "TLS"))):
+            if closed and (plain or (_is_kafka_address(case, broker) and not _speaks(case, broker, "TLS"))):
                 about["which"] = ", which speaks plaintext" if plain else ", which gives no byte of TLS back"
                 yield case.make_finding("tls-to-plaintext", seen, **about)
         elif plain or _speaks(case, broker, "TLS"):
@@ -115,6 +121,35 @@ def _find_foreign_protocols(case: Case) -> Iterator[Found]:
         if _is_plaintext_refused(case, host, broker):
             tally = _describe_connections(seen.count, seen.count)
             yield case.make_finding("plaintext-to-tls", seen, host=host, clients=[host], broker=broker, tally=tally)
+
+
+def _is_kafka_address(case: Case, broker: str) -> bool:
+    """Whether an address is a broker's by its port, or because the capture has nothing else that could be Kafka."""
+    if broker in case.brokers or broker[:-1].endswith(_CUSTOMARY):
+        return True
+    return not case.brokers and int(broker.rpartition(":")[2]) >= _REGISTERED_MIN
+
+
+def _find_refused_tls(case: Case) -> Iterator[Found]:
+    """TLS handshakes that one side breaks off with an alert."""
+    for (host, broker, alert, whose), seen in case.seen.items_of_kind("tls-alert"):
+        if not _is_kafka_address(case, broker):
+            continue
+        name = alert.removeprefix("alert ")
+        remedy = remedy_of_alert_name(name if alert.startswith("alert") else _LIKELY_ALERT)
+        about: dict[str, Any] = {"clients": [host], "broker": broker, "alert": name, "remedy": remedy or _TLS_REMEDY}
+        about["who"], about["other"] = (host, broker) if whose == "client" else (broker, host)
+        if remedy == remedy_of_alert_name(_LIKELY_ALERT):
+            about["why"] = (
+                f", {'as' if alert.startswith('alert') else 'most likely because'} it refuses the certificate"
+            )
+        until = max(seen.names.get("until", {"": 0}))
+        if until and until < format_rfc3339(seen.first)[:10]:
+            about["expired"] = f"; the certificate was valid until {until}"
+        about["tally"] = f"{seen.count:,} connection{'s' if seen.count > 1 else ''}"
+        few = seen.count < case.limits["errors.few"]
+        severity = FINDINGS["tls-refused"].severity
+        yield Found("tls-refused", next_less_severe(severity) if few else severity, seen, about)
 
 
 def _is_plaintext_refused(case: Case, host: str, broker: str) -> bool:
@@ -162,6 +197,10 @@ def _find_closed_requests(
     case: Case, client: str, broker: str, some: list[tuple[int, int, str, Observation]]
 ) -> Iterator[Found]:
     for key, version, closed, seen in some:
+        too_large = _find_refused_size(case, client, broker, key, seen)
+        if too_large is not None:
+            yield too_large
+            continue
         about: dict[str, Any] = {"client": client, "clients": [client], "api": name_of_api_key(key), "broker": broker}
         about["closed"] = _CLOSED.get(closed, closed)
         if key == API_VERSIONS and closed != "idle" and not _are_versions_answered(case, client, broker):
@@ -170,6 +209,20 @@ def _find_closed_requests(
         elif key not in WAITING and seen.count >= case.limits["unanswered.least"]:
             then = "; asked again, it was answered" if case.answered.get((client, key), 0) > seen.last else None
             yield case.make_finding("unanswered", seen, then=then, **about)
+
+
+def _find_refused_size(case: Case, client: str, broker: str, key: int, unanswered: Observation) -> Found | None:
+    """A finding where a broker closes on each request from some size on, and answers this client's smaller ones."""
+    seen = case.seen.get_observation("size-refused", client, broker, key)
+    taken = case.seen.get_observation("size-taken", broker)
+    if seen is None or seen.count < max(unanswered.count, case.limits["size.least"]):
+        return None
+    size = -seen.most["least"]
+    if taken is not None and taken.most["size"] >= size:
+        return None
+    about: dict[str, Any] = {"client": client, "clients": [client], "broker": broker, "api": name_of_api_key(key)}
+    about |= {"size": format_size(size), "tally": _describe_tally(seen.count, seen.count)}
+    return case.make_finding("request-too-large", seen, **about)
 
 
 _CLOSED: Final = {"fin": "closed", "rst": "reset", "idle": "silent for hours"}
@@ -228,5 +281,6 @@ REFUSALS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     _find_odd_bytes,
     _find_misplaced_answers,
     _find_foreign_protocols,
+    _find_refused_tls,
     _find_unanswered_requests,
 )

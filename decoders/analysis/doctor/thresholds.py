@@ -43,6 +43,8 @@ THRESHOLDS: Final[dict[str, Threshold]] = {
     "busiest.rate": Threshold(100, "exchanges/s", "less does not weigh"),
     "busiest.clients": Threshold(3, "clients", "with fewer, one makes most of the exchanges anyhow"),
     "poll.silence": Threshold(5, "s", "a consumer that closes has fetched a moment before"),
+    "poll.away": Threshold(1, "s", "a program that changes its subscription joins again at once"),
+    "unread.least": Threshold(10, "s", "a consumer asks for all of its partitions within a moment"),
     "broker.restart": Threshold(60, "s", "a planned restart takes no longer"),
     "sessions.opened": Threshold(20, "sessions", "a client opens one for each broker and connection"),
     "sessions.rate": Threshold(0.5, "sessions/s", "fewer are connections that end"),
@@ -57,6 +59,9 @@ THRESHOLDS: Final[dict[str, Threshold]] = {
         5, "exchanges", "a connection with more pays for its set-up; a command-line tool has three to five"
     ),
     "unanswered.least": Threshold(3, "requests", "one or two are a client that was stopped"),
+    "size.least": Threshold(2, "requests", "one may be a broker that stopped while it read"),
+    "advertised.asked": Threshold(5, "requests", "fewer are a tool that lists topics"),
+    "advertised.rate": Threshold(0.5, "requests/s", "a monitor that asks for metadata alone asks less often"),
     "throttle.total": Threshold(1000, "ms", "less is not felt"),
     "heartbeat.share": Threshold(
         0.67, "of the session", "clients send three heartbeats in a session time-out: two of them are missing then"
@@ -108,6 +113,7 @@ THRESHOLDS: Final[dict[str, Threshold]] = {
     "retransmitted.least": Threshold(20, "exchanges", "fewer are chance"),
     "aborts.share": Threshold(0.2, "of the transactions", "applications abort on failures, not as a habit"),
     "aborts.least": Threshold(5, "transactions", "fewer are a rebalance"),
+    "transaction.held": Threshold(10, "s", "readers wait for less at each transaction that is not committed yet"),
     "transaction.open": Threshold(60, "s", "the default of transaction.timeout.ms, after which the coordinator aborts"),
 }
 

@@ -54,12 +54,6 @@ def _leader_moved(actor: IncidentActor) -> None:
         admin.socket.close()
 
 
-def _too_few_replicas(actor: IncidentActor) -> None:
-    """A topic of one replica that wants two in sync: all brokers are well."""
-    actor.create_on(2, **{"min.insync.replicas": "2"})
-    actor.try_to_write(3, {})
-
-
 def _replica_hangs(actor: IncidentActor) -> None:
     """One of two replicas hangs; writes want two in sync."""
     actor.create_on(1, 2, **{"min.insync.replicas": "2"})
@@ -105,7 +99,6 @@ BROKER_INCIDENTS: Final = (
     Incident("leader-killed", "broker-gone", "node 1", _leader_stops, topic=False),
     Incident("killed-and-back", "broker-back", "node 1", _killed_and_back, topic=False),
     Incident("leader-moved-by-hand", "leader-moved", "leader-moved-by-hand", _leader_moved, topic=False),
-    Incident("too-few-replicas", "replicas-missing", "too-few-replicas", _too_few_replicas, topic=False),
     Incident("replica-hangs", "broker-gone", "node 2", _replica_hangs, topic=False),
     Incident("coordinator-gone", "broker-gone", "node", _coordinator_gone, topic=False),
     Incident("only-replica-restarted", "broker-back", "node 3", _all_restart, topic=False),

@@ -10,7 +10,7 @@ from typing import Final
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from decoders.protocol_facts.keys import FETCH, INIT_PRODUCER_ID, METADATA, PRODUCE
+from decoders.protocol_facts.keys import INIT_PRODUCER_ID, PRODUCE
 from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Batch, Record
 from kwcli.playground.tls_certificates import write_tls_certificates
@@ -163,7 +163,8 @@ def _never_ended(actor: IncidentActor) -> None:
     """A transaction that no coordinator knows: its batch is written without AddPartitionsToTxn, and never ended."""
     client = RawClient(actor.place)
     asked = {"transactional_id": None, "transaction_timeout_ms": 60_000}
-    producer = client.ask(INIT_PRODUCER_ID, 0, asked)
+    while (producer := client.ask(INIT_PRODUCER_ID, 0, asked))["error_code"]:
+        time.sleep(0.5)
     its = Batch(
         producer_id=producer["producer_id"],
         producer_epoch=producer["producer_epoch"],
@@ -266,7 +267,9 @@ def _assigned_unread(actor: IncidentActor) -> None:
 def _unknown_producer(actor: IncidentActor) -> None:
     """A program that keeps its producer id over a restart, and counts its batches from 0 again."""
     client = RawClient(actor.place)
-    producer = client.ask(INIT_PRODUCER_ID, 0, {"transactional_id": None, "transaction_timeout_ms": 60_000})
+    asked = {"transactional_id": None, "transaction_timeout_ms": 60_000}
+    while (producer := client.ask(INIT_PRODUCER_ID, 0, asked))["error_code"]:
+        time.sleep(0.5)
     for restart in range(3):
         client = client if not restart else RawClient(actor.place)
         for sequence in range(8):
@@ -278,16 +281,13 @@ def _unknown_producer(actor: IncidentActor) -> None:
 
 
 def _position_of_another_topic(actor: IncidentActor) -> None:
-    """A topic that was made again while a reader kept its position: it asks for what is not there yet."""
+    """A topic that was made again while a reader kept its position."""
     actor.write(10)
-    client = RawClient(actor.place)
-    client.ask(METADATA, 9, {"topics": [{"name": actor.topic}]})
-    part = {"partition": 0, "fetch_offset": 5000, "partition_max_bytes": 1 << 20}
-    asked = {"replica_id": -1, "max_wait_ms": 100, "min_bytes": 1, "max_bytes": 1 << 20}
+    reader = actor.consumer(**{"client.id": "reader", "auto.offset.reset": "latest"})
+    reader.assign([TopicPartition(actor.topic, 0, 5000)])
     for _ in range(5):
-        client.ask(FETCH, 4, asked | {"topics": [{"topic": actor.topic, "partitions": [part]}]})
-        time.sleep(0.3)
-    client.socket.close()
+        reader.poll(0.5)
+    reader.close()
 
 
 CLIENT_INCIDENTS: Final = (
@@ -301,7 +301,7 @@ CLIENT_INCIDENTS: Final = (
     Incident("clock-ahead", "clock-ahead", "ahead", _clock_of_tomorrow),
     Incident("clock-behind", "clock-behind", "behind", _clock_of_yesterday, topic=False),
     Incident("record-too-large", "too-large", "record-too-large", _record_too_large),
-    Incident("request-too-large", "request-too-large", "1.6 MB", _request_too_large),
+    Incident("request-too-large", "request-too-large", "1.6MB", _request_too_large),
     Incident("topic-misspelt", "topic-unknown", "topic-misspelts does not exist", _name_misspelt),
     Incident("no-right-to-write", "access-denied", "topic no-right-to-write", _no_right),
     Incident("over-its-quota", "throttled", "greedy", _greedy),

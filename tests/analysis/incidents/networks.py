@@ -54,10 +54,9 @@ NAT_INCIDENT: Final = Incident("nat-forgets", "idle-dropped", "shop", _nat_forge
 
 def _no_route(actor: IncidentActor) -> None:
     """No broker gets through to the listener of node 1 that brokers use; clients reach its other one."""
+    actor.network.drop(actor.cluster.find_node_plan(1).ports["INTERNAL"], 100)
     actor.create_on(1, 2, 3)
     with actor.writing(count=2):
-        time.sleep(1)
-        actor.network.drop(actor.cluster.find_node_plan(1).ports["INTERNAL"], 100)
         time.sleep(9)
 
 

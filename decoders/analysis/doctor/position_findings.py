@@ -1,0 +1,153 @@
+"""Observations in, findings about positions out: lost commits, partitions that nobody reads, records held back."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from decoders.analysis.doctor.diagnosis_input import (
+    LISTED,
+    MS,
+    NS,
+    Case,
+    Found,
+    merge_observations,
+    most_frequent_clients,
+)
+from decoders.analysis.doctor.finding_kinds import FINDINGS
+from decoders.analysis.doctor.observations import Observation
+from decoders.protocol_facts.keys import DELETE_GROUPS, OFFSET_DELETE
+from decoders.wire.format_and_escape_text import format_latency
+
+__all__ = ["POSITIONS", "describe_offset_reset"]
+
+
+def describe_offset_reset(case: Case, topic: str | None, clients: list[str]) -> str | None:
+    """Words for the first position outside of the log: which it was, where the log is, and how that happens."""
+    for (client, where, number), seen in case.seen.items_of_kind("outside"):
+        log = case.seen.get_observation("log", topic, number)
+        if where != topic or client not in clients:
+            continue
+        (at, position), _ = seen.edges["position"]
+        edges = log.edges if log is not None else {}
+        start, end = (_offset_nearest(edges.get(name), at) for name in ("start", "end"))
+        whose = _describe_origin(case, topic, number, position)
+        if start is not None and position < start:
+            return (
+                f": {whose} {position:,} of partition {number} is before the begin of the log, {start:,}:"
+                " retention (or DeleteRecords) removed its records before they were read"
+            )
+        if end is not None and position > end:
+            return (
+                f": {whose} {position:,} of partition {number} is behind the end of the log, {end:,}:"
+                " it was truncated (an unclean election), or the topic was made again"
+            )
+    return None
+
+
+def _offset_nearest(edges: tuple[tuple[int, int], tuple[int, int]] | None, time_ns: int) -> int | None:
+    """The first offset listed after a time, else the last one before."""
+    if edges is None:
+        return None
+    (first_ns, first), (_, last) = edges
+    return first if first_ns >= time_ns else last
+
+
+def _describe_origin(case: Case, topic: str | None, number: int, position: int) -> str:
+    for (group, where, its), seen in case.seen.items_of_kind("committed"):
+        known = [offset for _, offset in seen.edges.get("offset", ())]
+        if (where, its) == (topic, number) and position in known:
+            return f"the committed offset of group {group},"
+    return "the position"
+
+
+def _find_lost_commits(case: Case) -> Iterator[Found]:
+    """Groups that had committed offsets, and have none any more: one finding for each group."""
+    found: dict[str, dict[str, Observation]] = defaultdict(dict)
+    for (group, topic, number), seen in case.seen.items_of_kind("committed"):
+        if seen.count and "offset" in seen.edges and seen.last > seen.edges["offset"][0][0]:
+            found[str(group)][f"{topic}-{number}"] = seen
+    for group, some in found.items():
+        whole = merge_observations(some.values())
+        (_, offset), _ = next(iter(some.values())).edges["offset"]
+        about: dict[str, Any] = {"group": group, "clients": most_frequent_clients(whole)[:LISTED]}
+        about |= {"places": sorted(some), "offset": f"{offset:,}"}
+        deleted = [key for (_, key, name) in case.done if name == group and key in (DELETE_GROUPS, OFFSET_DELETE)]
+        about["why"] = "it was deleted" if deleted else "it expired (offsets.retention.minutes), or was deleted"
+        yield case.make_finding("commit-lost", whole, **about)
+
+
+def _find_unread_assignments(case: Case) -> Iterator[Found]:
+    """Partitions that a member has, and never asks for, while it reads others: one finding for a client and group."""
+    nodes = {
+        f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        for (_, _, host, port), _ in case.seen.items_of_kind("advertised")
+    }
+    if not nodes <= case.brokers:
+        return  # what it asks other brokers is not in the capture
+    found: dict[tuple[str, str], dict[str, Observation]] = defaultdict(dict)
+    for (group, client, topic, number), seen in case.seen.items_of_kind("assigned"):
+        joined, reading = (
+            case.seen.get_observation("joined", group, client),
+            case.seen.get_observation("reading", client),
+        )
+        if joined is None or reading is None or joined.most["last"] > seen.last:
+            continue
+        asked = case.seen.get_observation("asked", client, topic, number)
+        until = max(reading.list_marked_seconds(), default=0)
+        if asked is None and until * NS - seen.last >= case.limits["unread.least"] * NS:
+            its = found[group, client][f"{topic}-{number}"] = merge_observations([seen])
+            its.last = until * NS
+    for (group, client), some in found.items():
+        whole = merge_observations(some.values())
+        about = {"client": client, "client_id": client, "clients": [client], "group": group, "places": sorted(some)}
+        about["topics"] = sorted({place.rpartition("-")[0] for place in some})
+        time = format_latency((whole.last - whole.first) / MS)
+        yield case.make_finding("assigned-unread", whole, time=time, **about)
+
+
+def _find_held_records(case: Case) -> Iterator[Found]:
+    """Readers of committed records that wait at one offset: a transaction is open there."""
+    for (topic, number, stable), seen in case.seen.items_of_kind("held"):
+        took = seen.last - seen.first
+        if took < case.limits["transaction.held"] * NS:
+            continue
+        kind = FINDINGS["transaction-hangs"]
+        long = took >= case.limits["transaction.open"] * NS
+        about: dict[str, Any] = {"topic": topic, "partition": number, "clients": most_frequent_clients(seen)}
+        place = f"{topic}-{number}"
+        about["what"] = (
+            f"readers of committed records wait at {place} offset {stable:,} for {format_latency(took / MS)}"
+        )
+        about["remedy"] = _describe_marker(case, str(topic), number)
+        yield Found("transaction-hangs", kind.severity if long else kind.went_on, seen, about)
+
+
+def _describe_marker(case: Case, topic: str, number: int) -> str:
+    """How to end a transaction of which only its place is known, as commands."""
+    writers = [
+        (producer_id, seen.most["epoch"])
+        for (where, its, producer_id), seen in case.seen.items_of_kind("transactional")
+        if (where, its) == (topic, number)
+    ]
+    place = f"'topics[0].name={topic}' 'topics[0].partition_indexes=[{number}]'"
+    producer_id, epoch = writers[0] if len(writers) == 1 else ("ID", "EPOCH")
+    of_marker = " ".join(
+        f"'markers[0].{word}'"
+        for word in (
+            *(f"producer_id={producer_id}", f"producer_epoch={epoch}", "transaction_result=false"),
+            *(f"topics[0].name={topic}", f"topics[0].partition_indexes=[{number}]"),
+        )
+    )
+    return (
+        f"see whose it is: kw call DescribeProducers {place}; abort it, if its producer is gone:"
+        f" kw call WriteTxnMarkers {of_marker} (coordinator_epoch as DescribeProducers gives it, 0 for -1)"
+    )
+
+
+POSITIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
+    _find_lost_commits,
+    _find_unread_assignments,
+    _find_held_records,
+)
