@@ -41,7 +41,7 @@ from decoders.scrubbing.replace_names import FILLER, KEPT, NameReplacer
 from decoders.scrubbing.scrub_records import GARBAGE, BatchScrubber
 from decoders.scrubbing.scrub_sasl_tokens import scrub_token
 
-__all__ = ["Scrubber", "harmless_size_field"]
+__all__ = ["Scrubber", "harmless_request_start", "harmless_size_field"]
 
 _INDEX: Final = re.compile(r"\[\d+\]")
 _STEP: Final = re.compile(r"([^.\[\]]+)(?:\[(\d+)\])?\.?")
@@ -51,6 +51,8 @@ _CORRELATION_AT: Final[dict[Side, int]] = {"request": 8, "response": 4}
 _FIXED: Final[dict[Side, int]] = {"request": 12, "response": 8}
 _UUID: Final = 16
 _LARGEST: Final = b"\x7f\xff\xff\xff"
+# A key and a version that no API has, in bytes that are no letters.
+_OF_NO_API: Final = b"\x7f\x7f\x7f\x7f"
 _NO_NEEDS: Final = Needs()
 _NOISE: Final = 1 << 16
 # How deep Envelopes may be nested; no broker nests them.
@@ -131,6 +133,15 @@ def harmless_size_field(packed: bytes) -> bytes:
     return _LARGEST if SPELLED.search(packed) else packed
 
 
+def harmless_request_start(packed: bytes) -> bytes:
+    """The first eight bytes of a request in the place of these: its size field, API key and version.
+
+    Where the three spell text together, which no known API does, the key and the version are those of another unknown.
+    """
+    size, rest = harmless_size_field(packed[:_SIZE]), packed[_SIZE:]
+    return size + (_OF_NO_API[: len(rest)] if SPELLED.search(size + rest) else rest)
+
+
 class Scrubber:
     """Scrubs the frames of one capture.
 
@@ -183,24 +194,25 @@ class Scrubber:
         """
         if key is None or version is None:
             self.counts["unread"] += 1
-            head = self.replace_size_and_correlation_id(data, "response", alone=not depth)[: _FIXED["response"]]
+            head = self.replace_numbers_of_start(data, "response", alone=not depth)[: _FIXED["response"]]
             return head + GARBAGE * (len(data) - len(head))
         return _FrameScrubber(
             self, _reader_of_version(key, version), "response", topic_name, depth, asked or {}
         ).scrub_frame(data, whole=whole)
 
-    def replace_size_and_correlation_id(self, data: bytes, side: Side, *, alone: bool = False) -> bytes:
-        """A frame with another size and correlation id where these spell text: no frame, but it was taken for one.
+    def replace_numbers_of_start(self, data: bytes, side: Side, *, alone: bool = False) -> bytes:
+        """A frame with another start and correlation id where these spell text: no frame, but it was taken for one.
 
         Of a response without its request (`alone`), both together may spell text.
         """
         at = _CORRELATION_AT[side]
-        size, before = harmless_size_field(data[:_SIZE]), data[at : at + 4]
-        after = self.names.pseudonyms.harmless_correlation_id(before, size if alone else b"")
-        if size == data[:_SIZE] and after == before:
+        begin, before = data[:at], data[at : at + 4]
+        start = harmless_request_start(begin) if side == "request" else harmless_size_field(begin)
+        after = self.names.pseudonyms.harmless_correlation_id(before, start if alone or side == "request" else b"")
+        if start == begin and after == before:
             return data
         self.counts["numbers"] += 1
-        return size + data[_SIZE:at] + after + data[at + 4 :]
+        return start + after + data[at + 4 :]
 
     def scrub_structure(self, name: str, data: bytes) -> bytes | None:
         """A structure inside bytes, scrubbed, as this one or one that may stand in its place; None if it is neither."""
@@ -287,7 +299,7 @@ class _FrameScrubber:
             plan = request_header_plan(request_header_version(key, version))
         else:
             plan = response_header_plan(response_header_version(key, version))
-        data = self._scrubber.replace_size_and_correlation_id(data, self._side)
+        data = self._scrubber.replace_numbers_of_start(data, self._side)
         out = bytearray(data)
         # If bytes of the frame are missing, those before the gap are there: it is walked as if all bytes were.
         end = len(data) if whole else max(len(data), _SIZE + int.from_bytes(data[:_SIZE], "big"))

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
+from decoders.apis import api_name
 from decoders.capture.merge_captures import file_index_of_packet
 from decoders.exchanges.body_reader import SIDES, Needs
 from decoders.exchanges.engine import Engine
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import ENVELOPE, FIND_COORDINATOR
 from decoders.scrubbing.replace_names import NameReplacer
-from decoders.scrubbing.scrub_frames import Scrubber, harmless_size_field
+from decoders.scrubbing.scrub_frames import Scrubber, harmless_request_start, harmless_size_field
 from decoders.scrubbing.scrub_prefixes import scrub_prefix
 from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission, Segment
 from decoders.tcp.connections import NOT_TLS, tls_facts_of
@@ -54,6 +55,8 @@ _PLAIN_LOGGED: Final = 10_000
 _NONE: Final = -1
 _MASK: Final = 0xFFFFFFFF
 
+_KEY_AND_VERSION: Final = Struct(">hh")
+
 # The frames of a request and of its response, None where there is none.
 Frames = tuple[bytes | None, bytes | None]
 # The facts of an exchange: times, ports, API, version, correlation id, sizes; then as text its two ends and errors.
@@ -74,13 +77,24 @@ class KeptFacts:
     def add_exchange(self, row: Exchange, frames: Frames | None = None) -> None:
         """Count an exchange; `frames`: those that take the place of its own, where these lose more than their texts."""
         info = row.connection_info
-        client, broker, correlation_id = info.client, info.broker, row.correlation_id
+        client, broker, correlation_id, key, version = (
+            info.client,
+            info.broker,
+            row.correlation_id,
+            row.api_key,
+            row.api_version,
+        )
         if self._names is not None:
             client, broker = self._names.replace_text("hosts", client), self._names.replace_text("hosts", broker)
+            start = b""
+            if row.is_orphan:
+                start = _size_bytes(row.response_size)
+            elif key is not None and version is not None:
+                start = harmless_request_start(_size_bytes(row.request_size) + _KEY_AND_VERSION.pack(key, version))
+                key, version = _KEY_AND_VERSION.unpack_from(start, 4)
             if correlation_id is not None:
                 packed = correlation_id.to_bytes(4, "big", signed=True)
-                size = (row.response_size or 0).to_bytes(4, "big") if row.is_orphan else b""
-                packed = self._names.pseudonyms.harmless_correlation_id(packed, size)
+                packed = self._names.pseudonyms.harmless_correlation_id(packed, start)
                 correlation_id = int.from_bytes(packed, "big", signed=True)
         status, codes = row.status, [(path, code) for path, code, _ in row.errors]
         if frames is not None and row.api_key is not None:
@@ -93,13 +107,13 @@ class KeptFacts:
             row.response_end_ns or 0,
             _port_of_address(client),
             _port_of_address(broker),
-            _NONE if row.api_key is None else row.api_key,
-            _NONE if row.api_version is None else row.api_version,
+            _NONE if key is None else key,
+            _NONE if version is None else version,
             _NONE if correlation_id is None else correlation_id,
             *map(_pack_size, (row.request_size, row.response_size)),
         )
         errors = " ".join(f"{path}={error_name(code)}" for path, code in codes)
-        words = f"{client} {broker} {row.api or row.outcome} {status} {errors}"
+        words = f"{client} {broker} {row.outcome if key is None else api_name(key)} {status} {errors}"
         self._facts.add(facts + words.encode("utf-8", "surrogateescape"))
         self.count += 1
 
@@ -140,7 +154,12 @@ def _read_error_codes_of_frames(row: Exchange, frames: Frames) -> tuple[bool, li
 
 def _pack_size(size: int | None) -> int:
     """The size of a frame in its facts."""
-    return _NONE if size is None else int.from_bytes(harmless_size_field((size & _MASK).to_bytes(4, "big")), "big")
+    return _NONE if size is None else int.from_bytes(harmless_size_field(_size_bytes(size)), "big")
+
+
+def _size_bytes(size: int | None) -> bytes:
+    """The size field of a frame; 0 where there is none."""
+    return ((size or 0) & _MASK).to_bytes(4, "big")
 
 
 def _port_of_address(address: str) -> int:

@@ -363,6 +363,11 @@ def test_frames_relabelled_cut_and_mispaired_keep_nothing(tmp_path: Path) -> Non
     relabelled_frames.check_scrubbed(made, tmp_path)
 
 
+@pytest.mark.parametrize("seed", [14143379, 14143532])
+def test_a_size_and_an_api_key_that_spell_a_name_together(seed: int, tmp_path: Path) -> None:
+    relabelled_frames.check_scrubbed(relabelled_frames.capture(Random(seed)), tmp_path)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [*range(40), *(pytest.param(each, marks=pytest.mark.full) for each in range(40, 300))])
 def test_many_frames_relabelled_cut_and_mispaired_keep_nothing(seed: int, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from decoders.scrubbing.find_text_read_as_numbers import SPELLED, still_spells_text
+from decoders.scrubbing.scrub_frames import harmless_request_start
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,24 @@ from decoders.scrubbing.find_text_read_as_numbers import SPELLED, still_spells_t
 )
 def test_letters_in_a_row_are_text(data: bytes, found: list[bytes]) -> None:
     assert [match[0] for match in SPELLED.finditer(data)] == found
+
+
+@pytest.mark.parametrize(
+    ("start", "made"),
+    [
+        (b"\0\0\0\x40\0\x01\0\x0d", b"\0\0\0\x40\0\x01\0\x0d"),
+        (b"\0\0abcd\0\x01", b"\0\0ab\x7f\x7f\x7f\x7f"),
+        (b"\x05jkdb\0\0\0", b"\x05jkd\x7f\x7f\x7f\x7f"),
+        (b"abcdefgh", b"\x7f\xff\xff\xff\x7f\x7f\x7f\x7f"),
+        (b"abcd\0\1\0\1", b"\x7f\xff\xff\xff\0\1\0\1"),
+        (b"\0\0abc", b"\0\0abc"),
+        (b"\0abcd", b"\0abc\x7f"),
+        (b"\0", b"\0"),
+    ],
+)
+def test_what_a_request_begins_with_spells_nothing(start: bytes, made: bytes) -> None:
+    assert harmless_request_start(start) == made
+    assert harmless_request_start(made) == made
 
 
 @pytest.mark.parametrize(
