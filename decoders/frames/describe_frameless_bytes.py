@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from decoders.apis import api
 from decoders.frames.explain_strange_bytes import find_little_endian_size
 from decoders.frames.read_and_judge_headers import YES, judge_request
 from decoders.protocols.recognise_protocols import describe_proven_protocol
@@ -27,7 +28,16 @@ def describe_frameless_bytes(data: bytes, before: bytes = b"") -> str:
         or describe_sasl_frame(data)
         or next((finding.detail for finding in find_little_endian_size(data)), "")
         or _describe_wrong_size(before, data)
+        or _describe_missing_size(data)
     )
+
+
+def _describe_missing_size(data: bytes) -> str:
+    """The description of a request without its size field; empty where it is none that decodes to its last byte."""
+    if judge_request(len(data).to_bytes(_SIZE_FIELD, "big") + data, 0) != YES:
+        return ""
+    key, version = int.from_bytes(data[:2], "big"), int.from_bytes(data[2:4], "big")
+    return f"{api(key).name} {version} without its size field"
 
 
 def _describe_wrong_size(before: bytes, rest: bytes) -> str:

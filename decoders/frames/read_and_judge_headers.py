@@ -166,6 +166,17 @@ def judge_request(data: bytes, at: int, client_id: bytes | None = None) -> int:
     return judge_body(plan, data, body, end)
 
 
+def is_request_of_unread_body(data: bytes, at: int) -> bool:
+    """Whether a whole frame has the head of a request, and only its body is not in its layout: its answer decides."""
+    if len(data) - at < REQUEST.size:
+        return False
+    size, key, version, correlation_id, length = REQUEST.unpack_from(data, at)
+    if key not in NAMES or version not in api(key).versions or not correlation_id:
+        return False
+    whole = 10 + max(length, 0) <= size <= len(data) - at - 4
+    return whole and 1 <= length <= CLIENT_ID_MAX and _is_readable(data[at + 14 : at + 14 + length])
+
+
 def _short_request_verdict(data: bytes, at: int) -> int:
     """The verdict on the one request without a client id, ControlledShutdown 0."""
     size, key, version, _ = _SHORT.unpack_from(data, at)

@@ -42,6 +42,7 @@ def told(every: list[Segment]) -> list[tuple[Any, ...]]:
 
 
 REFUSED: list[tuple[str, bytes, list[tuple[Any, ...]]]] = [
+    ("no size", request(18, 0, 1, "c", {})[4:], [("garbage", "ApiVersions 0 without its size field")]),
     ("unknown version", UNKNOWN, [(1, 99, "unanswered")]),
     (
         "little endian",

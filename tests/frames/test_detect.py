@@ -45,6 +45,16 @@ def test_its_answer_decides_where_the_request_cannot() -> None:
     assert undecided.client is line.connection.first
 
 
+@pytest.mark.parametrize("body", [ASKED[4:] + b"abc", ASKED[4:].replace(b"\0\6orders", b"\xff\xfforders")])
+def test_an_answer_decides_where_the_body_of_its_request_is_in_no_layout(body: bytes) -> None:
+    assert judge_request(framed(body), 0) == NO
+    for answer in (ANSWERED, ANSWERED[:7] + b"\6" + ANSWERED[8:]):
+        line = Line()
+        undecided = UndecidedConnection(line.connection, 0)
+        assert not undecided.feed(*line.chunks(("c", framed(body))))
+        assert undecided.feed(*line.chunks(("b", answer))) == (answer == ANSWERED)
+
+
 def test_who_is_the_client_is_told_by_content() -> None:
     """The content tells who is the client: mid-stream, the first segment may be the broker's."""
     line = Line(opened=False)

@@ -221,7 +221,7 @@ LINES = [
     ("Invalid receive (size = 720899123 larger than 104857600)", "lost framing"),
     ("Invalid receive (size = -2)", "lost framing"),
     ("Error getting request for apiKey: 18245, apiVersion: 21536", "lost framing"),
-    ("Error getting request for apiKey: 3, apiVersion: 99", ""),
+    ("Error getting request for apiKey: 3, apiVersion: 99", "layout"),
     ("Invalid receive (size = 5000 larger than 4096)", ""),
     ("segment of size 1999999999", ""),
     ("took 1999999999 ns", ""),
