@@ -7,6 +7,7 @@ import os
 import select
 import stat
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +28,7 @@ from kwcli.spelling import find_api
 if TYPE_CHECKING:
     from kwcli.calling.print_exchanges import CallOutput
     from kwcli.calling.records.print_records import RecordValueWriter
+    from kwcli.calling.words.shorthand import ShortRequest
     from kwcli.net.config.client_config import ConnectionOptions
     from kwcli.output.settings import Settings
     from kwcli.run_environment import Environment
@@ -64,6 +66,7 @@ class CallOptions(NamedTuple):
     key_separator: str | None = None
     values: bool = False
     against: str | None = None
+    schema: str | None = None
 
 
 def run_call(env: Environment, asked: CallOptions, settings: Settings, connection: ConnectionOptions) -> Exit:
@@ -75,7 +78,7 @@ def run_call(env: Environment, asked: CallOptions, settings: Settings, connectio
         from kwcli.calling.destinations import NodeTarget
 
         NodeTarget.parse(asked.node)  # a wrong --node is reported although no node is asked
-    draft = _make_draft(env, asked, found)
+    draft = _make_draft(env, asked, found, settings, connection)
     if draft.is_empty and (asked.values or asked.key_separator is not None):
         raise Failure("topic= is missing: --values and -K are for records of a topic", Exit.USAGE)
     if asked.skeleton:
@@ -197,7 +200,9 @@ def build_unknown_api(asked: CallOptions) -> Api:
     return Api(key, message.name, message.versions, NONE, message, message)
 
 
-def _make_draft(env: Environment, asked: CallOptions, found: Api) -> RequestDraft:
+def _make_draft(
+    env: Environment, asked: CallOptions, found: Api, settings: Settings, connection: ConnectionOptions
+) -> RequestDraft:
     body: SourceBody | None = None
     given = {name: getattr(asked, name) for name in RECORD_OPTIONS}
     options = {name: value for name, value in given.items() if value is not None and value is not False}
@@ -214,7 +219,24 @@ def _make_draft(env: Environment, asked: CallOptions, found: Api) -> RequestDraf
         from kwcli.calling.words.shorthand import RecordOptions, parse_short_request
 
         short, words = parse_short_request(found.key, words, RecordOptions(**options), env)
+    if asked.schema is not None:
+        short = _encode_values(env, asked.schema, short, settings, connection)
     return RequestDraft(found, parse_body_words(found, words, env=env, body=body), short=short)
+
+
+def _encode_values(
+    env: Environment, name: str, short: ShortRequest | None, settings: Settings, connection: ConnectionOptions
+) -> ShortRequest:
+    """The records to produce, with values encoded by the schema that --schema names. Raises Failure."""
+    from kwcli.calling.records.produce_request import ProduceToTopic
+
+    if not isinstance(short, ProduceToTopic):
+        raise Failure("--schema is for records to produce: kw call produce topic=… value:=…", Exit.USAGE)
+    from kwcli.calling.records.encode_by_schema import encode_records_by_schema, find_named_schema
+
+    assert settings.values is not None
+    schema, message = find_named_schema(name, settings.values.store, env, connection)
+    return replace(short, entries=encode_records_by_schema(short.entries, schema, message))
 
 
 def _parse_hex_body(text: str) -> bytes:

@@ -18,6 +18,7 @@ Examples:
   kw call find-coordinator key=billing --select node_id
   kw call produce topic=orders key=k value=@order.json header=trace:7 --compression zstd
   printf 'a=1\\nb=2\\n' | kw call produce topic=orders -K =
+  kw call produce topic=orders value:='{"id":41}' --schema order.avsc
   kw call fetch topic=orders offset=-10 --values
   kw call ApiVersions --node all -o table
   kw call DeleteTopics --skeleton > delete.yaml; kw call DeleteTopics @delete.yaml --dry-run"""
@@ -29,13 +30,28 @@ _OF_SENDING = ("split", "repeat", "interval_s", "node")
 CLASHES = (
     Clash(
         "skeleton",
-        ("example", "edit", "dry_run", "raw_body", "only", *_OF_ANSWERS, *_OF_SENDING, "output", "records", "lines"),
+        (
+            "example",
+            "edit",
+            "dry_run",
+            "raw_body",
+            "only",
+            *_OF_ANSWERS,
+            *_OF_SENDING,
+            "output",
+            "records",
+            "lines",
+            "schema",
+        ),
         "--skeleton prints the request as YAML to fill in, and sends nothing",
     ),
     Clash("example", ("edit", "raw_body"), "--example sends the example unchanged"),
     Clash(
-        "raw_body", ("edit", "compression", "acks", "magic", "lines", "key_separator"), "--raw-body is the whole body"
+        "raw_body",
+        ("edit", "compression", "acks", "magic", "lines", "key_separator", "schema"),
+        "--raw-body is the whole body",
     ),
+    Clash("schema", ("raw_values",), "--schema encodes by a schema, and --raw-values uses none"),
     Clash("dry_run", ("against", "values"), "nothing is sent, so there is no answer"),
     Clash("node", ("split",), "the whole request goes to the named node"),
     Clash("values", ("only", "select", "against"), "--values prints only the values of records"),
@@ -65,6 +81,9 @@ CLASHES = (
 @click.option("--acks", type=click.Choice(["all", "1", "0"]), help="With topic=… value=…: replicas that must ack.")
 @click.option("--magic", type=click.IntRange(0, 2), metavar="0|1|2", help="With topic=… value=…: batch format.")
 @click.option("--lines", is_flag=True, help="With topic=… and a pipe: each line is a value, JSON or not.")
+@click.option(
+    "--schema", metavar="ID|SUBJECT|FILE", help="With topic=… value=…: encode values, which are JSON, by this schema."
+)
 @click.option("--values", is_flag=True, help="With Fetch: print only record values, one per line.")
 @click.option(
     "-K",

@@ -61,8 +61,11 @@ def add_schema_files(places: Sequence[str], store: SchemaStore, env: Environment
         env.report(f"kw: {text}")
 
 
-def read_schema_files(places: Sequence[str]) -> list[RegisteredSchema]:
-    """The schemas of files and folders, each by its subject and by what an `ids.json` calls it. Raises Failure."""
+def read_schema_files(places: Sequence[str], *, named: bool = True) -> list[RegisteredSchema]:
+    """The schemas of files and folders, each by its subject and by what an `ids.json` calls it. Raises Failure.
+
+    `named`: an `ids.json` names only files that are read as well.
+    """
     files: list[SchemaFile] = []
     calls: list[tuple[str, str, str]] = []  # the `ids.json`, a word, the path of a file
     for place in places:
@@ -84,6 +87,8 @@ def read_schema_files(places: Sequence[str]) -> list[RegisteredSchema]:
     rows: list[tuple[SchemaFile, str | None]] = [(each, None) for each in files]
     for ids, word, name in calls:
         if str(Path(name)) not in by_path:
+            if not named:
+                continue
             raise Failure(f"{ids}: {word}: {name} is not among the files of --schemas")
         rows.append((by_path[str(Path(name))], word))
     return [_make_schema(file, word, files) for file, word in rows]
@@ -157,7 +162,8 @@ def _read_file(path: Path, base: Path) -> list[SchemaFile]:
         return [SchemaFile(place, "PROTOBUF", text, name, subject, _IMPORT.findall(text))]
     row, text = _read_json(path), _decode_text(path)
     if path.suffix == ".avsc" or (isinstance(row, dict) and row.get("type") in _AVRO_TYPES and "name" in row):
-        return [SchemaFile(place, "AVRO", text, _full_name(row), subject, list(_list_texts(row)))]
+        own, texts = _list_names_and_texts(row)
+        return [SchemaFile(place, "AVRO", text, _full_name(row), subject, sorted(texts - own))]
     if path.suffix == ".json":
         return [SchemaFile(place, "JSON", text, path.name, subject)]
     raise Failure(f"--schemas {path}: no file of schemas: .avsc, .proto, .desc or .json")
@@ -170,26 +176,32 @@ def _decode_text(path: Path) -> str:
         raise Failure(f"{path}: no UTF-8") from None
 
 
-def _full_name(schema: Any) -> str:
-    """The full name of an Avro type; empty for a type without a name."""
-    name = schema.get("name", "") if isinstance(schema, dict) else ""
-    space = schema.get("namespace", "") if isinstance(schema, dict) else ""
-    return f"{space}.{name}" if space and "." not in str(name) else str(name)
+def _full_name(schema: Any, space: str = "") -> str:
+    """The full name of an Avro type inside a namespace; empty for a type without a name."""
+    if not isinstance(schema, dict):
+        return ""
+    name, space = str(schema.get("name", "")), str(schema.get("namespace", space))
+    return f"{space}.{name}" if space and "." not in name else name
 
 
-def _list_texts(schema: Any) -> Iterator[str]:
-    """All texts of an Avro schema, among them the names of types that it uses, also with its namespace."""
-    space = schema.get("namespace", "") if isinstance(schema, dict) else ""
-    waiting = [schema]
+def _list_names_and_texts(schema: Any) -> tuple[set[str], set[str]]:
+    """The names of types that an Avro schema declares, and all its texts, which may name others; by full names too."""
+    names: set[str] = set()
+    texts: set[str] = set()
+    waiting: list[tuple[Any, str]] = [(schema, "")]
     while waiting:
-        each = waiting.pop()
+        each, space = waiting.pop()
         if isinstance(each, str):
-            yield each
-            yield f"{space}.{each}"
+            texts |= {each, f"{space}.{each}"}
         elif isinstance(each, dict):
-            waiting += each.values()
+            if each.get("type") in _AVRO_TYPES:
+                name = _full_name(each, space)
+                names |= {name, str(each.get("name"))}
+                space = name.rpartition(".")[0]
+            waiting += ((item, space) for item in each.values())
         elif isinstance(each, list):
-            waiting += each
+            waiting += ((item, space) for item in each)
+    return names, texts
 
 
 def _read_descriptor_set(path: Path) -> list[SchemaFile]:
