@@ -17,7 +17,7 @@ from decoders.errors import LimitExceeded, Malformed
 from decoders.limits import SCHEMA_SIZE_MAX, VALUE_NESTING_MAX
 from decoders.schema.json_form import has_at_most_levels
 
-_STEPS_MAX: Final = 10**5
+_STEPS_MAX: Final = 3 * 10**4
 _PATTERNS_MAX: Final = 1000
 _TYPES: Final[dict[str, Callable[[Any], bool]]] = {
     "null": lambda value: value is None,

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from decoders.errors import DecodeError
 from decoders.values.avro.containers import read_container
+from decoders.values.avro.decoder import AvroDecoder
 from decoders.values.avro.decoder_codegen import CRUDE, DecoderWriter, compile_decoder
 from decoders.values.avro.schema import AvroType, compute_fingerprint, parse_avro_schema
 from decoders.values.avro.walker import AvroWalker
@@ -152,6 +153,16 @@ def test_a_value_of_some_levels_of_itself_is_read_by_both() -> None:
     read = read_both(kind, bytes.fromhex("02" * 5 + "00" + "02" * 6))
     assert not isinstance(read, str)
     assert str(read[0]).count("inner") == 6
+
+
+def test_generated_code_reads_all_but_the_first_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoder = AvroDecoder(parse_avro_schema(TREE))
+    packed = bytes.fromhex("02 00 04 06")
+    wanted = decoder.decode(packed)
+    for _ in range(5):
+        decoder.decode(packed)
+    monkeypatch.delattr(AvroWalker, "read")
+    assert decoder.decode(packed) == wanted == ({"inner": {"inner": None, "a": 2}, "a": 3}, 4)
 
 
 @pytest.mark.parametrize("codec", ["null", "deflate", "snappy", "zstandard"])

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from decoders.limits import VALUE_INFLATED_MAX
 from decoders.values import DecodedValue, RegisteredSchema, SchemaOrigin, SchemaReference, SchemaStore, ValueDecoder
 
 ORDER = """{"type": "record", "name": "Order", "namespace": "shop",
@@ -292,6 +293,24 @@ def test_no_form_is_claimed_of_values_of_other_kinds(store: SchemaStore) -> None
     values = real_values_of_other_kinds()
     claimed = [(value, found) for value in values if (found := decoder.decode(value)) is not None]
     assert len(claimed) * 1000 <= len(values), claimed[:5]
+
+
+def test_what_is_compressed_is_bounded() -> None:
+    bomb = zlib.compress(bytes(VALUE_INFLATED_MAX + 1))
+    assert decode(bomb.hex()) is None
+    assert decode(gzip.compress(bytes(VALUE_INFLATED_MAX + 1)).hex()) is None
+    found = decode(f"0305 {GLUE.replace('-', '')}" + bomb.hex())
+    assert found is not None
+    assert str(found.error).startswith("the zlib data is cut, too large")
+
+
+def test_values_inside_values_have_a_limit() -> None:
+    data = b'{"a":1}'
+    for _ in range(4):
+        data = gzip.compress(data)
+    found = ValueDecoder(STORE).decode(data)
+    assert found is not None
+    assert "base64" in found.value
 
 
 def test_records_of_kafkas_own_topics_are_no_values() -> None:
