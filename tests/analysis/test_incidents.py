@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from confluent_kafka import TopicPartition
 
 from tests.analysis.faults.actors import findings_in
 from tests.analysis.incidents.brokers import BROKER_INCIDENTS
 from tests.analysis.incidents.clients import CLIENT_INCIDENTS
-from tests.analysis.incidents.incident import Incident
+from tests.analysis.incidents.incident import Incident, IncidentActor
 from tests.analysis.incidents.recording import (
     NETWORK_INCIDENTS,
     one_broker,
@@ -21,7 +27,10 @@ from tests.analysis.incidents.recording import (
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.namespace import cannot_isolate
+from tests.broker.recorder import Recorder
 from tests.captures.shipped import FOLDER
+from tests.cli.worlds import kw
+from tests.waiting import until
 
 _ALONE = cannot_isolate()
 INCIDENTS = (*CLIENT_INCIDENTS, *BROKER_INCIDENTS, *NETWORK_INCIDENTS)
@@ -91,3 +100,52 @@ def test_incidents_of_nodes(brokers: Cluster, incident: Incident, tmp_path: Path
 def test_incidents_of_networks(incident: Incident, tmp_path: Path) -> None:
     record_network_incident(tmp_path / "cluster", incident, tmp_path / "incident.pcap")
     judge(incident, tmp_path / "incident.pcap")
+
+
+def _commands_in(remedy: str) -> list[list[str]]:
+    """The command lines of kw in a remedy, without their program."""
+    return [shlex.split(words)[1:] for words in re.findall(r"kw call .*?(?=;| \(|$)", remedy)]
+
+
+@pytest.mark.broker
+@pytest.mark.full
+@needs_brokers
+def test_the_command_of_a_remedy_ends_a_transaction_without_a_coordinator(broker: Cluster, tmp_path: Path) -> None:
+    incident = next(its for its in CLIENT_INCIDENTS if its.first == "transaction-hangs")
+    again = replace(incident, name="transaction-to-abort")
+    record_incident(broker, again, tmp_path / "incident.pcap")
+    row = findings_in(tmp_path / "incident.pcap")[0]
+    ask, abort = _commands_in(row["remedy"])
+    described = json.loads(kw(*ask, "-o", "ndjson").out)["response"]
+    (producer,) = described["topics"][0]["partitions"][0]["active_producers"]
+    assert producer["current_txn_start_offset"] == 0
+    assert kw(*abort).code == 0
+    reader = IncidentActor(broker, again.name).consumer(**{"isolation.level": "read_committed"})
+    reader.assign([TopicPartition(again.name, 0, 0)])
+    until(lambda: reader.poll(0.2))
+    reader.close()
+
+
+@pytest.mark.broker
+@pytest.mark.full
+@needs_brokers
+def test_the_command_of_a_remedy_ends_an_open_transaction(broker: Cluster, tmp_path: Path) -> None:
+    actor = IncidentActor(broker, "left-open")
+    actor.create()
+    with Recorder(tmp_path / "incident.pcap", [int(actor.place.rpartition(":")[2])]):
+        hung = actor.producer(**{"transactional.id": "ledger-9", "transaction.timeout.ms": 300_000})
+        hung.init_transactions(20)
+        hung.begin_transaction()
+        hung.produce(actor.topic, b"x")
+        hung.flush(10)
+        time.sleep(5)
+        actor.write(5)
+    rows = findings_in(tmp_path / "incident.pcap", "--threshold", "transaction.open=3")
+    (row,) = (row for row in rows if row["id"] == "transaction-hangs")
+    (abort,) = _commands_in(row["remedy"])
+    reader = actor.consumer(**{"isolation.level": "read_committed"})
+    reader.assign([TopicPartition(actor.topic, 0, 0)])
+    assert reader.poll(2) is None
+    assert "CONCURRENT_TRANSACTIONS" in kw(*abort).out  # the coordinator is about to abort it
+    until(lambda: reader.poll(0.2))
+    reader.close()

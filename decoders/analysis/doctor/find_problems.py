@@ -386,7 +386,8 @@ def _find_troubled_transactions(case: Case) -> Iterator[Found]:
             )
             about["remedy"] = (
                 "if its producer is gone, abort it, which also fences the producer:"
-                f" kw call InitProducerId transactional_id={quote(name)} transaction_timeout_ms=60000"
+                f" kw call InitProducerId -b {seen.evidence[0][3]} {quote(f'transactional_id={name}')}"
+                " transaction_timeout_ms=60000 (CONCURRENT_TRANSACTIONS: it is being aborted)"
             )
             yield case.make_finding("transaction-hangs", seen, **about)
 

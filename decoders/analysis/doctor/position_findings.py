@@ -16,7 +16,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     most_frequent_clients,
 )
 from decoders.analysis.doctor.finding_kinds import FINDINGS
-from decoders.analysis.doctor.observations import Observation
+from decoders.analysis.doctor.observations import Observation, sort_names_by_count
 from decoders.protocol_facts.keys import DELETE_GROUPS, OFFSET_DELETE
 from decoders.wire.format_and_escape_text import format_latency
 
@@ -120,29 +120,29 @@ def _find_held_records(case: Case) -> Iterator[Found]:
         about["what"] = (
             f"readers of committed records wait at {place} offset {stable:,} for {format_latency(took / MS)}"
         )
-        about["remedy"] = _describe_marker(case, str(topic), number)
+        about["remedy"] = _describe_marker(case, str(topic), number, sort_names_by_count(seen.names["brokers"])[0])
         yield Found("transaction-hangs", kind.severity if long else kind.went_on, seen, about)
 
 
-def _describe_marker(case: Case, topic: str, number: int) -> str:
-    """How to end a transaction of which only its place is known, as commands."""
+def _describe_marker(case: Case, topic: str, number: int, leader: str) -> str:
+    """How to end a transaction of which only its place is known, as commands for the leader of the partition."""
     writers = [
         (producer_id, seen.most["epoch"])
         for (where, its, producer_id), seen in case.seen.items_of_kind("transactional")
         if (where, its) == (topic, number)
     ]
-    place = f"'topics[0].name={topic}' 'topics[0].partition_indexes=[{number}]'"
+    place = f"'topics[0].name={topic}' 'topics[0].partition_indexes:=[{number}]'"
     producer_id, epoch = writers[0] if len(writers) == 1 else ("ID", "EPOCH")
     of_marker = " ".join(
         f"'markers[0].{word}'"
         for word in (
             *(f"producer_id={producer_id}", f"producer_epoch={epoch}", "transaction_result=false"),
-            *(f"topics[0].name={topic}", f"topics[0].partition_indexes=[{number}]"),
+            *(f"topics[0].name={topic}", f"topics[0].partition_indexes:=[{number}]"),
         )
     )
     return (
-        f"see whose it is: kw call DescribeProducers {place}; abort it, if its producer is gone:"
-        f" kw call WriteTxnMarkers {of_marker} (coordinator_epoch as DescribeProducers gives it, 0 for -1)"
+        f"see whose it is: kw call DescribeProducers -b {leader} {place}; abort it, if its producer is gone:"
+        f" kw call WriteTxnMarkers -b {leader} {of_marker} (coordinator_epoch as DescribeProducers gives it, 0 for -1)"
     )
 
 
