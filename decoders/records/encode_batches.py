@@ -331,7 +331,9 @@ _CHOICES: Final = {"codec": tuple(NUMBERS), "timestamp_type": ("create", "log_ap
 _DERIVED: Final = frozenset({"crc", "record_count", "size"})
 _PROBLEMS: Final = frozenset({"truncated", "error", "records_cut"})
 _BATCH: Final = frozenset({"magic", "records", *_NUMBERS, *_CHOICES, *_DERIVED, *_PROBLEMS})
-_RECORD: Final = frozenset({"offset", "timestamp", "key", "value", "headers", "control_record"})
+# Decoded keys and values say what the bytes beside them mean, and are passed over.
+_DECODED: Final = frozenset({"key_decoded", "value_decoded"})
+_RECORD: Final = frozenset({"offset", "timestamp", "key", "value", "headers", "control_record", *_DECODED})
 _HEADER: Final = frozenset({"key", "value"})
 
 

@@ -210,3 +210,32 @@ def test_decoding_is_loaded_for_records_alone(tmp_path: Path) -> None:
             check=True,
         )
         assert run.stdout.splitlines()[-1] == loaded
+
+
+def test_a_scrubbed_capture_has_neither_values_nor_schemas(tmp_path: Path) -> None:
+    capture = HandMadeCapture().http((http_get("/schemas/ids/17"), http_answer({"schema": TEXT})))
+    capture.fetch("_schemas", schemas_record(17)).produce("orders", *VALUES)
+    name, made = capture.write(tmp_path / "a.pcap"), str(tmp_path / "b.pcapng")
+    assert [each["value"] for each in orders("sniff", name)] == [DECODED]
+    assert kw("scrub", name, made).code == 0
+    data = Path(made).read_bytes()
+    assert not [word for word in (b"Ann", b"shop", b"customer", b"registry", b"orders", b"plain") if word in data]
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "order.avsc").write_text(TEXT)
+    (tmp_path / "s" / "ids.json").write_text('{"17": "order.avsc"}')
+    records = shown("sniff", made, "--schemas", str(tmp_path / "s"))
+    assert len(records) == len(VALUES) + 1
+    assert not [record for record in records if "value_decoded" in record or "key_decoded" in record]
+
+
+def test_records_with_decoded_values_are_read_again(tmp_path: Path) -> None:
+    capture = HandMadeCapture().fetch("_schemas", schemas_record(17)).produce("orders", *VALUES)
+    lines = kw("sniff", capture.write(tmp_path / "a.pcap"), "--records").out
+    (tmp_path / "a.ndjson").write_text(lines)
+    assert kw("sniff", str(tmp_path / "a.ndjson"), "--records").out == lines
+    (body,) = (json.loads(line)["request"] for line in lines.splitlines() if '"Produce"' in line)
+    (batch,) = body["topic_data"][0]["partition_data"][0]["records"]
+    assert "value_decoded" in batch["records"][0]
+    encoded = kw("encode", "produce", "8", env=world(json.dumps(body).encode()))
+    assert VALUES[0].value is not None
+    assert VALUES[0].value.hex() in encoded.out
