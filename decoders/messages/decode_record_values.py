@@ -20,6 +20,9 @@ __all__ = ["RecordChange", "RecordValueReader", "RecordValueTexts", "bytes_of_js
 
 # The forms of which a value is not shown a second time: what the bytes show already.
 _SHOWN_AS_IT_IS: Final = frozenset({"text"})
+# The characters with which a text may begin that has a form (the table of values/value_decoder.py): all other texts,
+# which most keys and values are, are passed over after one look.
+FIRST_CHARACTERS: Final = frozenset('\t\n "([Ox{')
 
 
 class RecordChange(Protocol):
@@ -93,8 +96,23 @@ class RecordValueReader:
         found = self.decode(data, headers, topic, is_key=field == "key")
         return None if found is None or found.format in _SHOWN_AS_IT_IS else found
 
+    def may_have_form(self, record: dict[str, Any]) -> bool:
+        """Whether the key or value of a record in JSON form may have a form, as far as one look tells.
+
+        Those of control records are Kafka's own.
+        """
+        key, value = record["key"], record["value"]
+        return "control_record" not in record and bool(
+            (key is not None and (key.__class__ is not str or key[:1] in FIRST_CHARACTERS))
+            or (value is not None and (value.__class__ is not str or value[:1] in FIRST_CHARACTERS))
+            or record["headers"]
+            or (self._store is not None and self._store.has_files)
+        )
+
     def change_record(self, record: dict[str, Any], topic: str | None) -> None:
         """Add `key_decoded` and `value_decoded` to a record, where their forms are known."""
+        if not self.may_have_form(record):
+            return
         for field in ("key", "value"):
             found = self.decode_json(record, field, topic)
             if found is not None:
@@ -111,6 +129,8 @@ class RecordValueTexts:
 
     def change_record(self, record: dict[str, Any], topic: str | None) -> None:
         """Set the `key` and `value` of a record to texts, where they have a known form."""
+        if not self._reader.may_have_form(record):
+            return
         shown = {field: self._reader.decode_json(record, field, topic) for field in ("key", "value")}
         for field, found in shown.items():
             text = None if found is None else self._format_value(found, record[field])

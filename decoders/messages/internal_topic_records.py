@@ -8,6 +8,7 @@ again stay bytes. Records of other topics may be Avro, Protobuf and the like (de
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from decoders.embedded import TOPICS, embedded_structure_json, structures_of_record
@@ -59,8 +60,7 @@ def _change_records_of_topic(
         internal: str = name
         _change_records(topic, array, lambda record: _show_structures_of_record(record, internal, reveal))
     elif values is not None and exchange.api_key not in PIECES:
-        shown = values
-        _change_records(topic, array, lambda record: _show_decoded_values(record, name, shown))
+        _change_records(topic, array, partial(values.change_record, topic=name))
 
 
 def _change_records(topic: dict[str, Any], array: TopicArray, change: _Change) -> None:
@@ -72,11 +72,6 @@ def _change_records(topic: dict[str, Any], array: TopicArray, change: _Change) -
             part, array.records, lambda batch: _change_each_struct(batch, "records", change)
         ),
     )
-
-
-def _show_decoded_values(record: dict[str, Any], topic: str | None, values: RecordChange) -> None:
-    if "control_record" not in record:
-        values.change_record(record, topic)
 
 
 def _show_structures_of_record(record: dict[str, Any], topic: str, reveal: bool) -> None:

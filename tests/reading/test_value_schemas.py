@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from decoders import Record
+from decoders.messages.decode_record_values import FIRST_CHARACTERS
+from decoders.values.value_decoder import _BY_FIRST_BYTE
 from kwcli.reading.run_reading import ReadingRun
 from kwcli.run_environment import Environment
 from tests.cli.worlds import kw, world
@@ -239,3 +241,8 @@ def test_records_with_decoded_values_are_read_again(tmp_path: Path) -> None:
     encoded = kw("encode", "produce", "8", env=world(json.dumps(body).encode()))
     assert VALUES[0].value is not None
     assert VALUES[0].value.hex() in encoded.out
+
+
+def test_texts_that_are_passed_over_have_no_form() -> None:
+    plain = (chr(byte) for byte in range(128) if _BY_FIRST_BYTE[byte] is not None and (byte >= 32 or byte in b"\t\n"))
+    assert frozenset(plain) == FIRST_CHARACTERS
