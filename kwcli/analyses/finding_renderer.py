@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kwcli.capture_options import CaptureOptions
     from kwcli.output.settings import Settings
 
-__all__ = ["FindingRenderer", "add_commands_to_findings", "quote_shell_word"]
+__all__ = ["FindingRenderer", "add_commands_to_findings", "add_commands_to_stored_findings", "quote_shell_word"]
 
 # So many exchanges of the evidence a command shows.
 _NAMED: Final = 3
@@ -65,6 +65,15 @@ def add_commands_to_findings(rows: Iterable[Row], capture: CaptureOptions, names
         chosen = _choose_exchanges(row["evidence"], unique, alone=alone)
         if chosen:
             row["command"] = " ".join(["kw sniff", *map(quote_shell_word, [*words, *chosen]), "-v"])
+
+
+def add_commands_to_stored_findings(rows: Iterable[Row]) -> None:
+    """Set the `command` of findings whose evidence comes from tables: it names the captures that these were made of."""
+    for row in rows:
+        files = [*dict.fromkeys(each["file"] for each in row["evidence"][:_NAMED] if each["file"] and each["packets"])]
+        chosen = _choose_exchanges(row["evidence"], {}, alone=len(files) == 1) if files else []
+        if chosen:
+            row["command"] = " ".join(["kw sniff", *map(quote_shell_word, [*files, *chosen]), "-v"])
 
 
 def _choose_exchanges(evidence: Sequence[dict[str, Any]], unique: dict[str, str], *, alone: bool) -> list[str]:

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from decoders.protocol_facts.releases import RELEASES
+from kwcli.analyses.finding_renderer import add_commands_to_stored_findings
 from kwcli.extras import pip_command_for_extra
 from kwcli.report import NO_PAGE, PageFile
 from kwcli.report.report_renderer import choose_exit_code, count_breaking_clients, write_report
@@ -38,6 +39,8 @@ def run_report(
     if find_spec("pyarrow") is None or find_spec("numpy") is None:
         raise Failure(f"reading tables needs pyarrow: {pip_command_for_extra('report')}")
     found = _make_report_of_tables(env, folder, release, master, wanted=not settings.quiet)
+    for name in ("findings", "security"):
+        add_commands_to_stored_findings(found[name] or ())
     breaking = count_breaking_clients(found) if target is not None else 0
     code = choose_exit_code(env, Exit.DONE, breaking, release, quiet=settings.quiet)
     write_report(env, settings, found, page.html_path, env.stdout.write)
