@@ -1,7 +1,7 @@
 """Four places that give 10,000 packets a second together: none is lost, and memory stays bounded.
 
-`python -m tests.bench.live_places [SECONDS]` (60, unless said otherwise) starts `kw sniff` with four
-`--on`, each a process that writes a conversation at the speed of a capture, and prints exchanges, CPU time and the most memory.
+`python -m tests.bench.live_places [SECONDS]` (60 without a word) starts `kw sniff` with four commands of `--on`.
+Each writes a conversation at the speed of a capture. It prints exchanges, CPU time and the most memory.
 """
 
 from __future__ import annotations
