@@ -28,8 +28,8 @@ FIRST_CHARACTERS: Final = frozenset('\t\n "([Ox{')
 class RecordChange(Protocol):
     """Shows more of records than their bytes (`Options.values`)."""
 
-    def change_record(self, record: dict[str, Any], topic: str | None) -> None:
-        """Change a record, which is in JSON form, in place."""
+    def change_records(self, records: list[dict[str, Any]], topic: str | None) -> None:
+        """Change records, which are in JSON form, in place."""
 
 
 class RecordValueReader:
@@ -96,11 +96,27 @@ class RecordValueReader:
         found = self.decode(data, headers, topic, is_key=field == "key")
         return None if found is None or found.format in _SHOWN_AS_IT_IS else found
 
-    def may_have_form(self, record: dict[str, Any]) -> bool:
-        """Whether the key or value of a record in JSON form may have a form, as far as one look tells.
+    def select_records(self, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The records in JSON form whose key or value may have a form, as far as one look tells.
 
-        Those of control records are Kafka's own.
+        Most batches are text alone, and are passed over without a call for each record: such calls took a fifth of the
+        time in which records of text are read and written as NDJSON.
         """
+        first = FIRST_CHARACTERS
+        try:
+            for record in records:
+                key, value = record["key"], record["value"]
+                if (value and value[0] in first) or (key and key[0] in first) or record["headers"]:
+                    break
+            else:
+                if self._store is None or not self._store.has_files:
+                    return []
+        except (KeyError, TypeError):  # a key or value that is bytes, or long and deferred
+            pass
+        return list(filter(self._may_have_form, records))
+
+    def _may_have_form(self, record: dict[str, Any]) -> bool:
+        """Whether the key or value of a record may have a form; those of control records are Kafka's own."""
         key, value = record["key"], record["value"]
         return "control_record" not in record and bool(
             (key is not None and (key.__class__ is not str or key[:1] in FIRST_CHARACTERS))
@@ -109,14 +125,13 @@ class RecordValueReader:
             or (self._store is not None and self._store.has_files)
         )
 
-    def change_record(self, record: dict[str, Any], topic: str | None) -> None:
-        """Add `key_decoded` and `value_decoded` to a record, where their forms are known."""
-        if not self.may_have_form(record):
-            return
-        for field in ("key", "value"):
-            found = self.decode_json(record, field, topic)
-            if found is not None:
-                record[f"{field}_decoded"] = found.to_json()
+    def change_records(self, records: list[dict[str, Any]], topic: str | None) -> None:
+        """Add `key_decoded` and `value_decoded` to records, where their forms are known."""
+        for record in self.select_records(records):
+            for field in ("key", "value"):
+                found = self.decode_json(record, field, topic)
+                if found is not None:
+                    record[f"{field}_decoded"] = found.to_json()
 
 
 class RecordValueTexts:
@@ -127,15 +142,14 @@ class RecordValueTexts:
         self._reader = reader
         self._format_value = format_value
 
-    def change_record(self, record: dict[str, Any], topic: str | None) -> None:
-        """Set the `key` and `value` of a record to texts, where they have a known form."""
-        if not self._reader.may_have_form(record):
-            return
-        shown = {field: self._reader.decode_json(record, field, topic) for field in ("key", "value")}
-        for field, found in shown.items():
-            text = None if found is None else self._format_value(found, record[field])
-            if text is not None:
-                record[field] = text
+    def change_records(self, records: list[dict[str, Any]], topic: str | None) -> None:
+        """Set the `key` and `value` of records to texts, where they have a known form."""
+        for record in self._reader.select_records(records):
+            shown = {field: self._reader.decode_json(record, field, topic) for field in ("key", "value")}
+            for field, found in shown.items():
+                text = None if found is None else self._format_value(found, record[field])
+                if text is not None:
+                    record[field] = text
 
 
 def bytes_of_json_value(value: Any) -> bytes | None:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["decode_structures_in_records"]
 
-# A function that changes a record in place.
-_Change = Callable[[dict[str, Any]], None]
+# A function that changes the structs of a list in place.
+_Change = Callable[[list[Any]], None]
 
 
 def decode_structures_in_records(
@@ -43,13 +43,22 @@ def decode_structures_in_records(
 
 def _change_each_struct(holder: dict[str, Any], name: str, change: Callable[[dict[str, Any]], None]) -> None:
     """Apply a change to each struct of a list; of a deferred list, once the struct is read."""
+
+    def change_all(structs: list[Any]) -> None:
+        for each in structs:
+            if isinstance(each, dict):
+                change(each)
+
+    _change_list(holder, name, change_all)
+
+
+def _change_list(holder: dict[str, Any], name: str, change: _Change) -> None:
+    """Apply a change to a list of structs; to a deferred list, a chunk at a time as it is read."""
     found = holder.get(name)
     if isinstance(found, DeferredList):
         holder[name] = DeferredEach(found, change)
     elif isinstance(found, list):
-        for each in found:
-            if isinstance(each, dict):
-                change(each)
+        change(found)
 
 
 def _change_records_of_topic(
@@ -58,20 +67,23 @@ def _change_records_of_topic(
     name = find_topic_of_records(exchange.api_key, topic, exchange.topic_name)
     if name in TOPICS:
         internal: str = name
-        _change_records(topic, array, lambda record: _show_structures_of_record(record, internal, reveal))
+        _change_records(topic, array, lambda records: _show_structures(records, internal, reveal))
     elif values is not None and exchange.api_key not in PIECES:
-        _change_records(topic, array, partial(values.change_record, topic=name))
+        _change_records(topic, array, partial(values.change_records, topic=name))
 
 
 def _change_records(topic: dict[str, Any], array: TopicArray, change: _Change) -> None:
-    """Apply a change to each record of a topic."""
+    """Apply a change to the records of a topic, those of a batch at once."""
     _change_each_struct(
         topic,
         array.partitions,
-        lambda part: _change_each_struct(
-            part, array.records, lambda batch: _change_each_struct(batch, "records", change)
-        ),
+        lambda part: _change_each_struct(part, array.records, lambda batch: _change_list(batch, "records", change)),
     )
+
+
+def _show_structures(records: list[dict[str, Any]], topic: str, reveal: bool) -> None:
+    for record in records:
+        _show_structures_of_record(record, topic, reveal)
 
 
 def _show_structures_of_record(record: dict[str, Any], topic: str, reveal: bool) -> None:

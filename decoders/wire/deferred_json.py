@@ -76,20 +76,18 @@ class DeferredList(Deferred):
 
 
 class DeferredEach(DeferredList):
-    """A deferred list of structs, each of which a function changes in place when it is read."""
+    """A deferred list of structs, which a function changes in place when they are read, those of a chunk at once."""
 
     __slots__ = ("_change", "_plain")
 
-    def __init__(self, plain: DeferredList, change: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(self, plain: DeferredList, change: Callable[[list[Any]], None]) -> None:
         self._plain = plain
         self._change = change
 
     def chunks(self) -> Iterator[list[Any]]:
         """The changed elements in order, some at a time."""
         for chunk in self._plain.chunks():
-            for each in chunk:
-                if isinstance(each, dict):
-                    self._change(each)
+            self._change(chunk)
             yield chunk
 
     def holds_structs(self) -> bool:

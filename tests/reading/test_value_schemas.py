@@ -10,9 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from decoders import Record
-from decoders.messages.decode_record_values import FIRST_CHARACTERS
+from decoders.messages.decode_record_values import FIRST_CHARACTERS, RecordValueReader
+from decoders.records.records_as_json import records_json
+from decoders.values import ValueDecoder
+from decoders.values.model import RegisteredSchema, SchemaOrigin
 from decoders.values.value_decoder import _BY_FIRST_BYTE
 from kwcli.reading.run_reading import ReadingRun
 from kwcli.run_environment import Environment
@@ -246,3 +251,43 @@ def test_records_with_decoded_values_are_read_again(tmp_path: Path) -> None:
 def test_texts_that_are_passed_over_have_no_form() -> None:
     plain = (chr(byte) for byte in range(128) if _BY_FIRST_BYTE[byte] is not None and (byte >= 32 or byte in b"\t\n"))
     assert frozenset(plain) == FIRST_CHARACTERS
+
+
+@st.composite
+def _batches(draw: st.DrawFn) -> list[tuple[Any, ...]]:
+    """The rows of a batch: mostly plain text, as in most topics."""
+    plain = st.text("aZ7-_.\u00e9\u0664", max_size=6).map(str.encode)
+    data = st.one_of(st.none(), plain, st.text(max_size=4).map(str.encode), st.binary(max_size=9), st.just(b'{"a":1}'))
+    field = plain if draw(st.booleans()) else data
+    headers = st.lists(st.tuples(st.just("ce_type"), plain), max_size=draw(st.integers(0, 1))).map(tuple)
+    return draw(st.lists(st.tuples(st.just(0), st.just(0), field, field, headers, st.none()), max_size=9))
+
+
+@given(_batches(), st.booleans())
+def test_a_look_at_a_batch_passes_over_what_decodes_to_nothing(rows: list[tuple[Any, ...]], with_files: bool) -> None:
+    reader = RecordValueReader()
+    if with_files:
+        reader.store.add_schema(RegisteredSchema("AVRO", '"string"', SchemaOrigin("file"), subject="t-value"))
+    shown, full = records_json(iter(rows)), ValueDecoder(reader.store)
+    expected = [
+        dict(record)
+        | {
+            f"{field}_decoded": found.to_json()
+            for field, data in (("key", row[2]), ("value", row[3]))
+            if (found := full.decode(data, row[4], topic="t", is_key=field == "key")) is not None
+        }
+        for record, row in zip(records_json(iter(rows)), rows, strict=True)
+    ]
+    reader.change_records(shown, "t")
+    assert shown == expected
+
+
+def test_plain_batches_take_no_call_for_each_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [(0, 0, None, b"plain", (), None), (1, 0, b"key", b"", (), None), (2, 0, b"7", b"\xc3\xa9", (), None)]
+    calls: list[object] = []
+    monkeypatch.setattr(RecordValueReader, "decode_json", lambda *words: calls.append(words))
+    monkeypatch.setattr(RecordValueReader, "_may_have_form", lambda *words: calls.append(words))
+    RecordValueReader().change_records(records_json(iter(rows)), "t")
+    assert calls == []
+    RecordValueReader().change_records(records_json(iter([*rows, (3, 0, None, b"{}", (), None)])), "t")
+    assert len(calls) == 4
