@@ -134,13 +134,6 @@ class ContentOptions(NamedTuple):
         )
 
 
-class RegistryOptions(NamedTuple):
-    """The schema registry of a command that connects to nothing else: KEY=VALUE words, and files of properties."""
-
-    properties: tuple[str, ...] = ()
-    config_files: tuple[str, ...] = ()
-
-
 class OutputOptions(NamedTuple):
     """How output is written."""
 
@@ -319,6 +312,15 @@ keylog_option: Final = click.option(
     help="Decrypt TLS with this key log, followed while it grows (default: $SSLKEYLOGFILE; see: kw help tls).",
 )
 
+
+schemas_option: Final = click.option(
+    "--schemas",
+    "schemas",
+    multiple=True,
+    metavar="DIR|FILE",
+    type=click.Path(readable=False),
+    help="Schemas of keys and values: .avsc, .proto, .desc, .json files (see: kw help values).",
+)
 
 local_option: Final = click.option(
     "--local", is_flag=True, help="Show times in the zone of $TZ, or of this machine, not UTC."
@@ -647,30 +649,6 @@ def answer_options(
     return decorate
 
 
-def registry_options(command: Command) -> Command:
-    """Options for a schema registry; the command gets them as `registry`: a RegistryOptions."""
-    return add_options(
-        pass_options_as_value("registry", RegistryOptions, RegistryOptions._fields)(command),
-        click.option(
-            "-X",
-            "--property",
-            "properties",
-            multiple=True,
-            metavar="KEY=VALUE",
-            help="The schema registry to ask: schema.registry.url=URL and its login (see: kw help values).",
-        ),
-        click.option(
-            "-F",
-            "--command-config",
-            "config_files",
-            multiple=True,
-            type=click.Path(readable=False),
-            metavar="FILE",
-            help="A file of client properties that names a schema registry.",
-        ),
-    )
-
-
 def content_options(command: Command) -> Command:
     """Options for how much of the exchanges is shown; the command gets them as `content`: a ContentOptions."""
     return add_options(
@@ -681,12 +659,5 @@ def content_options(command: Command) -> Command:
         ),
         click.option("--names", is_flag=True, help="Name numbers in JSON, YAML, fields: 1 is read_committed."),
         click.option("--raw-values", is_flag=True, help="Show keys and values of records as bytes alone."),
-        click.option(
-            "--schemas",
-            "schemas",
-            multiple=True,
-            metavar="DIR|FILE",
-            type=click.Path(readable=False),
-            help="Schemas of keys and values: .avsc, .proto, .desc, .json files (see: kw help values).",
-        ),
+        schemas_option,
     )

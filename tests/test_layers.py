@@ -53,6 +53,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("kwcli.filter_options", "kwcli.declarations"),
     ("kwcli.option_clashes", "kwcli.capture_options", "kwcli.option_types"),
     ("kwcli.options",),
+    ("kwcli.schema_options",),
     ("kwcli.reference", "kwcli.decoding", "kwcli.net"),
     ("kwcli.telemetry",),
     ("kwcli.reading.sinks", "kwcli.reading.learn_topic_names", "kwcli.reading.run_reading"),

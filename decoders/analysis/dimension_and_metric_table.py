@@ -30,14 +30,16 @@ class DimensionRow(NamedTuple):
 
     `get` may be the name of a function in dimensions.py. `entity`: the entity type that the declarations give to the
     names that it reads of bodies. `is_number`: values are integers, else texts. `spellings`: other words for it.
+    `of_values`: `get` is given each decoded key or value of an exchange instead, with whether it is a key.
     """
 
-    get: Callable[[Exchange], Any] | str
+    get: Callable[..., Any] | str
     text: str
     several: bool = False
     entity: str = ""
     is_number: bool = False
     spellings: str = ""
+    of_values: bool = False
 
 
 DIMENSION_ROWS: Final[dict[str, DimensionRow]] = {
@@ -71,6 +73,18 @@ DIMENSION_ROWS: Final[dict[str, DimensionRow]] = {
     "group": DimensionRow("read_groups", "consumer group", several=True, entity="groupId", spellings="groups"),
     "error": DimensionRow(
         "read_error_names", "each error code in the response that counts as one", several=True, spellings="errors"
+    ),
+    "schema_id": DimensionRow(
+        lambda found, _: found.schema_id and str(found.schema_id),
+        "id of the schema that a key or value of a record names",
+        several=True,
+        of_values=True,
+    ),
+    "value_format": DimensionRow(
+        lambda found, is_key: None if is_key else found.format,
+        "form of the value of a record, where it is known",
+        several=True,
+        of_values=True,
     ),
     "file": DimensionRow(
         lambda x: x.extra and x.extra.get("file"), "the capture that it was read from", spellings="files"

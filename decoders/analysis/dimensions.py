@@ -23,12 +23,15 @@ from decoders.exchanges.learned_names import values_at_path
 from decoders.exchanges.libraries import format_library
 from decoders.exchanges.partitions import iterate_partitions_of_exchange, partition_paths
 from decoders.filters.fields import entity_names_of_both_sides, entity_paths
+from decoders.filters.read_partitions_and_records import structure_needs
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.schema.model import Side
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
+    from decoders.messages.decode_record_values import RecordValueReader
+    from decoders.values import DecodedValue
 
 Key = tuple[Any, ...]
 Keys = Callable[["Exchange"], Sequence[Key]]
@@ -39,13 +42,15 @@ _ELEMENT: Final = re.compile(r"(\w+)\[\]\.(\w+)")
 class Dimension(NamedTuple):
     """A dimension, with the function that reads it. `get` gives one value, or if `several`, a list of values.
 
-    `entity`: the entity type that the declarations give to the names that `get` reads of bodies.
+    `entity`: the entity type that the declarations give to the names that `get` reads of bodies. `of_values`: `get`
+    takes each decoded key or value, and whether it is a key.
     """
 
-    get: Callable[[Exchange], Any]
+    get: Callable[..., Any]
     text: str
     several: bool = False
     entity: str = ""
+    of_values: bool = False
 
 
 def host_of(address: str) -> str:
@@ -173,18 +178,27 @@ def _topic_arrays_of_side(api_key: int, side: Side) -> tuple[tuple[str, str], ..
 
 
 DIMENSIONS: Final[dict[str, Dimension]] = {
-    name: Dimension(globals()[row.get] if isinstance(row.get, str) else row.get, row.text, row.several, row.entity)
+    name: Dimension(
+        globals()[row.get] if isinstance(row.get, str) else row.get, row.text, row.several, row.entity, row.of_values
+    )
     for name, row in DIMENSION_ROWS.items()
 }
 
 
-def make_key_reader(names: Sequence[str], bucket_ns: int) -> Keys:
-    """A function that gives the keys of the groups that an exchange counts for; `partition` goes with `topic`."""
+def make_key_reader(names: Sequence[str], bucket_ns: int, values: RecordValueReader | None = None) -> Keys:
+    """A function that gives the keys of the groups that an exchange counts for; `partition` goes with `topic`.
+
+    `values` decodes keys and values of records, where dimensions are about them; None: a reader without schemas.
+    """
     if "partition" in names:
-        return _make_partition_key_reader(names, bucket_ns)
+        return _make_partition_key_reader(names, bucket_ns, values)
     rows = [DIMENSIONS[name] for name in names]
     gets = [
-        (lambda x: x.time_ns // bucket_ns * bucket_ns) if name == "time" else row.get
+        (lambda x: x.time_ns // bucket_ns * bucket_ns)
+        if name == "time"
+        else _make_reader_of_values(row.get, values)
+        if row.of_values
+        else row.get
         for name, row in zip(names, rows, strict=True)
     ]
     lists = [at for at, row in enumerate(rows) if row.several]
@@ -214,9 +228,29 @@ def make_key_reader(names: Sequence[str], bucket_ns: int) -> Keys:
     return lambda exchange: (tuple([get(exchange) for get in gets]),)
 
 
-def _make_partition_key_reader(names: Sequence[str], bucket_ns: int) -> Keys:
+def _make_reader_of_values(
+    get: Callable[[DecodedValue, bool], Any], values: RecordValueReader | None
+) -> Callable[[Exchange], list[Any]]:
+    """A function that gives what `get` finds in the decoded keys and values of an exchange."""
+    from decoders.filters.decoded_value_fields import decode_keys_and_values  # few statistics read records
+    from decoders.messages.decode_record_values import RecordValueReader
+
+    reader = RecordValueReader() if values is None else values
+
+    def read_values(exchange: Exchange) -> list[Any]:
+        found = (
+            get(each.decoded, each.is_key)
+            for each in decode_keys_and_values(exchange, reader)
+            if each.decoded is not None
+        )
+        return [value for value in found if value is not None]
+
+    return read_values
+
+
+def _make_partition_key_reader(names: Sequence[str], bucket_ns: int, values: RecordValueReader | None) -> Keys:
     """A function that gives the keys of the groups where `topic` and `partition` come in pairs."""
-    others = make_key_reader([name for name in names if name not in ("topic", "partition")], bucket_ns)
+    others = make_key_reader([name for name in names if name not in ("topic", "partition")], bucket_ns, values)
     place = [("topic", "partition").index(name) if name in ("topic", "partition") else None for name in names]
 
     def keys(exchange: Exchange) -> Sequence[Key]:
@@ -243,4 +277,6 @@ def paths_of_dimensions(names: Sequence[str], api_key: int, side: Side) -> froze
     """The paths that these dimensions read of a side of an API."""
     entities = [DIMENSIONS[name].entity for name in names if DIMENSIONS[name].entity]
     found = frozenset(path for entity in entities for path in entity_paths(api_key, side, entity))
+    if any(DIMENSIONS[name].of_values for name in names):
+        found = found.union(structure_needs(api_key, side))
     return found | partition_paths(api_key, side, topics=True) if "partition" in names else found

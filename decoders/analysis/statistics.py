@@ -43,6 +43,7 @@ from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
+    from decoders.messages.decode_record_values import RecordValueReader
     from decoders.schema.model import Side
 
 # Values that wait to be sorted into bins together, which is faster than one by one.
@@ -222,7 +223,15 @@ class Statistics:
     errors, records), and its exchanges. Over time it is the weight at all times, and the others have a row each time.
     """
 
-    def __init__(self, by: Sequence[str], metric: str, *, bucket_ns: int = 10 * NS, over_time: bool = False) -> None:
+    def __init__(
+        self,
+        by: Sequence[str],
+        metric: str,
+        *,
+        bucket_ns: int = 10 * NS,
+        over_time: bool = False,
+        values: RecordValueReader | None = None,
+    ) -> None:
         self.by = tuple(by)
         self.metric = metric
         self.bucket_ns = bucket_ns
@@ -236,7 +245,7 @@ class Statistics:
         self._others: dict[int | None, GroupStatistics] = {}  # by time, with the dimension `time`; else under None
         self._time = self.by.index("time") if "time" in self.by else None
         self._lines: Counter[Key] = Counter()  # with the dimension `time`: groups by their other dimensions
-        self._keys = make_key_reader(self.by, bucket_ns)
+        self._keys = make_key_reader(self.by, bucket_ns, values)
         self._topic = self.by.index("topic") if "topic" in self.by else None
         self._partition = self.by.index("partition") if "partition" in self.by else None
         if self._partition is not None and self._topic is None:

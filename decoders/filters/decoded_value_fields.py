@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from decoders.embedded import TOPICS
 from decoders.filters.read_partitions_and_records import records_by_topic
 from decoders.messages.decode_record_values import RecordValueReader
+from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.paths import values_at_path
 
 if TYPE_CHECKING:
@@ -21,7 +22,14 @@ if TYPE_CHECKING:
     from decoders.protocol_facts.paths import FieldPathStep
     from decoders.values import DecodedValue
 
-__all__ = ["DecodedValueField", "DecodedValueFormat", "DecodedValueReading", "DecodedValueSchemaId"]
+__all__ = [
+    "DecodedValueField",
+    "DecodedValueFormat",
+    "DecodedValueReading",
+    "DecodedValueSchemaId",
+    "KeyOrValue",
+    "decode_keys_and_values",
+]
 
 _KEY: Final = 2
 _VALUE: Final = 3
@@ -31,6 +39,33 @@ _CONTROL: Final = 5
 _NUMBER: Final = re.compile(r"-?\d{1,40}(\.\d{1,40})?")
 
 Part = Literal["key", "value"]
+_PARTS: Final[tuple[Part, ...]] = ("key", "value")
+
+
+class KeyOrValue(NamedTuple):
+    """A key or value of a record: its bytes, and its decoded form, None where that is not known."""
+
+    topic: str | None
+    is_key: bool
+    data: bytes | None
+    decoded: DecodedValue | None
+
+
+def decode_keys_and_values(
+    exchange: Exchange, reader: RecordValueReader, parts: Sequence[Part] = _PARTS, *, count: bool = True
+) -> Iterator[KeyOrValue]:
+    """The keys and values of all records of an exchange, but for Kafka's own: control records and internal topics.
+
+    `count`: the reader counts those without a schema.
+    """
+    for topic, row in records_by_topic(exchange):
+        if topic in TOPICS or (len(row) > _CONTROL and row[_CONTROL] is not None):
+            continue
+        headers = [(name, _to_bytes(held)) for name, held in row[_HEADERS]]
+        for part in parts:
+            is_key = part == "key"
+            data = _to_bytes(row[_KEY if is_key else _VALUE])
+            yield KeyOrValue(topic, is_key, data, reader.decode(data, headers, topic, is_key=is_key, count=count))
 
 
 class DecodedValueReading:
@@ -47,22 +82,12 @@ class DecodedValueReading:
 
     def __call__(self, exchange: Exchange) -> list[Any]:
         """The values of the field in all records of an exchange."""
-        return [each for found in self._decode_records(exchange) for each in self.values_of(found)]
+        found = decode_keys_and_values(exchange, self._reader, self._parts, count=self._counts)
+        return [value for each in found if each.decoded is not None for value in self.values_of(each.decoded)]
 
     def values_of(self, found: DecodedValue) -> Iterable[Any]:
         """The values of the field in one key or value."""
         raise NotImplementedError
-
-    def _decode_records(self, exchange: Exchange) -> Iterator[DecodedValue]:
-        for topic, row in records_by_topic(exchange):
-            if topic in TOPICS or (len(row) > _CONTROL and row[_CONTROL] is not None):
-                continue
-            headers = [(name, _to_bytes(held)) for name, held in row[_HEADERS]]
-            for part in self._parts:
-                data = _to_bytes(row[_KEY if part == "key" else _VALUE])
-                found = self._reader.decode(data, headers, topic, is_key=part == "key", count=self._counts)
-                if found is not None:
-                    yield found
 
 
 def _to_bytes(held: Any) -> bytes | None:

@@ -12,7 +12,6 @@ from kwcli.options import (
     ContentOptions,
     FilterOptions,
     OutputOptions,
-    RegistryOptions,
     capture_options,
     content_options,
     cut_options,
@@ -20,10 +19,10 @@ from kwcli.options import (
     guess_option,
     jobs_option,
     output_options,
-    registry_options,
     telemetry_options,
 )
 from kwcli.run_environment import Environment
+from kwcli.schema_options import RegistryOptions, registry_options
 
 EXAMPLES = """\b
 Examples:

@@ -9,8 +9,9 @@ import click
 
 from kwcli.net.config.client_config import Address, ClientConfig, ConnectionOptions
 from kwcli.option_types import Seconds
-from kwcli.options import ContentOptions, RegistryOptions, add_options, pass_options_as_value
+from kwcli.options import ContentOptions, add_options, pass_options_as_value
 from kwcli.run_environment import Environment, Failure
+from kwcli.schema_options import RegistryOptions, SchemaOptions
 
 if TYPE_CHECKING:
     from kwcli.net.config.client_config import RegistrySettings
@@ -170,6 +171,16 @@ def use_named_registry(
     properties = [KeyValue().convert(word, None, None) for word in registry.properties]
     config = build_client_config(env, ConnectionOptions(properties=properties, config_files=registry.config_files))
     return ask_schema_registry(env, settings, config.registry, wanted=True)
+
+
+def decode_values_of_answer(env: Environment, settings: Settings, schemas: SchemaOptions, *, wanted: bool) -> Settings:
+    """The settings, with a reader of values where an answer or a filter of it needs one. Raises Failure.
+
+    `wanted`: the answer is about decoded keys and values.
+    """
+    content = ContentOptions(schemas=schemas.schemas)
+    settings = settings._replace(values=content.make_value_reader(env, wanted=wanted))
+    return use_named_registry(env, settings, content, RegistryOptions(schemas.properties, schemas.config_files))
 
 
 class ConnectingCommand(click.Command):

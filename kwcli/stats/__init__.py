@@ -28,6 +28,11 @@ class StatsOptions(NamedTuple):
     slowest: int | None = None
 
     @property
+    def reads_values(self) -> bool:
+        """Whether a dimension is about decoded keys and values."""
+        return any(DIMENSION_ROWS[name].of_values for name in self.by)
+
+    @property
     def bucket_ns(self) -> int:
         """The length of a time bucket in ns."""
         return round((BUCKET_MS if self.bucket_ms is None else self.bucket_ms) * 1e6)

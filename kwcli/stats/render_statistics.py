@@ -185,7 +185,7 @@ class Stats(FoldRenderer):
 def new_statistics(asked: StatsOptions, settings: Settings) -> Statistics:
     """The fold for these options; values over time are kept only where they are shown."""
     over_time = settings.format == "text" and "time" not in asked.by
-    return Statistics(asked.by, asked.metric, bucket_ns=asked.bucket_ns, over_time=over_time)
+    return Statistics(asked.by, asked.metric, bucket_ns=asked.bucket_ns, over_time=over_time, values=settings.values)
 
 
 def stats_view(asked: StatsOptions, settings: Settings) -> ReadingView:

@@ -51,6 +51,7 @@ SHARED: Final = {"connection_info", "_api_reader"}
 OF_BODIES: Final = {
     *("topic", "group", "txn", "partition", "records", "key", "value", "session_topic", "size", "side", "node"),
     *("cipher", "sni", "subject", "unexpected", "undecoded_side", "summary", "file", "time", "packet"),
+    *("schema_id", "value_format"),
 }
 # Columns without a row: the capture point, addresses, contents of the bodies, files, and what further keys there are.
 OF_TABLES: Final = {

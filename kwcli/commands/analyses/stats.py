@@ -17,6 +17,7 @@ from kwcli.options import (
     words_option,
 )
 from kwcli.run_environment import Environment
+from kwcli.schema_options import SchemaOptions, schema_options
 from kwcli.stats import BY, SORTS, StatsOptions
 
 EXAMPLES = """\b
@@ -53,6 +54,7 @@ Examples:
         metavar="N",
         help="Show the N slowest exchanges too, with their packet numbers.",
     ),
+    schema_options,
     click.option("--strict", is_flag=True, help="Exit code 3 when traffic was lost or could not be decoded."),
     verbose="Show all columns and groups.",
     times=True,
@@ -63,6 +65,7 @@ def command(
     env: Environment,
     capture: CaptureOptions,
     words: StatsOptions,
+    schemas: SchemaOptions,
     filters: FilterOptions,
     strict: bool,
     shown: OutputOptions,
@@ -82,8 +85,12 @@ def command(
         raise click.UsageError(
             "--slowest prints a second table, and csv can hold only one", click.get_current_context()
         )
-    settings = shown.make_settings(env)
-    counting = stats_view(check_options(words), settings)
+    settings, words = shown.make_settings(env), check_options(words)
+    if words.reads_values or schemas != SchemaOptions():
+        from kwcli.net.options import decode_values_of_answer
+
+        settings = decode_values_of_answer(env, settings, schemas, wanted=words.reads_values)
+    counting = stats_view(words, settings)
     outcome = ReadingRun(env, settings, capture, filters, view=counting, strict=strict).run()
     report_sentences(env, settings, list_partial_sentences(outcome.coverage.partial))
     return outcome.exit_code()
