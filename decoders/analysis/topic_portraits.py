@@ -22,9 +22,11 @@ from decoders.analysis.dimensions import client_of, software_of
 from decoders.analysis.exchange_facts import topic_of_element
 from decoders.analysis.groups.lag import NOTHING, GroupOffsets, offset_paths
 from decoders.analysis.sum_amounts_by_key import TopicBatches
+from decoders.analysis.topic_schemas import TopicSchemas
 from decoders.errors import Malformed
 from decoders.exchanges.learned_names import NULL_ID
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at
+from decoders.filters.read_partitions_and_records import structure_needs
 from decoders.limits import GROUPS_MAX, PARTITIONS_KEPT_MAX
 from decoders.protocol_facts.keys import METADATA, PRODUCE
 from decoders.records.summarize_records import read_batch_heads
@@ -35,6 +37,7 @@ from decoders.wire.state_serialization import pack, state_fields, unpack
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Exchange
+    from decoders.messages.decode_record_values import RecordValueReader
     from decoders.schema.model import Side
 
 __all__ = ["TopicPortraits"]
@@ -127,6 +130,9 @@ class TopicPortraits(Portraits):
 
     def __init__(self, offsets: GroupOffsets | None = None) -> None:
         super().__init__()
+        # The schemas of keys and values, where these are to be decoded, which costs more than all else.
+        self._values: RecordValueReader | None = None
+        self._schemas = TopicSchemas()
         self._written: dict[str, Written] = {}
         self._written_to_others = Written()
         # Topic → when its id was told last, and the id; partition → when its leader was told last, and the leader's
@@ -137,21 +143,29 @@ class TopicPortraits(Portraits):
         self._learns_offsets = offsets is None
         self._learns = False
 
+    def decode_values_with(self, reader: RecordValueReader) -> None:
+        """Decode keys and values, so that rows have `schemas`."""
+        self._values = reader
+
     def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths of names of topics and groups, of records, offsets and leaders."""
         leaders = frozenset(_METADATA) if api_key == METADATA and side == "response" else frozenset()
-        return super().needs(api_key, side) | offset_paths(api_key, side) | leaders
+        found = super().needs(api_key, side) | offset_paths(api_key, side) | leaders
+        return found if self._values is None else found.union(structure_needs(api_key, side))
 
     def add(self, exchange: Exchange) -> None:
         """Count an exchange, and learn from it."""
         super().add(exchange)
         if exchange.api_key == PRODUCE:
             self._count_batches_written(exchange)
+        if self._values is not None:
+            self._schemas.add(exchange, self._values)
         if not self._learns and (self.counted_apart or exchange.api_key not in TOPIC_ARRAYS):
             self._learn_leaders_and_ids(exchange)  # of the others no partitions are kept
 
     def drop_data_beside_portrait(self, key: tuple[str, ...]) -> None:
         """Add what was written to a topic to what was written to the others."""
+        self._schemas.drop(key[0])
         written = self._written.pop(key[0], None)
         if written is not None:
             self._written_to_others.add_amounts(written)
@@ -239,6 +253,7 @@ class TopicPortraits(Portraits):
         for topic, its in other._written.items():
             self._written.setdefault(topic, Written()).merge(its)
         self._written_to_others.add_amounts(other._written_to_others)
+        self._schemas.merge(other._schemas)
         super().merge(other)
         for name, told in other._ids.items():
             self._ids[name] = max(self._ids.get(name, told), told)
@@ -252,12 +267,23 @@ class TopicPortraits(Portraits):
         written = [[topic, its.state()] for topic, its in self._written.items()]
         told = [list(self._ids.items()), list(self._leaders.items())]
         offsets = self._offsets.export() if self._learns_offsets else b""
-        return pack([super().export(), written, self._written_to_others.state(), *told, offsets, self._learns])
+        return pack(
+            [
+                super().export(),
+                written,
+                self._written_to_others.state(),
+                *told,
+                offsets,
+                self._learns,
+                self._schemas.state(),
+            ]
+        )
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
-        kinds = (bytes, list, list, list, list, bytes, bool)
-        portraits, written, others, ids, leaders, offsets, self._learns = state_fields(unpack(state), *kinds)
+        kinds = (bytes, list, list, list, list, bytes, bool, list)
+        portraits, written, others, ids, leaders, offsets, self._learns, schemas = state_fields(unpack(state), *kinds)
+        self._schemas = TopicSchemas.make_resumed(schemas)
         super().resume(portraits)
         self._written_to_others = Written.make_resumed(others)
         if self._learns_offsets:
@@ -321,6 +347,7 @@ class TopicPortraits(Portraits):
             "partitions": [self._make_partition_row(topic or "", number, written) for number in numbers],
             "written": written.row() if written is not None else None,
             "lag": lags,
+            **({} if self._values is None else {"schemas": self._schemas.rows_of(topic)}),
             "apis": versions_used(portrait),
             **common_numbers(portrait.statistics),
             "first": format_rfc3339(portrait.first),

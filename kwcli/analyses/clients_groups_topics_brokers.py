@@ -14,6 +14,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
 from decoders.wire.near_words import did_you_mean
 from kwcli.analyses.draw_group_page import GROUP_LINES, draw_group_details, format_lag, format_share
+from kwcli.analyses.flat_columns import format_topic_schema
 from kwcli.analyses.render_answer import AnswerRenderer, flatten_value, format_software
 from kwcli.output.short_texts import count_of, palette
 from kwcli.output.table import Column, draw_table
@@ -147,6 +148,7 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
             PortraitColumn("written", lambda row: _format_written(row, "records"), 10, right=True),
             PortraitColumn("written by", _names_cell("writes"), 1),
             PortraitColumn("read by", _names_cell("reads"), 2),
+            PortraitColumn("schemas", lambda row: _format_schemas(row, _SHOWN) or _NOTHING, 3, says="schemas"),
             PortraitColumn("groups", _names_cell("groups"), 4),
             PortraitColumn("administered by", _names_cell("administers"), 5),
             PortraitColumn(
@@ -189,6 +191,13 @@ def _format_written(row: Row, key: str) -> str:
     return f"{row['written'][key]:,}" if row["written"] else _NOTHING
 
 
+def _format_schemas(row: Row, most: int | None = None) -> str:
+    """The schemas of a topic with their shares, but for keys or values of which no form is known."""
+    found = [each for each in row.get("schemas") or () if each["format"] is not None or each["share"] < 1]
+    more = "" if most is None or len(found) <= most else f" +{len(found) - most:,}"
+    return ", ".join(escape_text(format_topic_schema(each)) for each in found[:most]) + more
+
+
 def _only_asks_for_topic(row: Row) -> bool:
     return not (row["writes"] or row["reads"] or row["administers"])
 
@@ -216,6 +225,8 @@ class PortraitRenderer(AnswerRenderer):
         self, kind: PortraitKind, settings: Settings, name: str | None, within: Callable[[Exchange], bool]
     ) -> None:
         self.fold = kind.fold()
+        if settings.values is not None and isinstance(self.fold, TopicPortraits):
+            self.fold.decode_values_with(settings.values)
         self._within = within
         self._portrayed = kind
         self._name = name
@@ -312,6 +323,7 @@ _LINES: Final[tuple[tuple[str, Cell], ...]] = (
     ("topic id", lambda row: row.get("topic_id") or ""),
     ("written", lambda row: _describe_writing(row["written"]) if row.get("written") else ""),
     ("lag of commits", lambda row: ", ".join(f"{group} {lag:,}" for group, lag in (row.get("lag") or {}).items())),
+    ("schemas", _format_schemas),
     ("apis", lambda row: ", ".join(f"{name} {flatten_value(versions)}" for name, versions in row["apis"].items())),
 )
 

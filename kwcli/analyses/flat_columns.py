@@ -99,6 +99,13 @@ class FlatColumn(NamedTuple):
     optional: bool = False
 
 
+def format_topic_schema(schema: Row) -> str:
+    """A schema of a topic: `value avro #17 shop.Order 98 %`."""
+    identity = None if schema["schema_id"] is None else f"#{schema['schema_id']}"
+    words = [schema["part"], schema["format"] or "other", identity, schema["name"], f"{schema['share'] * 100:.3g} %"]
+    return " ".join(filter(None, words))
+
+
 # Column → form, where it is no list of names and no scalar; for one kind alone, `kind.column`.
 _FORMS: Final[dict[str, Form]] = {
     "client_software": _format_software,
@@ -109,6 +116,7 @@ _FORMS: Final[dict[str, Form]] = {
     "error_codes": format_counts,
     "lag": format_counts,
     "shared": format_counts,
+    "schemas": lambda schemas: join_values([format_topic_schema(each) for each in schemas]),
     "members": lambda members: join_values([each["member_id"] for each in members if each["present"]]),
     "timeline": _format_generations,
     "refused": _format_refusals,
@@ -176,8 +184,9 @@ FLAT_COLUMNS: Final[dict[str, tuple[FlatColumn, ...]]] = {
         ),
         "topic": (
             "topic topic_id writes reads administers asks groups partitions written written_batches written_bytes"
-            f" written_codecs lag apis {_NUMBERS}",
-            "topic count errors writes reads groups",
+            f" written_codecs lag schemas apis {_NUMBERS}",
+            "topic count errors writes reads groups schemas",
+            "schemas",
         ),
         "broker": (
             f"broker node_id rack advertised controller release clients apis {_NUMBERS}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from decoders.filters import parse
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from kwcli.analyses.render_answer import AnswerRenderer
     from kwcli.capture_options import CaptureOptions
     from kwcli.net.config.client_config import ClientConfig
-    from kwcli.options import FilterOptions, OutputOptions
+    from kwcli.options import FilterOptions
     from kwcli.output.settings import Settings
     from kwcli.run_environment import Environment, Exit
 
@@ -73,11 +74,11 @@ def show_portraits(
     capture: CaptureOptions,
     name: str | None,
     filters: FilterOptions,
-    shown: OutputOptions,
+    make_settings: Callable[[], Settings],
 ) -> Exit:
     """Run `kw clients`, `kw groups`, `kw topics` or `kw brokers`, as `word` says; returns the exit code."""
     capture, name = _split_off_name(capture, name)
     capture.check_usage()
-    settings = shown.make_settings(env)
+    settings = make_settings()
     within = parse(capture.time_filter_text(env, settings.zone)).matches
     return run_answer(env, settings, capture, filters, PortraitRenderer(PORTRAITS[word], settings, name, within))

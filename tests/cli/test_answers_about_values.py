@@ -1,4 +1,4 @@
-"""Answers about decoded keys and values: statistics by schema and form."""
+"""Answers about decoded keys and values: statistics by schema and form, the schemas of topics."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
-from decoders import Record
+from decoders import Record, read_exchanges
+from decoders.analysis.topic_portraits import TopicPortraits
+from decoders.messages.decode_record_values import RecordValueReader
+from kwcli.output.renderers import WantedPaths
+from tests.analysis.test_portraits import SCHEMA
 from tests.cli.worlds import kw
 from tests.reading.captures_with_values import ORDER, HandMadeCapture, prefixed, schemas_record
 
@@ -56,3 +61,50 @@ def test_statistics_use_schemas_of_files(capture: str, tmp_path: Path) -> None:
     assert "1 value with a schema that was not seen (id 18)" in kw(*words[:-2]).err
     filtered = ("stats", capture, "-f", "value.customer == Ann", "--by", "client")
     assert [row["count"] for row in rows(*filtered, *words[-2:])] == [1]
+
+
+# Part, format, id and name of schemas of `orders`, in how many records.
+SCHEMAS = [
+    ("value", "avro", 17, "shop.Order", 2),
+    ("value", None, None, None, 1),
+    ("value", "json", None, None, 1),
+    ("value", "unknown", 18, None, 1),
+    ("key", None, None, None, 4),
+    ("key", "avro", 17, "shop.Order", 1),
+]
+
+
+def test_topics_have_their_schemas_with_shares(capture: str) -> None:
+    found = {row["topic"]: row for row in rows("topics", capture, "--values")}
+    for row in found.values():
+        SCHEMA.validate(row)
+    schemas = found["orders"]["schemas"]
+    assert [
+        tuple(each[name] for name in ("part", "format", "schema_id", "name", "records")) for each in schemas
+    ] == SCHEMAS
+    assert [each["share"] for each in schemas] == [0.4, 0.2, 0.2, 0.2, 0.8, 0.2]
+    assert "schemas" not in rows("topics", capture)[0]
+    assert "value avro #17 shop.Order 40 %" in kw("topics", capture, "orders", "--values", "-o", "text").out
+    assert "value avro #17 shop.Order 40 %" in kw("topics", capture, "orders", "--values", "-o", "csv").out
+    assert "value avro #17 shop.Order 40 %" in kw("topics", capture, "--values", "-o", "text").out
+    with pytest.raises(jsonschema.ValidationError):
+        SCHEMA.validate({**found["orders"], "schemas": [{}]})
+
+
+def test_portraits_of_schemas_are_merged_and_resumed(capture: str) -> None:
+    def make() -> TopicPortraits:
+        made = TopicPortraits()
+        made.decode_values_with(RecordValueReader())
+        return made
+
+    whole, first, second = make(), make(), make()
+    with Path(capture).open("rb") as file:
+        for number, exchange in enumerate(read_exchanges(file, needs=WantedPaths(whole.needs))):
+            whole.add(exchange)
+            (first, second)[number % 2].add(exchange)
+    resumed = make()
+    resumed.resume(first.export())
+    resumed.merge(second)
+    assert resumed.rows() == whole.rows()
+    assert resumed.export() != make().export()
+    assert [row["schemas"][0]["records"] for row in whole.rows() if row["topic"] == "orders"] == [2]

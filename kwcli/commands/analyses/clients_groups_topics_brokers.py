@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from kwcli.capture_options import CaptureOptions
 from kwcli.options import FilterOptions, OutputOptions, answer_options
 from kwcli.run_environment import Environment
+from kwcli.schema_options import SchemaOptions, schema_options
+
+if TYPE_CHECKING:
+    from kwcli.output.settings import Settings
+
+_values_option = click.option("--values", is_flag=True, help="Decode keys and values: the schemas of each topic.")
 
 # Command → its help, and its examples.
 HELP = {
@@ -42,6 +50,7 @@ Examples:
 Examples:
   kw topics orders.pcapng
   kw topics captures/ --client-id checkout-7 -o ndjson
+  kw topics orders.pcapng --values
   kw topics orders.pcapng --name payments""",
     ),
     "brokers": (
@@ -63,14 +72,31 @@ def command(word: str) -> click.Command:
     """The command that is called so."""
     text, examples = HELP[word]
 
+    named = click.option("--name", metavar="NAME", help="Show only NAME, in full.")
+    of_values = (_values_option, schema_options) if word == "topics" else ()
+
     @click.command(word, help=text, epilog=examples)
-    @answer_options(click.option("--name", metavar="NAME", help="Show only NAME, in full."))
+    @answer_options(named, *of_values)
     @click.pass_obj
     def show_answer(
-        env: Environment, capture: CaptureOptions, name: str | None, filters: FilterOptions, shown: OutputOptions
+        env: Environment,
+        capture: CaptureOptions,
+        name: str | None,
+        filters: FilterOptions,
+        shown: OutputOptions,
+        values: bool = False,
+        schemas: SchemaOptions = SchemaOptions(),  # noqa: B008 - a tuple, which never changes
     ) -> int:
         from kwcli.analyses.run import show_portraits
 
-        return show_portraits(word, env, capture, name, filters, shown)
+        def make_settings() -> Settings:
+            settings = shown.make_settings(env)
+            if not values and schemas == SchemaOptions():
+                return settings
+            from kwcli.net.options import decode_values_of_answer
+
+            return decode_values_of_answer(env, settings, schemas, wanted=values)
+
+        return show_portraits(word, env, capture, name, filters, make_settings)
 
     return show_answer
