@@ -35,6 +35,8 @@ _BY_ID: Final = re.compile(r"/schemas/ids/(\d{1,10})$")
 _BY_GUID: Final = re.compile(r"/schemas/guids/([0-9a-fA-F-]{36})$")
 _BY_SUBJECT: Final = re.compile(r"/subjects/([^/]+)(?:/versions(?:/[^/]+)?)?$")
 _SUBJECT_ASKED: Final = re.compile(r"(?:^|&)subject=([^&]*)")
+# What a registry answers about an id that it does not know; a 404 of a proxy is no such answer.
+_SCHEMA_NOT_FOUND: Final = 40403
 _QUOTED: Final = re.compile(rb"%([0-9a-fA-F]{2})")
 
 
@@ -74,6 +76,14 @@ def learn_from_http(exchange: HttpExchange, learn: Learn, registry: str) -> None
         # An answer to a registration may have the number alone; the schema is in the request.
         row = {**((_parse_object(exchange.sent) or {}) if exchange.method == "POST" else {}), **answer}
         _learn_row(row, learn, origin, registry, subject=_unquote(match[1]), schema_id=answer.get("id"))
+
+
+def find_unregistered_id(exchange: HttpExchange) -> int | None:
+    """The id of a schema that a registry says it does not know; None where an exchange is about something else."""
+    match = _BY_ID.search(exchange.target.partition("?")[0]) if exchange.status == 404 else None
+    if match is None or (_parse_object(exchange.received) or {}).get("error_code") != _SCHEMA_NOT_FOUND:
+        return None
+    return int(match[1])
 
 
 def _unquote(text: str) -> str:
@@ -140,8 +150,10 @@ class RegistryTraffic:
     `http2` counts connections that cannot be read, since they are HTTP/2.
     """
 
-    def __init__(self, learn: Learn) -> None:
+    def __init__(self, learn: Learn, note_unregistered: Callable[[int], object]) -> None:
+        """`note_unregistered` takes the ids that a registry says it does not know."""
         self._learn = learn
+        self._note_unregistered = note_unregistered
         self._conversations: dict[int, tuple[HttpConversation, object]] = {}  # with the client's half
         self._others: set[int] = set()  # connections that are none of HTTP
         self.http2 = 0
@@ -164,7 +176,7 @@ class RegistryTraffic:
                 talk, client = kept
                 found = talk.feed_client(data) if half is client else talk.feed_server(data, packet)
                 for exchange in found:
-                    learn_from_http(exchange, self._learn, exchange.host or half.connection.first.target)
+                    self._learn_from_exchange(exchange, exchange.host or half.connection.first.target)
                 if talk.ended:
                     self._forget_conversation(number)
             elif isinstance(data, Gap) and number in self._conversations:
@@ -182,7 +194,13 @@ class RegistryTraffic:
         kept = self._conversations.pop(number, None)
         if kept is not None:
             for exchange in kept[0].feed_server(b"", packet):  # a body may end with its connection
-                learn_from_http(exchange, self._learn, exchange.host or "")
+                self._learn_from_exchange(exchange, exchange.host or "")
+
+    def _learn_from_exchange(self, exchange: HttpExchange, registry: str) -> None:
+        learn_from_http(exchange, self._learn, registry)
+        schema_id = find_unregistered_id(exchange)
+        if schema_id is not None:
+            self._note_unregistered(schema_id)
 
     def _forget_conversation(self, number: int) -> None:
         del self._conversations[number]

@@ -83,6 +83,7 @@ class SchemaStore:
     def __init__(self) -> None:
         self.changes = 0
         self.refused = 0
+        self.unregistered: set[int] = set()  # ids that a registry said it does not know
         self.has_files = False  # whether a user gave schemas, which may be of values without a prefix
         self._size = 0
         self._all: dict[RegisteredSchema, StoredSchema] = {}
@@ -122,6 +123,11 @@ class SchemaStore:
         if registered.schema_type == "AVRO":
             self._unfingerprinted.append(stored)
         return True
+
+    def note_unregistered(self, schema_id: int) -> None:
+        """Note that a registry does not know an id."""
+        if len(self.unregistered) < SCHEMAS_MAX:
+            self.unregistered.add(schema_id)
 
     def find_by_id(self, schema_id: int, *, registry: str | None = None) -> list[StoredSchema]:
         """The schemas that an id may mean, the best first; several where registries (or contexts) differ about it."""

@@ -93,7 +93,7 @@ class DoctorRenderer(FindingRenderer):
 
     def __init__(self, settings: Settings, thresholds: Thresholds) -> None:
         self._thresholds = thresholds
-        fold = self.doctor = Doctor(thresholds)
+        fold = self.doctor = Doctor(thresholds, settings.values)
         super().__init__(fold, "finding", format_findings_in_brief, settings)
         self.hear = fold.set_capture_faults
         self.ended = fold.observe_connection_end

@@ -51,7 +51,7 @@ class RunSchemas:
     ) -> None:
         self._reader = reader
         self._ports, self._keys = ports, keys
-        self._traffic = RegistryTraffic(self._learn)
+        self._traffic = RegistryTraffic(self._learn, self._note_unregistered)
         self._names: Sequence[str] = ()  # of the captures, where packets are numbered across them
         self._reopen: Callable[[], Captures] | None = None  # the captures from their beginning, where they are files
         self._complete = False  # all that the captures have is known
@@ -120,6 +120,9 @@ class RunSchemas:
             )
         self._reader.store.add_schema(schema)
 
+    def _note_unregistered(self, schema_id: int) -> None:
+        self._reader.store.note_unregistered(schema_id)
+
     def _look_further(self, found: DecodedValue) -> bool:
         """Look for the schema that a value names; whether it may be known now."""
         if self._reopen is not None:
@@ -134,7 +137,7 @@ class RunSchemas:
         """Learn from all of the captures; whether the schema that a value names may be among what was learnt."""
         store = self._reader.store
         before = store.changes
-        self._traffic = RegistryTraffic(self._learn)
+        self._traffic = RegistryTraffic(self._learn, self._note_unregistered)
         engine = Engine(self._ports, keys=self._keys)
         engine.leave_out_copies()
         self.watch_engine(engine)

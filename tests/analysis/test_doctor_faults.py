@@ -41,7 +41,7 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 def judge(fault: Fault[Any], file: Path) -> None:
     """The fault's finding is reported, and no other warning or error but those in `besides`."""
-    rows = findings_in(file)
+    rows = findings_in(file, *fault.words)
     told = [(row["severity"], row["id"], row["title"]) for row in rows]
     assert fault.finding in {row["id"] for row in rows}, told
     others = {row["id"] for row in rows if row["severity"] != "note"} - {fault.finding}

@@ -28,6 +28,7 @@ from decoders.analysis.doctor.observe_odd_bytes import (
     observe_odd_bytes,
     observe_protocol_of_connection,
 )
+from decoders.analysis.doctor.observe_values import observe_values
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
 from decoders.analysis.exchange_facts import (
@@ -42,6 +43,7 @@ from decoders.analysis.exchange_facts import (
 from decoders.apis import NAMES
 from decoders.exchanges.partitions import partition_paths
 from decoders.filters.fields import entity_names_of_both_sides, entity_paths
+from decoders.filters.read_partitions_and_records import structure_needs
 from decoders.limits import GROUPS_MAX
 from decoders.protocol_facts.keys import API_VERSIONS, HEARTBEAT, METADATA, OFFSET_COMMIT, PRODUCE
 from decoders.schema.model import Versions
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 
     from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange
+    from decoders.messages.decode_record_values import RecordValueReader
     from decoders.schema.model import Side
 
 __all__ = ["Doctor"]
@@ -72,9 +75,13 @@ _Done = tuple[str, int, str | None]
 
 
 class Doctor:
-    """Findings about the exchanges that were added, by `thresholds` (only rows() reads them)."""
+    """Findings about the exchanges that were added, by `thresholds` (only rows() reads them).
 
-    def __init__(self, thresholds: Thresholds | None = None) -> None:
+    With `values`, a reader of keys and values, every record is decoded, to find what is wrong with schemas.
+    """
+
+    def __init__(self, thresholds: Thresholds | None = None, values: RecordValueReader | None = None) -> None:
+        self._values = values
         self._thresholds = thresholds or Thresholds()
         self._seen = Observations()
         self._done: dict[_Done, int] = {}
@@ -97,6 +104,8 @@ class Doctor:
             | WAITS.needed_paths(api_key, side)
             | throttle_paths(api_key, side)
         )
+        if self._values is not None:
+            found = found.union(structure_needs(api_key, side))
         return found | observed | partitions | offered
 
     def set_capture_faults(self, faults: list[str]) -> None:
@@ -140,6 +149,8 @@ class Doctor:
         if exchange.outcome == "unanswered":
             self._observe_unanswered(exchange, key, client, odd=bool(odd))
             return
+        if self._values is not None:
+            observe_values(seen, exchange, client, self._values)
         observer = BODY_OBSERVERS.get(key)
         topics = observer.observe(seen, exchange, client) if observer is not None else None
         if key == API_VERSIONS:

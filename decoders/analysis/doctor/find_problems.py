@@ -30,6 +30,7 @@ from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER, SEVER
 from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
 from decoders.analysis.doctor.position_findings import POSITIONS, describe_offset_reset
 from decoders.analysis.doctor.refusal_findings import REFUSALS
+from decoders.analysis.doctor.value_findings import VALUES
 from decoders.frames.framing import BEGINS_LATE
 from decoders.protocol_facts.errors.error_codes import ERRORS, error_name
 from decoders.protocol_facts.errors.remedies import REMEDIES
@@ -589,5 +590,6 @@ EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
         _find_restarted_sequences,
         _find_requests_in_flight,
         _find_client_load,
+        *VALUES,
     ),
 )

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import click
 
+from decoders.named_tuple import NamedTuple
 from kwcli.capture_options import CaptureOptions
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, connection_options_of_others, read_config
-from kwcli.options import FilterOptions, OutputOptions, answer_options, ignore_option, telemetry_options
-from kwcli.run_environment import Environment, Exit
+from kwcli.options import (
+    ContentOptions,
+    FilterOptions,
+    OutputOptions,
+    answer_options,
+    ignore_option,
+    pass_options_as_value,
+    schemas_option,
+    telemetry_options,
+)
+from kwcli.run_environment import Environment, Exit, Failure
 
 EXAMPLES = """\b
 Examples:
@@ -17,6 +27,16 @@ Examples:
   kw doctor -b kafka-1:9092
   kw doctor orders.pcapng --threshold lag.records=100000 --fail-on warning
   kw doctor orders.pcapng -o ndjson | jq 'select(.severity == "error") | .title'"""
+
+
+class DoctorOptions(NamedTuple):
+    """What is looked for besides what every capture shows, and what is done with findings."""
+
+    fail_on: str = "error"
+    thresholds: tuple[str, ...] = ()
+    ignore_path: str | None = None
+    values: bool = False
+    schemas: tuple[str, ...] = ()
 
 
 _CLUSTER = {
@@ -38,6 +58,8 @@ def _describe_cluster_options(command: click.Command) -> click.Command:
 @answer_options(
     telemetry_options,
     connection_options_of_others,
+    click.option("--values", is_flag=True, help="Decode keys and values: findings about their schemas too."),
+    schemas_option,
     click.option(
         "--fail-on",
         type=click.Choice(["error", "warning", "never"]),
@@ -53,14 +75,13 @@ def _describe_cluster_options(command: click.Command) -> click.Command:
     verbose="Explain notes as well.",
     times=True,
 )
+@pass_options_as_value("asked", DoctorOptions, DoctorOptions._fields)
 @click.pass_obj
 def command(
     env: Environment,
     capture: CaptureOptions,
     connection: ConnectionOptions,
-    fail_on: str,
-    thresholds: tuple[str, ...],
-    ignore_path: str | None,
+    asked: DoctorOptions,
     filters: FilterOptions,
     shown: OutputOptions,
 ) -> int:
@@ -75,14 +96,17 @@ def command(
     from kwcli.analyses.run import diagnose_cluster, run_answer
 
     live = check_source(capture, connection)
-    settings = shown.make_settings(env)
-    renderer = DoctorRenderer(settings, read_thresholds(thresholds))
-    renderer.ignore = read_ignore_rules(ignore_path, env.now_ns())
+    content = ContentOptions(schemas=asked.schemas)
+    if live and (asked.values or asked.schemas):
+        raise Failure("--values and --schemas are for traffic (FILE, -i): leave them out with -b", Exit.USAGE)
+    settings = shown.make_settings(env)._replace(values=content.make_value_reader(env, wanted=asked.values))
+    renderer = DoctorRenderer(settings, read_thresholds(asked.thresholds))
+    renderer.ignore = read_ignore_rules(asked.ignore_path, env.now_ns())
     if live:
         done = diagnose_cluster(env, read_config(env, connection), renderer.doctor, renderer)
     else:
         done = run_answer(env, settings, capture, filters, renderer)
-    code = renderer.exit_code(done, fail_on)
+    code = renderer.exit_code(done, asked.fail_on)
     if not settings.quiet:
         for line in renderer.ignore.closing_lines(FINDINGS):
             env.report(f"kw: {line}")

@@ -40,6 +40,8 @@ class Fault(Generic[Who]):
     recorded: str = ""
     # The host that a broker in its own network advertises.
     advertised: str = "127.0.0.1"
+    # Options of `kw doctor` that the finding needs.
+    words: tuple[str, ...] = ()
 
 
 def findings_in(file: Path, *words: str) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Record
 from tests.analysis.faults.actors import VALUE, Actor, Fault, RawClient
 from tests.analysis.faults.refused import ALTER_CLIENT_QUOTAS, REFUSED
+from tests.analysis.faults.values import VALUE_FAULTS
 
 PLAIN_SIZE: Final = 20 << 20
 # A transaction open for this long hangs, by the doctor's default and a little more.
@@ -265,4 +266,5 @@ CLIENT_FAULTS: Final[tuple[Fault[Actor], ...]] = (
     Fault("huge-frames", _one_huge_answer, besides={"no-compression"}),
     Fault("fetch-sessions-lost", _session_unknown),
     *REFUSED,
+    *VALUE_FAULTS,
 )

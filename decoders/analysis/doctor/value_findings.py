@@ -1,0 +1,106 @@
+"""Observations in, findings out about keys and values that are written with schemas, and those that are not."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from decoders.analysis.doctor.diagnosis_input import (
+    LISTED,
+    Case,
+    Found,
+    merge_observations,
+    most_frequent_clients,
+    words_of_value,
+)
+from decoders.analysis.doctor.observations import Observation, sort_names_by_count
+
+__all__ = ["VALUES"]
+
+
+def _find_undecodable_values(case: Case) -> Iterator[Found]:
+    for (topic, identity, _), seen in case.seen.items_of_kind("value-bad"):
+        fault = sort_names_by_count(seen.names["errors"])[0]
+        yield case.make_finding(
+            "values-undecodable",
+            seen,
+            topic=topic,
+            clients=most_frequent_clients(seen) or None,
+            schema=identity,
+            tally=_describe_count(seen),
+            fault=fault,
+            by=_describe_writers(seen),
+        )
+
+
+def _find_unregistered_schemas(case: Case) -> Iterator[Found]:
+    """Ids that a registry does not know; where no registry was asked, those among values whose schemas are known."""
+    with_schema = {topic for (topic, _, _), _ in case.seen.items_of_kind("value-schema")}
+    for kind in ("value-unregistered", "value-unknown"):
+        is_sure = kind == "value-unregistered"
+        for (topic, identity, _), seen in case.seen.items_of_kind(kind):
+            if is_sure or topic in with_schema:
+                found = case.make_finding(
+                    "schema-unregistered",
+                    seen,
+                    topic=topic,
+                    clients=most_frequent_clients(seen) or None,
+                    schema=identity,
+                    tally=_describe_count(seen),
+                    known="the registry does not know" if is_sure else "was not seen, likely not registered",
+                    by=_describe_writers(seen),
+                )
+                yield found if is_sure else found._replace(severity="note")
+
+
+def _find_mixed_schemas(case: Case) -> Iterator[Found]:
+    """Topics with values of several types. Versions of one type are what schemas are for."""
+    by_topic: dict[str, dict[str, list[Observation]]] = defaultdict(lambda: defaultdict(list))
+    for (topic, _, name), seen in case.seen.items_of_kind("value-schema"):
+        by_topic[topic][name].append(seen)
+    for topic, types in by_topic.items():
+        if len(types) > 1:
+            whole = merge_observations(seen for some in types.values() for seen in some)
+            each = [f"{name}{_describe_writers(merge_observations(some))}" for name, some in types.items()]
+            clients = most_frequent_clients(whole) or None
+            yield case.make_finding(
+                "schemas-mixed", whole, topic=topic, clients=clients, types=each[:LISTED], tally=len(types)
+            )
+
+
+def _find_unframed_values(case: Case) -> Iterator[Found]:
+    """Values that name no schema in a topic whose other values do."""
+    framed: dict[str, list[Observation]] = defaultdict(list)
+    for (topic, _, _), seen in case.seen.items_of_kind("value-schema"):
+        framed[topic].append(seen)
+    for (topic, _, _), seen in case.seen.items_of_kind("value-plain"):
+        if topic in framed:
+            yield case.make_finding(
+                "values-unframed",
+                seen,
+                topic=topic,
+                clients=most_frequent_clients(seen) or None,
+                tally=_describe_count(seen),
+                others=_describe_writers(merge_observations(framed[topic])),
+                by=_describe_writers(seen),
+            )
+
+
+def _describe_count(seen: Observation) -> str:
+    """`1 value`; a value that was written and read counts once."""
+    count = seen.sums.get("written") or seen.sums["read"]
+    return f"{count:,} value{'s' if count > 1 else ''}"
+
+
+def _describe_writers(seen: Observation) -> str:
+    clients = most_frequent_clients(seen)
+    return f" (written by {words_of_value(clients)})" if clients else ""
+
+
+VALUES: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
+    _find_undecodable_values,
+    _find_unregistered_schemas,
+    _find_mixed_schemas,
+    _find_unframed_values,
+)
