@@ -193,10 +193,11 @@ def make_key_reader(names: Sequence[str], bucket_ns: int, values: RecordValueRea
     if "partition" in names:
         return _make_partition_key_reader(names, bucket_ns, values)
     rows = [DIMENSIONS[name] for name in names]
+    of_values = [name for name, row in zip(names, rows, strict=True) if row.of_values]
     gets = [
         (lambda x: x.time_ns // bucket_ns * bucket_ns)
         if name == "time"
-        else _make_reader_of_values(row.get, values)
+        else _make_reader_of_values(row.get, values, count=name == of_values[0])
         if row.of_values
         else row.get
         for name, row in zip(names, rows, strict=True)
@@ -229,9 +230,12 @@ def make_key_reader(names: Sequence[str], bucket_ns: int, values: RecordValueRea
 
 
 def _make_reader_of_values(
-    get: Callable[[DecodedValue, bool], Any], values: RecordValueReader | None
+    get: Callable[[DecodedValue, bool], Any], values: RecordValueReader | None, *, count: bool
 ) -> Callable[[Exchange], list[Any]]:
-    """A function that gives what `get` finds in the decoded keys and values of an exchange."""
+    """A function that gives what `get` finds in the decoded keys and values of an exchange.
+
+    `count`: values without a schema are counted, which one dimension does for all.
+    """
     from decoders.filters.decoded_value_fields import decode_keys_and_values  # few statistics read records
     from decoders.messages.decode_record_values import RecordValueReader
 
@@ -240,7 +244,7 @@ def _make_reader_of_values(
     def read_values(exchange: Exchange) -> list[Any]:
         found = (
             get(each.decoded, each.is_key)
-            for each in decode_keys_and_values(exchange, reader)
+            for each in decode_keys_and_values(exchange, reader, count=count)
             if each.decoded is not None
         )
         return [value for value in found if value is not None]

@@ -184,7 +184,8 @@ class ReadingRun:
         self._told = [*captures.problems]
         for problem in self._told:
             self._env.report(f"kw: {problem}")
-        if self._tap is None:
+        # Workers can read files again for a schema that came later; what a pipe taught is known here alone.
+        if self._tap is None and (self._schemas is None or self._schemas.reads_again):
             self._sink.share_rendering(self._capture, captures.size, self._engine.pairer.context)
         if not self._settings.quiet:
             self._sink.output.start_progress(captures.size)

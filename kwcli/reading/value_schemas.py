@@ -66,6 +66,11 @@ class RunSchemas:
         """Have the captures read once more where a schema is missing."""
         self._reopen = reopen
 
+    @property
+    def reads_again(self) -> bool:
+        """Whether the captures can still be read once more."""
+        return self._reopen is not None
+
     def watch_engine(self, engine: Engine) -> None:
         """Learn from all connections of an engine."""
         engine.on_chunks = lambda chunks: None if self._complete else self._traffic.feed(chunks)

@@ -108,3 +108,8 @@ def test_portraits_of_schemas_are_merged_and_resumed(capture: str) -> None:
     assert resumed.rows() == whole.rows()
     assert resumed.export() != make().export()
     assert [row["schemas"][0]["records"] for row in whole.rows() if row["topic"] == "orders"] == [2]
+
+
+def test_values_without_a_schema_count_once_for_two_dimensions(capture: str) -> None:
+    said = kw("stats", capture, "--by", "value_format,schema_id").err
+    assert "1 value with a schema that was not seen (id 18)" in said

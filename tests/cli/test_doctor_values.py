@@ -13,7 +13,7 @@ from decoders import Record
 from kwcli.run_environment import Exit
 from tests.analysis.test_doctor import SCHEMA
 from tests.captures.shipped import CLEAN, FOLDER
-from tests.cli.worlds import kw
+from tests.cli.worlds import kw, world
 from tests.reading.captures_with_values import (
     ANN,
     ORDER,
@@ -23,6 +23,7 @@ from tests.reading.captures_with_values import (
     prefixed,
     schemas_record,
 )
+from tests.reading.test_value_schemas import SlowPipe
 
 PAYMENT = {**ORDER, "name": "Payment"}
 # A later version of an order.
@@ -132,3 +133,13 @@ def test_values_are_of_traffic() -> None:
     outcome = kw("doctor", "-b", "127.0.0.1:1", "--values")
     assert outcome.code == Exit.USAGE
     assert "leave them out with -b" in outcome.err
+
+
+def test_an_id_whose_schema_comes_later_is_registered() -> None:
+    capture = HandMadeCapture().produce("orders", Record(0, 5, None, prefixed(17)))
+    capture.add_packets_of(written(prefixed(17)))
+    env = world()
+    env.stdin = SlowPipe(capture.data())
+    outcome = kw("doctor", "-", "--values", "-o", "ndjson", env=env)
+    assert "1 value with a schema that was not seen (id 17)" in outcome.err
+    assert not {json.loads(line)["id"] for line in outcome.out.splitlines()} & KINDS

@@ -20,6 +20,7 @@ from decoders.values import ValueDecoder
 from decoders.values.model import RegisteredSchema, SchemaOrigin
 from decoders.values.value_decoder import _BY_FIRST_BYTE
 from kwcli.reading.run_reading import ReadingRun
+from kwcli.reading.sinks.row_sink import FilteredRowSink
 from kwcli.run_environment import Environment
 from tests.cli.worlds import kw, world
 from tests.reading.captures_with_values import (
@@ -153,6 +154,18 @@ def test_files_without_such_values_are_read_once(tmp_path: Path, monkeypatch: py
     assert len(opened) == 1
     orders("sniff", HandMadeCapture().produce("orders", *VALUES).write(tmp_path / "b.pcap"))
     assert len(opened) == 3
+
+
+def test_workers_show_values_of_files_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the reader of a pipe learns after the workers began, they would not know."""
+    shared: list[Any] = []
+    monkeypatch.setattr(FilteredRowSink, "share_rendering", lambda _sink, *words: shared.append(words))
+    capture = HandMadeCapture().fetch("_schemas", schemas_record(17)).produce("orders", *VALUES)
+    name = capture.write(tmp_path / "a.pcap")
+    for words, count in ((("-", "--records"), 0), (("-",), 1), ((name, "--records"), 2)):
+        env = world(capture.data())
+        kw("sniff", *words, "--jobs", "2", env=env)
+        assert len(shared) == count, words
 
 
 def test_ids_of_two_registries_are_a_guess(tmp_path: Path) -> None:

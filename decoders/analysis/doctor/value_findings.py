@@ -36,11 +36,12 @@ def _find_undecodable_values(case: Case) -> Iterator[Found]:
 
 def _find_unregistered_schemas(case: Case) -> Iterator[Found]:
     """Ids that a registry does not know; where no registry was asked, those among values whose schemas are known."""
-    with_schema = {topic for (topic, _, _), _ in case.seen.items_of_kind("value-schema")}
+    known = [(topic, identity) for (topic, identity, _), _ in case.seen.items_of_kind("value-schema")]
+    with_schema, came_later = {topic for topic, _ in known}, {identity for _, identity in known}
     for kind in ("value-unregistered", "value-unknown"):
         is_sure = kind == "value-unregistered"
         for (topic, identity, _), seen in case.seen.items_of_kind(kind):
-            if is_sure or topic in with_schema:
+            if is_sure or (topic in with_schema and identity not in came_later):
                 found = case.make_finding(
                     "schema-unregistered",
                     seen,
