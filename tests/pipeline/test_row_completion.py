@@ -33,7 +33,7 @@ def test_names_learnt_elsewhere_are_those_that_the_whole_capture_knew(name: str)
         exchange._topics_known = 0
     alone = batch_of(settled)
     facts = SharedFacts()
-    facts.add_fact_part(pack([{}, {identity: list(row) for identity, row in since.items()}, {}, (0, 0)]))
+    facts.add_fact_part(pack([{}, {identity: list(row) for identity, row in since.items()}, {}, [], {}, (0, 0)]))
     mended = RowCompletion(facts).complete_rows(alone)
     assert alone.column("topic_names") != whole.column("topic_names")
     for column in ("topics", "topic_ids", "topic_names", "error_topics", "partitions"):
