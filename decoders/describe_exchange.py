@@ -32,7 +32,10 @@ def describe_exchange(exchange: Exchange) -> str:
 
 
 def exchange_to_dict(exchange: Exchange, *, records: bool) -> dict[str, Any]:
-    """The record of an exchange as NDJSON has it, with its records as `--records` shows them; secrets are redacted."""
+    """The record of an exchange as NDJSON has it; secrets are redacted.
+
+    Records are as `--records --raw-values` shows them: what keys and values hold is asked of `decoders.values`.
+    """
     line = b"".join(make_json_pieces(to_json_dict(exchange, Options(records=records))))
     record: dict[str, Any] = orjson.loads(line)
     return record

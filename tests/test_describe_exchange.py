@@ -48,7 +48,7 @@ def test_to_dict_is_the_record_of_ndjson(name: str) -> None:
 
 def test_to_dict_has_the_records_when_they_are_asked_for() -> None:
     found = [exchange.to_dict(records=True) for exchange in exchanges("tour.pcapng")]
-    assert found == ndjson_records("tour.pcapng", "--records")
+    assert found == ndjson_records("tour.pcapng", "--records", "--raw-values")
     assert any('"value":' in json.dumps(record) for record in found)
 
 

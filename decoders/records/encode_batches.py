@@ -435,7 +435,7 @@ def _fields_by_snake_case_name(
             problem = (
                 "the same field twice"
                 if found
-                else f"{what} has no such field; there are {', '.join(sorted(known_names))}"
+                else f"{what} has no such field; there are {', '.join(sorted(known_names - _DECODED))}"
             )
             raise EncodeError(problem, path=f"{path}.{name}")
         out[found] = inner

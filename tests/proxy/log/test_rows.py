@@ -31,7 +31,7 @@ def _from_the_start(name: str) -> list[Chunk]:
 def test_the_rows_are_those_of_a_capture(name: str, seed: int | None, tmp_path: Path) -> None:
     chunks = _from_the_start(name)
     assert len(chunks) == len(chunks_of(name))
-    out, err = logged(tmp_path, LogPlan(NDJSON._replace(records=True)), chunks, seed=seed)
+    out, err = logged(tmp_path, LogPlan(NDJSON._replace(records=True), decodes=True), chunks, seed=seed)
     assert err == ""
     assert records(out) == sniffed(FOLDER / name, "--records")
     assert all(json.loads(line)["via"] == "proxy" for line in out.splitlines() if b'"exchange"' in line[:30])
