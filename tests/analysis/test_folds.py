@@ -305,6 +305,7 @@ def test_many_values_get_the_bin_that_each_of_them_gets(values: list[int]) -> No
     assert count_by_bin(values) == Counter(bin_number_of(value) for value in values)
 
 
+@pytest.mark.long
 @given(st.randoms(use_true_random=False), st.integers(1, 60))
 def test_latencies_counted_together_are_those_counted_in_parts(random: Random, parts: int) -> None:
     times = [random.randrange(10**18, 10**18 + 10 ** random.randrange(9, 14)) for _ in range(150)]

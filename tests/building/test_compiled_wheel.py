@@ -104,6 +104,7 @@ def test_values_of_exception_classes_are_class_variables() -> None:
     assert wrong == []
 
 
+@pytest.mark.long
 def test_no_loop_variable_stands_for_two_types() -> None:
     """mypyc gives a name the type of its first loop's elements, and a second loop over others is a TypeError there.
 

@@ -66,6 +66,7 @@ def test_columns_stay() -> None:
     assert to_ascii("é→\U0001f600") == "\\xe9>\\U0001f600"
 
 
+@pytest.mark.long
 def test_every_sign_of_the_sources_is_known() -> None:
     """Each sign in a text of kwcli that is no docstring has its text in ASCII."""
     signs: set[str] = set()

@@ -57,6 +57,7 @@ COMPLETING = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shell", [["bash", " ="], ["fish", ""], ["zsh", ""]], ids=lambda words: words[0])
 def test_a_tab_loads_the_command_of_the_line_and_no_library(shell: list[str]) -> None:
     installed = loaded_by("--help")  # an editable installation loads some of its own

@@ -449,6 +449,7 @@ def planted_capture() -> tuple[bytes, Planter]:
     return made, planter
 
 
+@pytest.mark.long
 def test_a_text_planted_anywhere_is_nowhere(tmp_path: Path) -> None:
     data, planter = planted_capture()
     assert len(planter.where) > 2000

@@ -215,6 +215,7 @@ def test_standard_input(everything: list[dict[str, Any]], compress: Any) -> None
     assert [json.loads(line) for line in outcome.out.splitlines()] == everything
 
 
+@pytest.mark.long
 def test_several_files_are_merged_by_time(everything: list[dict[str, Any]]) -> None:
     assert len(records(FIRST, TOUR)) == len(everything) + len(records(TOUR))
     assert sorted(map(json.dumps, _anonymous(records(TOUR, FIRST)))) == sorted(

@@ -114,6 +114,7 @@ def test_bytes_of_other_writers_are_kept() -> None:
         assert encode_metrics_from_json(metrics_json(odd, NONE), "") == odd
 
 
+@pytest.mark.long
 @pytest.mark.one_in(2)
 def test_the_original_is_kept_exactly_where_json_gives_other_bytes() -> None:
     """Bytes changed at random: whether `_original` is there says whether the other fields alone give the bytes."""

@@ -48,6 +48,7 @@ def test_statistics_and_answers_count_the_same() -> None:
         assert counts(LOG, *words) == counts(CAPTURE, *words), words
 
 
+@pytest.mark.long
 def test_the_brokers_times_are_metrics_fields_and_columns() -> None:
     rows = rows_of(kw("stats", str(LOG), "--metric", "local", "-o", "ndjson"))
     raw = Counter[str]()

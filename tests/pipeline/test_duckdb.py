@@ -59,6 +59,7 @@ def rows(query: str, *words: str, source: str = TOUR) -> list[dict[str, Any]]:
 # -- what is asked -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_capture_and_its_tables_give_the_same_rows(tmp_path: Path) -> None:
     captures = [str(FOLDER / name) for name in CLEAN[:2]]
     assert kw("pipeline", "run", *captures, "--out", str(tmp_path), "-q").code == Exit.DONE
@@ -353,6 +354,7 @@ def test_a_query_sees_the_tables_alone(query: str, folder: str, tmp_path: Path) 
     assert [path.name for path in tmp_path.iterdir()] == ["secret.parquet"]
 
 
+@pytest.mark.long
 def test_what_only_looks_is_allowed() -> None:
     assert {row["column_name"] for row in rows("describe latency_by_api")} == set(
         list_columns_of_view("latency_by_api")

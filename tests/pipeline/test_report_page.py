@@ -82,6 +82,7 @@ def test_charts_say_the_numbers_of_the_json(page: Path, report: dict[str, Any]) 
     assert sum(bad for _, bad in numbers) == report["summary"]["errors"]
 
 
+@pytest.mark.long
 def test_nothing_is_loaded_from_anywhere(page: Path) -> None:
     parsed = Page(page.read_text())
     assert {address for address in parsed.loads if not address.startswith("#")} == {"data:,"}

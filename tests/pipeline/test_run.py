@@ -147,6 +147,7 @@ def test_secrets_stay_secret_unless_asked(tmp_path: Path) -> None:
     assert not any("redacted" in row["request_body"] for row in rows(tmp_path / "shown"))
 
 
+@pytest.mark.long
 def test_points_are_kept_apart(tmp_path: Path) -> None:
     points = ["--point", f"one={TOUR}", "--point", f"two={RAW}"]
     run(*points, CAPTURES / "first-steps.pcapng", "--out", tmp_path / "out")
@@ -177,6 +178,7 @@ def test_the_same_run_again_changes_nothing(tmp_path: Path) -> None:
         assert untouched(out) == before
 
 
+@pytest.mark.long
 def test_further_captures_join_those_that_are_there(tmp_path: Path) -> None:
     out, whole = tmp_path / "out", tmp_path / "whole"
     run(TOUR, "--out", out)
@@ -397,6 +399,7 @@ def test_words_that_mean_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.long
 def test_explaining_says_what_would_be_done_and_does_nothing(tmp_path: Path) -> None:
     out = tmp_path / "out"
     words: list[str | Path] = [

@@ -128,6 +128,7 @@ def test_latencies_are_the_same(by: str, stats: Stats, report: Row, ask: Callabl
     }
 
 
+@pytest.mark.long
 def test_sums_of_all_are_the_same(stats: Stats, report: Row) -> None:
     counted = stats("--by", "api")
     for name in ("count", "errors", "unanswered", "undecoded", "request_bytes", "response_bytes", "waited"):

@@ -93,6 +93,7 @@ def test_rows_of_all_pipes_come_while_their_writers_go_on(tmp_path: Path) -> Non
     assert expected.err.split(" · ")[:3] == outcome.err.split(" · ")[:3]
 
 
+@pytest.mark.long
 def test_a_pipe_of_records_is_read_as_well(tmp_path: Path) -> None:
     pipes = [tmp_path / "one", tmp_path / "two"]
     records = kw("sniff", str(SECOND)).out.encode()
@@ -168,6 +169,7 @@ def test_what_goes_wrong_at_one_place_is_a_line_and_the_others_go_on(tmp_path: P
     assert "Traceback" not in outcome.err
 
 
+@pytest.mark.long
 def test_packets_are_kept_with_an_interface_for_each_place(tmp_path: Path) -> None:
     kept = tmp_path / "kept.pcapng"
     outcome = kw("sniff", "--on", f"b1={cat(FIRST)}", "--on", f"b2={cat(SECOND)}", "-w", str(kept))

@@ -80,6 +80,7 @@ def shape(value: Any) -> Any:
     return len(value) if isinstance(value, bytes) else value
 
 
+@pytest.mark.long
 def test_no_field_of_any_message_keeps_its_text() -> None:
     count = 0
     for key, version, side, frame, planter in every_frame():

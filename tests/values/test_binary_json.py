@@ -53,6 +53,7 @@ def test_cbor_is_what_its_library_wrote(value: dict[str, Any]) -> None:
     assert CborReader(data).read(0, 0) == (shown(value), len(data))
 
 
+@pytest.mark.long
 @given(st.dictionaries(st.text("abcdefgh_", min_size=1, max_size=8), VALUES, min_size=2, max_size=8))
 def test_a_map_with_texts_for_keys_is_guessed_or_left_open(value: dict[str, Any]) -> None:
     packed = pytest.importorskip("msgpack").packb(value)
