@@ -492,7 +492,7 @@ class Exchange(Seen):
         return names
 
     def to_dict(self, *, records: bool = False) -> dict[str, Any]:
-        """The exchange as a record of NDJSON; with `records`, as with `--records`. Secrets are {"redacted": N}.
+        """The exchange as a record of NDJSON; with `records`, as `--records --raw-values`. Secrets are {"redacted": N}.
 
         What `kw sniff` knows of the exchanges before it (`group`, `transaction`, `library`, `node`) is not in it.
         """
