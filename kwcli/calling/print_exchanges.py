@@ -67,8 +67,8 @@ class CallOutput:
         self._writer: ValueWriter | None = None
         self._records = values if values is not None and values.alone else None
         self._line_writer = values if self._records is None else None
-        as_records = values is not None or settings.format in RECORD_FORMATS
-        options = settings.make_record_options() if as_records else make_text_options(settings)
+        plain = values is not None or settings.values is None or settings.format in RECORD_FORMATS
+        options = settings.make_record_options() if plain else make_text_options(settings)
         self._options = options._replace(records=settings.records or values is not None, names=settings.names)
         self._renderer: Renderer | None = None
         self._explained: set[int] = set()

@@ -120,7 +120,9 @@ def command(
     Produce and Fetch take short words as well: topic=orders key=k value=v header=a:b, or one value a line from a pipe;
     topic=orders offset=-10 (before the end), beginning, end, @2026-11-21T03:04.
     """
+    from decoders.exchanges.topic_arrays import RECORD_ARRAYS
     from kwcli.calling.call_command import CallOptions, run_call
+    from kwcli.spelling import find_api
 
     refuse_clashes(*CLASHES)
     refuse_options_without("repeat", ("interval_s",), "it is the time between repetitions")
@@ -130,5 +132,6 @@ def command(
     given = CallOptions(api, words, **asked)  # type: ignore[arg-type]  # click has checked the types
     settings = shown.make_settings(env, content, live=given.repeat != 1 or given.edit)
     if settings.values is None:  # a fetch shows records without --records too
-        settings = settings._replace(values=content.make_value_reader(env, wanted=True))
+        wanted = find_api(api).key in RECORD_ARRAYS
+        settings = settings._replace(values=content.make_value_reader(env, wanted=wanted))
     return run_call(env, given, settings, connection)
