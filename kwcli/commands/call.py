@@ -9,7 +9,7 @@ from kwcli.net.options import ConnectingCommand, connection_options
 from kwcli.option_clashes import Clash, refuse_clashes, refuse_options_without
 from kwcli.option_types import Seconds, VersionWord
 from kwcli.options import ContentOptions, OutputOptions, content_options, output_options
-from kwcli.run_environment import Environment
+from kwcli.run_environment import Environment, Failure
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 EXAMPLES = """\b
@@ -120,9 +120,7 @@ def command(
     Produce and Fetch take short words as well: topic=orders key=k value=v header=a:b, or one value a line from a pipe;
     topic=orders offset=-10 (before the end), beginning, end, @2026-11-21T03:04.
     """
-    from decoders.exchanges.topic_arrays import RECORD_ARRAYS
     from kwcli.calling.call_command import CallOptions, run_call
-    from kwcli.spelling import find_api
 
     refuse_clashes(*CLASHES)
     refuse_options_without("repeat", ("interval_s",), "it is the time between repetitions")
@@ -132,6 +130,16 @@ def command(
     given = CallOptions(api, words, **asked)  # type: ignore[arg-type]  # click has checked the types
     settings = shown.make_settings(env, content, live=given.repeat != 1 or given.edit)
     if settings.values is None:  # a fetch shows records without --records too
-        wanted = find_api(api).key in RECORD_ARRAYS
-        settings = settings._replace(values=content.make_value_reader(env, wanted=wanted))
+        settings = settings._replace(values=content.make_value_reader(env, wanted=_has_records(api)))
     return run_call(env, given, settings, connection)
+
+
+def _has_records(api: str) -> bool:
+    """Whether messages of an API have records; of one that nobody knows, no fields are known either."""
+    from decoders.exchanges.topic_arrays import RECORD_ARRAYS
+    from kwcli.spelling import find_api
+
+    try:
+        return find_api(api).key in RECORD_ARRAYS
+    except Failure:
+        return False
