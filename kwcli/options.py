@@ -408,6 +408,19 @@ def output_options(
     return decorate
 
 
+def make_config_files_option(text: str, name: str = "config_files") -> Callable[[Command], Command]:
+    """The option -F/--command-config, files of client properties; `text` is its help."""
+    return click.option(
+        "-F",
+        "--command-config",
+        name,
+        multiple=True,
+        type=click.Path(readable=False),
+        metavar="FILE",
+        help=text,
+    )
+
+
 def make_hosts_option(name: str = "hosts", callback: Any = None) -> Callable[[Command], Command]:
     """The option --hosts; `callback` makes its value of the name of the file."""
     return click.option(

@@ -7,7 +7,7 @@ from typing import Final
 import click
 
 from decoders.named_tuple import NamedTuple
-from kwcli.options import Command, add_options, pass_options_as_value, schemas_option
+from kwcli.options import Command, add_options, make_config_files_option, pass_options_as_value, schemas_option
 
 __all__ = ["RegistryOptions", "SchemaOptions", "registry_options", "schema_options"]
 
@@ -36,15 +36,7 @@ _REGISTRY_OPTIONS: Final = (
         metavar="KEY=VALUE",
         help="The schema registry to ask: schema.registry.url=URL and its login (see: kw help values).",
     ),
-    click.option(
-        "-F",
-        "--command-config",
-        "config_files",
-        multiple=True,
-        type=click.Path(readable=False),
-        metavar="FILE",
-        help="A file of client properties that names a schema registry.",
-    ),
+    make_config_files_option("A file of client properties that names a schema registry."),
 )
 
 

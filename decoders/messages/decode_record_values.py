@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RecordChange", "RecordValueReader", "RecordValueTexts", "bytes_of_json_value"]
 
-# The forms of which a value is not shown a second time: what the bytes show already.
-_SHOWN_AS_IT_IS: Final = frozenset({"text"})
 # The characters with which a text may begin that has a form (the table of values/value_decoder.py): all other texts,
 # which most keys and values are, are passed over after one look.
 FIRST_CHARACTERS: Final = frozenset('\t\n "([Ox{')
@@ -93,8 +91,7 @@ class RecordValueReader:
             for each in record.get("headers") or ()
             if isinstance(each["key"], str)
         ]
-        found = self.decode(data, headers, topic, is_key=field == "key")
-        return None if found is None or found.format in _SHOWN_AS_IT_IS else found
+        return self.decode(data, headers, topic, is_key=field == "key")
 
     def select_records(self, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The records in JSON form whose key or value may have a form, as far as one look tells.

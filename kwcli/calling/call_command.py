@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from decoders.apis import NAMES
+from decoders.exchanges.topic_arrays import RECORD_ARRAYS
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import API_VERSIONS, FETCH
 from decoders.protocol_facts.routing import route_of_api
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from kwcli.calling.records.print_records import RecordValueWriter
     from kwcli.calling.words.shorthand import ShortRequest
     from kwcli.net.config.client_config import ConnectionOptions
+    from kwcli.options import ContentOptions
     from kwcli.output.settings import Settings
     from kwcli.run_environment import Environment
 
@@ -69,10 +71,14 @@ class CallOptions(NamedTuple):
     schema: str | None = None
 
 
-def run_call(env: Environment, asked: CallOptions, settings: Settings, connection: ConnectionOptions) -> Exit:
+def run_call(
+    env: Environment, asked: CallOptions, settings: Settings, content: ContentOptions, connection: ConnectionOptions
+) -> Exit:
     """Run `kw call` with these options. Raises Failure."""
     raw = asked.raw_body is not None
     found = build_unknown_api(asked) if raw and _is_unknown_api_key(asked.api) else find_api(asked.api)
+    if settings.values is None and found.key in RECORD_ARRAYS:  # a fetch shows records without --records too
+        settings = settings._replace(values=content.make_value_reader(env, wanted=True))
     choice = VersionChoice.from_options(found, asked.version, asked.release, force=asked.force, raw=raw)
     if asked.dry_run and asked.node is not None:
         from kwcli.calling.destinations import NodeTarget

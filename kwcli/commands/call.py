@@ -9,7 +9,7 @@ from kwcli.net.options import ConnectingCommand, connection_options
 from kwcli.option_clashes import Clash, refuse_clashes, refuse_options_without
 from kwcli.option_types import Seconds, VersionWord
 from kwcli.options import ContentOptions, OutputOptions, content_options, output_options
-from kwcli.run_environment import Environment, Failure
+from kwcli.run_environment import Environment
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 EXAMPLES = """\b
@@ -129,17 +129,4 @@ def command(
         raise click.UsageError(text, click.get_current_context())
     given = CallOptions(api, words, **asked)  # type: ignore[arg-type]  # click has checked the types
     settings = shown.make_settings(env, content, live=given.repeat != 1 or given.edit)
-    if settings.values is None:  # a fetch shows records without --records too
-        settings = settings._replace(values=content.make_value_reader(env, wanted=_has_records(api)))
-    return run_call(env, given, settings, connection)
-
-
-def _has_records(api: str) -> bool:
-    """Whether messages of an API have records; of one that nobody knows, no fields are known either."""
-    from decoders.exchanges.topic_arrays import RECORD_ARRAYS
-    from kwcli.spelling import find_api
-
-    try:
-        return find_api(api).key in RECORD_ARRAYS
-    except Failure:
-        return False
+    return run_call(env, given, settings, content, connection)

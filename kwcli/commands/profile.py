@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from kwcli.net.options import KeyValue
-from kwcli.options import OutputOptions, output_options
+from kwcli.options import OutputOptions, make_config_files_option, output_options
 from kwcli.run_environment import Environment, Exit, Failure
 
 Pair = tuple[str, str]
@@ -101,15 +101,7 @@ def command() -> None:
 @click.option(
     "-X", "--property", "properties", multiple=True, type=KeyValue(), metavar="KEY=VALUE", help="A client property."
 )
-@click.option(
-    "-F",
-    "--command-config",
-    "files",
-    multiple=True,
-    type=click.Path(readable=False),
-    metavar="FILE",
-    help="A file of client properties.",
-)
+@make_config_files_option("A file of client properties.", "files")
 @click.option("--use", "active", is_flag=True, help="Make it the active profile.")
 @click.option("--force", is_flag=True, help="Replace an existing profile.")
 @click.pass_obj

@@ -9,7 +9,7 @@ import click
 
 from kwcli.net.config.client_config import Address, ClientConfig, ConnectionOptions
 from kwcli.option_types import Seconds
-from kwcli.options import ContentOptions, add_options, pass_options_as_value
+from kwcli.options import ContentOptions, add_options, make_config_files_option, pass_options_as_value
 from kwcli.run_environment import Environment, Failure
 from kwcli.schema_options import RegistryOptions, SchemaOptions
 
@@ -84,14 +84,8 @@ _PROPERTIES = click.option(
     metavar="KEY=VALUE",
     help="A client property, as librdkafka or Java spell it; list shows all, dump those in force.",
 )
-_CONFIG_FILES = click.option(
-    "-F",
-    "--command-config",
-    "config_files",
-    multiple=True,
-    type=click.Path(readable=False),
-    metavar="FILE",
-    help="A file of client properties: client.properties, librdkafka.config, kcat.conf.",
+_CONFIG_FILES = make_config_files_option(
+    "A file of client properties: client.properties, librdkafka.config, kcat.conf."
 )
 _PROFILE = click.option("--profile", metavar="NAME", help="A profile (see kw profile) instead of the active one.")
 _TIMEOUT = click.option(

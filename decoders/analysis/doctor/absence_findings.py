@@ -13,6 +13,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     OWN_CLIENT_ID,
     Case,
     Found,
+    format_advertised_address,
     merge_observations,
     most_frequent_clients,
     rate_per_second,
@@ -33,7 +34,7 @@ def _find_absent_brokers(case: Case) -> Iterator[Found]:
     addresses: dict[int, str] = {}
     for (_, number, host, port), seen in case.seen.items_of_kind("advertised"):
         listed[number].append(seen)
-        addresses[number] = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        addresses[number] = format_advertised_address(host, port)
     absent = {number: seen for (number,), seen in case.seen.items_of_kind("gone")}
     for number in sorted({*listed, *absent}):
         present, gone = merge_observations(listed[number]), absent.get(number)

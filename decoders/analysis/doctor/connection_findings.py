@@ -14,6 +14,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     OWN_CLIENT_ID,
     Case,
     Found,
+    format_advertised_address,
     merge_observations,
     most_frequent_clients,
     rate_per_second,
@@ -33,7 +34,7 @@ _HERE: Final = ("localhost", "localhost.localdomain", "ip6-localhost")
 def _find_unreachable_listeners(case: Case) -> Iterator[Found]:
     """Addresses that brokers advertise and clients cannot use."""
     for (asked, number, host, port), seen in case.seen.items_of_kind("advertised"):
-        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        address = format_advertised_address(host, port)
         about = {"node_id": number, "address": address, "broker": asked, "clients": most_frequent_clients(seen)}
         try:
             place = ip_address(host)
@@ -182,7 +183,7 @@ def _find_refused_logins(case: Case) -> Iterator[Found]:
     advertised: dict[str, int] = {}
     ports: dict[str, int] = {}
     for (_, number, host, port), _ in case.seen.items_of_kind("advertised"):
-        advertised[f"[{host}]:{port}" if ":" in host else f"{host}:{port}"] = number
+        advertised[format_advertised_address(host, port)] = number
         if not host[-1:].isdigit():
             ports[str(port)] = number
     # Brokers use listeners among themselves that no client is told of.

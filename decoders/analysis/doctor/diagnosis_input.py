@@ -26,6 +26,7 @@ __all__ = [
     "Found",
     "describe_offered_versions",
     "describe_retry_pace",
+    "format_advertised_address",
     "merge_observations",
     "most_frequent_clients",
     "name_of_api_key",
@@ -135,6 +136,11 @@ def describe_retry_pace(case: Case, seen: Observation) -> str | None:
         return None
     every = format_latency((seen.last - seen.first) / (seen.count - 1) / MS)
     return f", {seen.count:,} times, every {every}"
+
+
+def format_advertised_address(host: str, port: int) -> str:
+    """`host:port` of a listener that brokers advertise, with brackets around IPv6."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def describe_offered_versions(case: Case, broker: str | None, api_key: int) -> str:

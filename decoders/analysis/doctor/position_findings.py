@@ -12,6 +12,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     NS,
     Case,
     Found,
+    format_advertised_address,
     merge_observations,
     most_frequent_clients,
 )
@@ -80,10 +81,7 @@ def _find_lost_commits(case: Case) -> Iterator[Found]:
 
 def _find_unread_assignments(case: Case) -> Iterator[Found]:
     """Partitions that a member has, and never asks for, while it reads others: one finding for a client and group."""
-    nodes = {
-        f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        for (_, _, host, port), _ in case.seen.items_of_kind("advertised")
-    }
+    nodes = {format_advertised_address(host, port) for (_, _, host, port), _ in case.seen.items_of_kind("advertised")}
     if not nodes <= case.brokers:
         return  # what it asks other brokers is not in the capture
     found: dict[tuple[str, str], dict[str, Observation]] = defaultdict(dict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
 from decoders.analysis.doctor.diagnosis_input import (
     LISTED,
@@ -22,16 +22,7 @@ __all__ = ["VALUES"]
 def _find_undecodable_values(case: Case) -> Iterator[Found]:
     for (topic, identity, _), seen in case.seen.items_of_kind("value-bad"):
         fault = sort_names_by_count(seen.names["errors"])[0]
-        yield case.make_finding(
-            "values-undecodable",
-            seen,
-            topic=topic,
-            clients=most_frequent_clients(seen) or None,
-            schema=identity,
-            tally=_describe_count(seen),
-            fault=fault,
-            by=_describe_writers(seen),
-        )
+        yield _make_finding(case, "values-undecodable", seen, topic=topic, schema=identity, fault=fault)
 
 
 def _find_unregistered_schemas(case: Case) -> Iterator[Found]:
@@ -42,16 +33,8 @@ def _find_unregistered_schemas(case: Case) -> Iterator[Found]:
         is_sure = kind == "value-unregistered"
         for (topic, identity, _), seen in case.seen.items_of_kind(kind):
             if is_sure or (topic in with_schema and identity not in came_later):
-                found = case.make_finding(
-                    "schema-unregistered",
-                    seen,
-                    topic=topic,
-                    clients=most_frequent_clients(seen) or None,
-                    schema=identity,
-                    tally=_describe_count(seen),
-                    known="the registry does not know" if is_sure else "was not seen, likely not registered",
-                    by=_describe_writers(seen),
-                )
+                told = "the registry does not know" if is_sure else "was not seen, likely not registered"
+                found = _make_finding(case, "schema-unregistered", seen, topic=topic, schema=identity, known=told)
                 yield found if is_sure else found._replace(severity="note")
 
 
@@ -77,15 +60,16 @@ def _find_unframed_values(case: Case) -> Iterator[Found]:
         framed[topic].append(seen)
     for (topic, _, _), seen in case.seen.items_of_kind("value-plain"):
         if topic in framed:
-            yield case.make_finding(
-                "values-unframed",
-                seen,
-                topic=topic,
-                clients=most_frequent_clients(seen) or None,
-                tally=_describe_count(seen),
-                others=_describe_writers(merge_observations(framed[topic])),
-                by=_describe_writers(seen),
-            )
+            others = _describe_writers(merge_observations(framed[topic]))
+            yield _make_finding(case, "values-unframed", seen, topic=topic, others=others)
+
+
+def _make_finding(case: Case, kind: str, seen: Observation, **about: Any) -> Found:
+    """A finding with how many values it is about, and who wrote them."""
+    clients = most_frequent_clients(seen) or None
+    return case.make_finding(
+        kind, seen, clients=clients, tally=_describe_count(seen), by=_describe_writers(seen), **about
+    )
 
 
 def _describe_count(seen: Observation) -> str:

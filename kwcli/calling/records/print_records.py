@@ -112,13 +112,13 @@ class RecordValueWriter:
             yield Remark(f"no record from that offset on in {', '.join(names[:_LISTED])}{more}")
 
     def _write_record(self, _partition_name: str, record: Mapping[str, Any]) -> None:
-        key, value = (_choose_content(record, field) for field in ("key", "value"))
         if self._text:
-            head = b"" if self._separator is None else _convert_json_to_bytes(key) + self._separator
-            self._write(head + _convert_json_to_bytes(value) + b"\n")
+            key = b"" if self._separator is None else _bytes_of_field(record, "key") + self._separator
+            self._write(key + _bytes_of_field(record, "value") + b"\n")
+        elif self._separator is None:
+            self._json.add(_json_of_field(record, "value"))
         else:
-            key, value = (each[0] if isinstance(each, tuple) else each for each in (key, value))
-            self._json.add(value if self._separator is None else {"key": key, "value": value})
+            self._json.add({field: _json_of_field(record, field) for field in ("key", "value")})
 
 
 class RecordLineWriter(RecordValueWriter):
@@ -175,18 +175,22 @@ def _format_offset_range(answer: Mapping[str, Any]) -> str:
     return f" (there are {first} to {end - 1})" if 0 <= first < end else ""
 
 
-def _choose_content(record: Mapping[str, Any], field: str) -> Any:
-    """The key or value of a record to print: a decoded one (as a tuple of one) where its bytes do not say the same."""
+def _json_of_field(record: Mapping[str, Any], field: str) -> Any:
+    """The key or value of a record, decoded where its bytes do not say the same."""
     decoded = read_decoded_value(record, field)
-    return record[field] if decoded is None else (decoded["value"],)
+    return record[field] if decoded is None else decoded["value"]
+
+
+def _bytes_of_field(record: Mapping[str, Any], field: str) -> bytes:
+    """The bytes of the key or value of a record, as JSON where it is decoded; empty for null."""
+    decoded = read_decoded_value(record, field)
+    return _convert_json_to_bytes(record[field]) if decoded is None else orjson.dumps(decoded["value"])
 
 
 def _convert_json_to_bytes(value: Any) -> bytes:
-    """The bytes of a key or a value, a decoded one as JSON; empty for null."""
+    """The bytes of a key or a value; empty for null."""
     if value is None:
         return b""
-    if isinstance(value, tuple):
-        return orjson.dumps(value[0])
     if isinstance(value, str):
         return value.encode()
     if isinstance(value, DeferredText):
