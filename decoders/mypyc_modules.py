@@ -84,6 +84,7 @@ MODULES: Final = (
     "decoders/analysis/doctor/slow_brokers.py",
     "decoders/analysis/groups/events.py",
     "decoders/analysis/groups/groups.py",
+    "decoders/analysis/groups/histories.py",
     "decoders/analysis/groups/lag.py",
     "decoders/analysis/groups/timeline.py",
     "decoders/messages/build_body_json.py",

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders import encode_embedded
-from decoders.analysis.groups import groups, lag
+from decoders.analysis.groups import histories, lag
 from decoders.analysis.groups.groups import Groups
 from decoders.analysis.groups.lag import Moments, merge_ranges
 from decoders.analysis.security import Security
@@ -452,8 +452,8 @@ def test_sides_that_end_in_the_middle_stop_nobody(name: str, make: type[Groups |
 
 @pytest.mark.plain
 def test_what_is_beyond_the_limits_is_said_to_be_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(groups, "GROUP_EVENTS_MAX", 2)
-    monkeypatch.setattr(groups, "GROUP_MEMBERS_MAX", 1)
+    monkeypatch.setattr(histories, "GROUP_EVENTS_MAX", 2)
+    monkeypatch.setattr(histories, "GROUP_MEMBERS_MAX", 1)
     monkeypatch.setattr(lag, "PARTITIONS_KEPT_MAX", 1)
     scene = two_members()
     commit(scene, 2, 5)

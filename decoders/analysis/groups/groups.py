@@ -25,7 +25,8 @@ from decoders.analysis.client_and_broker_portraits import (
     versions_used,
 )
 from decoders.analysis.dimensions import client_of, host_of
-from decoders.analysis.groups.events import EVENT_APIS, Described, GroupEvent, Heard, group_events_of
+from decoders.analysis.groups.events import EVENT_APIS, GroupEvent, group_events_of
+from decoders.analysis.groups.histories import GroupHistories, GroupHistory
 from decoders.analysis.groups.lag import (
     COMMITTING,
     NOTHING,
@@ -38,8 +39,6 @@ from decoders.analysis.groups.lag import (
     offset_paths,
 )
 from decoders.analysis.groups.timeline import Timeline, assignment_by_topic
-from decoders.errors import Malformed
-from decoders.limits import GROUP_EVENTS_ALL_MAX, GROUP_EVENTS_MAX, GROUP_MEMBERS_MAX
 from decoders.protocol_facts.keys import LIST_GROUPS, OFFSET_FETCH
 from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import pack, state_fields, unpack
@@ -63,104 +62,6 @@ _ASKING: Final = frozenset({OFFSET_FETCH, LIST_GROUPS, 15, 42, 47, 69, 77, 89, 9
 _COORDINATED: Final = frozenset({8, 9, 11, 12, 13, 14, 28, 68, 76, 88})
 
 
-class GroupMember:
-    """What is known of one member: first and last time, heartbeats; client, host and instance id, as last told."""
-
-    __slots__ = ("beats", "client", "first", "host", "instance", "last")
-
-    def __init__(self, first: int, last: int, client: str, host: str, instance: str | None, beats: int) -> None:
-        self.first, self.last, self.beats = first, last, beats
-        self.client, self.host, self.instance = client, host, instance
-
-    def merge(self, other: GroupMember) -> None:
-        """Add what was seen elsewhere of the same member."""
-        if (other.last, other.client, other.host) > (self.last, self.client, self.host):
-            self.client, self.host = other.client, other.host
-        self.instance = max(self.instance or "", other.instance or "") or None
-        self.first, self.last = min(self.first, other.first), max(self.last, other.last)
-        self.beats += other.beats
-
-    def state(self) -> list[object]:
-        """The state as built-in values, for `make_resumed`."""
-        return [self.first, self.last, self.client, self.host, self.instance, self.beats]
-
-
-class GroupHistory:
-    """What happened in one group: its latest events (`total`: how many there were), members, the latest description."""
-
-    __slots__ = ("cut", "described", "events", "members", "total")
-
-    def __init__(self) -> None:
-        self.events: list[GroupEvent] = []
-        self.total = 0
-        self.members: dict[str, GroupMember] = {}
-        self.described: tuple[Described | None, Described | None] = (None, None)  # with members, and without
-        self.cut: set[str] = set()
-
-    def drop_events_over_limit(self) -> int:
-        """Keep only the latest GROUP_EVENTS_MAX events; returns how many were dropped."""
-        if len(self.events) <= GROUP_EVENTS_MAX:
-            return 0
-        self.events.sort(key=lambda each: (*each[:5], repr(each[5:])))
-        gone = len(self.events) - GROUP_EVENTS_MAX
-        del self.events[:gone]
-        self.cut.add("timeline")
-        return gone
-
-    def add_member(self, name: str, member: GroupMember) -> None:
-        """Add what an exchange shows of a member; members beyond GROUP_MEMBERS_MAX are not kept."""
-        before = self.members.get(name)
-        if before is not None:
-            before.merge(member)
-        elif len(self.members) < GROUP_MEMBERS_MAX:
-            self.members[name] = member
-        else:
-            self.cut.add("members")
-
-    def keep_description(self, said: Described) -> None:
-        """Take a description of the group; the latest with members and the latest without are kept."""
-        whole = said.members is not None
-        before = self.described[0 if whole else 1]
-        latest = said if before is None or (said.time_ns, repr(said)) > (before.time_ns, repr(before)) else before
-        self.described = (latest, self.described[1]) if whole else (self.described[0], latest)
-
-    def latest_description(self) -> Described | None:
-        """The latest description, with what only an earlier one with members says."""
-        whole, listed = self.described
-        if whole is None or listed is None or listed.time_ns <= whole.time_ns:
-            return whole or listed
-        return listed._replace(
-            group_type=listed.group_type or whole.group_type, protocol=whole.protocol, members=whole.members
-        )
-
-    def state(self) -> list[object]:
-        """The state as built-in values, for `make_resumed`."""
-        members = [[name, each.state()] for name, each in self.members.items()]
-        described = [None if each is None else tuple(each) for each in self.described]
-        return [[tuple(each) for each in self.events], self.total, members, described, sorted(self.cut)]
-
-    @classmethod
-    def make_resumed(cls, state: object) -> GroupHistory:
-        """A history from its `state`. Raises DecodeError."""
-        made = cls()
-        events, made.total, members, described, cut = state_fields(state, list, int, list, list, list)
-        for each in events:
-            made.events.append(GroupEvent(*state_fields(each, *_EVENT)))
-        for item in members:
-            name, its = state_fields(item, str, list)
-            made.members[name] = GroupMember(*state_fields(its, int, int, str, str, str | None, int))
-        for each in state_fields(described, tuple | None, tuple | None):
-            if each is not None:
-                made.keep_description(Described(*state_fields(each, int, str, str, str, str, int, tuple | None)))
-        if not all(isinstance(name, str) for name in cut):
-            raise Malformed("keys that are no names")
-        made.cut = set(cut)
-        return made
-
-
-_EVENT: Final = (int, str, str, int, int, str, str, str, str | None, int, str | None, tuple)
-
-
 class Groups(Portraits):
     """Groups with their timelines and lags.
 
@@ -172,8 +73,7 @@ class Groups(Portraits):
 
     def __init__(self) -> None:
         super().__init__()
-        self._histories: dict[str, GroupHistory] = {}
-        self._events = 0
+        self._histories = GroupHistories()
         self._offsets = GroupOffsets()
         self._learns = False
 
@@ -188,7 +88,7 @@ class Groups(Portraits):
         super().add(exchange)
         for group, said in group_events_of(exchange):
             if (group,) in self._found:
-                self._keep_in_history(group, said, exchange)
+                self._histories.keep_event(group, said, exchange)
         if not self._learns and (self.counted_apart or exchange.api_key not in COMMITTING):
             self._offsets.learn(exchange)  # of the others no commits are kept
 
@@ -199,9 +99,7 @@ class Groups(Portraits):
 
     def drop_data_beside_portrait(self, key: tuple[str, ...]) -> None:
         """Give up the history of a group."""
-        history = self._histories.pop(key[0], None)
-        if history is not None:
-            self._events -= len(history.events)
+        self._histories.drop(key[0])
 
     @property
     def offsets(self) -> GroupOffsets:
@@ -232,59 +130,21 @@ class Groups(Portraits):
             names.append(("coordinators", info.broker))
         return names
 
-    def _keep_in_history(self, group: str, said: GroupEvent | Heard | Described, exchange: Exchange) -> None:
-        history = self._histories.get(group)
-        if history is None:
-            history = self._histories[group] = GroupHistory()
-        if isinstance(said, Described):
-            history.keep_description(said)
-        elif isinstance(said, Heard):
-            info, time_ns = exchange.connection_info, exchange.time_ns
-            who = client_of(exchange.client_id, info.client), host_of(info.client)
-            history.add_member(said.member, GroupMember(time_ns, time_ns, *who, said.instance, int(said.beat)))
-        else:
-            self._append_events(history, [said])
-
-    def _append_events(self, history: GroupHistory, events: list[GroupEvent]) -> None:
-        history.total += len(events)
-        if self._events + len(events) > GROUP_EVENTS_ALL_MAX:
-            history.cut.add("timeline")
-            return
-        history.events += events
-        self._events += len(events)
-        if len(history.events) >= 2 * GROUP_EVENTS_MAX:
-            self._events -= history.drop_events_over_limit()
-
     def merge(self, other: Self) -> None:
         """Add the counts of `other`."""
         self._offsets.merge(other._offsets)
         super().merge(other)
-        for group, its in other._histories.items():
-            if (group,) not in self._found:
-                continue
-            mine = self._histories.setdefault(group, GroupHistory())
-            self._append_events(mine, list(its.events))
-            mine.total += its.total - len(its.events)
-            mine.cut |= its.cut
-            for name, member in GroupHistory.make_resumed(its.state()).members.items():
-                mine.add_member(name, member)
-            for described in its.described:
-                if described is not None:
-                    mine.keep_description(described)
+        self._histories.merge(other._histories, {group for (group,) in self._found})
 
     def export(self) -> bytes:
         """The state, for `resume`."""
-        histories = [[group, each.state()] for group, each in self._histories.items()]
-        return pack([super().export(), histories, self._offsets.export(), self._learns])
+        return pack([super().export(), self._histories.state(), self._offsets.export(), self._learns])
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
         portraits, histories, offsets, self._learns = state_fields(unpack(state), bytes, list, bytes, bool)
         super().resume(portraits)
-        for item in histories:
-            group, its = state_fields(item, str, list)
-            self._histories[group] = GroupHistory.make_resumed(its)
-            self._events += len(self._histories[group].events)
+        self._histories = GroupHistories.make_resumed(histories)
         self._offsets.resume(offsets)
 
     # Rows.
@@ -294,13 +154,7 @@ class Groups(Portraits):
         found, others, count = self.choose_portraits()
         timelines = {}
         for (group,) in found:
-            history = self._histories.get(group)
-            if history is None:
-                timelines[group] = Timeline([], {}, None)
-                continue
-            self._events -= history.drop_events_over_limit()
-            clients = {name: (each.client, each.host) for name, each in history.members.items()}
-            timelines[group] = Timeline(history.events, clients, history.latest_description())
+            timelines[group] = self._histories.make_timeline(group)
         commits: Commits = defaultdict(dict)
         for (group, topic, number), commit in self._offsets.commits.items():
             if group in timelines:
@@ -351,7 +205,7 @@ class Groups(Portraits):
         readers: Readers,
         commits: dict[TopicPartition, GroupCommit],
     ) -> Row:
-        history = self._histories.get(group or "") or GroupHistory()
+        history = self._histories.by_group.get(group or "") or GroupHistory()
         described = timeline.described
         generations = timeline.rows()
         partitions = self._make_partition_rows(timeline, readers, commits)
