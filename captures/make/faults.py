@@ -29,7 +29,7 @@ SHIP: Final = (
     *("idle-cut", "isr-flapping", "isr-shrunk", "leaders-move", "no-connection", "producer-fenced", "records-corrupt"),
     *("retransmissions", "sent-again", "sent-twice", "slow-broker", "transactions-abort"),
     *("access-denied", "broker-failed", "member-fenced", "offset-out-of-range", "quota-exceeded", "sequence-broken"),
-    *("replicas-missing", "telemetry-refused", "too-large"),
+    *("sequence-reused", "replicas-missing", "telemetry-refused", "too-large"),
     *("fetch-sessions-lost", "metadata-storm", "partition-offline", "throttled", "transaction-hangs"),
 )
 

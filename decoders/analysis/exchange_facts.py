@@ -179,11 +179,14 @@ def error_codes_about(exchange: Exchange, topic: str | None) -> list[int]:
     return [code for path, code in exchange.unexpected if _topic_on_path(exchange, view, path) in (topic, None)]
 
 
-def error_codes_by_partition(exchange: Exchange) -> dict[Partition, list[int]]:
-    """The error codes of the response that count as errors, by topic and partition; None: no topic, no partition."""
+def error_codes_by_partition(exchange: Exchange, *, all_codes: bool = False) -> dict[Partition, list[int]]:
+    """The error codes of the response that count as errors, by topic and partition; None: no topic, no partition.
+
+    With `all_codes` those too that the protocol means so.
+    """
     view = exchange.view("response")
     found: dict[Partition, list[int]] = {}
-    for path, code in exchange.unexpected:
+    for path, code in (exchange._error_codes or ()) if all_codes else exchange.unexpected:
         found.setdefault((_topic_on_path(exchange, view, path), _partition_on_path(view, path)), []).append(code)
     return found
 

@@ -14,6 +14,7 @@ import pytest
 from decoders.analysis.doctor.body_observers import BODY_OBSERVERS
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER
+from decoders.analysis.doctor.resent_batches import SentBatches
 from decoders.apis import api
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import Malformed
@@ -297,14 +298,21 @@ def forgotten(times: int) -> Scene:
     return scene
 
 
-def sequences(*batches: tuple[int, int, int]) -> Scene:
-    """Batches of a producer: base sequence, records, and the error code of the answer."""
+def sequences(*batches: tuple[int, int, int], other: int | None = None, lost: int | None = None) -> Scene:
+    """Batches of a producer: base sequence, records, and the error code of the answer.
+
+    From the one at the index `other` on records are others; the one at the index `lost` gets no answer.
+    """
     scene = Scene()
     for at, (base, count, code) in enumerate(batches):
-        records = [Record(each, BEGUN // MS, None, b"x") for each in range(count)]
+        text = b"x" if other is None or at < other else b"y"
+        records = [Record(each, BEGUN // MS, None, text) for each in range(count)]
         batch = encode_batch(records, Batch(producer_id=74, producer_epoch=0, base_sequence=base))
         asked = {"acks": -1, "topic_data": [{"name": "orders", "partition_data": [{"index": 0, "records": batch}]}]}
-        scene.ask(at, PRODUCE_9, asked, produced(code))
+        line = int(lost is not None and at > lost)
+        scene.ask(
+            at, PRODUCE_9, asked, None if at == lost else produced(code), ends=RST if at == lost else 0, line=line
+        )
     return scene
 
 
@@ -880,6 +888,20 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         "app counts its batches to orders from 0 again without a new epoch (producer id 74, partition 0 expected 4)",
     ),
     (
+        *("sequence-reused", sequences((0, 2, 0), (2, 2, 0), (2, 2, 46), other=2), "error"),
+        "app gives new records of orders sequence numbers that it has used (producer id 74, DUPLICATE_SEQUENCE_NUMBER):"
+        " partition 0, 2 came again with other records, 4 was expected",
+    ),
+    (
+        *("sequence-reused", sequences((0, 2, 0), (2, 2, 0), (0, 2, 0), other=2), "error"),
+        "(producer id 74): partition 0, 0 came again with other records, 4 was expected",
+    ),
+    (
+        *("sequence-reused", sequences((0, 3, 0), (3, 4, 0), (5, 1, 46)), "warning"),
+        "that it likely has used (producer id 74, DUPLICATE_SEQUENCE_NUMBER): partition 0, 5 came as a batch of its"
+        " own, after batches around it, 7 was expected",
+    ),
+    (
         *("poll-stopped", away(3), "warning"),
         "app left group billing while it went on running, and came back 3.00s later on the same connection",
     ),
@@ -896,6 +918,7 @@ BESIDES = {
     "clock-behind": {"timestamp-refused"},
     "timestamp-refused": {"clock-behind"},
     "sequence-restarted": {"sequence-broken"},
+    "sequence-reused": {"sequence-broken"},
     "sent-twice": {"timed-out"},
     "broker-gone": {"under-replicated"},
     "broker-back": {"replicas-missing", "under-replicated"},
@@ -921,6 +944,12 @@ NEAR: list[tuple[str, Scene]] = [
     ("transaction-hangs", held(70, newest=5)),
     ("sequence-restarted", sequences((0, 2, 0), (2, 2, 0), (0, 2, 45))),
     ("sequence-restarted", sequences((0, 2, 45), (2, 2, 45))),
+    ("sequence-reused", sequences((0, 2, 0), (2, 2, 0), (2, 2, 46))),
+    ("sequence-broken", sequences((0, 2, 0), (2, 2, 0), (2, 2, 46), lost=1)),
+    ("sequence-reused", sequences((0, 2, 0), (2, 2, 0), (2, 2, 46), lost=1)),
+    ("sequence-reused", sequences((0, 2, 0), (2, 2, 0), (2, 2, 0), lost=1)),
+    ("sequence-reused", sequences((0, 2, 6), (0, 2, 0), other=1)),
+    ("sequence-reused", sequences((4, 2, 0), (2, 2, 46), other=1)),
     ("poll-stopped", away(0.2)),
     ("poll-stopped", away(3, line=2)),
     ("advertised-elsewhere", only_metadata(4)),
@@ -1060,6 +1089,15 @@ def test_a_scene_shows_its_finding(what: str, scene: Scene, severity: str, title
 def test_what_comes_near_is_none(what: str, scene: Scene) -> None:
     rows = folded(scene.rows(Doctor())).rows()
     assert what not in {row["id"] for row in rows}
+
+
+def test_batches_of_an_older_state_are_taken_for_batches_sent_again() -> None:
+    sent_batches = folded(sent(4, code=6).rows(Doctor()))._seen.sent
+    state: Any = sent_batches.state()
+    older = [[number, fields[:8]] for number, fields in state]
+    resumed = [*SentBatches.make_resumed(older).find_batches_sent_again()]
+    assert resumed == [its._replace(checksums=None) for its in sent_batches.find_batches_sent_again()]
+    assert len(resumed) == 4
 
 
 def test_a_quiet_cluster_has_nothing() -> None:

@@ -97,7 +97,8 @@ def _body_or_empty(exchange: Exchange, side: Side) -> dict[str, Any]:
 def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> list[str | None]:
     raw = exchange.request_raw
     answered = exchange.outcome != "no_response_expected"
-    refused = error_codes_by_partition(exchange) if exchange._error_codes and exchange.unexpected else {}
+    # DUPLICATE_SEQUENCE_NUMBER is no error to clients, but says that the batch is not stored.
+    refused = error_codes_by_partition(exchange, all_codes=True) if exchange._error_codes else {}
     if exchange.response_ns is not None and exchange.request_end_ns is not None:
         took = exchange.response_ns - exchange.request_end_ns
         if took >= _IN_FLIGHT_NS:
@@ -163,7 +164,9 @@ def _observe_clock(seen: Observations, exchange: Exchange, client: str, ahead: i
 def _observe_sequence(its: Observation, head: BatchHead, exchange: Exchange, code: int) -> None:
     """Observe the sequence number that follows a batch that was taken, or that of one that is out of order."""
     if not code:
-        its.keep_first_and_last("next", exchange.time_ns, head.base_sequence + head.records)
+        after = head.base_sequence + head.records
+        its.keep_first_and_last("next", exchange.time_ns, after)
+        its.keep_greatest("reached", after)
     elif code == _OUT_OF_ORDER:
         its.count_exchange(exchange)
         its.keep_first_and_last("refused", exchange.time_ns, head.base_sequence)

@@ -30,6 +30,7 @@ from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER, SEVER
 from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
 from decoders.analysis.doctor.position_findings import POSITIONS, describe_offset_reset
 from decoders.analysis.doctor.refusal_findings import REFUSALS
+from decoders.analysis.doctor.sequence_findings import SEQUENCES, describe_broken_sequence
 from decoders.analysis.doctor.value_findings import VALUES
 from decoders.frames.framing import BEGINS_LATE
 from decoders.protocol_facts.errors.error_codes import ERRORS, error_name
@@ -38,7 +39,6 @@ from decoders.protocol_facts.keys import INIT_PRODUCER_ID, METADATA
 from decoders.wire.format_and_escape_text import format_latency, format_size
 
 if TYPE_CHECKING:
-    from decoders.analysis.doctor.resent_batches import SentAgain
     from decoders.analysis.doctor.slow_brokers import BrokerLatencies
     from decoders.analysis.doctor.thresholds import Thresholds
     from decoders.analysis.fold_interface import Row
@@ -189,25 +189,10 @@ def _make_error_finding(
     if what == "offset-out-of-range":
         values["reset"] = describe_offset_reset(case, subject, values["clients"])
     if what == "sequence-broken":
-        values["sequence"] = _describe_broken_sequence(case, subject, values["clients"])
+        values["sequence"] = describe_broken_sequence(case, subject, values["clients"])
     if what in ("login-failed", "version-refused") and not went_on:
         values["pace"] = describe_retry_pace(case, whole)
     return Found(what, severity, whole, values, code)
-
-
-def _describe_broken_sequence(case: Case, topic: str | None, clients: list[str]) -> str | None:
-    """Words for the sequence numbers of the first refusal: which was expected, which came, and how that happens."""
-    for (client, where, number, producer_id), seen in case.seen.items_of_kind("sequence"):
-        if producer_id < 0 or where != topic or client not in clients or not {"next", "refused"} <= seen.edges.keys():
-            continue
-        (_, came), _ = seen.edges["refused"]
-        _, (_, expected) = seen.edges["next"]
-        if came > expected:
-            skipped = f"{expected}" if came == expected + 1 else f"{expected} to {came - 1}"
-            return f": partition {number} expected {expected}, {came} came: {skipped} was never accepted"
-        if came < expected:
-            return f": partition {number} expected {expected}, {came} came: a batch was sent again behind later ones"
-    return None
 
 
 def _has_succeeded_since(case: Case, client: str, api_key: int, about: str | None, seen: Observation) -> bool:
@@ -472,39 +457,6 @@ def _find_inefficient_producers(case: Case) -> Iterator[Found]:
             yield case.make_finding("skew", writers, **about)
 
 
-def _find_resent_batches(case: Case) -> Iterator[Found]:
-    """Batches that were sent more than once; those that may be stored twice are findings of their own."""
-    found: dict[tuple[str, str, str | None], list[SentAgain]] = defaultdict(list)
-    for its in case.seen.sent.find_batches_sent_again():
-        what = "sent-twice" if its.unknown and not its.idempotent else "sent-again"
-        found[what, its.client, its.topic].append(its)
-    for (what, client, topic), some in found.items():
-        if len(some) < case.limits["again.batches"]:
-            continue
-        seen = Observation()
-        for its in some:
-            seen.count_evidence(its.last)
-        refused = sum(its.refused > 0 for its in some)
-        first_refused = 2 * refused > len(some)
-        why = "after they had been refused" if first_refused else "because no answer came, or only a time-out error"
-        about = {"client": client, "client_id": client, "topic": topic, "batches": f"{len(some):,}"}
-        yield case.make_finding(what, seen, why=why, **about)
-
-
-def _find_restarted_sequences(case: Case) -> Iterator[Found]:
-    """Producers that count from 0 again, and are refused for it: one finding for a client and topic."""
-    told: set[tuple[str, str | None]] = set()
-    for (client, topic, number, producer_id), seen in case.seen.items_of_kind("sequence"):
-        if producer_id < 0 or (client, topic) in told or not {"next", "refused"} <= seen.edges.keys():
-            continue
-        (_, came), (_, goes_on) = seen.edges["refused"]
-        _, (_, expected) = seen.edges["next"]
-        if came == 0 < goes_on and expected > 1:
-            told.add((client, topic))
-            about = {"client": client, "client_id": client, "topic": topic, "partition": number}
-            yield case.make_finding("sequence-restarted", seen, producer=producer_id, expected=f"{expected:,}", **about)
-
-
 def _find_requests_in_flight(case: Case) -> Iterator[Found]:
     """How many Produce requests a busy connection has in flight, on average (Little's law)."""
     limits = case.limits
@@ -586,8 +538,7 @@ EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     *(
         _find_bad_records,
         _find_inefficient_producers,
-        _find_resent_batches,
-        _find_restarted_sequences,
+        *SEQUENCES,
         _find_requests_in_flight,
         _find_client_load,
         *VALUES,

@@ -423,6 +423,15 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         " without an error",
         "have the program ask for a producer id (InitProducerId) each time it starts, or keep its sequence numbers",
     ),
+    "sequence-reused": FindingKind(
+        _ERROR,
+        "{client} gives new records of {topic} sequence numbers that it {likely}has used (producer id"
+        " {producer}{error}): {what}",
+        "the broker takes them for copies of what it has, and stores none: records are lost, mostly without an error",
+        "have each program ask for a producer id of its own (InitProducerId) each time it starts, and number its"
+        " records without a break",
+        went_on=_WARNING,
+    ),
     "sequence-broken": FindingKind(_ERROR, "{subject}: {error}{by}{sequence}", went_on=_WARNING),
     "sent-again": FindingKind(
         _NOTE,

@@ -10,6 +10,8 @@ try 2 ─► refused                          ├─► one entry: tries, refuse
 try 3 ─► accepted                         ┘
 ```
 
+A number that comes with other records is no batch sent again: its tries differ in their checksums.
+
 A batch with a sequence also counts as sent again if its tries are as far apart as a client's pause before a retry: the
 answer came too late, and the client had given up. (A batch that a proxy passes on is seen twice as well, but at once.)
 
@@ -49,6 +51,10 @@ __all__ = [
 Evidence = tuple[int, int, str, str, int | None, int | None, int | None, str | None]
 # Error codes after which the batch may be written: REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND.
 _UNKNOWN: Final = frozenset({7, 20})
+_DUPLICATE: Final = 46
+# Partition, producer id, base sequence.
+_Place = tuple[int | None, int, int]
+_NO_PLACE: Final[_Place] = (None, -1, -1)
 # retry.backoff.ms of most clients.
 _PAUSE_NS: Final = 100_000_000
 
@@ -96,7 +102,8 @@ def name_file_of_evidence(evidence: Evidence, names: Sequence[str]) -> Evidence:
 class SentAgain(NamedTuple):
     """A batch that was sent `tries` times: `refused` of the tries were refused, `unknown` may have been written.
 
-    `began` is when it was sent first, in ns.
+    `began` is when it was sent first, in ns; `place` is partition, producer id and base sequence; `duplicates` counts
+    answers DUPLICATE_SEQUENCE_NUMBER; `checksums` are the least and the greatest of the tries, None where unknown.
     """
 
     client: str
@@ -107,6 +114,20 @@ class SentAgain(NamedTuple):
     unknown: int
     began: int
     last: Evidence
+    place: _Place = _NO_PLACE
+    duplicates: int = 0
+    checksums: tuple[int, int] | None = None
+
+    @property
+    def has_other_records(self) -> bool:
+        """Whether tries of one sequence number have different records."""
+        return self.checksums is not None and self.checksums[0] != self.checksums[1]
+
+    @property
+    def is_number_used_again(self) -> bool:
+        """Whether new records came with a sequence number that had been accepted with others: they are not stored."""
+        accepted = self.tries - self.refused - self.unknown
+        return self.has_other_records and (self.duplicates > 0 or accepted > 1)
 
 
 class SentBatches:
@@ -136,20 +157,18 @@ class SentBatches:
         unknown = code is None or code in _UNKNOWN
         refused = bool(code) and not unknown
         last = make_evidence_of_exchange(exchange)
-        before = self._entries.get(number)
-        if before is None and len(heap) < BATCHES_REMEMBERED_MAX:
-            heappush(heap, -number)
-            self._entries[number] = SentAgain(client, topic, idempotent, 1, int(refused), int(unknown), last[0], last)
-            return
-        if before is None or before.last[0] >= last[0]:
-            self._join_counts(
-                number, SentAgain(client, topic, idempotent, 1, int(refused), int(unknown), last[0], last)
-            )
-            return
-        _, _, _, tries, refusals, unknowns, began, _ = before  # most come in order
-        self._entries[number] = SentAgain(
-            client, topic, idempotent, tries + 1, refusals + refused, unknowns + unknown, began, last
+        crc = head.crc
+        its = SentAgain(
+            *(client, topic, idempotent, 1, int(refused), int(unknown), last[0], last),
+            (partition, head.producer_id, head.base_sequence) if idempotent else _NO_PLACE,
+            int(code == _DUPLICATE),
+            None if crc is None else (crc, crc),
         )
+        if number not in self._entries and len(heap) < BATCHES_REMEMBERED_MAX:
+            heappush(heap, -number)
+            self._entries[number] = its
+        else:
+            self._join_counts(number, its)
 
     def _is_beyond_limit(self, number: int) -> bool:
         heap = self._heap
@@ -180,6 +199,14 @@ class SentBatches:
         """The batches that were sent more than once because a try failed."""
         return (its for its in self._entries.values() if its.tries > 1 and _is_retry(its))
 
+    def find_numbers_used_again(self) -> Iterator[SentAgain]:
+        """The sequence numbers that came with other records after they had been accepted."""
+        return (its for its in self._entries.values() if its.is_number_used_again)
+
+    def find_duplicates(self) -> Iterator[SentAgain]:
+        """The batches that brokers answered with DUPLICATE_SEQUENCE_NUMBER."""
+        return (its for its in self._entries.values() if its.duplicates)
+
     def state(self) -> list[object]:
         """The state as built-in values, for `make_resumed`."""
         return [[number, list(its)] for number, its in self._entries.items()]
@@ -191,15 +218,24 @@ class SentBatches:
         (items,) = state_fields([state], list)
         for item in items:
             number, its = state_fields(item, int, list)
-            client, topic, idempotent, tries, refused, unknown, began, last = state_fields(
-                its, str, str | None, bool, int, int, int, int, tuple
+            client, topic, idempotent, tries, refused, unknown, began, last, place, duplicates, checksums = (
+                state_fields(
+                    add_fields_to_older_state(its, 8, 8, _NO_PLACE, 0, None),
+                    *(str, str | None, bool, int, int, int, int, tuple, tuple, int, tuple | None),
+                )
             )
+            state_fields(place, int | None, int, int)
+            if checksums is not None:
+                state_fields(checksums, int, int)
             seen = read_evidence(last)
-            made._join_counts(number, SentAgain(client, topic, idempotent, tries, refused, unknown, began, seen))
+            counts = SentAgain(client, topic, idempotent, tries, refused, unknown, began, seen)
+            made._join_counts(number, counts._replace(place=place, duplicates=duplicates, checksums=checksums))
         return made
 
 
 def _is_retry(its: SentAgain) -> bool:
+    if its.has_other_records:
+        return False
     late = its.idempotent and its.last[0] - its.began >= _PAUSE_NS
     return late or its.refused + its.unknown > 0
 
@@ -218,4 +254,13 @@ def _sum_counts(one: SentAgain, other: SentAgain) -> SentAgain:
         one.unknown + other.unknown,
         min(one.began, other.began),
         late.last,
+        late.place if late.place != _NO_PLACE else max(one.place, other.place, key=lambda its: its[1:]),
+        one.duplicates + other.duplicates,
+        _span_of_checksums(one.checksums, other.checksums),
     )
+
+
+def _span_of_checksums(one: tuple[int, int] | None, other: tuple[int, int] | None) -> tuple[int, int] | None:
+    if one is None or other is None:
+        return one or other
+    return min(one[0], other[0]), max(one[1], other[1])

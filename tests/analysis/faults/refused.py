@@ -68,18 +68,27 @@ def _one_name_for_two(actor: Actor) -> None:
     second.close()
 
 
-def _a_sequence_left_out(actor: Actor) -> None:
+def _write_sequences(actor: Actor, *sequences: tuple[int, bytes, int]) -> None:
+    """Write batches of one record as a producer that counts by itself: sequence, value, and the error code."""
     client = RawClient(actor.place)
     asked = {"transactional_id": None, "transaction_timeout_ms": 60_000}
     while (producer := client.ask(_INIT_PRODUCER_ID, 0, asked))["error_code"]:
         time.sleep(0.5)
-    for sequence, code in ((0, 0), (5, 45)):
+    for sequence, value, code in sequences:
         its = Batch(producer_id=producer["producer_id"], producer_epoch=0, base_sequence=sequence)
-        records = encode_batch([Record(0, int(time.time() * 1000), None, b"x")], its)
+        records = encode_batch([Record(0, int(time.time() * 1000), None, value)], its)
         topic = {"name": actor.topic, "partition_data": [{"index": 0, "records": records}]}
         answer = client.ask(PRODUCE, 7, {"acks": -1, "timeout_ms": 5000, "topic_data": [topic]})
         assert answer["responses"][0]["partition_responses"][0]["error_code"] == code
     client.socket.close()
+
+
+def _a_sequence_left_out(actor: Actor) -> None:
+    _write_sequences(actor, (0, b"x", 0), (5, b"x", 45))
+
+
+def _a_sequence_twice(actor: Actor) -> None:
+    _write_sequences(actor, *((number, b"%d" % number, 0) for number in range(4)), (2, b"other", 0), (4, b"4", 0))
 
 
 def _too_many_topics(actor: Actor) -> None:
@@ -113,6 +122,7 @@ REFUSED: Final[tuple[Fault[Actor], ...]] = (
     Fault("offset-out-of-range", _behind_the_end),
     Fault("member-fenced", _one_name_for_two),
     Fault("sequence-broken", _a_sequence_left_out),
+    Fault("sequence-reused", _a_sequence_twice),
     Fault("quota-exceeded", _too_many_topics, besides={"throttled"}),
     Fault("telemetry-refused", _too_many_metrics, partitions=0),
 )
