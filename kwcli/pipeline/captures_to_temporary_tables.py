@@ -11,6 +11,7 @@ from kwcli.pipeline.read.filter_and_batch_rows import BATCH_WEIGHT
 from kwcli.pipeline.store.output_folder import OutputFolder
 from kwcli.pipeline.tables.connection_columns import ConnectionColumns
 from kwcli.pipeline.tables.exchange_columns import NUMBER_BITS, PACKETS, ExchangeColumns
+from kwcli.pipeline.tables.record_rows import RecordsFile
 from kwcli.pipeline.tables.topic_partition_rows import TableNeeds
 from kwcli.pipeline.tables.write_parquet import TableWriter
 from kwcli.reading.capture_sources import escape_non_utf8
@@ -31,6 +32,9 @@ __all__ = ["CaptureTables", "read_captures_into_tables"]
 
 # Columns that are made only when a query names one of them: every exchange is then decoded in full.
 _BODIES: Final = ("request_body", "response_body")
+NUMBER_MASK: Final = (1 << NUMBER_BITS) - 1
+# The rows of the view `records`, in the temporary folder.
+RECORDS_FILE: Final = "records/records.parquet"
 
 
 class CaptureTables(NamedTuple):
@@ -54,9 +58,14 @@ def read_captures_into_tables(
     folder: str,
     *,
     bodies: bool,
+    records: bool = False,
 ) -> CaptureTables:
-    """Read the captures of the options into `tables`, whose files are written below `folder`. Raises Failure."""
-    renderer = _TableRenderer(folder, tables, bodies=bodies)
+    """Read the captures of the options into `tables`, whose files are written below `folder`. Raises Failure.
+
+    `records`: also make the view of this name, whose keys and values are decoded by the reader of the settings.
+    """
+    options = settings._replace(records=True).make_record_options() if records else None
+    renderer = _TableRenderer(folder, tables, bodies=bodies, records=options)
     sniffing = ReadingRun(
         env,
         settings,
@@ -66,6 +75,8 @@ def read_captures_into_tables(
     )
     outcome = sniffing.run()
     place = ", ".join(capture.files) or capture.places
+    for line in [] if settings.quiet else renderer.lines_about_records:
+        env.report(f"kw: {line}")
     return CaptureTables(place, renderer.files, outcome.exit_code(), outcome.coverage.partial)
 
 
@@ -83,7 +94,8 @@ class _TableRenderer(FoldRenderer):
 
     shows_skipped = True
 
-    def __init__(self, folder: str, tables: Collection[str], *, bodies: bool) -> None:
+    def __init__(self, folder: str, tables: Collection[str], *, bodies: bool, records: Options | None = None) -> None:
+        """`records`: how the rows of the view `records` are made, where a query is about them."""
         super().__init__([], "")
         self.files: dict[str, list[str]] = {name: [] for name in tables}
         self._folder = OutputFolder(folder)
@@ -94,6 +106,19 @@ class _TableRenderer(FoldRenderer):
         self._captures: Sequence[str] = ()
         self._recorded: dict[str, int] = {}  # names of files of records → their numbers
         self._place = 0
+        self._record_options = records
+        self._records = None if records is None else self._open_records_file()
+
+    @property
+    def lines_about_records(self) -> list[str]:
+        """Sentences about batches whose records the input lacks, as NDJSON may."""
+        lines = [] if self._records is None else self._records.describe_lacking()
+        return [f"{line}: kw sniff --records -o ndjson keeps them" for line in lines]
+
+    def _open_records_file(self) -> RecordsFile:
+        self.files["records"] = [self._folder.full_path(RECORDS_FILE)]
+        assert self._record_options is not None
+        return RecordsFile(self._folder.open_new(RECORDS_FILE), self._record_options.values)
 
     def open(self, _write: Write) -> _TableRenderer:
         """Return the renderer itself; it writes nothing to the output."""
@@ -116,9 +141,20 @@ class _TableRenderer(FoldRenderer):
         for row in rows:
             if row.kind == "exchange" and row.record is not None:
                 self._number_row_and_packets(row)
+            if self._records is not None and row.kind == "exchange":
+                self._add_records(row)
             columns.add_row(row)
             if columns.weight >= BATCH_WEIGHT:
                 self._write_pending_rows()
+
+    def _add_records(self, row: Exchange) -> None:
+        assert self._records is not None
+        assert self._record_options is not None
+        first = [getattr(row, f"{side}_packet") or 0 for side in ("request", "response")]
+        source = (first[0] or first[1]) >> NUMBER_BITS
+        names = [*self._captures, *self._recorded]
+        packets = [packet & NUMBER_MASK or None for packet in first]
+        self._records.add_exchange(row, self._record_options, names[source] if names else "", packets)
 
     def _number_row_and_packets(self, row: Exchange) -> None:
         self._place += 1
@@ -138,5 +174,7 @@ class _TableRenderer(FoldRenderer):
         self._write_pending_rows()
         if len(self._connections):
             self._writer.write_table("connections", self._connections.take_batch())
+        if self._records is not None:
+            self._records.close()
         for file in self._writer.close():
             self.files[file.table].append(self._folder.full_path(file.path))

@@ -19,6 +19,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import isfinite
@@ -44,7 +45,7 @@ from kwcli.pipeline.query_tables_and_output import (
     write_query_result,
 )
 from kwcli.pipeline.sql_views import VIEWS, build_view_sql
-from kwcli.pipeline.tables.table_columns import ALL_TABLES, TABLES_VERSION, TableColumn
+from kwcli.pipeline.tables.table_columns import ALL_TABLES, RECORDS, TABLES_VERSION, TableColumn
 from kwcli.private_files import ScratchFolder
 from kwcli.run_environment import Exit, Failure
 
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 # Types in table_columns.py → types of DuckDB.
 _TYPES: Final = {
     "string": "VARCHAR",
+    "json": "JSON",
     "bool": "BOOLEAN",
     "int32": "INTEGER",
     "int64": "BIGINT",
@@ -65,6 +67,8 @@ _TYPES: Final = {
     "list<string>": "VARCHAR[]",
     "list<bool>": "BOOLEAN[]",
 }
+# The tables of a folder, and the view that is made of their bodies.
+_COLUMNS: Final = {**ALL_TABLES, "records": RECORDS}
 _SETTINGS: Final = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -76,6 +80,8 @@ _SETTINGS: Final = {
 _EXPLAINED: Final = "explain "
 # DuckDB's message about a column behind the name of its table.
 _NO_SUCH_COLUMN: Final = re.compile(r'Values list "(.*)" does not have a column named "(.*)"')
+# Statements whose answers are columns, not rows.
+_ABOUT_COLUMNS: Final = re.compile(r"\s*(?:describe|show)\b", re.IGNORECASE)
 _EXPLAIN: Final = re.compile(r"\s*explain\s+(?:analyze\s+)?", re.IGNORECASE)
 # The beginning of the names of temporary folders: of what a query spills, and of tables made of captures.
 SCRATCH: Final = "kw-sql-"
@@ -143,7 +149,7 @@ class TablesDatabase:
         """Replace the tables with these. Failure for files that DuckDB cannot read."""
         self._tables = tables
         for name in find_tables_in_query(self._query, list_tables_and_views(tables)):
-            if name in ALL_TABLES:
+            if name in _COLUMNS:
                 made = _build_table_sql(name, tables.files[name], tables.older)
                 try:
                     self._execute(f"create or replace view {_quote_identifier(name)} as {made}")
@@ -245,6 +251,22 @@ class TablesDatabase:
         self._spill.delete_folder()
 
 
+def is_query_about_records(query: str, tables: TableFiles) -> bool:
+    """Whether a query reads the view `records`, not a column of that name. True where DuckDB cannot say."""
+    names = find_tables_in_query(query, list_tables_and_views(tables))
+    if "records" not in names or _ABOUT_COLUMNS.match(query):
+        return False
+    with closing(duckdb.connect(":memory:")) as database:
+        try:
+            for name in names:
+                made = build_view_sql(name) if name in VIEWS else _build_table_sql(name, (), {})
+                kind = "view" if name in VIEWS else "table"
+                database.execute(f"create {kind} {_quote_identifier(name)} as {made}")
+            return "records" in map(str.lower, database.get_table_names(query))
+        except duckdb.Error:
+            return True
+
+
 def _format_sql_literal(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_format_sql_literal, value))}]"
@@ -265,7 +287,7 @@ def _build_table_sql(name: str, files: Sequence[str], older: Mapping[str, int]) 
 
     The files of each version of the tables are one part of it, with the values of the columns that they lack.
     """
-    columns = ALL_TABLES[name]
+    columns = _COLUMNS[name]
     if not files:
         nothing = (_format_value_of_absent_column(None, column) for column in columns)
         return f"select {', '.join(nothing)}, cast(null as date) as date where false"
@@ -273,14 +295,17 @@ def _build_table_sql(name: str, files: Sequence[str], older: Mapping[str, int]) 
     for version in sorted({older.get(file, TABLES_VERSION) for file in files}):
         its = [glob.escape(file) for file in files if older.get(file, TABLES_VERSION) == version]
         listed = (
-            _format_value_of_absent_column(column.absent, column)
-            if column.since > version
-            else _quote_identifier(column.name)
+            _format_value_of_absent_column(column.absent, column) if column.since > version else _format_column(column)
             for column in columns
         )
         parquet = f"read_parquet({_format_sql_literal(its)}, hive_partitioning = false)"
         parts.append(f"select {', '.join(listed)}, cast(time as date) as date from {parquet}")
     return " union all ".join(parts)
+
+
+def _format_column(column: TableColumn) -> str:
+    name = _quote_identifier(column.name)
+    return f"cast({name} as JSON) as {name}" if column.type == "json" else name
 
 
 def _format_value_of_absent_column(value: Any, column: TableColumn) -> str:

@@ -24,7 +24,7 @@ from kwcli.output.report_partial_input import (
 from kwcli.output.short_texts import palette
 from kwcli.output.table import Column, draw_table
 from kwcli.pipeline.sql_views import VIEWS, list_columns_of_view
-from kwcli.pipeline.tables.table_columns import ALL_TABLES, MEANINGS, TABLES
+from kwcli.pipeline.tables.table_columns import ALL_TABLES, MEANINGS, RECORDS, RECORDS_MEANING, TABLES
 from kwcli.run_environment import Exit
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 TERMINAL_ROWS_MAX: Final = 1000
 NAME_CUT: Final = 24
 TEXT_ROOM_LEAST: Final = 20  # cells for what a table holds, on the narrowest terminal
-# All tables and views that a folder may have.
-ALL: Final = (*MEANINGS, *VIEWS)
 
 
 class TableFiles(Protocol):
@@ -77,11 +75,20 @@ def read_query(env: Environment, query: str) -> str:
     return b"".join(pieces).decode("utf-8", "replace")
 
 
-def _write_list_of_views(env: Environment, settings: Settings) -> int:
+def _list_meanings(*, records: bool) -> dict[str, str]:
+    """The tables and views that may be asked, each with what it holds; `records`: with the view of that name."""
+    return {
+        **MEANINGS,
+        **({"records": RECORDS_MEANING} if records else {}),
+        **{name: view.text for name, view in VIEWS.items()},
+    }
+
+
+def _write_list_of_views(env: Environment, settings: Settings, texts: Mapping[str, str]) -> int:
     """Write the tables and views that there are, and their columns: for `--views`, or a command without a query."""
-    columns = {name: [column.name for column in its] for name, its in ALL_TABLES.items()}
+    tables = {**ALL_TABLES, "records": RECORDS}
+    columns = {name: [column.name for column in its] for name, its in tables.items()}
     columns |= {name: [*list_columns_of_view(name)] for name in VIEWS}
-    texts = MEANINGS | {name: view.text for name, view in VIEWS.items()}
     brief = settings.format == "text" and not settings.verbose  # the tables have many columns
     rows = (
         [name, text, "kw help tables" if brief and name in ALL_TABLES else columns[name]]
@@ -99,17 +106,22 @@ EXAMPLES: Final = (
 )
 
 
-def write_what_can_be_asked(env: Environment, settings: Settings, command: str, *, views: bool) -> int:
-    """Write the answer of a command without a query: as text an introduction, else (or with `views`) the list."""
+def write_what_can_be_asked(
+    env: Environment, settings: Settings, command: str, *, views: bool, records: bool = False
+) -> int:
+    """Write the answer of a command without a query: as text an introduction, else (or with `views`) the list.
+
+    `records`: the command has the view `records`.
+    """
+    texts = _list_meanings(records=records)
     if settings.format == "text" and not views and not settings.verbose:
-        return _write_introduction(env, settings, command)
-    return _write_list_of_views(env, settings)
+        return _write_introduction(env, settings, command, texts)
+    return _write_list_of_views(env, settings, texts)
 
 
-def _write_introduction(env: Environment, settings: Settings, command: str) -> int:
+def _write_introduction(env: Environment, settings: Settings, command: str, texts: Mapping[str, str]) -> int:
     """Write, as text, the tables and views that may be asked and queries to begin with; `command` is `kw sql FILE`."""
-    width = max(map(len, ALL))
-    texts = MEANINGS | {name: view.text for name, view in VIEWS.items()}
+    width = max(map(len, texts))
     room = max((settings.width or 1000) - width - 2, TEXT_ROOM_LEAST)
     lines = ["What can be asked in SQL; --views lists the columns, kw help tables explains them.", ""]
     for name, text in texts.items():
@@ -143,17 +155,20 @@ def find_tables_in_query(query: str, names: list[str]) -> list[str]:
 
 def list_columns_by_table(tables: TableFiles) -> dict[str, tuple[str, ...]]:
     """The names of the columns of each table and view that a folder has."""
-    tables_and_date = {name: (*(column.name for column in its), "date") for name, its in ALL_TABLES.items()}
+    its_tables = {**ALL_TABLES, "records": RECORDS}
+    tables_and_date = {name: (*(column.name for column in its), "date") for name, its in its_tables.items()}
     listed = list_tables_and_views(tables)
     return {name: tables_and_date.get(name) or list_columns_of_view(name) for name in listed}
 
 
 def explain_missing_tables(name: str, tables: TableFiles) -> str:
     """The message about a table or view that kw knows and a folder does not have; empty for any other name."""
+    if name == "records" and "exchanges" in tables.files:
+        return f"{name} is a view of kw sql alone: kw sql {shlex.quote(tables.input_name)} QUERY"
     lacking = sorted(_find_base_tables(name) - set(tables.files))
     if not lacking:
         return ""
-    what = f"is made of {' and '.join(lacking)}, which" if name in VIEWS else "is a table that"
+    what = "is a table that" if name in MEANINGS else f"is made of {' and '.join(lacking)}, which"
     makes = f"run --tables {','.join(lacking)}" if set(lacking) <= set(TABLES) else "watch --doctor"
     return f"{name} {what} {tables.input_name} does not have; kw pipeline {makes} adds it"
 
@@ -170,7 +185,7 @@ def _find_base_tables(name: str) -> set[str]:
     """The tables that a table or view is made of; none for a name that is neither."""
     if name in VIEWS:
         return {table for one in VIEWS[name].of for table in _find_base_tables(one)}
-    return {name} & set(MEANINGS)
+    return {"exchanges"} if name == "records" else {name} & set(MEANINGS)
 
 
 def make_names_unique(names: Iterable[str]) -> list[str]:

@@ -26,11 +26,13 @@ from kwcli.private_files import ScratchFolder
 from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.list_input_files import is_table_folder, list_paths
 from kwcli.run_environment import Exit, Failure, describe_write_error
+from kwcli.schema_options import SchemaOptions
 
 if TYPE_CHECKING:
     from kwcli.capture_options import CaptureOptions
     from kwcli.options import FilterOptions
     from kwcli.output.settings import Settings
+    from kwcli.pipeline.report.read_tables import Tables
     from kwcli.run_environment import Environment
 
 # Options about reading captures: they have no meaning for tables that are there already.
@@ -40,7 +42,9 @@ _CHOOSING: Final = (
 )
 
 
-_ALL: Final = ListedTables("the input", dict.fromkeys(TABLES, ()))
+_ALL: Final = ListedTables("the input", dict.fromkeys((*TABLES, "records"), ()))
+# Rows of tables that are read at once, whose bodies may be long.
+_ROWS_READ: Final = 64
 
 
 def run_sql(
@@ -50,6 +54,7 @@ def run_sql(
     filters: FilterOptions,
     limit: int | None,
     *,
+    schemas: SchemaOptions,
     views: bool,
 ) -> int:
     """Run the query on the input, or list the tables and views; the exit code. Raises Failure, UsageError."""
@@ -69,15 +74,30 @@ def run_sql(
     if word is None:
         for name in files:
             _require_input(name)
-        return write_what_can_be_asked(env, settings, shlex.join(["kw", "sql", *files]), views=views)
+        command = shlex.join(["kw", "sql", *files])
+        return write_what_can_be_asked(env, settings, command, views=views, records=True)
     missing = next((name for name in ("duckdb", "pyarrow") if find_spec(name) is None), None)
     if missing is not None:
         raise Failure(f"kw sql needs {missing}, which is not installed: {pip_command_for_extra('sql')}")
     query = read_query(env, word)
+    records = _asks_about_records(query)
+    if records or schemas != SchemaOptions():
+        from kwcli.net.options import decode_values_of_answer
+
+        settings = decode_values_of_answer(env, settings, schemas, wanted=records)
     if folders:
         refuse_given_options("on tables, which hold what their run selected: filter in the query", _CHOOSING)
-        return _query_tables(env, settings, folders, query, limit)
-    return _query_captures(env, settings, capture, filters, query, limit)
+        return _query_tables(env, settings, folders, query, limit, records=records)
+    return _query_captures(env, settings, capture, filters, query, limit, records=records)
+
+
+def _asks_about_records(query: str) -> bool:
+    """Whether a query reads the view `records`."""
+    if not find_tables_in_query(query, ["records"]):
+        return False  # before DuckDB is loaded
+    from kwcli.pipeline.duckdb_sql import is_query_about_records
+
+    return is_query_about_records(query, _ALL)
 
 
 def _split_inputs_and_query(words: tuple[str, ...], *, live: bool) -> tuple[tuple[str, ...], str | None]:
@@ -107,9 +127,11 @@ def _require_input(name: str) -> None:
         raise Failure(f"{name}: no such file")
 
 
-def _query_tables(env: Environment, settings: Settings, folders: Sequence[str], query: str, limit: int | None) -> Exit:
+def _query_tables(
+    env: Environment, settings: Settings, folders: Sequence[str], query: str, limit: int | None, *, records: bool
+) -> Exit:
     """Run the query on the tables that all folders have, each with the files of all folders."""
-    from kwcli.pipeline.duckdb_sql import TablesDatabase
+    from kwcli.pipeline.duckdb_sql import SCRATCH, TablesDatabase
     from kwcli.pipeline.report.read_tables import Tables
 
     found = [Tables(folder) for folder in folders]
@@ -120,9 +142,50 @@ def _query_tables(env: Environment, settings: Settings, folders: Sequence[str], 
             if name in MEANINGS:
                 older |= one.find_older_files(name)
     files = {name: [file for one in found for file in one.files[name]] for name in names}
-    with closing(TablesDatabase(ListedTables(", ".join(folders), files, older), query)) as database:
+    if "exchanges" in files:
+        files["records"] = []
+    place = ", ".join(folders)
+    with (
+        ScratchFolder(SCRATCH) as folder,
+        closing(TablesDatabase(ListedTables(place, files, older), query, folder)) as database,
+    ):
+        if records and "exchanges" in files:
+            database.prepare_query()  # before anything is read
+            files["records"] = _make_records_of_tables(env, settings, found, folder)
+            database.replace_tables(ListedTables(place, files, older))
         database.write_answer(env, settings, limit)
     return Exit.DONE
+
+
+def _make_records_of_tables(env: Environment, settings: Settings, found: Sequence[Tables], folder: str) -> list[str]:
+    """The file of the view `records`, made of the bodies in tables. Failure where these have no records."""
+    from kwcli.pipeline.tables.record_rows import STORED_COLUMNS, RecordsFile
+
+    path = os.path.join(folder, "records.parquet")
+    try:
+        with open(path, "xb") as stream:
+            made = RecordsFile(stream, settings.values)
+            for tables in found:
+                for rows in tables.read_rows_of_captures("exchanges", STORED_COLUMNS, _ROWS_READ):
+                    made.add_stored_rows(rows)
+            made.close()
+    except OSError as error:
+        raise _make_scratch_failure(error) from None
+    if not made.count and made.lacking["records"]:
+        raise Failure(
+            f"{', '.join(one.input_name for one in found)}: the tables hold no records: "
+            "kw pipeline run --bodies --records keeps them"
+        )
+    if made.lacking and not settings.quiet:
+        for line in made.describe_lacking():
+            env.report(f"kw: {line}")
+    return [path]
+
+
+def _make_scratch_failure(error: OSError) -> Exception:
+    """What to raise for an error of the temporary folder."""
+    line = describe_write_error(error, "the temporary folder")
+    return error if line is None else Failure(line)
 
 
 def _query_captures(
@@ -132,23 +195,25 @@ def _query_captures(
     filters: FilterOptions,
     query: str,
     limit: int | None,
+    *,
+    records: bool,
 ) -> Exit:
     """Make the tables that the query needs from captures, and run the query on them."""
     from kwcli.pipeline.captures_to_temporary_tables import is_query_about_bodies, read_captures_into_tables
     from kwcli.pipeline.duckdb_sql import SCRATCH, TablesDatabase
 
-    about = [name for name in find_tables_in_query(query, [*TABLES, *VIEWS]) if name in TABLES] or ["exchanges"]
+    about = [name for name in find_tables_in_query(query, [*TABLES, *VIEWS]) if name in TABLES]
+    about = about or ([] if records else ["exchanges"])
     with ScratchFolder(SCRATCH) as folder, closing(TablesDatabase(_ALL, query, folder)) as database:
         database.prepare_query()  # before anything is read
         try:
             tables = read_captures_into_tables(
-                env, settings, capture, filters, about, folder, bodies=is_query_about_bodies(query)
+                *(env, settings, capture, filters, about, folder),
+                bodies=is_query_about_bodies(query),
+                records=records,
             )
         except OSError as error:
-            line = describe_write_error(error, "the temporary folder")
-            if line is None:
-                raise
-            raise Failure(line) from None
-        database.replace_tables(ListedTables(tables.place, {name: tables.files.get(name, ()) for name in TABLES}))
+            raise _make_scratch_failure(error) from None
+        database.replace_tables(ListedTables(tables.place, {name: tables.files.get(name, ()) for name in _ALL.files}))
         database.write_answer(env, settings, limit, tables.partial)
     return tables.code

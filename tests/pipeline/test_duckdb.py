@@ -173,8 +173,10 @@ def test_without_a_query_a_person_is_told_what_to_ask(columns: int) -> None:
 
 def test_without_a_query_views_are_listed() -> None:
     listed = kw("sql", TOUR, "-o", "ndjson")
-    assert [json.loads(line)["name"] for line in listed.out.splitlines()] == [*ALL_TABLES, *VIEWS]
-    assert kw("sql", "--views", "-o", "ndjson").out == kw("pipeline", "sql", "x", "-o", "ndjson").out == listed.out
+    assert [json.loads(line)["name"] for line in listed.out.splitlines()] == [*ALL_TABLES, "records", *VIEWS]
+    assert kw("sql", "--views", "-o", "ndjson").out == listed.out
+    of_spark = kw("pipeline", "sql", "x", "-o", "ndjson").out.splitlines()
+    assert of_spark == [line for line in listed.out.splitlines() if json.loads(line)["name"] != "records"]
 
 
 @pytest.mark.full
@@ -460,7 +462,7 @@ def test_a_query_may_fill_half_of_a_small_disk(monkeypatch: pytest.MonkeyPatch, 
 def test_the_handbook_shows_what_comes() -> None:
     text = (Path(__file__).resolve().parents[2] / "kwcli" / "help" / "sql.md").read_text()
     blocks = [block for block in re.findall(r"```\n\$ (.*?)\n```", text, re.DOTALL) if block.startswith("kw sql")]
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     for block in blocks:
         command, *lines = block.splitlines()
         assert kw(*shlex.split(command)[1:], "-o", "text").out.splitlines() == lines

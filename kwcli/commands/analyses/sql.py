@@ -15,11 +15,13 @@ from kwcli.options import (
     output_options,
 )
 from kwcli.run_environment import Environment
+from kwcli.schema_options import SchemaOptions, schema_options
 
 EXAMPLES = """\b
 Examples:
   kw sql orders.pcapng "select api, count, p99_ms from latency_by_api order by p99_ms desc"
   kw sql captures/ "select client_id, error, codes from errors_by_client" -o csv > errors.csv
+  kw sql orders.pcapng "select key, value_decoded.value.amount from records where topic = 'orders'"
   kw sql tables "select * from old_versions where release = '4.0'"
   kw sql orders.pcapng"""
 
@@ -27,6 +29,7 @@ Examples:
 @click.command("sql", epilog=EXAMPLES)
 @capture_options
 @click.option("--views", is_flag=True, help="List the tables and views with their columns.")
+@schema_options
 @filter_options()
 @limit_option("At most N rows.")
 @output_options(
@@ -39,6 +42,7 @@ def command(
     env: Environment,
     capture: CaptureOptions,
     views: bool,
+    schemas: SchemaOptions,
     filters: FilterOptions,
     limit: int | None,
     shown: OutputOptions,
@@ -51,4 +55,4 @@ def command(
     """
     from kwcli.pipeline.sql_command import run_sql
 
-    return run_sql(env, shown.make_settings(env), capture, filters, limit, views=views)
+    return run_sql(env, shown.make_settings(env), capture, filters, limit, schemas=schemas, views=views)

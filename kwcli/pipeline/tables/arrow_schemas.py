@@ -23,6 +23,7 @@ def _make_list_type(of: pa.DataType) -> pa.DataType:
 # Types in table_columns.py → Arrow types that Spark, too, has.
 TYPES: Final[dict[str, pa.DataType]] = {
     "string": pa.string(),
+    "json": pa.string(),
     "bool": pa.bool_(),
     "int32": pa.int32(),
     "int64": pa.int64(),

@@ -26,7 +26,7 @@ from decoders.exchanges.topic_arrays import BATCH_ARRAYS, TOPIC_ARRAYS
 from decoders.filters.fields import entity_paths
 from decoders.limits import BODY_TEXT_MAX
 from decoders.messages.build_body_json import Options
-from decoders.messages.exchange_json import SCHEMA, exchange_json
+from decoders.messages.exchange_json import SCHEMA, to_json_dict
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import FETCH
 from decoders.schema.json_form import cell_text
@@ -510,7 +510,7 @@ class ExchangeColumns:
         return self._servers.find_or_add(value, value)
 
     def _dump_bodies(self, exchange: Exchange, options: Options) -> list[str | None]:
-        record = exchange_json(exchange, options)
+        record = to_json_dict(exchange, options)
         texts = [None if record[side] is None else _dump_body(record[side]) for side in SIDES]
         further = {name: value for name, value in record.items() if name not in _HAVE_COLUMNS}
         texts.append(_dump_body(further) if further else None)

@@ -268,6 +268,30 @@ FINDINGS: Final[tuple[TableColumn, ...]] = (
     _column("remedy", "string", "what to do"),
 )
 
+# The view `records` of `kw sql`: one row for each record of a topic. It is made for a query, and never kept: it is none
+# of the tables below.
+RECORDS: Final[tuple[TableColumn, ...]] = (
+    _nullable("topic", "string", "topic; the id of one whose name is not known"),
+    _column("partition", "int32", "partition"),
+    _nullable("offset", "int64", "offset; of a produced record what the answer makes it, null without one"),
+    _nullable("time", "timestamp", "the record's own time; null where it has none"),
+    _nullable("key", "string", "key; bytes as the JSON that a record of an exchange has"),
+    _nullable("value", "string", "value, in the same form"),
+    _column("headers", "json", "headers, a list of `key` and `value`"),
+    _nullable("format", "string", "form of the value: `avro`, `json` …; null where none is known"),
+    _nullable("schema_id", "string", "id or GUID of the schema that the value names"),
+    _nullable("key_decoded", "json", "the decoded key, as in a record of an exchange"),
+    _nullable("value_decoded", "json", "the decoded value, in the same form"),
+    _column("api", "string", "`Produce`, `Fetch` or `ShareFetch`: a record that is written and read has a row of each"),
+    _nullable("client_id", "string", "client id of who wrote or read it"),
+    _column("client", "string", "client, `host:port`"),
+    _column("broker", "string", "broker, `host:port`"),
+    _column("source_file", "string", "capture with the first packet of the exchange"),
+    _nullable("request_packet", "int64", "first packet of the request"),
+    _nullable("response_packet", "int64", "first packet of the response"),
+)
+RECORDS_MEANING: Final = "one row for each record of a topic, with decoded keys and values"
+
 # Tables that are decoded from captures, and all tables that a folder may have.
 TABLES: Final[dict[str, tuple[TableColumn, ...]]] = dict(
     zip(TABLE_NAMES, (EXCHANGES, TOPIC_PARTITIONS, CONNECTIONS, SKIPPED), strict=True)
