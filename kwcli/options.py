@@ -421,6 +421,13 @@ def make_config_files_option(text: str, name: str = "config_files") -> Callable[
     )
 
 
+names_from_option: Final = click.option(
+    "--names-from",
+    metavar="FILE|HOST:PORT",
+    help="Names of topics that the capture has only ids of: a capture, NDJSON of kw, or a broker to ask.",
+)
+
+
 def make_hosts_option(name: str = "hosts", callback: Any = None) -> Callable[[Command], Command]:
     """The option --hosts; `callback` makes its value of the name of the file."""
     return click.option(
@@ -486,11 +493,7 @@ def capture_options(command: Command) -> Command:
         ports_option,
         keylog_option,
         make_hosts_option(),
-        click.option(
-            "--names-from",
-            metavar="FILE|HOST:PORT",
-            help="Names of topics that the capture has only ids of: a capture, NDJSON of kw, or a broker to ask.",
-        ),
+        names_from_option,
         since_option,
         until_option,
         # Options of tcpdump and tshark for what kw does anyway: rows at once, packets whole.

@@ -5,14 +5,14 @@ An address is known as the broker advertises it, and as captures show it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 from uuid import UUID
 
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import DESCRIBE_CLUSTER, METADATA
 from decoders.schema.model import Plan, Side
-from decoders.wire.primitives import format_uuid
+from decoders.wire.primitives import format_uuid, uuid_to_bytes
 
 __all__ = [
     *("METADATA_TOPIC", "NAMELESS_MAX", "NODE_LISTS", "NULL_ID", "TOPICS_MAX", "TOPIC_ID_SOURCES", "WELL_KNOWN"),
@@ -76,6 +76,13 @@ class Topics:
         for entry in values_at_path(value, source.path):
             identity, name = entry.get(source.id), entry.get(source.name)
             if name and identity and identity != NULL_ID and identity not in names and len(names) < TOPICS_MAX:
+                self.add(identity, name)
+
+    def add_missing(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Add names by topic id, as Kafka prints ids, for the ids that have none."""
+        for text, name in pairs:
+            identity = UUID(bytes=uuid_to_bytes(text))
+            if identity not in self.names and len(self.names) < TOPICS_MAX:
                 self.add(identity, name)
 
     def add(self, identity: UUID, name: str) -> None:

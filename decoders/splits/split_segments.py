@@ -312,7 +312,8 @@ class Splitter:
     Decoded rows are believed in batches of at least `batch` segments. The segments of the current batch are kept,
     unless `source` can give them again: kept segments slow a splitter down, since no cache is so large. For the same
     reason `project` is called with each row as soon as it settles, and may take bytes out of the row. Its result stands
-    for the row in the parts, or is dropped if the row is not believed.
+    for the row in the parts, or is dropped if the row is not believed. `topic_names`: names by topic id that are known
+    beforehand; stitchers have to be given the same.
     """
 
     def __init__(
@@ -325,6 +326,7 @@ class Splitter:
         source: SegmentSource | None = None,
         project: Callable[[Settled], Any] | None = None,
         keys: KeyLog | None = None,
+        topic_names: Iterable[tuple[str, str]] = (),
     ) -> None:
         self._raw = raw
         self._source = source
@@ -340,6 +342,8 @@ class Splitter:
         self._lacks: dict[int, list[Any]] = {}
         self._decryption.lacks = self._lacks
         self._pairer = Pairer(ports, needs, connections=True)
+        self._pairer.context.topics.add_missing(topic_names)
+        self._names_given = len(self._pairer.context.topics.names)
         self._pairer.context.vouching = []
         self._pairer.context.doubtful = None  # who knows the facts of all splits decides
         self._copies = self._pairer.context.copies = CopiesInSplit()
@@ -466,8 +470,9 @@ class Splitter:
             self._facts.add_broker(endpoint, since_ns, client)
         context.vouching = []
         names = context.topics.names
-        if len(names) > len(self._facts.topics):
-            for identity, (name, _) in list(names.items())[len(self._facts.topics) :]:
+        known = self._names_given + len(self._facts.topics)
+        if len(names) > known:
+            for identity, (name, _) in list(names.items())[known:]:
                 self._facts.topics[identity.bytes] = name, self._facts.last[0]
 
     def _pair_chunks(self, chunks: list[Chunk]) -> None:

@@ -244,6 +244,7 @@ class Stitcher:
     """Stitches the parts of one canonical key of one timeline; they come in the order of their splits and their `seq`.
 
     `facts` are the facts of all splits. `reread` gives segments of the key from the capture again, see `Reread`.
+    `topic_names` are those of the splitters.
     """
 
     def __init__(
@@ -255,12 +256,14 @@ class Stitcher:
         facts: SharedFacts | None = None,
         reread: Reread | None = None,
         keys: KeyLog | None = None,
+        topic_names: Iterable[tuple[str, str]] = (),
     ) -> None:
         self.key = key
         self._reread = reread
         self._facts = facts or SharedFacts()
         self._run: AdoptedRun | AdoptedConnection | None = None
         self._engine = Engine(ports, needs, connections=True, keys=keys)
+        self._engine.pairer.context.topics.add_missing(topic_names)
         self._engine.pairer.context.brokers.update(self._facts.brokers_shown_by_others(key))
         self._engine.pairer.context.copies = self._facts.copies_of_splits
         self._engine.pairer.context.doubtful = None

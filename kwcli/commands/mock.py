@@ -9,7 +9,7 @@ import click
 
 from kwcli.capture_options import CaptureOptions
 from kwcli.option_clashes import refuse_clashes
-from kwcli.options import keylog_option
+from kwcli.options import keylog_option, names_from_option
 from kwcli.proxy.log.log_options import CLASHES, LogOptions, log_options
 from kwcli.proxy.tls.inbound_options import TlsOptions, security_options
 from kwcli.run_environment import Environment
@@ -52,6 +52,7 @@ def _split_passwords(ctx: click.Context, _param: click.Parameter, values: tuple[
     help="SCRAM password of USER, which a broker has to know too; all others have `mock`.",
 )
 @keylog_option
+@names_from_option
 @partial(security_options, lends_login=False)
 @partial(log_options, upstream=False, quiet="Print only the ready line and problems.")
 @click.pass_obj
@@ -60,6 +61,7 @@ def command(
     /,
     files: tuple[str, ...],
     keylogs: tuple[str, ...],
+    names_from: str | None,
     security: TlsOptions,
     log: LogOptions,
     passwords: dict[str, str],
@@ -73,4 +75,6 @@ def command(
     from kwcli.mock.run_mock import MockPlan, run_mock
 
     refuse_clashes(*CLASHES)
-    return run_mock(env, MockPlan(CaptureOptions(files, keylogs=keylogs), security, log, passwords, **place))
+    return run_mock(
+        env, MockPlan(CaptureOptions(files, keylogs=keylogs, names_from=names_from), security, log, passwords, **place)
+    )

@@ -26,6 +26,7 @@ from kwcli.options import (
     make_hosts_option,
     make_jobs_option,
     metrics_option,
+    names_from_option,
     output_options,
     pass_options_as_value,
     ports_option,
@@ -85,6 +86,19 @@ def _read_host_names(context: click.Context, _param: click.Parameter, word: str 
     return tuple(sorted(read_host_names(word, context.obj).names.items()))
 
 
+def _learn_names_of_topics(env: Environment, options: RunOptions) -> RunOptions:
+    """The options with the names of --names-from: they are learnt once, and workers may not have the file."""
+    if options.names_from is None:
+        return options
+    from decoders.wire.primitives import format_uuid
+    from kwcli.reading.key_logs import KeyLogFiles
+    from kwcli.reading.learn_topic_names import learn_topic_names
+
+    found = learn_topic_names(options.names_from, env, KeyLogFiles(options.keylogs, follow=True).keys)
+    names = sorted((format_uuid(identity.bytes), name) for identity, (name, _) in found.names.items())
+    return options._replace(topic_names=tuple(names))
+
+
 def _add_run_and_watch_options(command: Command) -> Command:
     """What a run and a watch have in common: of which captures, which rows, into which tables, made by whom."""
     return add_options(
@@ -108,6 +122,7 @@ def _add_run_and_watch_options(command: Command) -> Command:
         filter_options(captures=False),
         ports_option,
         keylog_option,
+        names_from_option,
         make_hosts_option("host_names", callback=_read_host_names),
         click.option(
             "--tables",
@@ -152,7 +167,9 @@ def command() -> None:
 @make_jobs_option("local: decode")
 @click.option("--explain", is_flag=True, help="Print the plan with reasons; do nothing.")
 @pass_options_as_value(
-    "options", partial(RunOptions, filter=""), [name for name in RunOptions._fields if name != "filter"]
+    "options",
+    partial(RunOptions, filter=""),
+    [name for name in RunOptions._fields if name not in ("filter", "topic_names")],
 )
 @click.pass_obj
 def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -> int:
@@ -173,7 +190,7 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
     since_ns, until_ns = resolve_time_range(options.since_ns, options.until_ns, words, env)  # type: ignore[arg-type]  # as typed
     keylogs = choose_key_logs(options.keylogs, env.variables)
     asked = options._replace(filter=filters.filter_text(), since_ns=since_ns, until_ns=until_ns, keylogs=keylogs)
-    return run_pipeline(env, asked)
+    return run_pipeline(env, _learn_names_of_topics(env, asked))
 
 
 @command.command("watch", short_help="Decode captures as they come, for ever.", epilog=_WATCH)
@@ -231,7 +248,11 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
 @pass_options_as_value(
     "options",
     partial(RunOptions, filter="", since_ns=None, until_ns=None, split_size=None, explain=False),
-    [name for name in RunOptions._fields if name not in ("filter", "since_ns", "until_ns", "split_size", "explain")],
+    [
+        name
+        for name in RunOptions._fields
+        if name not in ("filter", "since_ns", "until_ns", "split_size", "explain", "topic_names")
+    ],
 )
 @click.pass_obj
 def watch_command(env: Environment, options: RunOptions, wanted: WatchOptions, filters: FilterOptions) -> int:
@@ -248,7 +269,8 @@ def watch_command(env: Environment, options: RunOptions, wanted: WatchOptions, f
     from kwcli.reading.list_input_files import choose_key_logs
 
     keylogs = choose_key_logs(options.keylogs, env.variables)
-    return run_watch(env, options._replace(filter=filters.filter_text(), keylogs=keylogs), wanted)
+    asked = options._replace(filter=filters.filter_text(), keylogs=keylogs)
+    return run_watch(env, _learn_names_of_topics(env, asked), wanted)
 
 
 @command.command("compact", short_help="Merge the files of a watch's tables.", epilog=_COMPACT)

@@ -13,6 +13,7 @@ from kwcli.options import (
     OutputOptions,
     filter_options,
     keylog_option,
+    names_from_option,
     output_options,
     pass_options_as_value,
     ports_option,
@@ -47,6 +48,7 @@ FORMATS = ("text", "table", "ndjson", "json")
 @click.option("--replay-client-id", metavar="ID", help="The client id to send (default: the recorded ids).")
 @ports_option
 @keylog_option
+@names_from_option
 @since_option
 @until_option
 @filter_options(limit="Stop reading after N requests.")

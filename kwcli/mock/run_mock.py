@@ -57,7 +57,7 @@ def run_mock(env: Environment, plan: MockPlan) -> int:
     log = plan.log.make_plan(env, via="mock")
     tls = _make_inbound(env, plan, host)
     recording = RecordedCluster()
-    code = read_recording(env, plan, recording)
+    code = read_recording(env, plan.capture, recording)
     if code != Exit.DONE and not recording.exchanges:
         return code  # errors were reported already
     recorded = recording.list_nodes()
@@ -102,7 +102,7 @@ def _make_inbound(env: Environment, plan: MockPlan, host: str) -> Inbound | None
     return Inbound(plan.security.build_inbound_settings("mock"), [host, plan.bind], env.variables)
 
 
-def read_recording(env: Environment, plan: MockPlan, recording: RecordedCluster) -> Exit:
+def read_recording(env: Environment, capture: CaptureOptions, recording: RecordedCluster) -> Exit:
     """Read the inputs into `recording`, and report what cannot be read of them; the exit code.
 
     Raises Failure where records were taken out of an input.
@@ -112,7 +112,7 @@ def read_recording(env: Environment, plan: MockPlan, recording: RecordedCluster)
     sniffing = ReadingRun(
         env,
         Settings(quiet=True),
-        plan.capture,
+        capture,
         FilterOptions(),
         view=ReadingView(_need_no_fields, renderer.open),
     )

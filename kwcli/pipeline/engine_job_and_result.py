@@ -27,7 +27,7 @@ class JobSpec(NamedTuple):
 
     `key_logs` and `secret_captures` name the files that hold the keys of TLS connections: no key itself is in here.
     Times are in nanoseconds since 1970, `until_ns` not included. With `doctor` exchanges are read for findings, too.
-    `host_names` are addresses with their names.
+    `host_names` are addresses with their names, `topic_names` ids of topics as Kafka prints them, with names.
     """
 
     files: tuple[str, ...]
@@ -42,6 +42,7 @@ class JobSpec(NamedTuple):
     secret_captures: tuple[str, ...] = ()
     doctor: bool = False
     host_names: tuple[tuple[str, str], ...] = ()
+    topic_names: tuple[tuple[str, str], ...] = ()
 
 
 def build_job_spec(options: RunOptions, files: tuple[str, ...], secret_captures: tuple[str, ...]) -> JobSpec:
@@ -58,6 +59,7 @@ def build_job_spec(options: RunOptions, files: tuple[str, ...], secret_captures:
         key_logs=tuple(map(os.path.abspath, options.keylogs)),
         secret_captures=secret_captures,
         host_names=options.host_names,
+        topic_names=options.topic_names,
     )
 
 

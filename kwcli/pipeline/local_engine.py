@@ -143,6 +143,7 @@ class PointDecoder:
     ) -> None:
         self.engine = Engine(spec.ports, row_filter.needs, connections=True, keys=keys)
         self.engine.leave_out_copies()
+        self.engine.pairer.context.topics.add_missing(spec.topic_names)
         self.counts: Counter[str] = Counter()
         self.problems: list[Problem] = []
         self.left: dict[int, GrowingState] = {}

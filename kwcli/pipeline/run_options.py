@@ -38,6 +38,8 @@ class RunOptions(NamedTuple):
     keylogs: tuple[str, ...] = ()
     jobs: int = 1
     host_names: tuple[tuple[str, str], ...] = ()  # addresses and names, of --hosts
+    names_from: str | None = None
+    topic_names: tuple[tuple[str, str], ...] = ()  # ids and names, of the source `names_from`
 
     def select_options_of_rows(self) -> dict[str, Any]:
         """The options that the rows depend on, whichever engine makes them and in however many splits."""
@@ -50,6 +52,8 @@ class RunOptions(NamedTuple):
         )
         if self.host_names:
             keys["hosts"] = sorted(map(list, self.host_names))
+        if self.topic_names:
+            keys["topic_names"] = [[identity, escape_non_utf8(name)] for identity, name in self.topic_names]
         return keys | {
             "since_ns": self.since_ns,
             "until_ns": self.until_ns,

@@ -12,11 +12,19 @@ from uuid import UUID
 import pytest
 
 import decoders
+from decoders.mocking.cluster_from_recording import RecordedCluster
 from decoders.protocol_facts.keys import API_VERSIONS, FETCH, METADATA
 from decoders.wire.primitives import format_uuid
+from kwcli.capture_options import CaptureOptions
+from kwcli.mock.run_mock import read_recording
+from kwcli.options import FilterOptions
+from kwcli.output.settings import Settings
+from kwcli.reading.run_reading import ReadingRun
+from kwcli.reading.sinks.row_sink import ReadingView
+from kwcli.replay.recording import AllowedChanges, ReplayRecording
 from kwcli.run_environment import Exit
 from tests.capture.spoken import spoken
-from tests.cli.worlds import kw
+from tests.cli.worlds import kw, world
 from tests.exchanges.talks import request, response, segments
 from tests.net.playbook import offers
 from tests.net.responder import Responder, each_request, framed
@@ -105,3 +113,51 @@ def test_a_source_without_names_is_told(source: str, code: Exit, text: str, late
     ran = kw("sniff", late, "--names-from", word)
     assert (ran.code, ran.out) == (code, "")
     assert text in ran.err
+
+
+def names_in_tables(folder: Path) -> list[list[str | None]]:
+    dataset = pytest.importorskip("pyarrow.dataset")
+    rows = dataset.dataset(folder / "exchanges", partitioning="hive").to_table().to_pylist()
+    return [row["topic_names"] for row in rows if row["api"] == "Fetch"]
+
+
+@pytest.mark.parametrize("words", [("run",), ("watch", "--finish")])
+def test_tables_have_the_names_of_the_source(words: tuple[str, ...], late: str, tmp_path: Path) -> None:
+    source, out = make_source("capture", tmp_path), tmp_path / "tables"
+    asked = ("pipeline", *words, late, "--out", str(out), "--port", "9092", "--topic", "orders", "-q")
+    ran = kw(*asked, "--names-from", source)
+    assert (ran.code, ran.err) == (Exit.DONE, "")
+    assert names_in_tables(out) == [["orders"]]
+    without = tmp_path / "without"
+    assert kw(*asked[:-6], str(without), *asked[-5:]).code == Exit.DONE
+    assert names_in_tables(without) == []
+
+
+def test_a_replay_asks_for_topics_by_the_names_of_the_source(late: str, tmp_path: Path) -> None:
+    def topics(**more: Any) -> dict[UUID, str]:
+        recording = ReplayRecording(AllowedChanges())
+        view = ReadingView(lambda _key, _side: frozenset(), lambda _write: recording)
+        capture = CaptureOptions((late,), ports=(9092,), **more)
+        ReadingRun(world(), Settings(quiet=True), capture, FilterOptions(), view=view).run()
+        return recording.topics
+
+    assert ID not in topics()
+    assert topics(names_from=make_source("capture", tmp_path))[ID] == "orders"
+
+
+def test_a_mock_has_the_topics_that_the_source_names(late: str, tmp_path: Path) -> None:
+    def topics(names_from: str | None) -> list[str]:
+        recording = RecordedCluster()
+        capture = CaptureOptions((late,), names_from=names_from)
+        assert read_recording(world(), capture, recording) == Exit.DONE
+        return list(recording.build_cluster(recording.list_nodes()).topics)
+
+    assert topics(None) == []
+    assert topics(make_source("capture", tmp_path)) == ["orders"]
+
+
+@pytest.mark.parametrize("words", [("replay", "--dry-run"), ("mock",), ("pipeline", "run", "--out", "tables")])
+def test_a_missing_source_is_told(words: tuple[str, ...], late: str) -> None:
+    ran = kw(*words, late, "--names-from", "no-such-file")
+    assert (ran.code, ran.out) == (Exit.USAGE, "")
+    assert ran.err.splitlines()[-1].endswith("no such file, and no HOST:PORT of a broker")

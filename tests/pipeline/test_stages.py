@@ -9,6 +9,7 @@ import os
 import pickle
 import random
 import re
+import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from decoders.protocol_facts.keys import FETCH, METADATA
 from decoders.splits.split_parts import END, ROWS, RUN, SEGMENTS
 from decoders.splits.split_segments import Splitter
 from decoders.splits.stitch_rows import Stitcher
+from decoders.wire.primitives import format_uuid
 from kwcli.pipeline.spark import read_stage
 from kwcli.pipeline.spark.driver_task_coordination import Coordination
 from kwcli.pipeline.spark.read_stage import read_split
@@ -33,7 +36,7 @@ from kwcli.pipeline.tables.write_parquet import WrittenFile
 from kwcli.run_environment import Failure
 from tests.bench.volume import write
 from tests.captures.shipped import FOLDER, capture_bytes
-from tests.exchanges.talks import Talker, interleaved
+from tests.exchanges.talks import Talker, interleaved, request, response
 from tests.exchanges.talks import segments as spoken
 from tests.pipeline.jobs import Job, job_of, rows_in
 from tests.pipeline.jobs import run as run_local
@@ -281,3 +284,29 @@ def test_a_piece_whose_state_cannot_be_taken_is_not_read(tmp_path: Path) -> None
         f"{path}: bytes {piece.begin:,} to {piece.end:,} were not read: unknown tag b'w'"
     ]
     assert outcome.tally.exchanges > 20
+
+
+@pytest.mark.parametrize("filter", [None, pytest.param("topic == 'orders'", marks=pytest.mark.long)])
+def test_names_that_are_given_are_known_in_every_split(filter: str | None, tmp_path: Path) -> None:
+    rng = random.Random(5)
+    named, late = uuid.UUID(int=7), uuid.UUID(int=8)
+    listed = {"topics": [{"name": "invoices", "topic_id": late, "partitions": []}]}
+    turns = [(True, request(METADATA, 12, 0, "app", {})), (False, response(METADATA, 12, 0, listed))]
+    for number in range(1, 100):
+        topics = [{"topic_id": rng.choice((named, late)), "partitions": [{"partition": 0, "fetch_offset": number}]}]
+        turns.append((True, request(FETCH, 13, number, "app", {"topics": topics})))
+        turns.append((False, response(FETCH, 13, number, {})))
+    path = tmp_path / "late.pcap"
+    path.write_bytes(written(spoken(turns, rng)))
+    given = ((format_uuid(named.bytes), "orders"),)
+    job = job_of([str(path)], size=2000, topic_names=given, filter=filter)
+    assert len(job.splits) > 4
+    run_local(tmp_path / "local", job)
+    run_stages(tmp_path / "stages", job, rng, raw=False)
+    found = [
+        [(row["time_ns"], row["topics"], row["topic_names"]) for row in rows_in(tmp_path / folder, "exchanges")]
+        for folder in ("local", "stages")
+    ]
+    assert found[0] == found[1]
+    names = {name for _, topics, _ in found[0] for name in topics}
+    assert names == ({"orders"} if filter else {"orders", "invoices"})

@@ -54,6 +54,7 @@ def read_split(stage_input: StageInput, number: int) -> Iterator[pa.RecordBatch]
         source=source,
         project=shuffle_writer.add_waiting_row,
         keys=keys,
+        topic_names=spec.topic_names,
     )
     with turn_errors_into_failures(partial(describe_split_place, split)):
         try:

@@ -268,7 +268,15 @@ class PartitionStitcher:
         facts = self._facts.get(point)
         spec = self._spec
         keys = read_keys(spec.key_logs, spec.secret_captures, spec.files)
-        return Stitcher(key, spec.ports, self._row_filter.needs, facts=facts, reread=self._rereading, keys=keys)
+        return Stitcher(
+            key,
+            spec.ports,
+            self._row_filter.needs,
+            facts=facts,
+            reread=self._rereading,
+            keys=keys,
+            topic_names=spec.topic_names,
+        )
 
     def _end_connection(self) -> None:
         if self._stitcher is not None and self._at is not None:

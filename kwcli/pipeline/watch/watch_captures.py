@@ -392,6 +392,7 @@ class Watch:
         """The options that the rows depend on; of key logs the names alone, since key logs grow."""
         rows = self._options.select_options_of_rows()
         rows.pop("hosts", None)  # addresses get other names in time
+        rows.pop("topic_names", None)  # topics are made
         if self._watch_options.table_format != PARQUET:
             rows["format"] = self._watch_options.table_format
         if self._watch_options.doctor:
