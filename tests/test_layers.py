@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import gc
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -129,12 +129,23 @@ def trees() -> dict[str, tuple[Path, ast.Module]]:
     return found
 
 
-def imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """Every module that a file imports, anywhere in it and for any use, with its line.
+@cache
+def nodes_of(module: str) -> tuple[ast.AST, ...]:
+    """All nodes of a module's tree: going through the trees is what takes the time of the tests."""
+    return tuple(ast.walk(trees()[module][1]))
+
+
+@cache
+def imports(module: str) -> tuple[tuple[str, int], ...]:
+    """Every module that a module imports, anywhere in it and for any use, with its line.
 
     `from a import b` gives `a.b` if that is a module of the project, else `a`.
     """
-    for node in ast.walk(tree):
+    return tuple(each_import(nodes_of(module)))
+
+
+def each_import(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, int]]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name, node.lineno
@@ -160,9 +171,9 @@ def test_modules_import_only_from_their_own_layer_and_below() -> None:
     assert homeless == [], "they are in no layer: add them to the table"
     wrong = [
         f"{module}:{line} imports {name}"
-        for module, (_, tree) in trees().items()
+        for module in trees()
         if module not in ("decoders", "kwcli")
-        for name, line in imports(tree)
+        for name, line in imports(module)
         if name in trees() and name != "kwcli" and (layer(name) or 0) > (layer(module) or 0)
     ]
     assert wrong == []
@@ -170,10 +181,7 @@ def test_modules_import_only_from_their_own_layer_and_below() -> None:
 
 def test_no_modules_import_each_other() -> None:
     """No cycle of imports, also not by imports for annotations only."""
-    graph = {
-        module: {name for name, _ in imports(tree) if name in trees() and name != module}
-        for module, (_, tree) in trees().items()
-    }
+    graph = {module: {name for name, _ in imports(module) if name in trees() and name != module} for module in trees()}
     assert {module for module in graph if module in reached_from(module, graph)} == set()
 
 
@@ -191,13 +199,15 @@ def reached_from(module: str, graph: Mapping[str, set[str]]) -> set[str]:
 
 def test_the_library_touches_nothing_outside_itself() -> None:
     wrong: list[str] = []
-    for module, (_, tree) in trees().items():
+    for module in trees():
         if not module.startswith("decoders"):
             continue
-        wrong += [f"{module}:{line} {name}" for name, line in imports(tree) if name.split(".")[0] in FORBIDDEN_MODULES]
+        wrong += [
+            f"{module}:{line} {name}" for name, line in imports(module) if name.split(".")[0] in FORBIDDEN_MODULES
+        ]
         wrong += [
             f"{module}:{node.lineno} {node.func.id}()"
-            for node in ast.walk(tree)
+            for node in nodes_of(module)
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in FORBIDDEN_CALLS
         ]
     assert wrong == []
@@ -206,8 +216,8 @@ def test_the_library_touches_nothing_outside_itself() -> None:
 def test_reserved_libraries_are_imported_by_their_owners_only() -> None:
     wrong = [
         f"{module}:{line} imports {name}"
-        for module, (_, tree) in trees().items()
-        for name, line in imports(tree)
+        for module in trees()
+        for name, line in imports(module)
         for owner in [RESERVED.get(name.split(".")[0])]
         if owner is not None and not f"{module}.".startswith(f"{owner}.")
     ]
@@ -230,8 +240,8 @@ def test_an_error_that_is_kept_keeps_no_frames() -> None:
     """The name bound by `except … as error` is assigned, returned or stored only as `without_frames(error)`."""
     offenders = [
         f"{path.relative_to(ROOT)}:{line}"
-        for module, (path, tree) in trees().items()
-        for handler in ast.walk(tree)
+        for module, (path, _) in trees().items()
+        for handler in nodes_of(module)
         if isinstance(handler, ast.ExceptHandler) and handler.name and module not in RAISED_AGAIN
         for line in kept(handler)
     ]
@@ -321,8 +331,8 @@ def test_a_name_of_a_module_is_used_by_the_program() -> None:
 def test_objects_without_io_have_the_same_verbs() -> None:
     """What the page `contributing` says of them: one word for each kind of method, and what is exported is resumed."""
     wrong: list[str] = []
-    for module, (_, tree) in trees().items():
-        for made in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+    for module in trees():
+        for made in (node for node in nodes_of(module) if isinstance(node, ast.ClassDef)):
             methods = {node.name: node for node in made.body if isinstance(node, ast.FunctionDef)}
             wrong += [f"{module}.{made.name}.{word}: {OTHER_VERBS[word]}" for word in methods if word in OTHER_VERBS]
             if module.startswith("decoders.") and "export" in methods and not methods.keys() & RESUMING:
@@ -337,8 +347,8 @@ def test_objects_without_io_have_the_same_verbs() -> None:
 def test_a_class_name_is_one_thing() -> None:
     """A class name occurs once in both packages together."""
     found: dict[str, list[str]] = {}
-    for module, (_, tree) in trees().items():
-        for node in ast.walk(tree):
+    for module in trees():
+        for node in nodes_of(module):
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, []).append(module)
     assert {name: modules for name, modules in found.items() if len(modules) > 1} == {}
@@ -348,8 +358,8 @@ def test_a_function_has_few_parameters() -> None:
     """No function has too many parameters, click's commands included, whose parameters are options."""
     wrong = [
         f"{module}:{node.lineno} {node.name} has {count}"
-        for module, (_, tree) in trees().items()
-        for node in ast.walk(tree)
+        for module in trees()
+        for node in nodes_of(module)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (count := parameters(node)) > PARAMETERS
     ]
     assert wrong == []
@@ -386,7 +396,7 @@ def test_modules_are_short_and_declarations_are_data() -> None:
     for module, (path, tree) in trees().items():
         text = path.read_text()
         if module in DECLARATIONS:
-            wrong += [f"{module}:{node.lineno} is logic" for node in ast.walk(tree) if isinstance(node, LOGIC)]
+            wrong += [f"{module}:{node.lineno} is logic" for node in nodes_of(module) if isinstance(node, LOGIC)]
             continue
         if len(text.splitlines()) > MODULE_LINES:
             wrong.append(f"{module} has more than {MODULE_LINES} lines")
