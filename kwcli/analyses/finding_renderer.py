@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     from kwcli.capture_options import CaptureOptions
     from kwcli.output.settings import Settings
 
-__all__ = ["FindingRenderer", "add_commands_to_findings", "add_commands_to_stored_findings", "quote_shell_word"]
+__all__ = [
+    "FindingRenderer",
+    "add_commands_to_findings",
+    "add_commands_to_stored_findings",
+    "list_reading_options",
+    "quote_shell_word",
+]
 
 # So many exchanges of the evidence a command shows.
 _NAMED: Final = 3
@@ -67,13 +73,16 @@ def add_commands_to_findings(rows: Iterable[Row], capture: CaptureOptions, names
             row["command"] = " ".join(["kw sniff", *map(quote_shell_word, [*words, *chosen]), "-v"])
 
 
-def add_commands_to_stored_findings(rows: Iterable[Row]) -> None:
-    """Set the `command` of findings whose evidence comes from tables: it names the captures that these were made of."""
+def add_commands_to_stored_findings(rows: Iterable[Row], options: Sequence[str] = ()) -> None:
+    """Set the `command` of findings whose evidence names the captures, as that from tables does.
+
+    `options` are words that say how the captures were read (`list_reading_options`).
+    """
     for row in rows:
         files = [*dict.fromkeys(each["file"] for each in row["evidence"][:_NAMED] if each["file"] and each["packets"])]
         chosen = _choose_exchanges(row["evidence"], {}, alone=len(files) == 1) if files else []
         if chosen:
-            row["command"] = " ".join(["kw sniff", *map(quote_shell_word, [*files, *chosen]), "-v"])
+            row["command"] = " ".join(["kw sniff", *map(quote_shell_word, [*files, *options, *chosen]), "-v"])
 
 
 def _choose_exchanges(evidence: Sequence[dict[str, Any]], unique: dict[str, str], *, alone: bool) -> list[str]:
@@ -100,9 +109,14 @@ def _list_input_words(capture: CaptureOptions) -> list[str] | None:
         return None
     pattern = _find_pattern(files) if len(files) > _FILES_FEW else None
     words = [f"./{word}" if word.startswith("-") else word for word in ([pattern] if pattern else files)]
-    words += ["--port", ",".join(map(str, capture.ports))] if capture.ports else []
-    words += ["--names-from", capture.names_from] if capture.names_from else []
-    return words + [word for name in capture.keylogs for word in ("--keylog", name)]
+    return words + list_reading_options(capture.ports, capture.names_from, capture.keylogs)
+
+
+def list_reading_options(ports: Sequence[int], names_from: str | None, keylogs: Sequence[str]) -> list[str]:
+    """The words of options by which `kw sniff` reads captures as another command has read them."""
+    words = ["--port", ",".join(map(str, ports))] if ports else []
+    words += ["--names-from", names_from] if names_from else []
+    return words + [word for name in keylogs for word in ("--keylog", name)]
 
 
 def _find_pattern(files: Sequence[str]) -> str | None:

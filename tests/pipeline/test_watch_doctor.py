@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any, Final
@@ -30,10 +31,11 @@ DAY_S: Final = 86_400
 
 
 def told(watched: Watched) -> list[dict[str, Any]]:
-    """The lines on standard output, each valid by its schema."""
+    """The lines on standard output, each valid by its schema, without commands, which the table does not have."""
     lines = [json.loads(line) for line in watched.written.splitlines()]
     for line in lines:
         SCHEMA.validate(line)
+        line.pop("command", None)
     return lines
 
 
@@ -143,3 +145,22 @@ def test_a_finding_is_told_again_when_it_is_ten_times_as_frequent_or_worse_and_a
     assert [(at % DAY_NS, row["count"]) for at, row in watching.merge_folds((), ends=True)] == [(0, 40)]
     assert not watching.resume(state[:-1])
     assert watching.merge_folds((), ends=True) == []
+
+
+def test_the_command_of_a_finding_shows_its_evidence(tmp_path: Path) -> None:
+    port = kw("sniff", str(FOLDER / "faults" / "sequence-broken.pcap.zst"), "-e", "broker").out.split()[0][-5:]
+    folder = tmp_path / "a ring"
+    folder.mkdir()
+    for path in ring(tmp_path / "aside", capture_bytes("faults/sequence-broken.pcap.zst"), 3):
+        shutil.copy(path, folder / path.name)
+    source, out = str(folder), str(tmp_path / "out")
+    ran = kw("pipeline", "watch", source, "--out", out, "--doctor", "--finish", "-q", "--port", f"9092,{port}")
+    found = [json.loads(line) for line in ran.out.splitlines()]
+    assert {"sequence-broken", "coordinator-moved"} <= {row["id"] for row in found}
+    for row in found:
+        program, *words = shlex.split(row["command"])
+        assert (program, words[-1]) == ("kw", "-v")
+        assert f"9092,{port}" in words
+        shown = kw(*words[:-1], "-o", "ndjson")
+        times = [json.loads(line)["time"] for line in shown.out.splitlines()]
+        assert {each["time"] for each in row["evidence"]} == set(times)

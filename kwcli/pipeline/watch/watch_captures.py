@@ -39,6 +39,7 @@ import orjson
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import format_size
 from kwcli.analyses.doctor import read_thresholds
+from kwcli.analyses.finding_renderer import add_commands_to_stored_findings, list_reading_options
 from kwcli.analyses.render_answer import answer_record
 from kwcli.malloc_trim import Trimmer
 from kwcli.output.short_texts import count_of
@@ -324,7 +325,12 @@ class Watch:
         """The findings to tell after a batch, each behind its date, and the path of the state of all findings."""
         if self._findings is None:
             return [], ""
-        return self._findings.merge_folds(report.seen, ends=ends), staging.write_state(self._findings.export())
+        found = self._findings.merge_folds(report.seen, ends=ends)
+        options = self._options
+        add_commands_to_stored_findings(
+            (row for _, row in found), list_reading_options(options.ports, options.names_from, options.keylogs)
+        )
+        return found, staging.write_state(self._findings.export())
 
     def _list_tables_to_write(self) -> tuple[str, ...]:
         return (*self._options.tables, "findings") if self._watch_options.doctor else self._options.tables
