@@ -231,6 +231,11 @@ PARTITIONS_KEPT_MAX: Final = 10**5
 MOMENTS_MAX: Final = 16
 # Ranges of offsets that one client has read of a partition: they tell what it reads again.
 RANGES_MAX: Final = 64
+# Rows of `kw trace` (a batch written or read, a commit), 70 to 150 bytes each: those of a million exchanges and more.
+ROWS_INDEXED_MAX: Final = 2**21
+# Records that one question of `kw trace` is answered for, and the characters that are shown of a key or header.
+RECORDS_TRACED_MAX: Final = 10_000
+TRACED_TEXT_MAX: Final = 200
 # Connections of which a report can draw a ladder, and of each the first exchanges and the first that failed: 0.4 KiB an
 # exchange, 32 MiB in all.
 LADDERS_MAX: Final = 2048

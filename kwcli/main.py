@@ -46,6 +46,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "commands.analyses.clients_groups_topics_brokers",
         "Show brokers: node, addresses, release, latency, errors.",
     ),
+    "trace": ("commands.analyses.trace", "Show the life of a record: written, read, committed."),
     "doctor": ("commands.analyses.doctor", "Say what is wrong in captures, why, and what to do."),
     "audit": ("commands.analyses.audit", "Say which clients break when the brokers are upgraded."),
     "report": ("commands.analyses.report", "Write a report on captures as one HTML page."),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from kwcli.output.settings import Settings
 
-__all__ = ["FLAT_COLUMNS", "FlatColumn", "flatten_row", "format_csv", "format_table"]
+__all__ = ["FLAT_COLUMNS", "FlatColumn", "flatten_row", "format_csv", "format_reader", "format_table"]
 
 # A value of a row, other than None, as the content of a cell.
 Form = Callable[[Any], Cell]
@@ -83,6 +83,12 @@ def _format_evidence(evidence: Iterable[Row]) -> str:
     return ", ".join(where + ",".join(numbers) for where, numbers in found.items())
 
 
+def format_reader(reader: Row) -> str:
+    """A group, or clients without one, with how often they read a record: `billing ×2`; `billing ×1 committed`."""
+    name = reader["group"] if reader["group"] is not None else " ".join(map(cell_text, reader["clients"]))
+    return f"{cell_text(name)} ×{reader['reads']}" + (" committed" if reader["committed"] else "")
+
+
 class FlatColumn(NamedTuple):
     """One column: `form` makes its cell of the row's value under `key`.
 
@@ -122,6 +128,12 @@ _FORMS: Final[dict[str, Form]] = {
     "refused": _format_refusals,
     "group.partitions": _format_partitions,
     "topic.partitions": lambda partitions: join_values([each["partition"] for each in partitions]),
+    "headers": lambda headers: join_values(
+        [f"{cell_text(each['key'])}={cell_text(each['value'])}" for each in headers]
+    ),
+    "transaction": lambda transaction: join_values([transaction["id"], transaction["outcome"] or "open"]),
+    "read_by": lambda readers: join_values([format_reader(each) for each in readers]),
+    "events": lambda events: join_values([f"{each['event']} {each['time']}" for each in events]),
     "evidence": _format_evidence,
     "cause": lambda cause: join_values([cause["title"]]),
     "consequences": lambda consequences: join_values([each["title"] for each in consequences]),
@@ -194,6 +206,11 @@ FLAT_COLUMNS: Final[dict[str, tuple[FlatColumn, ...]]] = {
         ),
         "finding": (f"{_FINDING} {_ABOUT} {_ADVICE}", "severity title count id", _ABOUT),
         "security": (f"{_FINDING} {_ABOUT_SECURITY} {_ADVICE}", "severity title count id", _ABOUT_SECURITY),
+        "trace": (
+            "topic partition offset timestamp key value_size headers produced_by produced acknowledged tries"
+            " transaction read_by events not_in_capture",
+            "topic partition offset produced produced_by read_by tries key",
+        ),
         "audit": (
             "client_id client_software library library_sure library_why addresses verdict why needs apis",
             "client_id verdict needs why client_software",

@@ -24,6 +24,7 @@ TOPICS: Final = (
         "groups",
         "topics",
         "brokers",
+        "trace",
         "doctor",
         "audit",
         "replay",

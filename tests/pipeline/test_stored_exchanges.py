@@ -19,6 +19,8 @@ from decoders.analysis.client_compatibility import Audit, AuditTarget
 from decoders.analysis.dimension_and_metric_table import METRICS
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.groups.groups import Groups
+from decoders.analysis.record_traces.asked_records import AskedOffsets
+from decoders.analysis.record_traces.record_traces import RecordTraces
 from decoders.analysis.security import Security
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
@@ -67,6 +69,13 @@ FOLDS: dict[str, tuple[Callable[[], Any], Callable[[Any], list[dict[str, Any]]]]
         for make in (ClientVersions, Doctor, Security, Clients, Groups, TopicPortraits, Brokers)
     },
     "slowest": (lambda: Slowest(7), lambda fold: fold.rows()),
+    "trace": (
+        lambda: RecordTraces(AskedOffsets("orders", 2, 0, 9)),
+        lambda fold: [  # tables have the headers of batches without checksums, and no records
+            {name: value for name, value in row.items() if name not in ("timestamp", "key", "value_size", "headers")}
+            for row in fold.rows()
+        ],
+    ),
     "audit": (Audit, lambda fold: fold.rows(TARGET)),
     "audit of brokers": (Audit, lambda fold: fold.judge_brokers("4.4")),
 }

@@ -13,6 +13,7 @@ from decoders.analysis.doctor.resent_batches import (
     Evidence,
     SentBatches,
     make_evidence_of_exchange,
+    make_evidence_row,
     name_file_of_evidence,
     read_evidence,
 )
@@ -188,18 +189,7 @@ class Observation:
 
     def evidence_rows(self) -> list[dict[str, Any]]:
         """The evidence, as rows of findings have it."""
-        return [
-            {
-                "time": format_rfc3339(time_ns),
-                "connection": number,
-                "client": client,
-                "broker": broker,
-                "correlation_id": correlation_id,
-                "file": file,
-                "packets": None if first is None else [first, last],
-            }
-            for time_ns, number, client, broker, correlation_id, first, last, file in self.evidence
-        ]
+        return [make_evidence_row(evidence) for evidence in self.evidence]
 
     def state(self) -> list[object]:
         """The state as built-in values, for `make_resumed`."""

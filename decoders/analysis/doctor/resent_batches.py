@@ -31,6 +31,7 @@ from zlib import crc32
 from decoders.capture.merge_captures import FILE_SHIFT, file_index_of_packet, packet_number_in_file
 from decoders.limits import BATCHES_REMEMBERED_MAX
 from decoders.named_tuple import NamedTuple
+from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import add_fields_to_older_state, state_fields
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ __all__ = [
     "SentAgain",
     "SentBatches",
     "make_evidence_of_exchange",
+    "make_evidence_row",
     "name_file_of_evidence",
     "read_evidence",
 ]
@@ -80,6 +82,20 @@ def make_evidence_of_exchange(exchange: Exchange) -> Evidence:
         last = exchange.request_packet_end or first
         last = first if (first ^ last) >> FILE_SHIFT else last
     return exchange.time_ns, info.number, info.client, info.broker, exchange.correlation_id, first, last, file
+
+
+def make_evidence_row(evidence: Evidence) -> dict[str, Any]:
+    """Evidence, as rows of answers have it."""
+    time_ns, number, client, broker, correlation_id, first, last, file = evidence
+    return {
+        "time": format_rfc3339(time_ns),
+        "connection": number,
+        "client": client,
+        "broker": broker,
+        "correlation_id": correlation_id,
+        "file": file,
+        "packets": None if first is None else [first, last],
+    }
 
 
 def read_evidence(state: object) -> Evidence:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-__all__ = ["GroupOffsets", "Moments", "PartitionEnd", "ReaderPosition"]
+__all__ = ["GroupOffsets", "Moments", "PartitionEnd", "ReaderPosition", "replica_id_of_fetch"]
 
 TXN_OFFSET_COMMIT: Final = 28
 _END_TXN: Final = 26
@@ -429,7 +429,7 @@ class GroupOffsets:
         request = exchange.view("request")
         asked_ns = exchange.time_ns
         time_ns = exchange.response_ns or asked_ns
-        follows = not isinstance(request, dict) or _replica_id_of(request) != _CONSUMER
+        follows = not isinstance(request, dict) or replica_id_of_fetch(request) != _CONSUMER
         asked: dict[tuple[str | None, Any], int] = {}
         wanted, given = TOPIC_ARRAYS[FETCH]
         for element in structs_at(None if follows else request, wanted.topics):
@@ -583,7 +583,7 @@ def _count_offsets(row: dict[str, Any]) -> int:
     return 0 if first is None or last is None else int(last - first + 1)
 
 
-def _replica_id_of(request: dict[str, Any]) -> int:
+def replica_id_of_fetch(request: dict[str, Any]) -> int:
     """The node id of the broker that fetches; -1: a consumer fetches."""
     state = request.get("replica_state")
     found = state.get("replica_id", _CONSUMER) if isinstance(state, dict) else request.get("replica_id", _CONSUMER)

@@ -1,0 +1,113 @@
+"""The words of a question about records in (`orders/2@0`, `key == customer-3`), a test of offsets and records out.
+
+A condition is an expression of the filter language, of which a record is the only one of its exchange.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.errors import FilterError
+from decoders.exchanges.exchange import Exchange
+from decoders.filters.expression import parse
+from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import PRODUCE
+
+if TYPE_CHECKING:
+    from decoders.filters.expression import Filter
+    from decoders.messages.decode_record_values import RecordValueReader
+
+__all__ = [
+    "AskedOffsets",
+    "AskedProducer",
+    "AskedRecords",
+    "RecordCondition",
+    "looks_like_asked_records",
+    "parse_asked_records",
+]
+
+_OFFSETS: Final = re.compile(
+    r"(?P<topic>[^\s@=<>~]+?)(?:/(?P<slash>\d{1,9})|\[(?P<bracket>\d{1,9})\])@(?P<first>\d{1,18})(?:-(?P<last>\d{1,18}))?"
+)
+_PRODUCER: Final = re.compile(r"pid\s*==?\s*(?P<id>\d{1,18})(?:/(?P<sequence>\d{1,9}))?")
+# One "=" behind the name of a field, which the filter language writes with two.
+_EQUALS: Final = re.compile(r"((?:^|\band\s|\bor\s|\bnot\s|[(!])\s*\w[\w.\[\]-]*)\s*=(?![=~])")
+_FIELD: Final = re.compile(
+    r"(not\s+|\(|!)*(keys?|values?|header|schema_id|value_format)\b\s*([.=!~<>]|in\b|like\b|is\b)"
+)
+
+
+class AskedOffsets(NamedTuple):
+    """Offsets of one partition, from `first` to `last`; the topic by its name or its id."""
+
+    topic: str
+    partition: int
+    first: int
+    last: int
+
+
+class AskedProducer(NamedTuple):
+    """The records of one producer id, or the one with a sequence number (in each partition that has it)."""
+
+    producer_id: int
+    sequence: int | None
+
+
+class RecordCondition:
+    """A question about the content of a record."""
+
+    def __init__(self, question: Filter) -> None:
+        self.text = question.text
+        self._question = question
+
+    def decode_values_with(self, reader: RecordValueReader | None) -> None:
+        """Decode keys and values with the schemas of a run."""
+        self._question.decode_values_with(reader)
+
+    def is_met_by(self, topic: str | None, partition: int, record: Any) -> bool:
+        """Whether a record passes, in the form of the readers (records/model.py: Row)."""
+        return self._question.matches(_make_exchange_of_record(topic, partition, record))
+
+
+AskedRecords = AskedOffsets | AskedProducer | RecordCondition
+
+
+def _make_exchange_of_record(topic: str | None, partition: int, record: Any) -> Exchange:
+    """A Produce that carries one record and nothing else, for the fields of filters about records."""
+    made = Exchange()
+    made.api_key, made.extra, made.request_raw = PRODUCE, None, None
+    part = {"index": partition, "records": [{"records": [record]}]}
+    made._request_view, made._response_view = {"topic_data": [{"name": topic, "partition_data": [part]}]}, None
+    made._looked = True
+    return made
+
+
+def parse_asked_records(text: str) -> AskedRecords:
+    """The records that a question asks for. Raises FilterError."""
+    text = text.strip()
+    offsets = _OFFSETS.fullmatch(text)
+    if offsets is not None:
+        first = int(offsets["first"])
+        last = int(offsets["last"] or first)
+        if last < first:
+            raise FilterError(f"the offsets {first}-{last} end before they begin", offsets.start("first"))
+        return AskedOffsets(offsets["topic"], int(offsets["slash"] or offsets["bracket"]), first, last)
+    producer = _PRODUCER.fullmatch(text)
+    if producer is not None:
+        return AskedProducer(int(producer["id"]), None if producer["sequence"] is None else int(producer["sequence"]))
+    if not looks_like_asked_records(text):
+        raise FilterError(
+            f'"{text}" names no record: TOPIC/PARTITION@OFFSET, key=…, header.NAME=…, value.FIELD=…, pid=…', 0
+        )
+    question = parse(_EQUALS.sub(r"\1 == ", text))
+    others = [atom.name for atom in question.list_atoms() if not atom.reads_records]
+    if others:
+        raise FilterError(f"{others[0]} is no part of a record: give it with -f, beside this question", 0)
+    return RecordCondition(question)
+
+
+def looks_like_asked_records(word: str) -> bool:
+    """Whether a word asks for records, rather than being the name of a file."""
+    word = word.strip()
+    return any((_OFFSETS.fullmatch(word), _PRODUCER.fullmatch(word), _FIELD.match(word)))

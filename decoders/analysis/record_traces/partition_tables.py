@@ -1,0 +1,341 @@
+"""Rows of integers in, tables of them out that take 8 bytes a number; and the table of texts that numbers stand for.
+
+A capture has as many rows as batches and fetches, so they are no objects: a table is one array, and a text is the
+number that it has among the values of the index. Rows come in any order, and from several parts of a capture.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, Self
+
+from decoders.errors import Malformed
+from decoders.named_tuple import NamedTuple
+from decoders.wire.state_serialization import state_fields
+
+__all__ = [
+    *("COLUMNS_OF_VALUES", "NONE", "UNACKNOWLEDGED", "UNANSWERED"),
+    *(
+        "LoggedBatch",
+        "Commit",
+        "ConnectionEnds",
+        "InternedValues",
+        "LogStart",
+        "PartitionTables",
+        "Position",
+        "Read",
+        "Table",
+    ),
+    *("TransactionEnd", "Write", "read_pair"),
+]
+
+# A number that is not known, or a text that is not there.
+NONE: Final = -1
+# Codes of a write or commit, where the answer has no error code: none came, none was wanted.
+UNANSWERED: Final = -1
+UNACKNOWLEDGED: Final = -2
+
+
+class Write(NamedTuple):
+    """One try to write a batch. Times in ns; `first` is the offset of its first record, `code` the error code.
+
+    `sender`, `codec`, `transaction`: numbers of values. `log_append_ms`: the time that the broker gave its records.
+    """
+
+    time: int
+    answered: int
+    first: int
+    records: int
+    code: int
+    sender: int
+    correlation: int
+    packet: int
+    packet_end: int
+    size: int
+    producer: int
+    epoch: int
+    sequence: int
+    crc: int
+    newest_ms: int
+    acks: int
+    codec: int
+    transaction: int
+
+
+class Read(NamedTuple):
+    """Offsets from `first` to below `end` that a Fetch got, whose `position` was where it wanted to go on.
+
+    `replica`: the node id of the follower that fetched. `committed`: the reader wants committed records alone.
+    """
+
+    time: int
+    answered: int
+    position: int
+    first: int
+    end: int
+    sender: int
+    correlation: int
+    packet: int
+    packet_end: int
+    replica: int
+    committed: int
+
+
+class Commit(NamedTuple):
+    """An offset that a group committed; of a transaction where `transaction` is the number of its id."""
+
+    time: int
+    answered: int
+    offset: int
+    code: int
+    sender: int
+    correlation: int
+    packet: int
+    packet_end: int
+    group: int
+    generation: int
+    member: int
+    transaction: int
+
+
+class Position(NamedTuple):
+    """The offset from which a group's member begins, as the coordinator told it; NONE: it has committed none."""
+
+    time: int
+    answered: int
+    offset: int
+    sender: int
+    correlation: int
+    packet: int
+    packet_end: int
+    group: int
+
+
+class LogStart(NamedTuple):
+    """The first offset of a log, as told; `outside`: a reader wanted to go on there, which was out of range."""
+
+    time: int
+    offset: int
+    outside: int
+    sender: int
+    correlation: int
+    packet: int
+    packet_end: int
+
+
+class LoggedBatch(NamedTuple):
+    """A batch as a log has it, from a Fetch: `first` and `last` offset, and how it is known again."""
+
+    first: int
+    last: int
+    records: int
+    size: int
+    producer: int
+    epoch: int
+    sequence: int
+    crc: int
+    newest_ms: int
+
+
+class TransactionEnd(NamedTuple):
+    """The end of a transaction; `transaction`: the number of its id, NONE where a marker is all that was seen."""
+
+    time: int
+    answered: int
+    producer: int
+    epoch: int
+    committed: int
+    transaction: int
+    sender: int
+    correlation: int
+    packet: int
+    packet_end: int
+
+
+# The tables of a partition, and the columns that are numbers of values.
+_TABLES: Final[dict[str, type[Any]]] = {
+    "writes": Write,
+    "reads": Read,
+    "commits": Commit,
+    "positions": Position,
+    "starts": LogStart,
+    "batches": LoggedBatch,
+}
+COLUMNS_OF_VALUES: Final = frozenset({"sender", "codec", "transaction", "group", "member"})
+
+
+class Table:
+    """Rows of one kind."""
+
+    __slots__ = ("_cells", "_kind", "_width")
+
+    def __init__(self, kind: type[Any]) -> None:
+        self._kind = kind
+        self._width = len(kind._fields)
+        self._cells = array("q")
+
+    def __len__(self) -> int:
+        return len(self._cells) // self._width
+
+    def add_row(self, row: tuple[int, ...]) -> None:
+        """Add a row."""
+        self._cells.extend(row)
+
+    def __iter__(self) -> Iterator[Any]:
+        numbers = iter(self._cells)
+        return map(self._kind._make, zip(*[numbers] * self._width, strict=True))
+
+    def add_rows_of(self, other: Self, numbers_here: list[int]) -> None:
+        """Add the rows of another table, whose values have these numbers here."""
+        columns = [number for number, name in enumerate(self._kind._fields) if name in COLUMNS_OF_VALUES]
+        numbers = iter(other._cells)
+        for row in zip(*[numbers] * self._width, strict=True):
+            cells = list(row)
+            for number in columns:
+                if cells[number] >= 0:
+                    cells[number] = numbers_here[cells[number]]
+            self._cells.extend(cells)
+
+    def state(self) -> bytes:
+        """The state as bytes, big-endian."""
+        cells = array("q", self._cells)
+        if _LITTLE:
+            cells.byteswap()
+        return cells.tobytes()
+
+    def resume_state(self, state: bytes, most: int) -> None:
+        """Restore a `state`, whose values have numbers below `most`. Raises DecodeError."""
+        if len(state) % (8 * self._width):
+            raise Malformed("a table that ends in the middle of a row")
+        self._cells.frombytes(state)
+        if _LITTLE:
+            self._cells.byteswap()
+        for number, name in enumerate(self._kind._fields):
+            if name in COLUMNS_OF_VALUES and max(self._cells[number :: self._width], default=NONE) >= most:
+                raise Malformed("a table with a number that no value has")
+
+
+def read_pair(value: object) -> tuple[int, int]:
+    """Two integers of a state. Raises DecodeError."""
+    first, second = state_fields(value, int, int)
+    return first, second
+
+
+_LITTLE: Final = array("H", [1]).tobytes() == b"\x01\x00"
+
+
+class PartitionTables:
+    """The tables of one partition.
+
+    `begun`: where the batches of the log begin. `told`: first offset of the log → when it was told first, in ns.
+    `markers`: producer id and offset of the control batches, which end transactions.
+    """
+
+    __slots__ = (*_TABLES, "begun", "markers", "told")
+
+    writes: Table
+    reads: Table
+    commits: Table
+    positions: Table
+    starts: Table
+    batches: Table
+
+    def __init__(self) -> None:
+        for name, kind in _TABLES.items():
+            setattr(self, name, Table(kind))
+        self.begun: set[int] = set()
+        self.told: dict[int, int] = {}
+        self.markers: set[tuple[int, int]] = set()
+
+    def is_new_start(self, start: int, time_ns: int) -> bool:
+        """Whether this is the first time that a log is known to begin at an offset above 0; notes the time."""
+        if start <= 0 or self.told.get(start, time_ns + 1) <= time_ns:
+            return False
+        self.told[start] = time_ns
+        return True
+
+    def _tables(self) -> list[Table]:
+        return [getattr(self, name) for name in _TABLES]
+
+    def count_rows(self) -> int:
+        """How many rows the tables have together."""
+        return sum(map(len, self._tables()))
+
+    def merge(self, other: Self, numbers_here: list[int]) -> None:
+        """Add the rows of `other`, whose values have these numbers here."""
+        for mine, its in zip(self._tables(), other._tables(), strict=True):
+            mine.add_rows_of(its, numbers_here)
+        self.begun |= other.begun
+        self.markers |= other.markers
+        for start, time_ns in other.told.items():
+            self.told[start] = min(self.told.get(start, time_ns), time_ns)
+
+    def state(self) -> list[object]:
+        """The state as built-in values, for `make_resumed`."""
+        return [[table.state() for table in self._tables()], sorted(self.begun), self.told, sorted(self.markers)]
+
+    @classmethod
+    def make_resumed(cls, state: object, most: int) -> Self:
+        """Tables from their `state`, whose values have numbers below `most`. Raises DecodeError."""
+        made = cls()
+        tables, begun, told, markers = state_fields(state, list, list, dict, list)
+        for table, its in zip(made._tables(), state_fields(tables, *[bytes] * len(_TABLES)), strict=True):
+            table.resume_state(its, most)
+        made.begun = set(state_fields(begun, *[int] * len(begun)))
+        made.told = dict(map(read_pair, told.items()))
+        made.markers = set(map(read_pair, markers))
+        return made
+
+
+class ConnectionEnds(NamedTuple):
+    """The two ends of a connection: the client's id and address, the broker's, its number, and its file where named."""
+
+    client_id: str | None
+    client: str
+    broker: str
+    connection: int
+    file: str | None
+
+
+class InternedValues:
+    """Values that rows refer to by the numbers that they have here: texts, and the ends of connections."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self._numbers: dict[Any, int] = {}
+
+    def number_of_value(self, value: Any) -> int:
+        """The number of a value; NONE for None."""
+        if value is None:
+            return NONE
+        found = self._numbers.get(value)
+        if found is None:
+            found = self._numbers[value] = len(self.values)
+            self.values.append(value)
+        return found
+
+    def value_of_number(self, number: int) -> Any:
+        """The value that has a number; None for NONE."""
+        return None if number < 0 else self.values[number]
+
+    def merge(self, other: Self) -> list[int]:
+        """Add the values of `other`; returns the numbers that they have here, in their order there."""
+        return [self.number_of_value(value) for value in other.values]
+
+    def state(self) -> list[object]:
+        """The state as built-in values, for `make_resumed`."""
+        return [list(value) if isinstance(value, tuple) else value for value in self.values]
+
+    @classmethod
+    def make_resumed(cls, state: Iterable[object]) -> Self:
+        """Values from their `state`. Raises DecodeError."""
+        made = cls()
+        for value in state:
+            if isinstance(value, list):
+                value = ConnectionEnds(*state_fields(value, str | None, str, str, int, str | None))
+            elif not isinstance(value, str):
+                raise Malformed("a value that is no text")
+            if made.number_of_value(value) != len(made.values) - 1:
+                raise Malformed("a value with two numbers")
+        return made

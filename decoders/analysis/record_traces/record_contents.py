@@ -1,0 +1,88 @@
+"""The records of a batch of an exchange in; their rows, and what is kept of one that is asked for, out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.limits import TRACED_TEXT_MAX
+from decoders.named_tuple import NamedTuple
+from decoders.wire.state_serialization import state_fields
+
+if TYPE_CHECKING:
+    from decoders.records.model import Row
+    from decoders.records.summarize_records import BatchHead
+
+__all__ = ["RecordContents", "read_record_rows"]
+
+_TIMESTAMP: Final = 1
+_KEY: Final = 2
+_VALUE: Final = 3
+_HEADERS: Final = 4
+
+
+def read_record_rows(records: Any, raw: bytes | None, head: BatchHead) -> Iterator[Row]:
+    """The rows of the records in the batch with this header, of a view's records field (summarize_records.py)."""
+    if records.__class__ is tuple and raw is not None:
+        from decoders.records.model import Budget
+        from decoders.records.read_batches import read_records_by_batch
+
+        at, size = records
+        if head.size != size:
+            at, size = _find_batch(raw, at, at + size, head)
+        for rows in read_records_by_batch(raw[at : at + size], Budget(), list):
+            yield from rows
+    elif isinstance(records, list):
+        for batch in records:
+            if batch.get("base_offset") == head.base_offset:
+                yield from batch.get("records") or ()
+
+
+def _find_batch(raw: bytes, at: int, end: int, head: BatchHead) -> tuple[int, int]:
+    """Where the batch begins in the bytes of several, and its size."""
+    while at + 12 <= end:
+        size = 12 + int.from_bytes(raw[at + 8 : at + 12], "big")
+        if size == head.size and (head.magic < 2 or int.from_bytes(raw[at : at + 8], "big") == head.base_offset):
+            return at, size
+        at += max(size, 12)
+    return end, 0
+
+
+class RecordContents(NamedTuple):
+    """What is shown of a record: its time (ms; None in magic 0), key, headers, and the bytes of its value.
+
+    Texts are cut to TRACED_TEXT_MAX characters; what is no UTF-8 is replaced.
+    """
+
+    timestamp: int | None
+    key: str | None
+    value_size: int | None
+    headers: tuple[tuple[str, str | None], ...]
+
+    @classmethod
+    def from_row(cls, row: Row) -> RecordContents:
+        """The contents of a record in the form of the readers."""
+        value = row[_VALUE]
+        headers = tuple((_shorten_text(name) or "", _shorten_text(held)) for name, held in row[_HEADERS])
+        return cls(row[_TIMESTAMP], _shorten_text(row[_KEY]), None if value is None else len(value), headers)
+
+    def state(self) -> list[object]:
+        """The state as built-in values, for `make_resumed`."""
+        return [self.timestamp, self.key, self.value_size, list(self.headers)]
+
+    @classmethod
+    def make_resumed(cls, state: object) -> RecordContents:
+        """Contents from their `state`. Raises DecodeError."""
+        timestamp, key, size, headers = state_fields(state, int | None, str | None, int | None, list)
+        return cls(timestamp, key, size, tuple(_read_headers(headers)))
+
+
+def _read_headers(headers: Iterable[object]) -> Iterator[tuple[str, str | None]]:
+    for each in headers:
+        name, held = state_fields(each, str, str | None)
+        yield name, held
+
+
+def _shorten_text(data: Any) -> str | None:
+    text: str | None = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
+    return text if text is None or len(text) <= TRACED_TEXT_MAX else text[: TRACED_TEXT_MAX - 1] + "…"

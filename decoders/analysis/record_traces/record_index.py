@@ -1,0 +1,669 @@
+"""Exchanges in, an index out of who wrote, read and committed which offsets: all answers about records start from it.
+
+Theory of operation. Nothing on the wire follows a record: a Produce names no offset before it is answered, a Fetch
+names no group, a commit names no record. But all of them are about offsets of a partition, and so the index has for
+each partition tables of ranges of offsets, with times and connections:
+
+```
+Produce, answered     ─► writes     first, count, producer id, sequence, checksum ┐
+Fetch, answered       ─► reads      first, end, reader or follower                │
+                      ─► batches    of the log: what is known again of a write    ├─► by topic and partition
+OffsetCommit, Txn…    ─► commits    group, generation, member, offset             │
+OffsetFetch           ─► positions  where a member begins                         │
+Fetch, DeleteRecords  ─► starts     the first offset that there still is          ┘
+EndTxn, markers       ─► ends of transactions, by producer id
+JoinGroup, SyncGroup… ─► which client had which partition in which generation (groups/histories.py)
+Metadata              ─► names of topic ids, node ids of brokers
+```
+
+Whatever is asked is put together at the end, in `rows()` of the answers, so that exchanges may come in any order and
+from several parts of a capture. With a question (asked_records.py) only the rows that concern it are kept; without one,
+a row for each batch, fetch and commit, which take 70 to 150 bytes each, up to ROWS_INDEXED_MAX; `left_out` counts more.
+
+A topic that an exchange names by its id alone stands under its id until some exchange has told the name. Where none
+does, a batch that was written under a name and read under an id, at the same offset with the same checksum, tells it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from decoders.analysis.doctor.resent_batches import make_evidence_of_exchange
+from decoders.analysis.exchange_facts import topic_of_element
+from decoders.analysis.groups.events import EVENT_APIS, group_events_of
+from decoders.analysis.groups.histories import GroupHistories
+from decoders.analysis.groups.lag import replica_id_of_fetch
+from decoders.analysis.record_traces.asked_records import AskedOffsets, AskedProducer, AskedRecords, RecordCondition
+from decoders.analysis.record_traces.partition_tables import (
+    NONE,
+    UNACKNOWLEDGED,
+    UNANSWERED,
+    ConnectionEnds,
+    InternedValues,
+    PartitionTables,
+    TransactionEnd,
+    read_pair,
+)
+from decoders.analysis.record_traces.record_contents import RecordContents, read_record_rows
+from decoders.exchanges.learned_names import NODE_LISTS, TOPIC_ID_SOURCES, TOPICS_MAX, NodeIds, values_at_path
+from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at, topic_array_paths
+from decoders.limits import PARTITIONS_KEPT_MAX, RECORDS_TRACED_MAX, ROWS_INDEXED_MAX
+from decoders.protocol_facts.keys import FETCH, OFFSET_COMMIT, OFFSET_FETCH, PRODUCE
+from decoders.records.summarize_records import BatchHead, read_batch_heads
+from decoders.wire.primitives import format_uuid
+from decoders.wire.state_serialization import state_fields
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Side
+
+__all__ = ["RecordIndex", "TopicPartition"]
+
+TopicPartition = tuple[str, int]
+_DELETE_RECORDS: Final = 21
+_END_TXN: Final = 26
+_WRITE_TXN_MARKERS: Final = 27
+_TXN_OFFSET_COMMIT: Final = 28
+_OUT_OF_RANGE: Final = 1
+
+
+class RecordIndex:
+    """The index of one run. `asked`: keep only what concerns these records; None: keep all."""
+
+    def __init__(self, asked: AskedRecords | None = None) -> None:
+        self.asked = asked
+        self.values = InternedValues()
+        self.partitions: dict[TopicPartition, PartitionTables] = {}
+        self.histories = GroupHistories()
+        self.nodes = NodeIds()
+        self.topic_names: dict[str, str] = {}  # id → name
+        self.ends: list[TransactionEnd] = []
+        # Offsets of the records that meet a condition, and their contents as far as these were seen.
+        self.matches: dict[TopicPartition, set[int]] = {}
+        self.contents: dict[tuple[str, int, int], RecordContents] = {}
+        # Offsets that a log no longer has, though it has later ones: partition → (offset, when a Fetch passed it).
+        self.absent: dict[TopicPartition, dict[int, int]] = {}
+        # Partition → producer id and first offset of transactions that answers to Fetch say to be aborted.
+        self.aborted: dict[TopicPartition, set[tuple[int, int]]] = {}
+        # Reader (client id, host), partition, and the node from which its leader told it to read.
+        self.preferred: set[tuple[str | None, str, str, int, int]] = set()
+        # Where the batches end that were seen; for partitions and topics that are not asked about NONE: what a question
+        # may have meant instead.
+        self.seen_to: dict[TopicPartition, int] = {}
+        self.left_out = 0
+        self._rows = 0
+        self._learns = False
+
+    def needs(self, api_key: int, side: Side) -> frozenset[str]:
+        """The paths that are read of a side of an API."""
+        found = set(_MORE.get((api_key, side), ()))
+        if api_key in _READERS:
+            found |= topic_array_paths(api_key, side)
+        events = EVENT_APIS.get(api_key)
+        if events is not None:
+            found.update(events.request if side == "request" else events.response)
+        for source in TOPIC_ID_SOURCES.get(api_key, ()):
+            if source.side == side:
+                found |= {f"{source.path}.{source.name}", f"{source.path}.{source.id}"}
+        if api_key in NODE_LISTS and side == "response":
+            found.add("brokers")
+        return frozenset(found)
+
+    def add(self, exchange: Exchange) -> None:
+        """Add what an exchange says of offsets, and learn from it."""
+        key = exchange.api_key
+        if key is None:
+            return
+        exchange._read_sides()
+        if not self._learns:
+            self._learn_names_and_groups(exchange, key)
+        read = _READERS.get(key)
+        if read is not None:
+            read(self, exchange)
+
+    def learn(self, exchange: Exchange) -> None:
+        """Learn names and members of groups from an exchange, whether or not it counts.
+
+        A caller that calls `learn` for exchanges that filters leave out has to call it for all.
+        """
+        self._learns = True
+        if exchange.api_key is not None:
+            exchange._read_sides()
+            self._learn_names_and_groups(exchange, exchange.api_key)
+
+    def _learn_names_and_groups(self, exchange: Exchange, key: int) -> None:
+        if key in EVENT_APIS:
+            for group, said in group_events_of(exchange):
+                self.histories.keep_event(group, said, exchange)
+        if key in NODE_LISTS and isinstance(exchange._response_view, dict):
+            self.nodes.add_brokers(exchange._response_view)
+        for source in TOPIC_ID_SOURCES.get(key, ()):
+            for entry in values_at_path(exchange.view(source.side), source.path):
+                identity, name = entry.get(source.id), entry.get(source.name)
+                if name and identity and identity.int and len(self.topic_names) < TOPICS_MAX:
+                    self.topic_names.setdefault(format_uuid(identity.bytes), name)
+
+    # Rows.
+
+    def _tables_of_partition(self, topic: str, number: int) -> PartitionTables:
+        found = self.partitions.get((topic, number))
+        if found is None:
+            found = PartitionTables()
+            if len(self.partitions) < PARTITIONS_KEPT_MAX:
+                self.partitions[topic, number] = found
+            else:
+                self.left_out += 1
+        return found
+
+    def _has_room(self) -> bool:
+        """Whether one more row may be kept, which is then counted."""
+        if self._rows >= ROWS_INDEXED_MAX:
+            self.left_out += 1
+            return False
+        self._rows += 1
+        return True
+
+    def _make_source(self, exchange: Exchange) -> tuple[int, int, int, int]:
+        """The number of the exchange's connection, its correlation id, first and last packet."""
+        _, number, client, broker, correlation, first, last, file = make_evidence_of_exchange(exchange)
+        sender = self.values.number_of_value(ConnectionEnds(exchange.client_id, client, broker, number, file))
+        return (
+            sender,
+            NONE if correlation is None else correlation,
+            NONE if first is None else first,
+            NONE if last is None else last,
+        )
+
+    def _topic_asked_about(self, exchange: Exchange, element: Any) -> str | None:
+        """The topic of an element by name or id; None where the question is about another one."""
+        topic = topic_of_element(exchange, element)
+        asked = self.asked
+        if topic is None or asked.__class__ is not AskedOffsets:
+            return topic
+        assert isinstance(asked, AskedOffsets)
+        if topic == asked.topic:
+            return topic
+        identity = element.get("topic_id")
+        if identity is None or not identity.int:
+            return topic if self.topic_names.get(asked.topic) == topic else None
+        text = format_uuid(identity.bytes)
+        return topic if text in (topic, asked.topic) else None  # its name may be told later
+
+    def _is_asked_about(self, number: int | None) -> bool:
+        """Whether a partition may have records that are asked for."""
+        asked = self.asked
+        return number is not None and (not isinstance(asked, AskedOffsets) or asked.partition == number)
+
+    def _each_partition(self, exchange: Exchange, array: Any) -> Iterator[tuple[str, int, dict[str, Any]]]:
+        """Topic, number and struct of each partition of an array that is asked about."""
+        for element in structs_at(exchange.view(array.side), array.topics):
+            topic = self._topic_asked_about(exchange, element)
+            if topic is None:
+                self._note_end((topic_of_element(exchange, element) or "", NONE), NONE)
+                continue
+            for part in structs_at(element, array.partitions):
+                number = part.get(array.number)
+                if number is None:
+                    continue
+                if self._is_asked_about(number):
+                    yield topic, number, part
+                else:
+                    self._note_end((topic, number), NONE)
+
+    # What each API says.
+
+    def _add_writes(self, exchange: Exchange) -> None:
+        """Add the batches of a Produce."""
+        asked, answered = TOPIC_ARRAYS[PRODUCE]
+        answers = {(topic, number): part for topic, number, part in self._each_partition(exchange, answered)}
+        request = exchange._request_view
+        request = request if isinstance(request, dict) else {}
+        acks = int(request.get("acks") or 0)
+        no_answer = UNACKNOWLEDGED if exchange.outcome == "no_response_expected" else UNANSWERED
+        source: tuple[int, int, int, int] | None = None
+        answered_ns = NONE if exchange.response_ns is None else exchange.response_ns
+        transaction = self.values.number_of_value(request.get("transactional_id"))
+        for topic, number, part in self._each_partition(exchange, asked):
+            answer = answers.get((topic, number), {})
+            code, first = answer.get(answered.error, no_answer), answer.get(answered.offset, NONE)
+            if code:
+                first = NONE
+            records = part.get(asked.records)
+            for head in read_batch_heads(records, exchange.request_raw):
+                count = max(head.last_offset - head.base_offset + 1, 1)
+                if (
+                    self._is_write_asked_for(exchange, (topic, number), records, head, first, count)
+                    and self._has_room()
+                ):
+                    source = source or self._make_source(exchange)
+                    row = (exchange.time_ns, answered_ns, first, count, code, *source, head.size, head.producer_id)
+                    rest = (head.producer_epoch, head.base_sequence, NONE if head.crc is None else head.crc)
+                    newest = NONE if head.max_timestamp is None else head.max_timestamp
+                    codec = self.values.number_of_value(head.codec)
+                    self._tables_of_partition(topic, number).writes.add_row(
+                        (*row, *rest, newest, acks, codec, transaction)
+                    )
+                if first >= 0:
+                    first += count
+                    self._note_end((topic, number), first)
+
+    def _is_write_asked_for(
+        self, exchange: Exchange, where: TopicPartition, records: Any, head: BatchHead, first: int, count: int
+    ) -> bool:
+        """Whether a batch of a Produce has, or may have, records that are asked for; notes which these are."""
+        asked = self.asked
+        if asked is None:
+            return True
+        if isinstance(asked, AskedOffsets):
+            if first >= 0 and (first > asked.last or first + count <= asked.first):
+                return False
+            if first >= 0:
+                self._note_contents(exchange, where, records, head, first)
+            return True  # without an offset, it may be a try to write the records asked for
+        if isinstance(asked, AskedProducer):
+            if head.producer_id != asked.producer_id:
+                return False
+            at = range(count) if asked.sequence is None else (asked.sequence - head.base_sequence,)
+            found = [number for number in at if 0 <= number < count]
+        else:
+            found = [
+                row[0] - head.base_offset
+                for row in read_record_rows(records, exchange.request_raw, head)
+                if asked.is_met_by(where[0], where[1], row)
+            ]
+        if found and first >= 0:
+            self._note_matches(where, [first + number for number in found])
+            self._note_contents(exchange, where, records, head, first)
+        return bool(found)
+
+    def _note_matches(self, where: TopicPartition, offsets: list[int]) -> None:
+        its = self.matches.setdefault(where, set())
+        for offset in offsets:
+            if len(its) < RECORDS_TRACED_MAX:
+                its.add(offset)
+            elif offset not in its:
+                self.left_out += 1
+
+    def _is_offset_asked_for(self, where: TopicPartition, offset: int) -> bool:
+        asked = self.asked
+        if isinstance(asked, AskedOffsets):
+            return asked.first <= offset <= asked.last
+        return offset in self.matches.get(where, ())
+
+    def _note_contents(
+        self, exchange: Exchange, where: TopicPartition, records: Any, head: BatchHead, first: int
+    ) -> None:
+        """Note key and headers of the records asked for in a batch, whose first record has the offset `first`."""
+        raw = exchange.request_raw if exchange.api_key == PRODUCE else exchange.response_raw
+        if len(self.contents) >= RECORDS_TRACED_MAX:
+            return
+        for row in read_record_rows(records, raw, head):
+            offset = first + row[0] - head.base_offset
+            if self._is_offset_asked_for(where, offset):
+                contents, key = RecordContents.from_row(row), (*where, offset)
+                self.contents[key] = max(self.contents.get(key, contents), contents, key=repr)
+
+    def _note_end(self, where: TopicPartition, end: int) -> None:
+        if where in self.seen_to or len(self.seen_to) < PARTITIONS_KEPT_MAX:
+            self.seen_to[where] = max(self.seen_to.get(where, end), end)
+
+    def _add_reads(self, exchange: Exchange) -> None:
+        """Add what a Fetch got, and where logs begin."""
+        request, response = exchange._request_view, exchange._response_view
+        if not isinstance(response, dict):
+            return
+        request = request if isinstance(request, dict) else {}
+        wanted, given = TOPIC_ARRAYS[FETCH]
+        positions = {
+            (topic, number): part.get(wanted.offset, NONE)
+            for topic, number, part in self._each_partition(exchange, wanted)
+        }
+        replica = replica_id_of_fetch(request)
+        committed = int(request.get("isolation_level") or 0)
+        times = exchange.time_ns, NONE if exchange.response_ns is None else exchange.response_ns
+        source: tuple[int, int, int, int] | None = None
+        for topic, number, part in self._each_partition(exchange, given):
+            where, position = (topic, number), positions.get((topic, number), NONE)
+            records = part.get(given.records)
+            if part.get(given.error) == _OUT_OF_RANGE or part.get("log_start_offset", 0) > 0:
+                self._add_log_start(exchange, where, part, position)
+            preferred = part.get("preferred_read_replica", NONE)
+            if preferred is not None and preferred >= 0:
+                client = exchange.connection_info.client.rpartition(":")[0]
+                self.preferred.add((exchange.client_id, client, topic, number, preferred))
+            if not records or part.get(given.error):
+                continue
+            heads = list(read_batch_heads(records, exchange.response_raw))
+            if not heads:
+                continue
+            for head in heads:
+                if head.base_sequence < 0 <= head.producer_id and self._has_room():
+                    self._tables_of_partition(topic, number).markers.add((head.producer_id, head.base_offset))
+            first, end = max(heads[0].base_offset, position), heads[-1].last_offset + 1
+            self._note_end(where, end)
+            if (
+                end > first
+                and self._is_read_asked_for(exchange, where, records, heads, (first, end))
+                and self._has_room()
+            ):
+                source = source or self._make_source(exchange)
+                self._tables_of_partition(topic, number).reads.add_row(
+                    (*times, position, first, end, *source, replica, committed)
+                )
+                self._note_aborted(where, part, end)
+
+    def _note_aborted(self, where: TopicPartition, part: dict[str, Any], end: int) -> None:
+        for row in structs_at(part, "aborted_transactions"):
+            producer, first = row.get("producer_id"), row.get("first_offset")
+            if producer is not None and first is not None and first < end and self._has_room():
+                self.aborted.setdefault(where, set()).add((producer, first))
+
+    def _is_read_asked_for(
+        self, exchange: Exchange, where: TopicPartition, records: Any, heads: list[BatchHead], span: tuple[int, int]
+    ) -> bool:
+        """Whether a Fetch got records that are asked for; notes these, and the batches that they are in."""
+        asked = self.asked
+        first, end = span
+        raw = exchange.response_raw
+        if asked is None:
+            for head in heads:
+                self._add_batch(where, head)
+            return True
+        if isinstance(asked, AskedOffsets):
+            low, high = max(asked.first, first), min(asked.last + 1, end)
+            if low >= high:
+                return False
+            self._note_absent(exchange, where, records, heads, (low, high))
+            inside = [head for head in heads if head.last_offset >= low and head.base_offset < high]
+        else:
+            inside = []
+            for head in heads:
+                if isinstance(asked, RecordCondition):
+                    rows = read_record_rows(records, raw, head)
+                    found = [row[0] for row in rows if row[0] >= first and asked.is_met_by(where[0], where[1], row)]
+                elif head.producer_id != asked.producer_id or head.base_sequence < 0:
+                    found = []
+                elif asked.sequence is None:
+                    found = list(range(max(head.base_offset, first), head.last_offset + 1))
+                else:
+                    offset = head.base_offset + asked.sequence - head.base_sequence
+                    found = [offset] if max(head.base_offset, first) <= offset <= head.last_offset else []
+                if found:
+                    self._note_matches(where, found)
+                    inside.append(head)
+        for head in inside:
+            self._add_batch(where, head)
+            self._note_contents(exchange, where, records, head, head.base_offset)
+        return bool(inside) or isinstance(asked, AskedOffsets)
+
+    def _add_batch(self, where: TopicPartition, head: BatchHead) -> None:
+        """Add a batch of a log once; it is known by the offset where it begins."""
+        tables = self._tables_of_partition(*where)
+        if head.base_offset not in tables.begun and self._has_room():
+            tables.begun.add(head.base_offset)
+            crc = NONE if head.crc is None else head.crc
+            newest = NONE if head.max_timestamp is None else head.max_timestamp
+            its = (head.base_offset, head.last_offset, head.records, head.size, head.producer_id, head.producer_epoch)
+            tables.batches.add_row((*its, head.base_sequence, crc, newest))
+
+    def _note_absent(
+        self, exchange: Exchange, where: TopicPartition, records: Any, heads: list[BatchHead], span: tuple[int, int]
+    ) -> None:
+        """Note offsets asked for that lie between those of the records that a Fetch got."""
+        low, high = span
+        if high - low > RECORDS_TRACED_MAX:
+            return
+        there: set[int] = set()
+        for head in heads:
+            if head.last_offset < low or head.base_offset >= high:
+                continue
+            if head.records == head.last_offset - head.base_offset + 1:
+                there.update(range(head.base_offset, head.last_offset + 1))
+            else:
+                there.update(row[0] for row in read_record_rows(records, exchange.response_raw, head))
+        time_ns = exchange.response_ns or exchange.time_ns
+        for offset in range(low, high):
+            if offset not in there:
+                its = self.absent.setdefault(where, {})
+                its[offset] = min(its.get(offset, time_ns), time_ns)
+
+    def _add_log_start(self, exchange: Exchange, where: TopicPartition, part: dict[str, Any], position: int) -> None:
+        """Add where a log begins, where that is new, or a position that was outside of the log."""
+        tables = self._tables_of_partition(*where)
+        outside = position if part.get("error_code") == _OUT_OF_RANGE else NONE
+        start = part.get("log_start_offset", NONE)
+        time_ns = exchange.response_ns or exchange.time_ns
+        if (outside >= 0 or tables.is_new_start(start, time_ns)) and self._has_room():
+            tables.starts.add_row((time_ns, start, outside, *self._make_source(exchange)))
+
+    def _add_deleted(self, exchange: Exchange) -> None:
+        """Add where logs begin once DeleteRecords was answered."""
+        _, answered = TOPIC_ARRAYS[_DELETE_RECORDS]
+        for topic, number, part in self._each_partition(exchange, answered):
+            if not part.get(answered.error):
+                self._add_log_start(
+                    exchange, (topic, number), {"log_start_offset": part.get("low_watermark", NONE)}, NONE
+                )
+
+    def _add_commits(self, exchange: Exchange) -> None:
+        """Add the offsets that an OffsetCommit or TxnOffsetCommit commits."""
+        request = exchange._request_view
+        group = request.get("group_id") if isinstance(request, dict) else None
+        if not group or not isinstance(request, dict) or exchange.api_key is None:
+            return
+        asked, answered = TOPIC_ARRAYS[exchange.api_key]
+        codes = {
+            (topic, number): part.get(answered.error)
+            for topic, number, part in self._each_partition(exchange, answered)
+        }
+        values = self.values
+        named = (
+            values.number_of_value(group),
+            int(request.get("generation_id_or_member_epoch", NONE)),
+            values.number_of_value(request.get("member_id") or None),
+            values.number_of_value(request.get("transactional_id")),
+        )
+        source: tuple[int, int, int, int] | None = None
+        answered_ns = NONE if exchange.response_ns is None else exchange.response_ns
+        for topic, number, part in self._each_partition(exchange, asked):
+            offset = int(part.get(asked.offset, NONE))
+            if isinstance(self.asked, AskedOffsets) and offset <= self.asked.first:
+                continue
+            code = int(codes.get((topic, number), UNANSWERED) or 0)
+            if self._has_room():
+                source = source or self._make_source(exchange)
+                self._tables_of_partition(topic, number).commits.add_row(
+                    (exchange.time_ns, answered_ns, offset, code, *source, *named)
+                )
+
+    def _add_positions(self, exchange: Exchange) -> None:
+        """Add where a group's members begin, from an answer to OffsetFetch."""
+        request, response = exchange._request_view, exchange._response_view
+        if not isinstance(request, dict) or not isinstance(response, dict):
+            return
+        answered = TOPIC_ARRAYS[OFFSET_FETCH][-1]
+        if "groups" in response:
+            whole: Any = structs_at(response, "groups")
+        else:
+            whole = ({**response, "group_id": request.get("group_id")},)
+        source: tuple[int, int, int, int] | None = None
+        times = exchange.time_ns, NONE if exchange.response_ns is None else exchange.response_ns
+        for row in whole:
+            group = row.get("group_id")
+            for element, part in partitions_in(row, answered):
+                number = part.get(answered.number)
+                topic = self._topic_asked_about(exchange, element) if self._is_asked_about(number) else None
+                if (
+                    not group
+                    or topic is None
+                    or part.get(answered.error)
+                    or row.get("error_code")
+                    or not self._has_room()
+                ):
+                    continue
+                source = source or self._make_source(exchange)
+                offset = max(part.get(answered.offset, NONE), NONE)
+                self._tables_of_partition(topic, int(number or 0)).positions.add_row(
+                    (*times, offset, *source, self.values.number_of_value(group))
+                )
+
+    def _add_transaction_end(self, exchange: Exchange) -> None:
+        """Add the end of a transaction that a producer asks for, where it was not refused."""
+        request, response = exchange._request_view, exchange._response_view
+        if not isinstance(request, dict) or (isinstance(response, dict) and response.get("error_code")):
+            return
+        if request.get("producer_id") is not None:
+            self._keep_transaction_end(
+                exchange, request, bool(request.get("committed")), request.get("transactional_id")
+            )
+
+    def _add_transaction_markers(self, exchange: Exchange) -> None:
+        """Add the ends of transactions that a coordinator has written."""
+        for row in structs_at(exchange._request_view, "markers"):
+            if row.get("producer_id") is not None:
+                self._keep_transaction_end(exchange, row, bool(row.get("transaction_result")), None)
+
+    def _keep_transaction_end(
+        self, exchange: Exchange, row: dict[str, Any], committed: bool, transaction: str | None
+    ) -> None:
+        asked = self.asked
+        if isinstance(asked, AskedProducer) and asked.producer_id != row["producer_id"]:
+            return
+        if self._has_room():
+            answered = NONE if exchange.response_ns is None else exchange.response_ns
+            number = self.values.number_of_value(transaction)
+            its = (exchange.time_ns, answered, row["producer_id"], int(row.get("producer_epoch") or 0), int(committed))
+            self.ends.append(TransactionEnd(*its, number, *self._make_source(exchange)))
+
+    # The state.
+
+    def merge(self, other: Self) -> None:
+        """Add what `other` has seen; `other` stays unchanged."""
+        numbers = self.values.merge(other.values)
+        for where, tables in other.partitions.items():
+            self._tables_of_partition(*where).merge(tables, numbers)
+        self._rows += other._rows
+        self.left_out += other.left_out
+        self.histories.merge(other.histories)
+        self.nodes.update(other.nodes)
+        for identity, name in other.topic_names.items():
+            self.topic_names.setdefault(identity, name)
+        for end in other.ends:
+            transaction = numbers[end.transaction] if end.transaction >= 0 else NONE
+            self.ends.append(end._replace(transaction=transaction, sender=numbers[end.sender]))
+        for where, offsets in other.matches.items():
+            self._note_matches(where, sorted(offsets))
+        for key, contents in other.contents.items():
+            if key in self.contents or len(self.contents) < RECORDS_TRACED_MAX:
+                self.contents[key] = max(self.contents.get(key, contents), contents, key=repr)
+        for where, times in other.absent.items():
+            mine = self.absent.setdefault(where, {})
+            for offset, time_ns in times.items():
+                mine[offset] = min(mine.get(offset, time_ns), time_ns)
+        for where, aborted in other.aborted.items():
+            self.aborted.setdefault(where, set()).update(aborted)
+        self.preferred |= other.preferred
+        for where, last in other.seen_to.items():
+            self._note_end(where, last)
+
+    def state(self) -> list[object]:
+        """The state as built-in values, for `resume_state`."""
+        return [
+            self.values.state(),
+            [[where, tables.state()] for where, tables in self.partitions.items()],
+            self.histories.state(),
+            dict(self.nodes),
+            self.topic_names,
+            [tuple(end) for end in self.ends],
+            [[where, sorted(offsets)] for where, offsets in self.matches.items()],
+            [[key, contents.state()] for key, contents in self.contents.items()],
+            [[where, times] for where, times in self.absent.items()],
+            [[where, sorted(pairs)] for where, pairs in self.aborted.items()],
+            sorted(self.preferred, key=repr),
+            list(self.seen_to.items()),
+            self.left_out,
+            self._rows,
+            self._learns,
+        ]
+
+    def resume_state(self, state: object) -> None:
+        """Restore a `state` of an index with the same question. Raises DecodeError."""
+        kinds = (list, list, list, dict, dict, *[list] * 7, int, int, bool)
+        (
+            values,
+            partitions,
+            histories,
+            nodes,
+            names,
+            ends,
+            matches,
+            contents,
+            absent,
+            aborted,
+            preferred,
+            seen,
+            *rest,
+        ) = state_fields(state, *kinds)
+        self.left_out, self._rows, self._learns = rest
+        self.values = InternedValues.make_resumed(values)
+        for where, its in _pairs_of_partitions(partitions, list):
+            self.partitions[where] = PartitionTables.make_resumed(its, len(self.values.values))
+        self.histories = GroupHistories.make_resumed(histories)
+        for address, node in nodes.items():
+            name, number = state_fields((address, node), str, int)
+            self.nodes[name] = number
+        for pair in names.items():
+            identity, name = state_fields(pair, str, str)
+            self.topic_names[identity] = name
+        self.ends = [TransactionEnd(*state_fields(end, *[int] * len(TransactionEnd._fields))) for end in ends]
+        for where, offsets in _pairs_of_partitions(matches, list):
+            self.matches[where] = set(state_fields(offsets, *[int] * len(offsets)))
+        for item in contents:
+            key, its = state_fields(item, tuple, list)
+            topic, number, offset = state_fields(key, str, int, int)
+            self.contents[topic, number, offset] = RecordContents.make_resumed(its)
+        for where, times in _pairs_of_partitions(absent, dict):
+            self.absent[where] = dict(map(read_pair, times.items()))
+        for where, pairs in _pairs_of_partitions(aborted, list):
+            self.aborted[where] = set(map(read_pair, pairs))
+        for where, last in _pairs_of_partitions(seen, int):
+            self.seen_to[where] = last
+        for each in preferred:
+            client_id, host, topic, number, node = state_fields(each, str | None, str, str, int, int)
+            self.preferred.add((client_id, host, topic, number, node))
+
+
+def _pairs_of_partitions(items: list[Any], kind: type) -> Iterator[tuple[TopicPartition, Any]]:
+    """Partition and value of each item of a state. Raises DecodeError."""
+    for item in items:
+        where, its = state_fields(item, tuple, kind)
+        topic, number = state_fields(where, str, int)
+        yield (topic, number), its
+
+
+_READERS: Final[dict[int, Callable[[RecordIndex, Exchange], None]]] = {
+    PRODUCE: RecordIndex._add_writes,
+    FETCH: RecordIndex._add_reads,
+    OFFSET_COMMIT: RecordIndex._add_commits,
+    _TXN_OFFSET_COMMIT: RecordIndex._add_commits,
+    OFFSET_FETCH: RecordIndex._add_positions,
+    _DELETE_RECORDS: RecordIndex._add_deleted,
+    _END_TXN: RecordIndex._add_transaction_end,
+    _WRITE_TXN_MARKERS: RecordIndex._add_transaction_markers,
+}
+_OF_PARTITION: Final = ("log_start_offset", "preferred_read_replica", "aborted_transactions")
+# The paths that are read beside those of topics and partitions.
+_MORE: Final[dict[tuple[int, str], tuple[str, ...]]] = {
+    (PRODUCE, "request"): ("acks", "transactional_id"),
+    (FETCH, "request"): ("replica_id", "replica_state", "isolation_level"),
+    (FETCH, "response"): tuple(f"responses[].partitions[].{name}" for name in _OF_PARTITION),
+    (OFFSET_COMMIT, "request"): ("generation_id_or_member_epoch", "member_id"),
+    (_TXN_OFFSET_COMMIT, "request"): ("generation_id_or_member_epoch", "member_id", "transactional_id"),
+    (OFFSET_FETCH, "request"): ("group_id",),
+    (OFFSET_FETCH, "response"): ("error_code", "groups[].error_code", "groups[].group_id"),
+    (_DELETE_RECORDS, "response"): ("topics[].partitions[].low_watermark",),
+    (_END_TXN, "request"): ("transactional_id", "producer_id", "producer_epoch", "committed"),
+    (_END_TXN, "response"): ("error_code",),
+    (_WRITE_TXN_MARKERS, "request"): ("markers",),
+}

@@ -1,0 +1,268 @@
+"""`kw trace`: captures and a question about records in, the lives of these records out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from decoders.analysis.record_traces.asked_records import (
+    AskedOffsets,
+    AskedRecords,
+    RecordCondition,
+    looks_like_asked_records,
+    parse_asked_records,
+)
+from decoders.analysis.record_traces.record_traces import RecordTraces
+from decoders.errors import FilterError
+from decoders.exchanges.exchange import Exchange
+from decoders.filters import parse
+from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
+from decoders.wire.near_words import did_you_mean
+from kwcli.analyses.flat_columns import format_reader
+from kwcli.analyses.render_answer import AnswerRenderer
+from kwcli.analyses.run import run_answer
+from kwcli.output.short_texts import count_of, find_zone, palette
+from kwcli.output.table import Column, draw_table
+from kwcli.run_environment import Exit, Failure
+from kwcli.stats.text import wrap_note
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold_interface import Row
+    from decoders.exchanges.exchange import Settled
+    from kwcli.capture_options import CaptureOptions
+    from kwcli.options import FilterOptions, OutputOptions
+    from kwcli.output.settings import Settings
+    from kwcli.run_environment import Environment
+    from kwcli.schema_options import SchemaOptions
+
+__all__ = ["TraceRenderer", "trace_records"]
+
+# As many records are shown in full; of more there is a table, but with -v.
+_IN_FULL: Final = 5
+_NAME_LEAST: Final = 10
+_NOTHING: Final = "–"
+_USAGE: Final = (
+    "the last word names records: 'orders/2@0', 'orders/2@0-20', key=…, header.NAME=…, value.FIELD=… or pid=…"
+)
+
+
+def trace_records(
+    env: Environment, capture: CaptureOptions, filters: FilterOptions, schemas: SchemaOptions, shown: OutputOptions
+) -> Exit:
+    """Run `kw trace`; returns the exit code. Raises Failure or UsageError."""
+    from kwcli.net.options import decode_values_of_answer
+
+    capture, asked = _split_off_question(capture)
+    capture.check_usage()
+    settings = shown.make_settings(env)
+    settings = decode_values_of_answer(env, settings, schemas, wanted=isinstance(asked, RecordCondition))
+    if isinstance(asked, RecordCondition):
+        asked.decode_values_with(settings.values)
+    within = parse(capture.time_filter_text(env, settings.zone)).matches
+    return run_answer(env, settings, capture, filters, TraceRenderer(asked, settings, within))
+
+
+def _split_off_question(capture: CaptureOptions) -> tuple[CaptureOptions, AskedRecords]:
+    """The inputs, and what the last word asks for. Raises UsageError where it asks for no record."""
+    *files, last = capture.files or ("",)
+    if not looks_like_asked_records(last):
+        what = "" if not last or os.path.lexists(last) else f"{last} names no record: "
+        raise click.UsageError(what + _USAGE, click.get_current_context())
+    try:
+        asked = parse_asked_records(last)
+    except FilterError as problem:
+        raise click.UsageError(str(problem), click.get_current_context()) from None
+    return capture._replace(files=tuple(files)), asked
+
+
+class TraceRenderer(AnswerRenderer):
+    """The lives of the records that are asked for."""
+
+    def __init__(self, asked: AskedRecords, settings: Settings, within: Callable[[Exchange], bool]) -> None:
+        self.fold = RecordTraces(asked)
+        self._asked = asked
+        self._within = within
+        super().__init__(self.fold, "trace", self._find_rows, _format_text, settings)
+        self.name_files = self.fold.name_files
+
+    def make_empty(self) -> TraceRenderer:
+        """A renderer like this one that has seen nothing."""
+        return TraceRenderer(self._asked, self._settings, self._within)
+
+    def learn_from(self, rows: list[Settled]) -> None:
+        """Learn who was in which group also from exchanges that the filters leave out."""
+        for row in rows:
+            if isinstance(row, Exchange) and self._within(row):
+                self.fold.learn(row)
+
+    def _find_rows(self) -> list[Row]:
+        rows = self.fold.rows()
+        if not rows:
+            raise Failure(f"nothing of {self._describe_question()} in what was read{self._hint()}", Exit.FAILURE)
+        return rows
+
+    def _describe_question(self) -> str:
+        asked = self._asked
+        if isinstance(asked, AskedOffsets):
+            last = "" if asked.last == asked.first else f"-{asked.last}"
+            return escape_text(f"{asked.topic}/{asked.partition}@{asked.first}{last}")
+        if isinstance(asked, RecordCondition):
+            return f"a record with {escape_text(asked.text)}"
+        return f"producer id {asked.producer_id}" + ("" if asked.sequence is None else f", sequence {asked.sequence}")
+
+    def _hint(self) -> str:
+        """What may have been meant: the offsets of the partition that were seen, or a topic of a like name."""
+        asked, index = self._asked, self.fold.index
+        if not isinstance(asked, AskedOffsets):
+            return ""
+        seen = {(index.topic_names.get(topic, topic), number): end for (topic, number), end in index.seen_to.items()}
+        end = seen.get((asked.topic, asked.partition))
+        if end is not None and end > 0:
+            return f": the records of {escape_text(asked.topic)}/{asked.partition} seen there end at offset {end - 1:,}"
+        numbers = sorted(number for topic, number in seen if topic == asked.topic and number >= 0)
+        if numbers:
+            return (
+                f": records of {escape_text(asked.topic)} were seen in partitions {', '.join(map(str, numbers[:10]))}"
+            )
+        return did_you_mean(asked.topic, sorted({topic for topic, _ in seen}))
+
+
+def _format_text(rows: Sequence[Row], settings: Settings) -> str:
+    if len(rows) > _IN_FULL and not settings.verbose:
+        example = f"kw trace … '{_name_record(rows[0])}'"
+        note = f"{count_of(len(rows), 'record')}: -v shows each in full, and so does a question for one: {example}"
+        paint = palette(settings.color)
+        lines = [f"{paint.dim}{line}{paint.off}" for line in wrap_note(note, settings.width)]
+        return "".join(f"{line}\n" for line in [*_draw_table(rows, settings), "", *lines])
+    blocks = ("".join(f"{line}\n" for line in _draw_life(row, settings)) for row in rows)
+    return "\n".join(blocks)
+
+
+def _draw_table(rows: Sequence[Row], settings: Settings) -> Iterator[str]:
+    """The lines of a table with a line for each record."""
+    exact = find_zone(settings.zone).format_exact_time if settings.zone else None
+
+    def format_time(time: str | None) -> str:
+        return _NOTHING if time is None else (time if exact is None else exact(time))[11:23]
+
+    def ages(key: str) -> list[str]:
+        found = [next((each[key] for each in row["read_by"] if each[key] is not None), None) for row in rows]
+        return [_NOTHING if age is None else format_latency(age) for age in found]
+
+    columns = [
+        Column("record", list(map(_name_record, rows)), paint="client", cut=_NAME_LEAST),
+        Column("produced" if settings.zone else "produced UTC", [format_time(row["produced"]) for row in rows], drop=4),
+        Column("by", [escape_text(row["produced_by"] or _NOTHING) for row in rows], drop=3, cut=_NAME_LEAST),
+        Column("read after", ages("age_ms"), right=True, drop=2),
+        Column("committed after", ages("commit_age_ms"), right=True, drop=5),
+        Column("read by", [", ".join(map(format_reader, row["read_by"])) or _NOTHING for row in rows], cut=_NAME_LEAST),
+        Column(
+            "key",
+            [_NOTHING if row["key"] is None else escape_text(row["key"]) for row in rows],
+            drop=6,
+            cut=_NAME_LEAST,
+        ),
+    ]
+    yield from draw_table(columns, settings.width, palette(settings.color), dense=True)
+
+
+def _name_record(row: Row) -> str:
+    offset = "?" if row["offset"] is None else row["offset"]
+    return escape_text(f"{row['topic']}/{row['partition']}@{offset}")
+
+
+def _draw_life(row: Row, settings: Settings) -> Iterator[str]:
+    """The lines of one record: what it is, what happened to it, and what the capture does not show."""
+    paint = palette(settings.color)
+    zone = find_zone(settings.zone)
+    exact = zone.format_exact_time if settings.zone else None
+    yield f"{_name_record(row)}  {_describe_record(row)}".rstrip()
+    events = row["events"]
+    times = [each["time"] if exact is None else exact(each["time"]) for each in events]
+    days = len({time[:10] for time in times}) > 1
+    columns = [
+        Column(
+            "time" if settings.zone else "time UTC",
+            [time[:23].replace("T", " ") if days else time[11:23] for time in times],
+        ),
+        Column("age", [_format_age(each["age_ms"]) for each in events], right=True, drop=3),
+        Column(
+            "client",
+            [escape_text(each["client_id"] or each["evidence"][0]["client"]) for each in events],
+            cut=_NAME_LEAST,
+            paint="client",
+        ),
+        Column(
+            "node",
+            [_NOTHING if each["node_id"] is None else str(each["node_id"]) for each in events],
+            right=True,
+            drop=2,
+        ),
+        Column("event", [escape_text(_TEXTS[each["event"]](each)) for each in events], wrap=True),
+    ]
+    yield from draw_table(columns, settings.width, paint, dense=True)
+    if row["transaction"] is not None and row["transaction"]["outcome"] is None:
+        name = escape_text(str(row["transaction"]["id"]))
+        yield f"{paint.dim}in transaction {name}, whose end is not in the capture{paint.off}"
+    if row["not_in_capture"]:
+        note = "not in the capture: " + "; ".join(map(escape_text, row["not_in_capture"]))
+        yield from (f"{paint.dim}{line}{paint.off}" for line in wrap_note(note, settings.width))
+
+
+def _describe_record(row: Row) -> str:
+    parts = []
+    if row["key"] is not None:
+        parts.append(f"key {escape_text(row['key'])}")
+    if row["value_size"] is not None:
+        parts.append(f"value of {format_size(row['value_size'])}")
+    elif row["timestamp"] is not None:
+        parts.append("no value (a tombstone)")
+    if row["timestamp"] is not None:
+        parts.append(f"created {row['timestamp'][11:23]}")
+    return ", ".join(
+        [*parts, *(f"{escape_text(each['key'])}={escape_text(str(each['value']))}" for each in row["headers"][:3])]
+    )
+
+
+def _format_age(age_ms: float | None) -> str:
+    return "" if not age_ms else format_latency(age_ms)
+
+
+def _describe_write(event: Row) -> str:
+    parts = [f"produced in a batch of {count_of(event['records'], 'record')}"]
+    if event["offset"] is not None:
+        parts.append(f"acknowledged after {format_latency(event['took_ms'] or 0)}")
+    elif event["error"] is not None:
+        parts.append(f"refused: {event['error']}")
+    if event["why"] is not None:
+        parts.append(event["why"])
+    return ", ".join(parts)
+
+
+def _describe_read(event: Row) -> str:
+    group = "" if event["group"] is None else f" by {event['group']}"
+    generation = "" if event["generation"] is None else f", generation {event['generation']}"
+    follower = " from a follower" if event["from_follower"] else ""
+    why = "" if event["why"] is None else f": {event['why']}"
+    return f"read{' again' if event['again'] else ''}{group}{generation}{follower}{why}"
+
+
+def _describe_commit(event: Row) -> str:
+    generation = "" if event["generation"] is None else f", generation {event['generation']}"
+    transaction = "" if event["transaction"] is None else f", in transaction {event['transaction']}"
+    return f"committed by {event['group']}{generation}: offset {event['offset']:,}{transaction}"
+
+
+_TEXTS: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
+    "produced": _describe_write,
+    "replicated": lambda event: f"replicated to node {event['node_of_follower']}",
+    "read": _describe_read,
+    "committed": _describe_commit,
+    "expired": lambda event: f"expired or deleted: the log begins at offset {event['offset']:,}",
+    "absent": lambda event: f"not in the log any more: {event['why']}",
+    "transaction_committed": lambda event: f"its transaction {event['transaction']} was committed",
+    "transaction_aborted": lambda event: f"its transaction {event['transaction']} was aborted",
+}
