@@ -30,6 +30,7 @@ from kwcli.options import (
     output_options,
     pass_options_as_value,
     ports_option,
+    schemas_option,
 )
 from kwcli.pipeline.option_types import KeepDays, Point, SparkMaster, TableNames
 from kwcli.pipeline.run_options import RunOptions, WatchOptions
@@ -165,6 +166,8 @@ def command() -> None:
     help="Bytes of capture per task (default: 256MiB, above 8GB 512MiB).",
 )
 @make_jobs_option("local: decode")
+@click.option("--records", is_flag=True, help="In bodies: records, with keys and values decoded.")
+@schemas_option
 @click.option("--explain", is_flag=True, help="Print the plan with reasons; do nothing.")
 @pass_options_as_value(
     "options",
@@ -183,6 +186,8 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
     from kwcli.pipeline.run_pipeline import run_pipeline
 
     _check_run_options(options)
+    refuse_options_without("bodies", ("records",), "records are in bodies")
+    refuse_options_without("records", ("schemas",), "schemas decode keys and values of records")
     from kwcli.filter_options import resolve_time_range
     from kwcli.reading.list_input_files import choose_key_logs
 

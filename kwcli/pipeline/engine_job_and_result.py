@@ -11,6 +11,7 @@ from decoders.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from collections import Counter
 
+    from decoders.values import RegisteredSchema
     from kwcli.pipeline.read.splits import Problem
     from kwcli.pipeline.run_options import RunOptions
     from kwcli.pipeline.tables.run_counts import RunCounts
@@ -27,7 +28,8 @@ class JobSpec(NamedTuple):
 
     `key_logs` and `secret_captures` name the files that hold the keys of TLS connections: no key itself is in here.
     Times are in nanoseconds since 1970, `until_ns` not included. With `doctor` exchanges are read for findings, too.
-    `host_names` are addresses with their names, `topic_names` ids of topics as Kafka prints them, with names.
+    `host_names` are addresses with their names, `topic_names` ids of topics as Kafka prints them, with names. With
+    `records` bodies have records, whose keys and values are decoded by `schemas`.
     """
 
     files: tuple[str, ...]
@@ -43,6 +45,8 @@ class JobSpec(NamedTuple):
     doctor: bool = False
     host_names: tuple[tuple[str, str], ...] = ()
     topic_names: tuple[tuple[str, str], ...] = ()
+    records: bool = False
+    schemas: tuple[RegisteredSchema, ...] = ()
 
 
 def build_job_spec(options: RunOptions, files: tuple[str, ...], secret_captures: tuple[str, ...]) -> JobSpec:
@@ -60,6 +64,7 @@ def build_job_spec(options: RunOptions, files: tuple[str, ...], secret_captures:
         secret_captures=secret_captures,
         host_names=options.host_names,
         topic_names=options.topic_names,
+        records=options.records,
     )
 
 

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 __all__ = ["format_run_explanation", "format_source_lines"]
 
 
+def _describe_bodies(options: RunOptions) -> str:
+    if not options.bodies:
+        return ""
+    return " with bodies and records" if options.records else " with bodies"
+
+
 def format_run_explanation(
     options: RunOptions,
     covered: CoveredCaptures,
@@ -40,7 +46,7 @@ def format_run_explanation(
     yield from format_source_lines(files, plan, engine_choice)
     yield f"splits   {_describe_splits(options, files, plan, engine_choice)}"
     yield f"select   {_describe_selection(options)}"
-    yield f"tables   {', '.join(options.tables)}{' with bodies' if options.bodies else ''}"
+    yield f"tables   {', '.join(options.tables)}{_describe_bodies(options)}"
     yield f"out      {options.out}: {state}"
     master = f", on {engine_choice.master}" if engine_choice.master else ""
     yield f"engine   {engine_choice.engine}: {engine_choice.why}{master}"

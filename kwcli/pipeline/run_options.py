@@ -40,16 +40,22 @@ class RunOptions(NamedTuple):
     host_names: tuple[tuple[str, str], ...] = ()  # addresses and names, of --hosts
     names_from: str | None = None
     topic_names: tuple[tuple[str, str], ...] = ()  # ids and names, of the source `names_from`
+    records: bool = False
+    schemas: tuple[str, ...] = ()  # files and folders
 
     def select_options_of_rows(self) -> dict[str, Any]:
         """The options that the rows depend on, whichever engine makes them and in however many splits."""
         from kwcli.reading.capture_sources import escape_non_utf8
 
-        keys = (
+        keys: dict[str, Any] = (
             {"keylogs": [[escape_non_utf8(name), _read_file_size(name)] for name in self.keylogs]}
             if self.keylogs
             else {}
         )
+        if self.records:
+            keys["records"] = True
+        if self.schemas:
+            keys["schemas"] = [[escape_non_utf8(name), _read_file_size(name)] for name in self.schemas]
         if self.host_names:
             keys["hosts"] = sorted(map(list, self.host_names))
         if self.topic_names:

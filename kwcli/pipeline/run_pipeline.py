@@ -127,7 +127,7 @@ def _write_tables(
     )
     staging = store.start_staging()
     try:
-        spec, show = _build_job_spec(options, captures), bar.show if bar.active else None
+        spec, show = _build_job_spec(env, options, captures), bar.show if bar.active else None
         outcome = engine(spec, pending_plan, staging, show) if pending_plan.most else _make_empty_result()
         if logs:
             outcome = _add_results(outcome, decode_request_logs_into_tables(spec, logs, staging, show))
@@ -232,8 +232,13 @@ def _choose_exit_code(options: RunOptions, covered: CoveredCaptures, facts: Mapp
     return Exit.LOSSY if options.strict and facts["lossy"] else Exit.DONE
 
 
-def _build_job_spec(options: RunOptions, files: list[SourceFile]) -> JobSpec:
-    return build_job_spec(options, tuple(file.path for file in files), find_captures_with_secrets(files))
+def _build_job_spec(env: Environment, options: RunOptions, files: list[SourceFile]) -> JobSpec:
+    spec = build_job_spec(options, tuple(file.path for file in files), find_captures_with_secrets(files))
+    if not options.records:
+        return spec
+    from kwcli.pipeline.read.learn_schemas import learn_schemas_of_run
+
+    return spec._replace(schemas=learn_schemas_of_run(env, spec, files, options.schemas, quiet=options.quiet))
 
 
 # -- engines -----------------------------------------------------------------------------------------------------------

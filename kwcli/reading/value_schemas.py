@@ -132,14 +132,14 @@ class RunSchemas:
         """Look for the schema that a value names; whether it may be known now."""
         if self._reopen is not None:
             reopen, self._reopen = self._reopen, None
-            new = self._read_captures_again(reopen)
+            new = self.learn_from_captures(reopen)
             self._complete = True
             if new and (self._ask is None or self._reader.has_schema(found)):
                 return True
         return self._ask is not None and self._ask(found)
 
-    def _read_captures_again(self, reopen: Callable[[], Captures]) -> bool:
-        """Learn from all of the captures; whether the schema that a value names may be among what was learnt."""
+    def learn_from_captures(self, reopen: Callable[[], Captures]) -> bool:
+        """Learn from captures, which are read from their beginning; whether there were schemas not known before."""
         store = self._reader.store
         before = store.changes
         self._traffic = RegistryTraffic(self._learn, self._note_unregistered)

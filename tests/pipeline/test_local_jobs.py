@@ -29,7 +29,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 TOUR: Final = str(FOLDER / "tour.pcapng")
 # Runs whose rows come from workers: of several captures, of two points, with choices, of cut and encrypted traffic.
 RUNS: Final[tuple[tuple[str, ...], ...]] = (
-    (TOUR, "--bodies"),
+    (TOUR, "--bodies", "--records"),
     (TOUR, "--bodies", "--strict", "-f", "api == Fetch or api == Metadata"),
     (TOUR, str(FOLDER / "first-steps.requests.log.gz"), "--since", "2026-11-21T17:35"),
     (TOUR, str(FOLDER / "three-nodes.pcapng.zst"), "-f", "file ~ tour", "--strict"),

@@ -145,3 +145,37 @@ def test_an_engine_without_the_view_is_told_which_has_it() -> None:
     tables = ListedTables("tables", {"exchanges": ()})
     assert explain_unknown_table("Records", tables) == "records is a view of kw sql alone: kw sql tables QUERY"
     assert "which tables does not have" in explain_unknown_table("records", ListedTables("tables", {"skipped": ()}))
+
+
+def test_tables_hold_records_and_what_they_mean(capture: str, tmp_path: Path) -> None:
+    wanted = list(map(plain, rows(capture, ORDERS)))
+    out = str(tmp_path / "tables")
+    assert kw("pipeline", "run", capture, "--out", out, "--bodies", "--records", "-q").code == Exit.DONE
+    assert list(map(plain, rows(out, ORDERS))) == wanted
+    query = "select value_decoded.schema_from as origin from records where schema_id = '17'"
+    assert rows(out, query) == rows(capture, query) == [{"origin": {"kind": "capture", "packet": 12}}]
+    (tmp_path / "other.avsc").write_text(json.dumps({**ORDER, "name": "Other"}))
+    (tmp_path / "ids.json").write_text('{"18": "other.avsc"}')
+    named = "select value_decoded.name as name from records where schema_id = '18'"
+    assert rows(out, named, "--schemas", str(tmp_path)) == [{"name": "shop.Other"}]
+
+
+def test_tables_decode_by_files_of_schemas(capture: str, tmp_path: Path) -> None:
+    (tmp_path / "other.avsc").write_text(json.dumps({**ORDER, "name": "Other"}))
+    (tmp_path / "ids.json").write_text('{"18": "other.avsc"}')
+    out = str(tmp_path / "tables")
+    words = ("pipeline", "run", capture, "--out", out, "--bodies", "-q")
+    assert "--records needs --bodies" in kw(*words[:-2], "--records").err
+    assert "--schemas needs --records" in kw(*words, "--schemas", str(tmp_path)).err
+    assert kw(*words, "--records", "--schemas", str(tmp_path)).code == Exit.DONE
+    assert rows(out, "select value_decoded.name as name from records where schema_id = '18'") == [
+        {"name": "shop.Other"}
+    ]
+
+
+def test_tables_without_records_say_what_keeps_them(capture: str, tmp_path: Path) -> None:
+    out = str(tmp_path / "tables")
+    assert kw("pipeline", "run", capture, "--out", out, "--bodies", "-q").code == Exit.DONE
+    outcome = kw("sql", out, "select * from records")
+    assert (outcome.code, "kw pipeline run --bodies --records keeps them" in outcome.err) == (Exit.FAILURE, True)
+    assert kw("sql", out, "describe records").code == Exit.DONE

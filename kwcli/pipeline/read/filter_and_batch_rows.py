@@ -75,7 +75,11 @@ BATCH_WEIGHT: Final = 16_384
 
 def make_exchange_columns(spec: JobSpec, point: str) -> ExchangeColumns:
     """The columns that collect the rows of a capture point."""
-    bodies = Options(reveal_secrets=spec.reveal_secrets, deferred=True) if spec.bodies else None
+    bodies = Options(spec.records, spec.reveal_secrets, deferred=True) if spec.bodies else None
+    if bodies is not None and spec.records:
+        from kwcli.pipeline.read.learn_schemas import make_value_reader
+
+        bodies = bodies._replace(values=make_value_reader(spec.schemas))
     return ExchangeColumns(point, spec.files, spec.tables, bodies=bodies)
 
 
