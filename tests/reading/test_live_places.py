@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from kwcli.reading import capture_commands, live_places
+from kwcli.reading import capture_commands, live_inputs
 from kwcli.reading.capture_commands import CaptureCommand, CommandProcess, parse_capture_commands
 from kwcli.reading.capture_commands import skip_text_before_capture as skip_text
 from kwcli.reading.decompress_inputs import InputProblem
@@ -198,7 +198,7 @@ def test_files_of_a_ring_are_readable_alone(tmp_path: Path) -> None:
 
 def test_a_command_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first time it gives one capture, the second time nothing, the third time another capture."""
-    monkeypatch.setattr(live_places, "_RESTART_S", (0.02, 0.05))
+    monkeypatch.setattr(live_inputs, "_RESTART_S", (0.02, 0.05))
     tries = tmp_path / "tries"
     gives = f"echo x >> {tries}; case $(wc -l < {tries}) in 1) cat {FIRST};; 3) cat {SECOND};; 6) kill $PPID;; esac"
     source = f"import subprocess, sys; subprocess.run(['sh', '-c', {gives!r}])"
@@ -212,7 +212,7 @@ def test_a_command_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_silent_place_is_told_and_so_is_its_return(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_places, "SILENT_S", 0.3)
+    monkeypatch.setattr(live_inputs, "SILENT_S", 0.3)
     go = tmp_path / "go"
     quiet = "sh -c " + shlex.quote(f"cat {SECOND}; while ! test -e {go}; do sleep 0.05; done; cat {SECOND}")
     env = world()
