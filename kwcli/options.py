@@ -440,6 +440,25 @@ def make_hosts_option(name: str = "hosts", callback: Any = None) -> Callable[[Co
     )
 
 
+interface_option: Final = click.option(
+    "-i",
+    "--interface",
+    "interfaces",
+    multiple=True,
+    metavar="IFACE",
+    help="Capture live on this interface (`any`: all interfaces); repeatable.",
+)
+on_option: Final = click.option(
+    "--on",
+    "commands",
+    multiple=True,
+    metavar="[NAME=]COMMAND",
+    help="Read the capture that a command writes, say 'ssh HOST tcpdump -U -w - port 9092'; repeatable.",
+)
+restart_option: Final = click.option("--restart", is_flag=True, help="Start a command of --on again when it ends.")
+bpf_option: Final = click.option("--bpf", metavar="EXPR", help="Kernel filter of a live capture, in tcpdump's syntax.")
+
+
 def capture_options(command: Command) -> Command:
     """Files, standard input or an interface to read; the command gets them as `capture`: a CaptureOptions."""
     return add_options(
@@ -456,32 +475,19 @@ def capture_options(command: Command) -> Command:
             type=click.Path(readable=False),
             help="A capture to read, like FILE.",
         ),
-        click.option(
-            "-i",
-            "--interface",
-            "interfaces",
-            multiple=True,
-            metavar="IFACE",
-            help="Capture live on this interface (`any`: all interfaces); repeatable.",
-        ),
-        click.option(
-            "--on",
-            "commands",
-            multiple=True,
-            metavar="[NAME=]COMMAND",
-            help="Read the capture that a command writes, say 'ssh HOST tcpdump -U -w - port 9092'; repeatable.",
-        ),
+        interface_option,
+        on_option,
         click.option(
             "--merge-delay",
             type=Seconds(),
             metavar="TIME",
             help="Wait so long for earlier packets of other places (default: 1s).",
         ),
-        click.option("--restart", is_flag=True, help="Start a command of --on again when it ends."),
+        restart_option,
         click.option(
             "--align-clocks", is_flag=True, help="Put packets of places right whose clocks differ; see kw help live."
         ),
-        click.option("--bpf", metavar="EXPR", help="Kernel filter of a live capture, in tcpdump's syntax."),
+        bpf_option,
         click.option(
             "-w",
             "--write",

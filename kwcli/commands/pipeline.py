@@ -17,19 +17,23 @@ from kwcli.options import (
     FilterOptions,
     OutputOptions,
     add_options,
+    bpf_option,
     environment_flag_option,
     filter_options,
     force_option,
     html_option,
+    interface_option,
     keylog_option,
     limit_option,
     make_hosts_option,
     make_jobs_option,
     metrics_option,
     names_from_option,
+    on_option,
     output_options,
     pass_options_as_value,
     ports_option,
+    restart_option,
     schemas_option,
 )
 from kwcli.pipeline.option_types import KeepDays, Point, SparkMaster, TableNames
@@ -53,6 +57,7 @@ Examples:
   kw pipeline watch /captures/broker1.pcap --out tables
   kw pipeline watch --point b1='b1/*.pcap*' --point b2='b2/*.pcap*' --out /data/kafka --keep 30d
   kw pipeline watch /captures/ --out tables --doctor | jq 'select(.severity == "error") | .title'
+  kw pipeline watch --on b1='ssh b1 tcpdump -U -w - port 9092' --on b2='ssh b2 tcpdump -U -w - port 9092' --out tables
   kw pipeline watch '/captures/*.pcap' --out tables --once"""
 _COMPACT = """\b
 Examples:
@@ -200,6 +205,10 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
 
 @command.command("watch", short_help="Decode captures as they come, for ever.", epilog=_WATCH)
 @_add_run_and_watch_options
+@interface_option
+@on_option
+@restart_option
+@bpf_option
 @click.option(
     "--lateness",
     "lateness_s",
@@ -263,11 +272,16 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
 def watch_command(env: Environment, options: RunOptions, wanted: WatchOptions, filters: FilterOptions) -> int:
     """Decode captures into the tables under DIR as they come: new files, files that grow, rings that reuse names.
 
+    With --on and -i what is captured live, too, at any number of places, each a capture point.
     Batches are all or nothing; after a stop or kill the same command goes on where the last batch ended.
     The rows are those of kw pipeline run over all files.
     """
     _check_pyarrow_installed()
-    _check_run_options(options)
+    _check_run_options(options, live=bool(wanted.commands or wanted.interfaces))
+    refuse_options_without("interfaces", ("bpf",), "it is the kernel filter of a live capture")
+    refuse_options_without("commands", ("restart",), "it starts the commands again")
+    for option in ("interfaces", "restart"):
+        refuse_clashes(Clash(option, ("once", "finish"), "what is captured does not come to an end"))
     refuse_clashes(Clash("once", ("finish",), "both read what is there and end; --finish also ends open connections"))
     refuse_options_without("doctor", ("thresholds",), "thresholds are for its findings")
     from kwcli.pipeline.watch.watch_captures import run_watch
@@ -387,10 +401,10 @@ def _check_pyarrow_installed() -> None:
         raise Failure(f"tables need pyarrow, which is not installed: {pip_command_for_extra('spark')}")
 
 
-def _check_run_options(options: RunOptions) -> None:
-    """Refuse what does not go together."""
+def _check_run_options(options: RunOptions, *, live: bool = False) -> None:
+    """Refuse what does not go together; `live`: there are interfaces or commands."""
     context = click.get_current_context()
-    if not options.sources and not options.points:
+    if not options.sources and not options.points and not live:
         raise click.UsageError("give captures: files, globs or URLs, or --point NAME=GLOB", context)
     if not options.out:
         raise click.UsageError("--out is empty: give the folder for the tables", context)

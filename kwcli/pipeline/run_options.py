@@ -75,7 +75,8 @@ class WatchOptions(NamedTuple):
     """The options of `kw pipeline watch` besides those of a run. `keep_days` 0: all dates are kept.
 
     `once`: read what is there, then stop; `finish`: also settle what is open, as at the end of the captures.
-    `thresholds` are settings of findings, such as `lag.records=5000`.
+    `thresholds` are settings of findings, such as `lag.records=5000`. `commands` are texts `[NAME=]COMMAND`, `bpf` is
+    the kernel filter of `interfaces`; `restart`: a command that ends is started again.
     """
 
     lateness_s: float = 5.0
@@ -89,6 +90,10 @@ class WatchOptions(NamedTuple):
     doctor: bool = False
     thresholds: tuple[str, ...] = ()
     table_format: str = "parquet"
+    commands: tuple[str, ...] = ()
+    interfaces: tuple[str, ...] = ()
+    bpf: str | None = None
+    restart: bool = False
 
 
 def _read_file_size(name: str) -> int:

@@ -209,9 +209,9 @@ class ReadingRun:
         return capture
 
     def _open_places(self) -> PacketSource:
-        from kwcli.reading.capture_commands import parse_capture_commands
+        from kwcli.reading.live.capture_commands import parse_capture_commands
+        from kwcli.reading.live.live_places import LivePlaces, MergeOptions
         from kwcli.reading.live_capture import KernelFilter, LiveCapture
-        from kwcli.reading.live_places import LivePlaces, MergeOptions
 
         asked, env = self._capture, self._env
         commands = parse_capture_commands(asked.commands)

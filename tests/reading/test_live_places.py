@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from kwcli.reading import capture_commands, live_inputs
-from kwcli.reading.capture_commands import CaptureCommand, CommandProcess, parse_capture_commands
-from kwcli.reading.capture_commands import skip_text_before_capture as skip_text
 from kwcli.reading.decompress_inputs import InputProblem
+from kwcli.reading.live import capture_commands, live_inputs
+from kwcli.reading.live.capture_commands import CaptureCommand, CommandProcess, parse_capture_commands
+from kwcli.reading.live.capture_commands import skip_text_before_capture as skip_text
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import Outcome, kw, world, written
 

@@ -147,6 +147,7 @@ class WatchedFiles:
     last_changed_ns: dict[str, int] = field(default_factory=dict)  # of the file begun last
     unreachable: dict[str, str] = field(default_factory=dict)  # words that cannot be looked at, and why
     whole: bool = False  # no more files will come: none waits for its lateness
+    live: frozenset[str] = frozenset()  # points whose files are written in order: none of them waits, or is late
     _planned: dict[int, TrackedFile] = field(default_factory=dict)  # by number, the files that the plan reads
     _planned_count: int = 0
     _walked: dict[tuple[Any, ...], tuple[list[FileRange], Problem | None]] = field(default_factory=dict)
@@ -383,7 +384,7 @@ class WatchedFiles:
     def _is_due(self, file: TrackedFile, now_s: float) -> bool:
         if file.gone_s is not None:
             return False
-        if self.whole:
+        if self.whole or file.point in self.live:
             return file.inflate or file.begun_ns is not None
         if file.log and not file.inflate:
             return True
@@ -397,7 +398,7 @@ class WatchedFiles:
         A file that was written while it was captured, and after the file begun last, is not late: the clock of its
         packets has been put back.
         """
-        if self._measure_lateness_s(point, low) <= self.lateness_s:
+        if point in self.live or self._measure_lateness_s(point, low) <= self.lateness_s:
             return False
         live = abs(file.changed_ns - high) <= (_LIVE_S + self.lateness_s) * 1e9
         return not (live and file.changed_ns >= self.last_changed_ns.get(point, 0))

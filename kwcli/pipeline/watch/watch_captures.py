@@ -55,8 +55,10 @@ from kwcli.pipeline.tables.upgrade_table_rows import NewerTables
 from kwcli.pipeline.watch.decode_batch import BatchInput, TaskReport, decode_points, merge_task_reports
 from kwcli.pipeline.watch.findings_by_date import WatchFindings
 from kwcli.pipeline.watch.format_metrics import WatchProgress, format_metrics
+from kwcli.pipeline.watch.spool_live_captures import LiveSpool
 from kwcli.pipeline.watch.track_captures import BatchPlan, WatchedFiles
 from kwcli.reading.key_logs import check_key_logs
+from kwcli.reading.live.capture_commands import parse_capture_commands
 from kwcli.reading.sinks.closing_lines import DROPPED_KEYS_LINE, KEYS_DROPPED, describe_passed_over
 from kwcli.run_environment import Exit, Failure
 
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.run_options import RunOptions, WatchOptions
     from kwcli.pipeline.store.batch_store import BatchStaging
     from kwcli.pipeline.watch.track_captures import PointPlan
+    from kwcli.reading.live_capture import LiveCapture
     from kwcli.run_environment import Environment
 
 __all__ = ["EngineGone", "Watch", "run_watch"]
@@ -106,21 +109,54 @@ Decode = Callable[[BatchInput, "Sequence[PointPlan]"], list[TaskReport]]
 def run_watch(env: Environment, options: RunOptions, watch_options: WatchOptions) -> Exit:
     """Do `kw pipeline watch`, until Ctrl-C or as far as its options say; the exit code. Raises Failure."""
     check_key_logs(options.keylogs, again=True)  # before the folder is touched
+    commands = parse_capture_commands(watch_options.commands)
     engine_choice = choose_engine(options, 0, env.variables)
     require_format(watch_options.table_format)
     with (
+        _open_interfaces(env, options.ports, watch_options) as interfaces,
         open_batch_store(options.out, renames=watch_options.renames, table_format=watch_options.table_format) as store,
         _start_decoding(env, engine_choice) as decode,
     ):
-        watching = Watch(env, options, watch_options, store, decode)
+        with os_errors_as_failures(options.out):
+            spool = LiveSpool(options.out, commands, interfaces, env, restart=watch_options.restart)
+        _refuse_equal_names(spool, options.points)
+        watching = Watch(env, options, watch_options, store, decode, spool)
         own = options.engine == "auto" and options.master is None
         watching.resume_from_commit("engine local (Spark with --master)" if own else str(engine_choice))
         with _serve_metrics(env, watching, watch_options.metrics, quiet=options.quiet):
             try:
+                watching.capture()
                 watching.run_batches()
             except KeyboardInterrupt:
                 watching.handle_interrupt()
+            finally:
+                watching.stop_capturing()
         return watching.exit_code()
+
+
+@contextmanager
+def _open_interfaces(
+    env: Environment, ports: Sequence[int], watch_options: WatchOptions
+) -> Iterator[list[LiveCapture]]:
+    """The interfaces that are captured. Raises Failure where one cannot be."""
+    from kwcli.reading.live_capture import KernelFilter, LiveCapture
+
+    opened: list[LiveCapture] = []
+    try:
+        for interface in watch_options.interfaces:
+            opened.append(LiveCapture(interface, KernelFilter(ports, watch_options.bpf), env))
+        yield opened
+    finally:
+        for capture in opened:
+            with suppress(OSError):  # closed by the spool
+                capture.close()
+
+
+def _refuse_equal_names(spool: LiveSpool, points: Sequence[tuple[str, str]]) -> None:
+    """Raise Failure where two places have one name: their packets would be taken for those of one place."""
+    counts = Counter([*spool.captured, *{name for name, _ in points}])
+    for name in (name for name, count in counts.items() if count > 1):
+        raise Failure(f"{name}: two places have this name; --on NAME=COMMAND gives a command another", Exit.USAGE)
 
 
 @contextmanager
@@ -145,7 +181,13 @@ class Watch:
     """One watch of one folder, locked by `store`; `decode` runs the tasks of a batch."""
 
     def __init__(
-        self, env: Environment, options: RunOptions, watch_options: WatchOptions, store: BatchStore, decode: Decode
+        self,
+        env: Environment,
+        options: RunOptions,
+        watch_options: WatchOptions,
+        store: BatchStore,
+        decode: Decode,
+        spool: LiveSpool | None = None,
     ) -> None:
         self.batch = 0  # the latest one that is committed
         self.lost = False
@@ -157,7 +199,15 @@ class Watch:
         self._captures = WatchedFiles(
             options.sources, options.points, watch_options.lateness_s, watch_options.batch_size
         )
-        self._captures.whole = watch_options.once or watch_options.finish
+        self._spool = spool
+        self._is_live = spool is not None and not spool.has_ended
+        self._breaks: list[Problem] = []  # in what was captured live, until a commit has them
+        self._ends = watch_options.once or watch_options.finish
+        if spool is not None:
+            self._captures.points += spool.points
+            self._captures.live = frozenset(spool.names)
+            self._ends = self._ends or (self._is_live and not options.sources and not options.points)
+        self._captures.whole = self._ends and not self._is_live
         self._states: dict[str, str] = {}
         self._counts: Counter[str] = Counter()
         self._tally = RunCounts()
@@ -194,11 +244,35 @@ class Watch:
                 f"kw: {self._options.out}: a file counts once a commit names it: kw respects that, and {others}"
             )
 
+    def capture(self) -> None:
+        """Begin to capture at the live places; tell where nobody has captured since the last watch."""
+        if self._spool is None or not self._is_live:
+            return
+        self._breaks = self._spool.find_breaks(self._captures.last_ns)
+        self._report_problems(self._breaks)
+        self._kept = self._kept and not self._breaks
+        self._spool.start()
+
+    def stop_capturing(self) -> None:
+        """End what captures at the live places, and delete what the tables have."""
+        if self._spool is not None:
+            self._spool.stop()
+            self.lost = self.lost or bool(self._spool.dropped)
+            self._delete_read_files()
+            self._spool.delete_empty_folders()
+
+    def _delete_read_files(self) -> None:
+        """Delete the packets of live places that are in the tables."""
+        if self._spool is not None:
+            self._spool.delete_read_files(self._captures.files.values())
+
     def run_batches(self) -> None:
         """Do batch after batch; returns when nothing more is to come."""
         pause = RETRY_S
         while True:
             begun = self._env.monotonic()
+            if self._ends and self._spool is not None and self._spool.has_ended:
+                self._captures.whole = True  # all that has come is in files
             try:
                 with os_errors_as_failures(self._options.out):
                     committed = self.run_next_batch()
@@ -309,13 +383,14 @@ class Watch:
             tables=self._list_tables_to_write(),
             facts=self._build_commit_facts(),
         )
-        self.batch, self._states, self._kept = batch, states, True
+        self.batch, self._states, self._kept, self._breaks = batch, states, True, []
         self._captures.batch_size = min(self._captures.batch_size * 2, self._watch_options.batch_size)
         self._trimmer.trim_if_grown()
         self._committed_s, self._took_s = self._env.monotonic(), self._env.monotonic() - begun
         self._report_problems(report.problems, counted=False)
         self._store.files.remove(staging.folder)
         self._store.sweep_states({*states.values(), kept})
+        self._delete_read_files()
         told = tuple(answer_record("finding", row) for _, row in found)
         return CommittedBatches(batch, report.taken, report.tally.exchanges, self._env.monotonic() - begun, told)
 
@@ -345,7 +420,7 @@ class Watch:
 
     def _recover_from(self, failure: Failure) -> None:
         """After a batch that failed, go back to the latest commit. Raises the failure where no retry is made."""
-        if self._captures.whole:
+        if self._captures.whole and not self._is_live:  # what was captured live cannot be had again
             with suppress(OSError):
                 self._store.recover_last_batch()
             raise failure
@@ -378,6 +453,7 @@ class Watch:
         self._counts = Counter(kept["counts"])
         self._tally = RunCounts.resume(kept["tally"])
         self._problems, self._damaged = list(kept["problems"]), kept["damaged"]
+        self._keep_problems(self._breaks)
 
     def _resume_findings(self, path: str) -> None:
         """Load the state of findings. Failure where it is missing; without it findings would be told again."""
@@ -391,7 +467,8 @@ class Watch:
     # -- what is made of options ---------------------------------------------------------------------------------------
 
     def _build_job_spec(self, plan: BatchPlan) -> JobSpec:
-        spec = build_job_spec(self._options, plan.files, self._captures.find_captures_with_secrets())
+        files = plan.files if self._spool is None else tuple(map(self._spool.name_file, plan.files))
+        spec = build_job_spec(self._options, files, self._captures.find_captures_with_secrets())
         return spec._replace(doctor=self._watch_options.doctor)
 
     def _select_options_of_rows(self) -> dict[str, Any]:
@@ -406,7 +483,8 @@ class Watch:
         return rows | ({"keylogs": [name for name, _ in rows["keylogs"]]} if "keylogs" in rows else {})
 
     def _describe_inputs(self) -> list[str]:
-        return [*self._options.sources, *(f"{name}={place}" for name, place in self._options.points)]
+        live = self._spool.captured if self._spool is not None else ()
+        return [*self._options.sources, *(f"{name}={place}" for name, place in self._options.points), *live]
 
     # -- what is counted and told --------------------------------------------------------------------------------------
 
@@ -503,15 +581,28 @@ class Watch:
         return format_metrics(numbers, self._tally.exchanges, self._counts["packets"], self._captures.last_ns)
 
     def handle_interrupt(self) -> None:
-        """After Ctrl-C: delete what was not committed, and say that the same command goes on."""
+        """After Ctrl-C: delete what was not committed, and say that the same command goes on.
+
+        The packets that live places have given are committed, where there are no other captures.
+        """
+        if self._spool is not None:
+            self._spool.stop()
         with suppress(OSError, Failure):
             self._store.recover_last_batch()
+            if self._is_live and not self._options.sources and not self._options.points:
+                self._load_state()
+                with suppress(KeyboardInterrupt):
+                    while (committed := self.run_next_batch()) is not None:
+                        self._report_batch(committed)
+                self._store.recover_last_batch()
         if not self._options.quiet:
             self._env.report(f"kw: stopped after batch {self.batch:,}; the same command goes on")
 
     def exit_code(self) -> Exit:
         """The exit code; where only the files that are there were to be read, an unreachable source is a failure."""
         if self._captures.whole and self._captures.unreachable:
+            return Exit.FAILURE
+        if self._spool is not None and self._spool.is_broken:
             return Exit.FAILURE
         return Exit.LOSSY if self._options.strict and (self.lost or self._build_commit_facts()["lossy"]) else Exit.DONE
 

@@ -23,7 +23,6 @@ from threading import Thread
 from typing import TYPE_CHECKING, Final, Protocol
 
 from decoders.errors import without_frames
-from kwcli.reading.capture_commands import CaptureCommand, CommandProcess, skip_text_before_capture
 from kwcli.reading.capture_sources import (
     CaptureSource,
     add_byte_offset,
@@ -33,6 +32,7 @@ from kwcli.reading.capture_sources import (
     open_source,
 )
 from kwcli.reading.decompress_inputs import InputProblem
+from kwcli.reading.live.capture_commands import CaptureCommand, CommandProcess, skip_text_before_capture
 
 if TYPE_CHECKING:
     from decoders.errors import DecodeError

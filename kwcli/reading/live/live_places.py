@@ -22,8 +22,8 @@ from decoders.tcp.clock_offsets import ClockOffsets
 from decoders.tcp.packets_at_points import PacketsAtPoints
 from decoders.wire.format_and_escape_text import format_latency
 from kwcli.output.short_texts import count_of
-from kwcli.reading.exchanges_at_points import ExchangesAtPoints
-from kwcli.reading.live_inputs import LiveInput, LiveInputs, list_live_inputs
+from kwcli.reading.live.exchanges_at_points import ExchangesAtPoints
+from kwcli.reading.live.live_inputs import LiveInput, LiveInputs, list_live_inputs
 from kwcli.reading.packet_sources import PacketClock, PacketSource, SegmentBatch
 from kwcli.reading.read_captures_by_time import Captures
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from decoders.errors import DecodeError
     from decoders.exchanges.exchange import Settled
     from decoders.tcp.chunks import Segment
-    from kwcli.reading.capture_commands import CaptureCommand
     from kwcli.reading.capture_sources import CaptureSource
+    from kwcli.reading.live.capture_commands import CaptureCommand
     from kwcli.reading.live_capture import LiveCapture, PieceWriter
     from kwcli.run_environment import Environment
 
