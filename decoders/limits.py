@@ -221,6 +221,11 @@ TLS_ALERTS_MAX: Final = 4
 # Events that `kw groups` keeps of one group and of all, 0.6 KiB each: the latest of a group that rebalances all day.
 GROUP_EVENTS_MAX: Final = 1000
 GROUP_EVENTS_ALL_MAX: Final = 10**5
+# Events that `kw transactions` keeps of one transactional id and of all, 0.4 KiB each; of Produce as many again.
+TRANSACTION_EVENTS_MAX: Final = 1000
+TRANSACTION_EVENTS_ALL_MAX: Final = 10**5
+# Batches of a partition, behind its last stable offset, whose producers are remembered.
+UNSTABLE_BATCHES_MAX: Final = 1000
 # Members of one group that are remembered, 0.4 KiB each; those of a restless group have new ids each time.
 GROUP_MEMBERS_MAX: Final = 5000
 # Assigned partitions and subscribed topics that are shown of one member.

@@ -41,6 +41,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "commands.analyses.clients_groups_topics_brokers",
         "Show groups: members, rebalances and their causes, lag.",
     ),
+    "transactions": (
+        "commands.analyses.clients_groups_topics_brokers",
+        "Show transactions: state, age, what they hold back.",
+    ),
     "topics": ("commands.analyses.clients_groups_topics_brokers", "Show who writes, reads and administers each topic."),
     "brokers": (
         "commands.analyses.clients_groups_topics_brokers",

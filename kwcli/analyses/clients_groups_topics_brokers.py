@@ -1,4 +1,4 @@
-"""`kw clients`, `kw groups`, `kw topics` and `kw brokers`: captures in, a table of them all or the page of one out."""
+"""`kw clients`, `groups`, `transactions`, `topics`, `brokers`: captures in, a table or the page of one of them out."""
 
 from __future__ import annotations
 
@@ -8,12 +8,23 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.analysis.client_and_broker_portraits import Brokers, Clients, Portraits
 from decoders.analysis.groups.groups import Groups
 from decoders.analysis.topic_portraits import TopicPortraits
+from decoders.analysis.transactions.transactions import Transactions
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.libraries import format_library
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
 from decoders.wire.near_words import did_you_mean
 from kwcli.analyses.draw_group_page import GROUP_LINES, draw_group_details, format_lag, format_share
+from kwcli.analyses.draw_transaction_page import (
+    TRANSACTION_LINES,
+    draw_transaction_details,
+    format_age,
+    format_holds,
+    format_producer,
+    format_transaction_state,
+    format_written_partitions,
+    list_commands,
+)
 from kwcli.analyses.flat_columns import format_topic_schema
 from kwcli.analyses.render_answer import AnswerRenderer, flatten_value, format_software
 from kwcli.output.short_texts import count_of, palette
@@ -135,6 +146,24 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
         ),
         in_time=True,
     ),
+    "transactions": PortraitKind(
+        Transactions,
+        "transaction",
+        "transactional_id",
+        (
+            PortraitColumn("transactional id", lambda row: _name_of_row(row, "transactional_id"), paint="client"),
+            PortraitColumn("state", format_transaction_state),
+            PortraitColumn("age", format_age, 2, right=True),
+            PortraitColumn("producer", format_producer, 3, right=True),
+            PortraitColumn("holds", lambda row: escape_text(format_holds(row)) or _NOTHING, 1),
+            PortraitColumn("opened by", lambda row: escape_text(row["client_id"] or _NOTHING), 4, paint="client"),
+            PortraitColumn("partitions", format_written_partitions, 5),
+            PortraitColumn("commits", _count_cell("commits"), 7, right=True),
+            PortraitColumn("aborts", _count_cell("aborts"), 6, right=True),
+            *(column._replace(drop=(column.drop or 1) + 10) for column in _NUMBERS),
+        ),
+        in_time=True,
+    ),
     "topics": PortraitKind(
         TopicPortraits,
         "topic",
@@ -206,6 +235,7 @@ def _only_asks_for_topic(row: Row) -> bool:
 _FILTERS: Final = {
     "client": "-f 'client_id == NAME'",
     "group": "-f 'group == NAME'",
+    "transaction": "-f 'transactional_id == NAME'",
     "topic": "-f 'topic == NAME'",
     "broker": "-f 'broker == \"HOST:PORT\"'",
 }
@@ -213,6 +243,7 @@ _FILTERS: Final = {
 _OTHER_NAMES: Final[dict[str, Callable[[Row], list[str]]]] = {
     "client": lambda row: row["addresses"] if row["client_id"] is None else [],
     "group": lambda _: [],
+    "transaction": lambda row: [] if row["producer_id"] is None else [str(row["producer_id"])],
     "topic": lambda _: [],
     "broker": lambda row: [str(row["node_id"]), row["advertised"] or ""] if row["node_id"] is not None else [],
 }
@@ -278,6 +309,8 @@ class PortraitRenderer(AnswerRenderer):
         ]
         paint = palette(settings.color)
         lines = [*draw_table(columns, settings.width, paint, dense=True)]
+        if self._portrayed.fold is Transactions and (commands := list_commands(rows)):
+            lines += ["", *commands]
         if rows and "others" in rows[-1]:
             noun = self._portrayed.kind
             note = note_others(count_of(rows[-1]["others"], noun), noun)
@@ -304,6 +337,7 @@ _LINES: Final[tuple[tuple[str, Cell], ...]] = (
     ("controller", lambda row: "yes" if row.get("controller") else ""),
     ("looks like", lambda row: row.get("release") or ""),
     *GROUP_LINES,
+    *TRANSACTION_LINES,
     ("clients", lambda row: flatten_value(row.get("clients"))),
     ("first, last", lambda row: f"{row['first']}, {row['last']}" if row["first"] else "not in the capture"),
     ("exchanges", lambda row: f"{row['count']:,}"),
@@ -368,7 +402,7 @@ def _format_errors(row: Row) -> str:
 
 def _draw_page(row: Row, settings: Settings) -> list[str]:
     """The lines of a row's page: all that is known of one client, group, topic or broker."""
-    names = (row[key] for key in ("topic", "broker", "group", "client_id") if row.get(key))
+    names = (row[key] for key in ("topic", "broker", "group", "transactional_id", "client_id") if row.get(key))
     head = escape_text(next(names, None) or flatten_value(row.get("addresses")))
     lines = [head]
     for title, cell in _LINES:
@@ -377,6 +411,8 @@ def _draw_page(row: Row, settings: Settings) -> list[str]:
             lines.append(f"  {title:<{_MARGIN}}{text}")
     if "topic" in row and row["partitions"]:
         lines += _draw_partitions(row, settings)
-    if "timeline" in row:
+    if "generation" in row:
         lines += draw_group_details(row, settings)
+    if "holds" in row:
+        lines += draw_transaction_details(row, settings)
     return [*lines, ""]

@@ -73,7 +73,7 @@ def _format_shared(row: Row) -> str:
 # Lines of a group's page besides those that every page has: title, and text.
 GROUP_LINES: Final[tuple[tuple[str, Callable[[Row], str]], ...]] = (
     ("type", lambda row: row.get("type") or ""),
-    ("state", lambda row: _format_state(row) if "timeline" in row else ""),
+    ("state", lambda row: _format_state(row) if "generation" in row else ""),
     ("protocol", lambda row: row.get("protocol") or ""),
     ("coordinator", lambda row: row.get("coordinator") or ""),
     ("lag", lambda row: _format_lags(row) if "commit_lag" in row else ""),

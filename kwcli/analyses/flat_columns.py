@@ -12,6 +12,7 @@ commas between them, and each other list or object has a form here, which keeps 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.libraries import format_library
@@ -65,6 +66,17 @@ def _format_partitions(partitions: Iterable[Row]) -> str:
 def _format_generations(timeline: Iterable[Row]) -> str:
     """Generations, each with what caused it: `4 joined, 5 left`."""
     return ", ".join(f"{row['generation']} {row['cause']['what'] if row['cause'] else ''}".strip() for row in timeline)
+
+
+def _format_holds(holds: Iterable[Row]) -> str:
+    """Partitions that are held back, each with its last stable offset: `orders-0@42, payments-1@7`."""
+    return ", ".join(f"{cell_text(row['topic'])}-{row['partition']}@{row['last_stable_offset']}" for row in holds)
+
+
+def _format_transaction_events(timeline: Iterable[Row]) -> str:
+    """The APIs of a timeline in their order, those in a row once: `InitProducerId, Produce ×3, EndTxn`."""
+    runs = [(api, len(list(its))) for api, its in groupby(timeline, key=lambda row: row["api"])]
+    return ", ".join(api if count == 1 else f"{api} ×{count}" for api, count in runs)
 
 
 def _format_refusals(refused: Iterable[Row]) -> str:
@@ -127,6 +139,9 @@ _FORMS: Final[dict[str, Form]] = {
     "timeline": _format_generations,
     "refused": _format_refusals,
     "group.partitions": _format_partitions,
+    "transaction.partitions": _format_partitions,
+    "holds": _format_holds,
+    "transaction.timeline": _format_transaction_events,
     "topic.partitions": lambda partitions: join_values([each["partition"] for each in partitions]),
     "headers": lambda headers: join_values(
         [f"{cell_text(each['key'])}={cell_text(each['value'])}" for each in headers]
@@ -193,6 +208,12 @@ FLAT_COLUMNS: Final[dict[str, tuple[FlatColumn, ...]]] = {
             "group type state protocol coordinator members generation rebalances timeline refused partitions commit_lag"
             f" position_lag refetched shared clients asked_by apis {_NUMBERS}",
             "group state commit_lag rebalances position_lag type coordinator",
+        ),
+        "transaction": (
+            "transactional_id producer_id producer_epoch state sure why began ended age_ms timeout_ms implicit"
+            " client_id address client_software coordinator partitions groups holds command transactions commits"
+            f" aborts timeline clients asked_by apis {_NUMBERS}",
+            "transactional_id state age_ms producer_id holds client_id partitions",
         ),
         "topic": (
             "topic topic_id writes reads administers asks groups partitions written written_batches written_bytes"

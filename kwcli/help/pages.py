@@ -22,6 +22,7 @@ TOPICS: Final = (
         "stats",
         "clients",
         "groups",
+        "transactions",
         "topics",
         "brokers",
         "trace",

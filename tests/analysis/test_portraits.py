@@ -15,6 +15,7 @@ from decoders.analysis import client_and_broker_portraits, topic_portraits
 from decoders.analysis.client_and_broker_portraits import Brokers, Clients, Portraits
 from decoders.analysis.groups.groups import Groups
 from decoders.analysis.topic_portraits import TopicPortraits
+from decoders.analysis.transactions.transactions import Transactions
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import Malformed
 from decoders.exchanges.engine import Engine
@@ -30,6 +31,7 @@ SCHEMA = jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_bytes()))
 FOLDS: dict[str, Callable[[], Portraits]] = {
     "clients": Clients,
     "groups": Groups,
+    "transactions": Transactions,
     "topics": TopicPortraits,
     "brokers": Brokers,
 }

@@ -30,7 +30,10 @@ RUNS: Final[dict[str, list[tuple[str, ...]]]] = {
     "sniff": [("sniff", TOUR), ("sniff", TOUR, "--columns", "api,topic,errors,library.name")],
     "call": [("call", "Metadata", "--dry-run"), ("call", "-X", "list"), ("call", "-X", "dump")],
     "stats": [("stats", TOUR), ("stats", TOUR, "--by", "error,client"), ("stats", TOUR, "--metric", "records")],
-    **{word: [(word, TOUR), (word, OLD), (word, SHARE)] for word in ("clients", "groups", "topics", "brokers")},
+    **{
+        word: [(word, TOUR), (word, OLD), (word, SHARE)]
+        for word in ("clients", "groups", "transactions", "topics", "brokers")
+    },
     "doctor": [("doctor", TOUR), ("doctor", OLD)],
     "audit": [
         *(("audit", TOUR), ("audit", OLD)),
@@ -66,6 +69,10 @@ KEPT: Final = {
     "group": "group type state protocol coordinator members generation rebalances timeline refused partitions"
     " commit_lag position_lag refetched shared clients asked_by apis count errors error_codes unanswered undecoded"
     " request_bytes response_bytes p50 p99 max first last",
+    "transaction": "transactional_id producer_id producer_epoch state sure why began ended age_ms timeout_ms implicit"
+    " client_id address client_software coordinator partitions groups holds command transactions commits aborts"
+    " timeline clients asked_by apis count errors error_codes unanswered undecoded request_bytes response_bytes p50 p99"
+    " max first last",
     "topic": "topic topic_id writes reads administers asks groups partitions written lag apis count errors error_codes"
     " unanswered undecoded request_bytes response_bytes p50 p99 max first last",
     "broker": "broker node_id rack advertised controller release clients apis count errors error_codes unanswered"
@@ -156,7 +163,7 @@ def test_every_key_of_a_row_has_a_column() -> None:
     kinds = {
         "finding": properties("doctor")["properties"],
         "security": properties("security")["properties"],
-        **{kind: portraits[kind]["properties"] for kind in ("client", "group", "topic", "broker")},
+        **{kind: portraits[kind]["properties"] for kind in ("client", "group", "transaction", "topic", "broker")},
         **{kind: properties("audit")["$defs"][kind]["properties"] for kind in ("audit", "audit_broker")},
     }
     for kind, keys in kinds.items():

@@ -69,6 +69,7 @@ VIEWS: Final[tuple[tuple[str, ...], ...]] = (
     ("stats", "--bucket", "1s", "--slowest", "5", "--errors", "all"),
     ("clients", "-o", "ndjson"),
     ("groups", "-o", "json"),
+    ("transactions", "-o", "json"),
     ("topics", "--api", "produce,fetch"),
     ("brokers",),
     ("doctor", "-v"),

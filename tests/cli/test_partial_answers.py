@@ -33,6 +33,7 @@ ANSWERS: Final[dict[str, tuple[tuple[str, ...], str]]] = {
     "stats": (("stats",), "statistics"),
     "clients": (("clients",), "portraits"),
     "groups": (("groups",), "portraits"),
+    "transactions": (("transactions",), "portraits"),
     "topics": (("topics",), "portraits"),
     "brokers": (("brokers",), "portraits"),
 }

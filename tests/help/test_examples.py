@@ -118,6 +118,7 @@ def test_what_audit_prints_of_security_is_what_is_shown() -> None:
     [
         ("clients", ("--client-id", "ledger")),
         ("groups", ("--name", "fraud")),
+        ("transactions", ("--name", "ledger")),
         ("topics", ("--topic", "order")),
         ("brokers", ("--name", "1")),
     ],

@@ -33,6 +33,7 @@ SCHEMAS: Final = Path(__file__).resolve().parents[2] / "decoders" / "messages"
 ANSWERS: Final = {
     ("clients",): "portraits",
     ("groups",): "portraits",
+    ("transactions",): "portraits",
     ("topics",): "portraits",
     ("brokers",): "portraits",
     ("audit",): "audit",

@@ -26,6 +26,7 @@ from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.analysis.sum_amounts_by_key import ClientVersions
 from decoders.analysis.topic_portraits import TopicPortraits
+from decoders.analysis.transactions.transactions import Transactions
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import Malformed
 from decoders.exchanges.engine import Engine
@@ -66,7 +67,7 @@ FOLDS: dict[str, tuple[Callable[[], Any], Callable[[Any], list[dict[str, Any]]]]
     },
     **{
         make.__name__: (make, lambda fold: fold.rows())
-        for make in (ClientVersions, Doctor, Security, Clients, Groups, TopicPortraits, Brokers)
+        for make in (ClientVersions, Doctor, Security, Clients, Groups, Transactions, TopicPortraits, Brokers)
     },
     "slowest": (lambda: Slowest(7), lambda fold: fold.rows()),
     "trace": (
@@ -165,6 +166,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 COMMANDS = (
     *("doctor", "audit --target 4.0", "audit --clients 4.4", "audit --security", "clients", "groups", "topics"),
+    *("transactions", "transactions ledger"),
     *("brokers", "stats --by client,topic,partition --slowest 7", "stats --by file --metric records"),
     *("stats --topic orders --since 17:35", "clients --errors --until 5s", "topics --name orders"),
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
-from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.doctor.absence_findings import ABSENCES
@@ -32,6 +31,7 @@ from decoders.analysis.doctor.position_findings import POSITIONS, describe_offse
 from decoders.analysis.doctor.refusal_findings import REFUSALS
 from decoders.analysis.doctor.sequence_findings import SEQUENCES, describe_broken_sequence
 from decoders.analysis.doctor.value_findings import VALUES
+from decoders.analysis.transactions.abort_commands import make_abort_command
 from decoders.frames.framing import BEGINS_LATE
 from decoders.protocol_facts.errors.error_codes import ERRORS, error_name
 from decoders.protocol_facts.errors.remedies import REMEDIES
@@ -372,8 +372,7 @@ def _find_troubled_transactions(case: Case) -> Iterator[Found]:
             )
             about["remedy"] = (
                 "if its producer is gone, abort it, which also fences the producer:"
-                f" kw call InitProducerId -b {seen.evidence[0][3]} {quote(f'transactional_id={name}')}"
-                " transaction_timeout_ms=60000 (CONCURRENT_TRANSACTIONS: it is being aborted)"
+                f" {make_abort_command(seen.evidence[0][3], name)} (CONCURRENT_TRANSACTIONS: it is being aborted)"
             )
             yield case.make_finding("transaction-hangs", seen, **about)
 

@@ -18,6 +18,7 @@ from decoders.analysis.doctor.diagnosis_input import (
 )
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
+from decoders.analysis.transactions.abort_commands import make_describe_producers_command, make_marker_command
 from decoders.protocol_facts.keys import DELETE_GROUPS, OFFSET_DELETE
 from decoders.wire.format_and_escape_text import format_latency
 
@@ -129,18 +130,11 @@ def _describe_marker(case: Case, topic: str, number: int, leader: str) -> str:
         for (where, its, producer_id), seen in case.seen.items_of_kind("transactional")
         if (where, its) == (topic, number)
     ]
-    place = f"'topics[0].name={topic}' 'topics[0].partition_indexes:=[{number}]'"
-    producer_id, epoch = writers[0] if len(writers) == 1 else ("ID", "EPOCH")
-    of_marker = " ".join(
-        f"'markers[0].{word}'"
-        for word in (
-            *(f"producer_id={producer_id}", f"producer_epoch={epoch}", "transaction_result=false"),
-            *(f"topics[0].name={topic}", f"topics[0].partition_indexes:=[{number}]"),
-        )
-    )
+    producer = writers[0] if len(writers) == 1 else ("ID", "EPOCH")
     return (
-        f"see whose it is: kw call DescribeProducers -b {leader} {place}; abort it, if its producer is gone:"
-        f" kw call WriteTxnMarkers -b {leader} {of_marker} (coordinator_epoch as DescribeProducers gives it, 0 for -1)"
+        f"see whose it is: {make_describe_producers_command(leader, topic, number)}; abort it, if its producer is gone:"
+        f" {make_marker_command(leader, [(topic, number)], producer)}"
+        " (coordinator_epoch as DescribeProducers gives it, 0 for -1)"
     )
 
 

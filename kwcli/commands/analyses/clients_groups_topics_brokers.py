@@ -1,4 +1,4 @@
-"""`kw clients`, `kw groups`, `kw topics`, `kw brokers`: captures in, one row for each of them out."""
+"""`kw clients`, `groups`, `transactions`, `topics` and `brokers`: captures in, one row for each of them out."""
 
 from __future__ import annotations
 
@@ -40,6 +40,18 @@ Examples:
   kw groups orders.pcapng
   kw groups captures/ --name billing
   kw groups orders.pcapng -o ndjson | jq '{group, commit_lag, rebalances}'""",
+    ),
+    "transactions": (
+        """Show transactions: state, age, producer, partitions, what holds the last stable offset, how to end it.
+
+    FILE as for `kw sniff`. One row per transactional id, with its latest transaction, and one per producer that holds
+    readers back and whose id is not known; `--name` shows one in full: its timeline.
+    """,
+        """\b
+Examples:
+  kw transactions orders.pcapng
+  kw transactions captures/ --name ledger-3
+  kw transactions orders.pcapng -o ndjson | jq -r 'select(.holds != []) | .command'""",
     ),
     "topics": (
         """Show the topics in captures: clients that write, read, administer each, or only ask for it.
