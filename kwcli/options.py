@@ -25,7 +25,14 @@ FORMATS: Final = find_format_names(frames=False)
 # The formats of a command that shows frames: also the frames' bytes.
 FRAME_FORMATS: Final = find_format_names()
 # Other words for formats.
-FORMAT_WORDS: Final = {"jsonl": "ndjson", "jsonlines": "ndjson", "ndjson": "ndjson", "yml": "yaml", "txt": "text"}
+FORMAT_WORDS: Final = {
+    "jsonl": "ndjson",
+    "jsonlines": "ndjson",
+    "ndjson": "ndjson",
+    "yml": "yaml",
+    "txt": "text",
+    "markdown": "md",
+}
 # The variable that sets another default of -o, for the commands that have this format.
 OUTPUT_VARIABLE: Final = "KW_OUTPUT"
 # The property of a profile that sets another default of -o.
@@ -34,7 +41,9 @@ OUTPUT_PROPERTY: Final = "kw.output"
 WITHOUT_BODIES: Final = frozenset(find_format_names(bodies=False))
 COLORS: Final = ("auto", "always", "never")
 # The formats of a command that answers with rows.
-ANSWER_FORMATS: Final = ("text", "table", "ndjson", "json", "csv", "yaml", "fields")
+ANSWER_FORMATS: Final = ("text", "table", "md", "ndjson", "json", "csv", "yaml", "fields")
+# Those of a command that judges: also documents for programs that show the results of checks.
+CHECK_FORMATS: Final = (*ANSWER_FORMATS, "sarif", "junit")
 NO_SUMMARY: Final = "No summary and no progress bar."
 # Formats that have columns.
 WITH_COLUMNS: Final = (*find_format_names(columns="chosen"), *COLUMN_FORMATS)

@@ -267,9 +267,10 @@ _TABLES: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 _AUDITING: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("--to", "--from", "-t", "--kafka", "--version"), "--target 4.0 is the release to come"),
-    "--fail-on": "exit code 4 says that a client breaks, 0 that none does",
-    **dict.fromkeys(("--only", "--verdict", "--breaks"), "-o ndjson has a row with its verdict for each client"),
+    **dict.fromkeys(("--to", "-t", "--kafka", "--version"), "--target 4.0 is the release to come"),
+    "--from": "--target 4.0 is the release to come; what the brokers are now is in the capture",
+    **dict.fromkeys(("--only", "--breaks"), "--verdict breaks shows the clients that break"),
+    **dict.fromkeys(("--cve", "--cves", "--vulnerabilities"), "--advisories finds who has a known defect"),
     **dict.fromkeys(("--allow", "--baseline", "--exclude"), "--ignore FILE is a list of what is accepted"),
     "--html": "kw report FILE --html page.html --target 4.0 has the audit on a page",
 }  # fmt: skip

@@ -78,7 +78,17 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-__all__ = ["OFFERED", "Audit", "AuditTarget", "AuditVerdicts", "AuditedClient", "OfferedVersions"]
+__all__ = [
+    "OFFERED",
+    "Audit",
+    "AuditTarget",
+    "AuditVerdicts",
+    "AuditedClient",
+    "ClientOfAudit",
+    "OfferedVersions",
+    "Use",
+    "Who",
+]
 
 # Brokers whose latest answers are kept.
 _BROKERS_MAX: Final = 1024
@@ -124,7 +134,7 @@ class AuditTarget(NamedTuple):
         return cls(name, drop_unserved_versions(offered), None)
 
 
-class _Use(NamedTuple):
+class Use(NamedTuple):
     """One version of one API that one client used of one broker: how often, first and last time in ns."""
 
     broker: str
@@ -135,7 +145,7 @@ class _Use(NamedTuple):
     last: int
 
 
-class _Client:
+class ClientOfAudit:
     """What is known of one client: addresses, libraries, uses, and whether it asks for versions (`asks`)."""
 
     __slots__ = ("addresses", "asks", "copies", "libraries", "uses")
@@ -144,7 +154,7 @@ class _Client:
         self.copies = False  # whether it is a broker that fetches from others, by its client id
         self.addresses: set[str] = set()
         self.libraries: list[dict[str, Any]] = []
-        self.uses: list[_Use] = []
+        self.uses: list[Use] = []
         self.asks = False
 
     def exchange_count(self) -> int:
@@ -153,7 +163,7 @@ class _Client:
 
 
 # Client id (else host), and software of a client.
-_Who = tuple[str, str | None, str | None]
+Who = tuple[str, str | None, str | None]
 VERDICTS: Final = ("breaks", "unknown", "works")
 
 
@@ -238,7 +248,7 @@ class Audit:
         fine = "unknown" if is_partial else "works"
         speaks = api_versions_of_release(release)
         rows = []
-        for broker, offered in sorted(self._offered_versions_by_broker().items()):
+        for broker, offered in sorted(self.offered_versions_by_broker().items()):
             lacking = [
                 {
                     "api": api(key).name,
@@ -252,14 +262,21 @@ class Audit:
             rows.append({"broker": broker, "verdict": "breaks" if lacking else fine, "apis": lacking})
         return sorted(rows, key=lambda row: row["verdict"])
 
-    def _offered_versions_by_broker(self) -> dict[str, dict[int, Versions]]:
+    def offered_versions_by_broker(self) -> dict[str, dict[int, Versions]]:
+        """Address of a broker → API key → the versions that it offers."""
         found: defaultdict[str, dict[int, Versions]] = defaultdict(dict)
         for row in self._offers.rows():
             if 0 <= row["low"] <= row["high"]:
                 found[row["broker"]][row["api_key"]] = Versions(row["low"], row["high"])
         return found
 
-    def clients_by_name(self, wanted: Container[int] | None = None) -> Iterator[tuple[int, list[tuple[_Who, _Client]]]]:
+    def clients(self) -> Iterator[tuple[Who, ClientOfAudit]]:
+        """All clients, by client id (else address) and software."""
+        return (each for _, some in self.clients_by_name() for each in some)
+
+    def clients_by_name(
+        self, wanted: Container[int] | None = None
+    ) -> Iterator[tuple[int, list[tuple[Who, ClientOfAudit]]]]:
         """The clients by client id (else address) and software, in order: those of one name together, with a number.
 
         Only those with numbers in `wanted` are made (None: all).
@@ -277,7 +294,7 @@ class AuditVerdicts:
         self._audit = audit
         self._target = target
         self._is_partial = is_partial
-        self._offers = audit._offered_versions_by_broker()
+        self._offers = audit.offered_versions_by_broker()
         self.counts: Counter[str] = Counter()
         # By verdict: the clients that have rows, by name and among those of the name.
         self._shown: dict[str, set[int]] = {verdict: set() for verdict in VERDICTS}
@@ -321,14 +338,14 @@ class AuditVerdicts:
             if others:
                 yield self._make_row_of_others(verdict, others)
 
-    def _judge(self, who: _Who, client: _Client) -> _Judged:
+    def _judge(self, who: Who, client: ClientOfAudit) -> _Judged:
         """The verdict on a client; what was not read of the inputs may say the opposite of `works`."""
         judged = _judge_client(client, _software_of_client(who), self._offers, self._target)
         if self._is_partial and judged[0] == "works":
             return "unknown", f"{judged[1]}, but the traffic was not read to its end", judged[2]
         return judged
 
-    def _make_client_row(self, who: _Who, client: _Client, judged: _Judged) -> Row:
+    def _make_client_row(self, who: Who, client: ClientOfAudit, judged: _Judged) -> Row:
         software = _software_of_client(who)
         return {
             "client_id": who[0],
@@ -344,11 +361,11 @@ class AuditVerdicts:
         return nothing | _make_verdict_columns(verdict, why, [], self._target) | {"others": count}
 
 
-def _software_of_client(who: _Who) -> Row | None:
+def _software_of_client(who: Who) -> Row | None:
     return None if who[1] is None else {"name": who[1], "version": who[2]}
 
 
-def _gather_clients_of_one_name(used: Iterable[Used]) -> list[tuple[_Who, _Client]]:
+def _gather_clients_of_one_name(used: Iterable[Used]) -> list[tuple[Who, ClientOfAudit]]:
     """The clients of one name, by software.
 
     A client says its software once: its uses without a software count for its software, if it has just one.
@@ -361,19 +378,19 @@ def _gather_clients_of_one_name(used: Iterable[Used]) -> list[tuple[_Who, _Clien
             softwares[client_id, host].add((name, version))
         if use[1:2] == (API_VERSIONS,):
             asking.add((client_id, host))
-    found: dict[_Who, _Client] = {}
+    found: dict[Who, ClientOfAudit] = {}
     for (client_id, host, name, version), use, *amounts in rows:
         if len(use) == 1:
             who = client_id or host, None, None
-            found.setdefault(who, _Client()).libraries.append(orjson.loads(use[0]))
+            found.setdefault(who, ClientOfAudit()).libraries.append(orjson.loads(use[0]))
             continue
         if name is None and len(softwares[client_id, host]) == 1:
             ((name, version),) = softwares[client_id, host]
-        client = found.setdefault((client_id or host, name, version), _Client())
+        client = found.setdefault((client_id or host, name, version), ClientOfAudit())
         client.addresses.add(host)
         client.asks |= (client_id, host) in asking
         client.copies |= _FETCHER.fullmatch(client_id or "") is not None
-        client.uses.append(_Use(*use, *amounts))
+        client.uses.append(Use(*use, *amounts))
     return [(who, client) for who, client in found.items() if client.uses]
 
 
@@ -424,18 +441,18 @@ def _find_offered_versions(exchange: Exchange) -> dict[int, Versions]:
     return found
 
 
-_Judged = tuple[str, str, list[_Use]]
+_Judged = tuple[str, str, list[Use]]
 
 
 def _judge_client(
-    client: _Client,
+    client: ClientOfAudit,
     software: Mapping[str, str | None] | None,
     offers: Mapping[str, Mapping[int, Versions]],
     target: AuditTarget,
 ) -> _Judged:
     """The verdict on a client, the reason for it, and the uses that show it."""
-    broken: list[_Use] = []
-    unsure: list[tuple[_Use, str]] = []
+    broken: list[Use] = []
+    unsure: list[tuple[Use, str]] = []
     for use in client.uses:
         verdict, reason = _judge_use(use, client, software, offers.get(use.broker, {}), target)
         if verdict == "breaks":
@@ -460,8 +477,8 @@ def _judge_client(
 
 
 def _judge_use(
-    use: _Use,
-    client: _Client,
+    use: Use,
+    client: ClientOfAudit,
     software: Mapping[str, str | None] | None,
     offered: Mapping[int, Versions],
     target: AuditTarget,
@@ -561,7 +578,7 @@ def _describe_unseen_role(keys: set[int]) -> str:
     return ""
 
 
-def _describe_broken_uses(broken: Iterable[_Use], target: AuditTarget) -> str:
+def _describe_broken_uses(broken: Iterable[Use], target: AuditTarget) -> str:
     """The versions that break, most used first: `Fetch 2 (4 to 17 are served), Produce 1 (3 to 12 are served)`."""
     counts: defaultdict[int, int] = defaultdict(int)
     lows: dict[int, set[int]] = defaultdict(set)
@@ -577,7 +594,7 @@ def _describe_broken_uses(broken: Iterable[_Use], target: AuditTarget) -> str:
     return ", ".join(parts)
 
 
-def _first_java_release_for(uses: Iterable[_Use], target: AuditTarget) -> str | None:
+def _first_java_release_for(uses: Iterable[Use], target: AuditTarget) -> str | None:
     """The first release whose Java client speaks a served version of each of these APIs; None where one is gone."""
     since = []
     for use in uses:
@@ -591,7 +608,7 @@ def _first_java_release_for(uses: Iterable[_Use], target: AuditTarget) -> str | 
     return max(known, key=RELEASES.index) if known and len(known) == len(since) else None
 
 
-def _make_verdict_columns(verdict: str, why: str, uses: list[_Use], target: AuditTarget) -> Row:
+def _make_verdict_columns(verdict: str, why: str, uses: list[Use], target: AuditTarget) -> Row:
     """The part of a row that is the verdict; uses of one version with several brokers are added up."""
     found: dict[tuple[int, int], list[int]] = {}
     for use in uses:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.client_compatibility import Audit, AuditTarget, AuditVerdicts
+from decoders.analysis.client_compatibility import VERDICTS, Audit, AuditTarget, AuditVerdicts
 from decoders.analysis.security import Security
 from decoders.exchanges.exchange import Exchange, Skipped
+from decoders.exchanges.libraries import BROKER as BROKER_PROGRAM
+from decoders.exchanges.libraries import find_program_of_client_id
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.analyses.doctor import FAIL_ON, count_findings, format_findings
 from kwcli.analyses.finding_renderer import FindingRenderer
@@ -29,13 +31,18 @@ if TYPE_CHECKING:
     from kwcli.output.settings import Settings
     from kwcli.run_environment import Environment
 
-__all__ = ["AuditRenderer", "SecurityRenderer", "find_target"]
+__all__ = ["FAIL_ON_VERDICTS", "AuditRenderer", "SecurityRenderer", "check_audit_words", "find_target"]
 
 # The prefix before a broker's address; the broker is asked which versions it serves.
 BROKER: Final = "broker:"
+# Value of --fail-on → the verdicts that end with exit code 4.
+FAIL_ON_VERDICTS: Final = {"breaks": ("breaks",), "unknown": ("breaks", "unknown"), "never": ()}
 SIGNS: Final = {"breaks": "✗", "unknown": "?", "works": " "}
 _MARGIN: Final = " " * 3
 _NAME_LEAST: Final = 12
+# So many clients that are unknown for one reason are one row of text, with so many names.
+_FOLDED_LEAST: Final = 4
+_NAMED: Final = 6
 _WIDTH_LEAST: Final = 40
 
 
@@ -59,8 +66,17 @@ class AuditRenderer(AnswerRenderer):
     The versions that brokers offer are learnt also from exchanges that the filters leave out.
     """
 
-    def __init__(self, settings: Settings, target: AuditTarget, clients: str | None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        target: AuditTarget,
+        clients: str | None,
+        verdicts: Sequence[str] = (),
+        fail_on: str = "breaks",
+    ) -> None:
         fold = self._audit = Audit()
+        self.verdicts = verdicts
+        self.fail_on = fail_on
         self.target = target
         self.clients = clients
         self._counts: Counter[str] = Counter()
@@ -73,20 +89,30 @@ class AuditRenderer(AnswerRenderer):
 
     def make_empty(self) -> AuditRenderer:
         """A renderer like this one that has seen nothing."""
-        return AuditRenderer(self._settings, self.target, self.clients)
+        return AuditRenderer(self._settings, self.target, self.clients, self.verdicts, self.fail_on)
+
+    def fails(self, row: Row) -> bool:
+        """Whether the verdict of a row is one that --fail-on names."""
+        return row["verdict"] in FAIL_ON_VERDICTS[self.fail_on]
 
     def _judge_clients(self) -> AuditVerdicts | list[Row]:
         verdicts = self._audit.judge_clients(self.target, is_partial=self.coverage.partial is not None)
         self._counts = Counter(verdicts.counts)
-        if not self.ignore:
+        if not (self.ignore or self.verdicts):
             return verdicts
         kept = self.ignore.choose(verdicts)
         self._counts -= self.ignore.verdicts
-        return kept
+        return self._choose_verdicts(kept)
+
+    def _choose_verdicts(self, rows: list[Row]) -> list[Row]:
+        """The rows with the verdicts that --verdict names; all rows without it."""
+        return [row for row in rows if row["verdict"] in self.verdicts] if self.verdicts else rows
 
     def _judge_brokers(self) -> list[Row]:
         rows = self._audit.judge_brokers(self.clients or "", is_partial=self.coverage.partial is not None)
-        return self.ignore.choose(rows)
+        kept = self.ignore.choose(rows)
+        self._counts = Counter(row["verdict"] for row in kept)
+        return self._choose_verdicts(kept)
 
     def coverage_sentences(self) -> list[str]:
         """What was read of the inputs, and how many exchanges the verdicts are made of where some were left out."""
@@ -99,12 +125,13 @@ class AuditRenderer(AnswerRenderer):
                 self._audit.learn(row)
 
     def exit_code(self, code: Exit) -> Exit:
-        """The run's exit code `code`, or Exit.FINDINGS where a client or a broker breaks."""
-        return Exit.FINDINGS if code in (Exit.DONE, Exit.LOSSY) and self._counts_by_verdict()["breaks"] else code
+        """The run's exit code `code`, or Exit.FINDINGS where a client or a broker has a verdict of --fail-on."""
+        bad = any(self._counts[verdict] for verdict in FAIL_ON_VERDICTS[self.fail_on])
+        return Exit.FINDINGS if code in (Exit.DONE, Exit.LOSSY) and bad else code
 
     def summary_line(self) -> str:
         """The summary: `Kafka 4.0: 2 clients break, 1 unknown, 3 work`."""
-        counts = self._counts_by_verdict()
+        counts = self._counts
         noun = "client" if self.clients is None else "broker"
         parts = [f"{count_of(counts['breaks'], noun)} {'breaks' if counts['breaks'] == 1 else 'break'}"]
         parts += [f"{counts['unknown']:,} unknown"] if counts["unknown"] else []
@@ -114,10 +141,8 @@ class AuditRenderer(AnswerRenderer):
         name = self.target.name if self.target.release is None else f"Kafka {self.target.name}"
         return f"{name}: {', '.join(parts)}{self.ignore.summary()}"
 
-    def _counts_by_verdict(self) -> Counter[str]:
-        return Counter(row["verdict"] for row in self.found) if self.clients is not None else self._counts
-
     def _format_clients(self, rows: Sequence[Row], settings: Settings) -> str:
+        rows = _fold_rows(rows)
         software = [escape_text(format_software(row)) for row in rows]
         addresses = [escape_text(_first_name_and_count(row["addresses"])) for row in rows]
         return _draw_rows_with_reasons(
@@ -145,7 +170,62 @@ class AuditRenderer(AnswerRenderer):
         )
 
 
+def _fold_rows(rows: Sequence[Row]) -> list[Row]:
+    """The rows as text shows them: brokers are one row, the last; so are clients that are unknown for one reason.
+
+    Both only where they are several; the names of clients that are one row are in its reason.
+    """
+    brokers = [row for row in rows if _is_broker(row)]
+    reasons = Counter(row["why"] for row in rows if row["verdict"] == "unknown" and not _is_broker(row))
+    folded: dict[str, list[Row]] = {}
+    kept: list[Row | str] = []
+    for row in rows:
+        if len(brokers) > 1 and _is_broker(row):
+            continue
+        if row["verdict"] != "unknown" or "others" in row or reasons[row["why"]] < _FOLDED_LEAST:
+            kept.append(row)
+            continue
+        if row["why"] not in folded:
+            kept.append(row["why"])
+        folded.setdefault(row["why"], []).append(row)
+    found = [_join_rows(folded[each], "clients") if isinstance(each, str) else each for each in kept]
+    return found + ([_join_rows(brokers, "clients of brokers")] if len(brokers) > 1 else [])
+
+
+def _is_broker(row: Row) -> bool:
+    """Whether a row is of a client by which brokers talk to each other, by its client id or its traits."""
+    program = find_program_of_client_id(row["client_id"] or "") or row["library"]
+    return program is not None and program["name"] == BROKER_PROGRAM
+
+
+def _join_rows(rows: Sequence[Row], noun: str) -> Row:
+    """One row for several: the worst verdict with its reason, the software and library that all have."""
+    worst = min(rows, key=lambda row: VERDICTS.index(row["verdict"]))
+    names = [row["client_id"] for row in rows if row["verdict"] == worst["verdict"]]
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    why = f"{', '.join(names[:_NAMED])}{more}"
+    if worst["verdict"] != "works":
+        why = f"{worst['why']}: {why}"
+    alike = {key: worst[key] if all(row[key] == worst[key] for row in rows) else None for key in _ALIKE}
+    addresses = sorted({address for row in rows for address in row["addresses"]})
+    title = f"{len(rows):,} {noun}"
+    return {
+        **worst,
+        **alike,
+        "client_id": title,
+        "addresses": addresses,
+        "why": why,
+        "others": len(rows),
+        "title": title,
+    }
+
+
+_ALIKE: Final = ("client_software", "library", "needs")
+
+
 def _format_client(row: Row) -> str:
+    if "title" in row:
+        return str(row["title"])
     return OTHERS if "others" in row else escape_text(row["client_id"] or "–")
 
 
@@ -180,25 +260,38 @@ def _format_span(pair: list[int] | None) -> str:
     return "none" if pair is None else f"{pair[0]} to {pair[1]}"
 
 
-def check_audit_words(target: str | None, clients: str | None, *, security: bool) -> None:
-    """Raise Failure where more than one of --security, --target and --clients is given."""
-    if security and (target is not None or clients is not None):
-        raise Failure("--security goes without --target and --clients: give one of them", Exit.USAGE)
-    if target is not None and clients is not None:
-        raise Failure("--target checks clients, --clients checks brokers: give one of them", Exit.USAGE)
+def check_audit_words(
+    subjects: Mapping[str, bool],
+    verdicts: Sequence[str],
+    known: Sequence[str],
+    fail_on: str | None,
+    levels: Sequence[str],
+) -> None:
+    """Raise Failure where more than one of `subjects` is given, or a verdict or level that the subject has not."""
+    given = [name for name, is_given in subjects.items() if is_given]
+    if len(given) > 1:
+        raise Failure(f"{given[0]} and {given[1]} audit different things: give one of them", Exit.USAGE)
+    subject = given[0] if given else "--target"
+    for verdict in verdicts:
+        if verdict not in known:
+            told = f"there are {', '.join(known)}" if known else "its findings have none"
+            raise Failure(f"--verdict {verdict}: no verdict of {subject}; {told}", Exit.USAGE)
+    if fail_on is not None and fail_on not in levels:
+        raise Failure(f"--fail-on {fail_on}: with {subject} it is {', '.join(levels)}", Exit.USAGE)
 
 
 class SecurityRenderer(FindingRenderer):
     """Findings about security; TLS connections count only without a filter: they have nothing to filter by."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, fail_on: str = "error") -> None:
         fold = self._security = Security()
+        self.fail_on = fail_on
         super().__init__(fold, "security", format_findings, settings)
         self.keys = ("command",)
 
     def make_empty(self) -> SecurityRenderer:
         """A renderer like this one that has seen nothing."""
-        return SecurityRenderer(self._settings)
+        return SecurityRenderer(self._settings, self.fail_on)
 
     def write(self, rows: list[Settled]) -> None:
         """Give exchanges and TLS connections to the fold."""
@@ -207,10 +300,13 @@ class SecurityRenderer(FindingRenderer):
             if isinstance(row, Skipped):
                 self._security.observe_tls_connection(row)
 
+    def fails(self, row: Row) -> bool:
+        """Whether a finding is as severe as --fail-on says."""
+        return row["severity"] in FAIL_ON[self.fail_on]
+
     def exit_code(self, code: Exit) -> Exit:
-        """The run's exit code `code`, or Exit.FINDINGS where a finding is an error."""
-        bad = any(row["severity"] in FAIL_ON["error"] for row in self.found)
-        return Exit.FINDINGS if bad and code in (Exit.DONE, Exit.LOSSY) else code
+        """The run's exit code `code`, or Exit.FINDINGS where a finding is as severe as --fail-on says."""
+        return Exit.FINDINGS if any(map(self.fails, self.found)) and code in (Exit.DONE, Exit.LOSSY) else code
 
     def summary_line(self) -> str:
         """The summary: `security: 2 errors, 1 warning, 3 notes`, `security: nothing found`."""

@@ -93,6 +93,7 @@ class DoctorRenderer(FindingRenderer):
 
     def __init__(self, settings: Settings, thresholds: Thresholds) -> None:
         self._thresholds = thresholds
+        self.fail_on = "error"
         fold = self.doctor = Doctor(thresholds, settings.values)
         super().__init__(fold, "finding", format_findings_in_brief, settings)
         self.hear = fold.set_capture_faults
@@ -103,10 +104,13 @@ class DoctorRenderer(FindingRenderer):
         """A renderer like this one that has seen nothing."""
         return DoctorRenderer(self._settings, self._thresholds)
 
-    def exit_code(self, code: Exit, fail_on: str) -> Exit:
-        """The run's exit code `code`, or Exit.FINDINGS where a finding is as severe as `fail_on` says."""
-        bad = any(row["severity"] in FAIL_ON[fail_on] for row in self.found)
-        return Exit.FINDINGS if bad and code in (Exit.DONE, Exit.LOSSY) else code
+    def fails(self, row: Row) -> bool:
+        """Whether a finding is as severe as --fail-on says."""
+        return row["severity"] in FAIL_ON[self.fail_on]
+
+    def exit_code(self, code: Exit) -> Exit:
+        """The run's exit code `code`, or Exit.FINDINGS where a finding is as severe as --fail-on says."""
+        return Exit.FINDINGS if any(map(self.fails, self.found)) and code in (Exit.DONE, Exit.LOSSY) else code
 
     def summary_line(self) -> str:
         """The summary: `2 errors, 1 warning, 3 notes, 1 ignored`; `nothing found`."""

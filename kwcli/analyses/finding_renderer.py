@@ -13,6 +13,7 @@ from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.reading.list_input_files import is_read_once, list_paths
 
 if TYPE_CHECKING:
+    from decoders.analysis.advisories import AdvisoryAudit
     from decoders.analysis.doctor.doctor import Doctor
     from decoders.analysis.fold_interface import Row
     from decoders.analysis.security import Security
@@ -36,7 +37,7 @@ _FILES_FEW: Final = 3
 class FindingRenderer(AnswerRenderer):
     """Writes findings; each row with evidence has the `command` that shows it, if the inputs can be read again."""
 
-    def __init__(self, fold: Doctor | Security, kind: str, text: Text, settings: Settings) -> None:
+    def __init__(self, fold: Doctor | Security | AdvisoryAudit, kind: str, text: Text, settings: Settings) -> None:
         super().__init__(fold, kind, self._make_rows, text, settings)
         self._fold = fold
         self._files: Sequence[str] = ()

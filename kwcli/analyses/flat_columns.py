@@ -21,13 +21,21 @@ from decoders.schema.json_form import cell_text
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.csv import Cell, format_counts, format_csv_lines, join_values
 from kwcli.output.short_texts import format_number_ranges, palette
-from kwcli.output.table import Column, draw_table
+from kwcli.output.table import Column, draw_table, format_markdown_table
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from kwcli.output.settings import Settings
 
-__all__ = ["FLAT_COLUMNS", "FlatColumn", "flatten_row", "format_csv", "format_reader", "format_table"]
+__all__ = [
+    "FLAT_COLUMNS",
+    "FlatColumn",
+    "flatten_row",
+    "format_csv",
+    "format_markdown",
+    "format_reader",
+    "format_table",
+]
 
 # A value of a row, other than None, as the content of a cell.
 Form = Callable[[Any], Cell]
@@ -48,6 +56,17 @@ def _format_audited_uses(uses: Iterable[Row]) -> str:
     for use in uses:
         versions.setdefault(use["api"], []).append(use["api_version"])
     return _format_versions(versions)
+
+
+def _format_refused_uses(uses: Iterable[Row]) -> str:
+    """Versions that the target does not serve, with those that it does: `Produce 0 2 (3-13), StopReplica 3 (gone)`."""
+    versions: dict[tuple[str, str], list[int]] = {}
+    for use in uses:
+        serves = use["serves"]
+        if serves is None or not serves[0] <= use["api_version"] <= serves[1]:
+            told = "gone" if serves is None else "-".join(map(str, serves))
+            versions.setdefault((use["api"], told), []).append(use["api_version"])
+    return ", ".join(f"{api} {' '.join(map(str, its))} ({told})" for (api, told), its in versions.items())
 
 
 def _format_offers(apis: Iterable[Row]) -> str:
@@ -131,6 +150,10 @@ _FORMS: Final[dict[str, Form]] = {
     "apis": _format_versions,
     "audit.apis": _format_audited_uses,
     "audit_broker.apis": _format_offers,
+    "audit.refused": _format_refused_uses,
+    "audit.count": lambda uses: sum(use["count"] for use in uses),
+    "audit.last": lambda uses: max((use["last"] for use in uses), default=None),
+    "findings": lambda findings: join_values([each["id"] for each in findings]),
     "error_codes": format_counts,
     "lag": format_counts,
     "shared": format_counts,
@@ -157,6 +180,8 @@ _FORMS: Final[dict[str, Form]] = {
 _PARTS: Final[dict[str, tuple[str, str]]] = {
     "library_sure": ("library", "sure"),
     "library_why": ("library", "why"),
+    # What the rows of an audit are judged by: the uses in `apis`.
+    **{f"audit.{name}": ("apis", "") for name in ("refused", "count", "last")},
     "written": ("written", "records"),
     "written_batches": ("written", "batches"),
     "written_bytes": ("written", "bytes"),
@@ -175,7 +200,7 @@ def _declare_columns(kind: str, names: str, first: str, rare: str = "") -> tuple
     order = [*first.split(), *(name for name in names.split() if name not in first.split())]
     columns = []
     for name in (*names.split(), *_OPTIONAL):
-        key, part = _PARTS.get(name, (name, ""))
+        key, part = _PARTS.get(f"{kind}.{name}") or _PARTS.get(name, (name, ""))
         form = _read_part(part) if part else _FORMS.get(f"{kind}.{name}") or _FORMS.get(name) or join_values
         drop = order.index(name) if name in order else len(order)
         optional = name in _OPTIONAL
@@ -233,10 +258,16 @@ FLAT_COLUMNS: Final[dict[str, tuple[FlatColumn, ...]]] = {
             "topic partition offset produced produced_by read_by tries key",
         ),
         "audit": (
-            "client_id client_software library library_sure library_why addresses verdict why needs apis",
-            "client_id verdict needs why client_software",
+            "client_id client_software library library_sure library_why addresses verdict why needs apis refused count"
+            " last",
+            "client_id verdict why needs refused count last client_software",
         ),
         "audit_broker": ("broker verdict apis", "broker verdict"),
+        "advisory": (
+            "id verdict seen where client_id client_software library library_sure library_why addresses broker release"
+            " topics count first last effect affected fixed since url why findings evidence",
+            "id verdict seen client_id broker client_software release topics fixed",
+        ),
     }.items()
 }
 
@@ -251,6 +282,19 @@ def format_csv(kind: str, rows: Sequence[Row], settings: Settings) -> str:
     columns = [column for column in FLAT_COLUMNS[kind] if not column.optional or any(column.key in row for row in rows)]
     heading: list[Cell] = [column.name for column in columns]
     return format_csv_lines([heading, *(flatten_row(row, columns) for row in rows)], safe=settings.csv_safe)
+
+
+def format_markdown(kind: str, rows: Sequence[Row], _settings: Settings) -> str:
+    """A table of Markdown with the columns that any row has a value in; long cells are cut."""
+    columns = [column for column in FLAT_COLUMNS[kind] if not column.rare or any(column.key in row for row in rows)]
+    cells = [["" if cell is None else cell for cell in flatten_row(row, columns)] for row in rows]
+    kept = [at for at in range(len(columns)) if not rows or any(line[at] != "" for line in cells)]
+    lines = format_markdown_table(
+        [columns[at].name for at in kept],
+        [bool(rows) and all(not isinstance(line[at], str) or line[at] == "" for line in cells) for at in kept],
+        ([str(line[at]) for at in kept] for line in cells),
+    )
+    return "".join(f"{line}\n" for line in lines)
 
 
 def format_table(kind: str, rows: Sequence[Row], settings: Settings) -> str:

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
+from decoders.analysis.advisories import ADVISORY_VERDICTS
 from decoders.analysis.client_compatibility import VERDICTS
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.security import SECURITY_FINDINGS
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.advisories import ADVISORIES
 from decoders.wire.near_words import did_you_mean
 from decoders.wire.parse_units import DAY_NS, parse_time
 from kwcli.calling.read_bodies import parse_yaml
@@ -19,12 +21,14 @@ from kwcli.run_environment import Exit, Failure
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
 
-__all__ = ["IgnoreRules", "read_ignore_rules"]
+__all__ = ["ADVISORY_IDS", "IgnoreRules", "read_ignore_rules"]
 
 _NEEDED: Final = ("id", "reason", "until")
 _KEYS: Final = ("id", "client_id", "topic", "reason", "until")
+# The ids of the rows of `kw audit --advisories`; the verdict, where no advisory is meant.
+ADVISORY_IDS: Final = (*(each.id for each in ADVISORIES), *ADVISORY_VERDICTS[:3])
 # The ids that rows may have; a verdict of `kw audit` is the id of its rows.
-_IDS: Final = (*FINDINGS, *SECURITY_FINDINGS, *VERDICTS[:2])
+_IDS: Final = (*FINDINGS, *SECURITY_FINDINGS, *VERDICTS[:2], *ADVISORY_IDS)
 # Key of a rule → the keys of a finding with the one or the many that it is about.
 _SUBJECTS: Final = {"client_id": "clients", "topic": "topics"}
 
@@ -40,7 +44,7 @@ class _Rule(NamedTuple):
 
     def fits(self, row: Row) -> bool:
         """Whether it is about this finding, and about all clients and topics that the finding names."""
-        if self.id != row.get("id", row.get("verdict")):
+        if self.id not in (row.get("id"), row.get("verdict")):
             return False
         for key, glob in self.subjects.items():
             names = [row[key]] if row.get(key) else row.get(_SUBJECTS[key]) or []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.exchanges.libraries import format_library
 from decoders.messages.exchange_json import SCHEMA
 from decoders.schema.json_form import row_json
-from kwcli.analyses.flat_columns import format_csv, format_table
+from kwcli.analyses.flat_columns import format_csv, format_markdown, format_table
 from kwcli.output.report_partial_input import add_partial_to_rows, format_partial_note, list_partial_sentences
 from kwcli.output.write_json_values import open_value_writer
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
@@ -66,14 +66,17 @@ class AnswerRenderer(FoldRenderer):
         assert self._write is not None
         self.found = self._rows()
         settings, partial = self._settings, self.coverage.partial
-        if settings.format in ("text", "table", "csv"):
+        if settings.format in ("sarif", "junit"):
+            self._write_check_results()
+            return
+        if settings.format in ("text", "table", "csv", "md"):
             for some in self._rows_by_page():
                 if settings.format == "text":
                     shown = self._text(some, settings)
                 elif settings.format == "csv":
                     shown = format_csv(self._kind, list(add_partial_to_rows(some, partial, as_text=True)), settings)
                 else:
-                    shown = format_table(self._kind, some, settings)
+                    shown = (format_markdown if settings.format == "md" else format_table)(self._kind, some, settings)
                 self._write(shown.encode("utf-8", "backslashreplace"))
             self._write(format_partial_note(self.coverage_sentences(), settings).encode())
             return
@@ -82,6 +85,21 @@ class AnswerRenderer(FoldRenderer):
         for row in add_partial_to_rows(self.found, partial, as_text=False):
             writer.add(answer_record(self._kind, row))
         writer.close()
+
+    def fails(self, row: Row) -> bool:  # noqa: ARG002  # a subclass that judges looks at it
+        """Whether the command ends with Exit.FINDINGS because of this row."""
+        return False
+
+    def _write_check_results(self) -> None:
+        """Write the rows as the results of a check, in one document."""
+        from kwcli import VERSION
+        from kwcli.analyses.check_results import CHECK_FORMATS, RESULTS
+
+        assert self._write is not None
+        results = [RESULTS[self._kind](row, failed=self.fails(row)) for row in self.found]
+        command = "doctor" if self._kind == "finding" else "audit"
+        document = CHECK_FORMATS[self._settings.format](command, VERSION, results, self.coverage_sentences())
+        self._write(document.encode("utf-8", "backslashreplace"))
 
     def coverage_sentences(self) -> list[str]:
         """What the answer says of the part of the inputs that it was made of; empty where that is all of them."""
@@ -97,7 +115,7 @@ class AnswerRenderer(FoldRenderer):
 
     def _rows_by_page(self) -> Iterator[list[Row]]:
         """The rows that are aligned together: all where they are a list, else some thousand."""
-        if isinstance(self.found, list) or self._settings.format == "csv":
+        if isinstance(self.found, list) or self._settings.format in ("csv", "md"):
             yield list(self.found)
             return
         rows = iter(self.found)

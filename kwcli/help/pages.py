@@ -58,6 +58,7 @@ TOPICS: Final = (
         "live",
         "request-log",
         "failures",
+        "advisories",
         "telemetry",
     ),
     "options",
@@ -83,6 +84,7 @@ ALIASES: Final = {
     "sasl": "connect",
     "ssl": "connect",
     "exit": "exit-codes",
+    "cve": "advisories",
 }
 
 
@@ -127,6 +129,31 @@ def _list_findings_as_markdown() -> str:
     ]
     lines += ["", "## Thresholds", "", "| name | default | unit | why |", "| --- | --- | --- | --- |"]
     lines += [f"| `{name}` | {row.default:g} | {row.unit} | {row.text} |" for name, row in THRESHOLDS.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _list_advisories_as_markdown() -> str:
+    """A Markdown table of the advisories that `kw audit --advisories` knows."""
+    from decoders.protocol_facts.advisories import ADVISORIES, format_releases
+
+    lines = [
+        "",
+        "## Advisories",
+        "",
+        "| id | since | who | affected | fixed | effect |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for each in ADVISORIES:
+        who = f"{each.library} ({', '.join(each.where)})"
+        releases = f"{format_releases(each)} | {', '.join(each.fixed) or 'not known'}"
+        lines.append(f"| [{each.id}]({each.address}) | {each.published} | {who} | {releases} | {each.effect} |")
+    doubts = {f"{each.id}: {why}" for each in ADVISORIES for _, _, why in each.doubtful}
+    lines += [
+        "",
+        "Never more than `maybe`, in part or at all:",
+        "",
+        *(f"- {doubt}" for doubt in sorted(doubts, reverse=True)),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -182,6 +209,7 @@ def _list_metric_fields_as_markdown() -> str:
 _GENERATED_ENDS: Final[dict[str, Callable[[], str]]] = {
     "tables": _list_table_columns_as_markdown,
     "doctor": _list_findings_as_markdown,
+    "advisories": _list_advisories_as_markdown,
     "stats": _list_dimensions_and_metrics_as_markdown,
     "filter": _list_metric_fields_as_markdown,
 }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.named_tuple import NamedTuple
@@ -17,6 +18,30 @@ if TYPE_CHECKING:
     from kwcli.output.renderers import Write
     from kwcli.output.settings import Settings
     from kwcli.output.short_texts import Palette
+
+# Tables of Markdown
+
+
+# The most characters of a cell.
+CELL: Final = 200
+# Characters that begin markup in the middle of a line of Markdown or HTML, and those in addresses that become links by
+# themselves (GitHub's autolinks): punctuation may always be escaped (CommonMark 2.4).
+_MARKS: Final = re.compile(r"([\\`*_{}\[\]<>#!|~&$@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
+
+
+def escape_markdown(text: str, most: int = 4000) -> str:
+    """Text that Markdown shows as it is, on one line."""
+    return _MARKS.sub(r"\\\1", cut(escape_text(text), most))
+
+
+def format_markdown_table(titles: Sequence[str], right: Sequence[bool], rows: Iterable[Iterable[str]]) -> list[str]:
+    """The lines of a table; `right`: whether a column is aligned on the right. Cells longer than CELL are cut."""
+    return [
+        f"| {' | '.join(map(escape_markdown, titles))} |",
+        f"|{'|'.join(' ---: ' if each else ' --- ' for each in right)}|",
+        *(f"| {' | '.join(escape_markdown(cell, CELL) for cell in row)} |" for row in rows),
+    ]
+
 
 # Tables of ready cells
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
-from decoders.wire.format_and_escape_text import escape_text
-from kwcli.output.short_texts import cut
+from kwcli.output.table import escape_markdown, format_markdown_table
 from kwcli.report.build_report import Report, format_report_time, list_report_sentences
 from kwcli.report.sections import SECTIONS, explain_finding, format_section_title, list_totals, select_first_rows
 
@@ -15,12 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["format_markdown"]
 
-# Rows of a table without -v, and characters of a cell.
+# Rows of a table without -v.
 ROWS: Final = 50
-CELL: Final = 200
-# Characters that begin markup in the middle of a line of Markdown or HTML, and those in addresses that become links by
-# themselves (GitHub's autolinks): punctuation may always be escaped (CommonMark 2.4).
-_MARKS: Final = re.compile(r"([\\`*_{}\[\]<>#!|~&$@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
 
 
 def format_markdown(report: Report, settings: Settings) -> str:
@@ -50,14 +44,11 @@ def format_markdown(report: Report, settings: Settings) -> str:
                 ]
         else:
             columns = section.columns if settings.verbose else section.select_telling_columns(shown)
-            out.append(f"| {' | '.join(escape_markdown(column.title) for column in columns)} |")
-            out.append(f"|{'|'.join(' ---: ' if column.right else ' --- ' for column in columns)}|")
-            out += [f"| {' | '.join(escape_markdown(column.say(row), CELL) for column in columns)} |" for row in shown]
+            out += format_markdown_table(
+                [column.title for column in columns],
+                [column.right for column in columns],
+                ([column.say(row) for column in columns] for row in shown),
+            )
         if len(rows) > len(shown):
             out += ["", f"The first {len(shown)} of {len(rows):,}: -v shows all."]
     return "".join(f"{line}\n" for line in out)
-
-
-def escape_markdown(text: str, most: int = 4000) -> str:
-    """Text that Markdown shows as it is, on one line."""
-    return _MARKS.sub(r"\\\1", cut(escape_text(text), most))

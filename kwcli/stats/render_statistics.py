@@ -14,7 +14,7 @@ from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.csv import format_counts, format_csv_lines
 from kwcli.output.report_partial_input import add_partial_to_rows, format_partial_note, list_partial_sentences
 from kwcli.output.short_texts import find_zone, palette
-from kwcli.output.table import Column, draw_table
+from kwcli.output.table import Column, draw_table, format_markdown_table
 from kwcli.output.write_json_values import open_value_writer
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
 from kwcli.reading.sinks.row_sink import ReadingView
@@ -69,6 +69,22 @@ def format_table(result: StatsResult, settings: Settings) -> str:
     return "".join(f"{line}\n" for line in shown)
 
 
+def format_markdown(result: StatsResult, _settings: Settings) -> str:
+    """The result as a table of Markdown, and a second one of the slowest exchanges."""
+    shown = _make_markdown_lines(result.rows, set(result.asked.by))
+    flat = [{**row, "packets": _format_packets(row["packets"])} for row in result.slowest]
+    if flat:
+        shown += ["", *_make_markdown_lines(flat, {"time", "client", "broker", "api", "client_id"})]
+    return "".join(f"{line}\n" for line in shown)
+
+
+def _make_markdown_lines(rows: list[Row], left: set[str]) -> list[str]:
+    names = list(rows[-1]) if rows else ["count"]  # the last may be of others
+    return format_markdown_table(
+        names, [name not in left for name in names], ([_format_value(row.get(name)) for name in names] for row in rows)
+    )
+
+
 def _draw_table_lines(rows: list[Row], left: set[str], settings: Settings) -> list[str]:
     columns = [
         Column(name, [_format_value(row.get(name)) for row in rows], drop=order, right=name not in left)
@@ -107,6 +123,7 @@ FORMATS: Final = {
     "yaml": ("render_statistics", "render_records"),
     "fields": ("render_statistics", "render_records"),
     "csv": ("render_statistics", "format_csv"),
+    "md": ("render_statistics", "format_markdown"),
 }
 
 

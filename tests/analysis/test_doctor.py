@@ -41,6 +41,7 @@ from kwcli.analyses.doctor import _NAMED, LINES_MAX, _finding_details, format_fi
 from kwcli.output.renderers import WantedPaths
 from kwcli.output.settings import Settings
 from kwcli.run_environment import Exit
+from tests.analysis.attack_scenes import ATTACK_BESIDES, ATTACK_NEAR, ATTACK_SCENES
 from tests.analysis.scenes import BEGUN, BROKER, FIN, MS, NS, RST, Scene
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import kw, world
@@ -603,6 +604,7 @@ BEGIN = {f"v3_and_below_{name}": value for name, value in PART.items()}
 THROTTLED = {"throttle_time_ms": 400, "brokers": [], "topics": []}
 
 SCENES: list[tuple[str, Scene, str, str]] = [
+    *ATTACK_SCENES,
     # finding, scene, severity, text in the title
     ("topic-unknown", asked_again(4), "error", "topic ordres does not exist (did the client mean orders?)"),
     ("topic-unknown", asked_again(2), "warning", "topic ordres"),
@@ -922,8 +924,10 @@ BESIDES = {
     "sent-twice": {"timed-out"},
     "broker-gone": {"under-replicated"},
     "broker-back": {"replicas-missing", "under-replicated"},
+    **ATTACK_BESIDES,
 }
 NEAR: list[tuple[str, Scene]] = [
+    *ATTACK_NEAR,
     ("tls-refused", refused_alert(b"")),
     ("tls-refused", refused_alert(bytes.fromhex("15030300020100"))),  # an orderly end
     ("tls-refused", refused_alert(bytes.fromhex("15030300020230"), broker="10.0.0.9:443")),

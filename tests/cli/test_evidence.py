@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kwcli.analyses.finding_renderer import quote_shell_word
-from kwcli.report.markdown import escape_markdown
+from kwcli.output.table import escape_markdown
 from tests.captures.shipped import FOLDER, capture_bytes
 from tests.cli.worlds import kw, world
 from tests.pipeline.odd import packets

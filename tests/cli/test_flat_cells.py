@@ -38,6 +38,7 @@ RUNS: Final[dict[str, list[tuple[str, ...]]]] = {
     "audit": [
         *(("audit", TOUR), ("audit", OLD)),
         *(("audit", OLD, "--clients", "4.0"), ("audit", TOUR, "--security"), ("audit", OLD, "--security")),
+        ("audit", OLD, "--advisories"),
     ],
     "sql": [
         ("sql", TOUR, "select api, count(*) as exchanges, max(latency_ms) as latency_ms from exchanges group by 1"),
@@ -79,6 +80,8 @@ KEPT: Final = {
     " undecoded request_bytes response_bytes p50 p99 max first last",
     "finding": "id severity title count first last clients topic broker api evidence meaning remedy",
     "security": "id severity title count first last broker clients evidence meaning remedy",
+    "advisory": "id verdict seen where client_id client_software library addresses broker release topics count first"
+    " last effect affected fixed since url why findings evidence",
     "audit": "client_id client_software library addresses verdict why needs apis",
     "audit_broker": "broker verdict apis",
 }

@@ -20,7 +20,7 @@ from decoders.analysis.exchange_facts import (
     error_codes_by_partition,
     topic_of_element,
 )
-from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at, topic_array_paths
+from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, structs_at, topic_array_paths
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import (
     ALTER_PARTITION,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-__all__ = ["BODY_OBSERVERS", "BodyObserver", "observe_unanswered_produce"]
+__all__ = ["BODY_OBSERVERS", "BodyObserver"]
 
 # In: an exchange of which both sides were looked at, and its client's name. Out: all topics that it names, where the
 # function has read them anyhow; else None.
@@ -170,14 +170,6 @@ def _observe_sequence(its: Observation, head: BatchHead, exchange: Exchange, cod
     elif code == _OUT_OF_ORDER:
         its.count_exchange(exchange)
         its.keep_first_and_last("refused", exchange.time_ns, head.base_sequence)
-
-
-def observe_unanswered_produce(seen: Observations, exchange: Exchange, client: str) -> None:
-    """Count the batches of a Produce without an answer: they may come again."""
-    for element, part in partitions_in(exchange.view(_PRODUCED.side), _PRODUCED):
-        for head in read_batch_heads(part.get(_PRODUCED.records), exchange.request_raw):
-            topic, number = topic_of_element(exchange, element), part.get(_PRODUCED.number)
-            seen.sent.add_try(head, exchange, client, topic, number, None)
 
 
 def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[str | None] | None:

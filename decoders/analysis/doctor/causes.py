@@ -87,6 +87,7 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     *((cause, ("replicas-missing", "under-replicated"), _topics) for cause in ("isr-shrunk", "isr-flapping")),
     ("leaders-move", ("leader-moved",), _topics),
     ("records-corrupt", ("records-refused",), _topics),
+    *((cause, ("request-closed", "request-odd"), _clients) for cause in ("header-tags", "array-beyond-frame")),
     ("leader-missing", ("metadata-storm",), _clients),
     ("topic-unknown", ("metadata-storm",), _clients),
     ("poll-stopped", ("rebalance-storm", "member-fenced"), _groups),

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Final, Self
 
 from decoders.analysis.client_compatibility import OFFERED, OfferedVersions
 from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, paths_of_dimensions
-from decoders.analysis.doctor.body_observers import BODY_OBSERVERS, observe_unanswered_produce
+from decoders.analysis.doctor.attacks import ATTACKS, observe_attack, observe_sent_batches
+from decoders.analysis.doctor.body_observers import BODY_OBSERVERS
 from decoders.analysis.doctor.find_problems import diagnose
 from decoders.analysis.doctor.finding_kinds import STORAGE_ERRORS
 from decoders.analysis.doctor.observations import Observation, Observations
@@ -106,7 +107,8 @@ class Doctor:
         )
         if self._values is not None:
             found = found.union(structure_needs(api_key, side))
-        return found | observed | partitions | offered
+        attacks = ATTACKS[api_key].needs(side) if api_key in ATTACKS else frozenset()
+        return found | observed | partitions | offered | attacks
 
     def set_capture_faults(self, faults: list[str]) -> None:
         """Set the faults of the captures themselves, a sentence each."""
@@ -144,6 +146,7 @@ class Doctor:
         odd = (exchange._failed or (extra is not None and "remarks" in extra)) and observe_odd_bytes(
             seen, exchange, client
         )
+        observe_attack(seen, exchange, client)
         if (exchange.request_size or 0) >= _LARGE or (exchange.response_size or 0) >= _LARGE:
             self._observe_large_sizes(exchange, key, client)
         if exchange.outcome == "unanswered":
@@ -231,7 +234,7 @@ class Doctor:
         """Observe a request without an answer; `odd`: its bytes say why."""
         closed, size = exchange.closed, exchange.request_size or 0
         if api_key == PRODUCE:
-            observe_unanswered_produce(self._seen, exchange, client)
+            observe_sent_batches(self._seen, exchange, client)
         if size >= _LARGE and closed in ("fin", "rst"):
             its = self._seen.get_or_make("size-refused", client, exchange.connection_info.broker, api_key)
             its.count_exchange(exchange)

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.doctor.absence_findings import ABSENCES
+from decoders.analysis.doctor.attacks import ATTACK_FINDINGS
 from decoders.analysis.doctor.causes import find_causes, sort_by_cause
 from decoders.analysis.doctor.connection_findings import REACHABILITY
 from decoders.analysis.doctor.diagnosis_input import (
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from decoders.schema.model import Versions
 
-__all__ = ["ABOUT", "EXAMINATIONS", "diagnose"]
+__all__ = ["ABOUT", "EXAMINATIONS", "diagnose", "make_finding_row"]
 
 _MS: Final = 1_000_000
 
@@ -66,7 +67,7 @@ def diagnose(
     causes = find_causes(findings)
     harmed = {cause for place, cause in causes.items() if findings[place].severity != "note"}
     findings = [_weigh_restart(case, found, place in harmed) for place, found in enumerate(findings)]
-    rows = [_make_finding_row(found) for found in findings]
+    rows = [make_finding_row(found) for found in findings]
     for place, cause in causes.items():
         rows[place]["cause"] = {"id": rows[cause]["id"], "title": rows[cause]["title"]}
     ordered = sort_by_cause([(row, causes.get(place)) for place, row in enumerate(rows)], _rank_row)
@@ -93,7 +94,8 @@ def _weigh_restart(case: Case, found: Found, has_harmed: bool) -> Found:
     return found
 
 
-def _make_finding_row(found: Found) -> Row:
+def make_finding_row(found: Found) -> Row:
+    """The row of a finding, as `-o ndjson` has it."""
     kind, seen = FINDINGS[found.id], found.seen
     values = {name: value for name, value in found.values.items() if value is not None}
     words = defaultdict(str, {name: words_of_value(value) for name, value in values.items()})
@@ -541,5 +543,6 @@ EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
         _find_requests_in_flight,
         _find_client_load,
         *VALUES,
+        *ATTACK_FINDINGS,
     ),
 )

@@ -120,6 +120,7 @@ class SentAgain(NamedTuple):
 
     `began` is when it was sent first, in ns; `place` is partition, producer id and base sequence; `duplicates` counts
     answers DUPLICATE_SEQUENCE_NUMBER; `checksums` are the least and the greatest of the tries, None where unknown.
+    `ended` is when the last try was answered, in ns, None without an answer.
     """
 
     client: str
@@ -133,6 +134,7 @@ class SentAgain(NamedTuple):
     place: _Place = _NO_PLACE
     duplicates: int = 0
     checksums: tuple[int, int] | None = None
+    ended: int | None = None
 
     @property
     def has_other_records(self) -> bool:
@@ -179,6 +181,7 @@ class SentBatches:
             (partition, head.producer_id, head.base_sequence) if idempotent else _NO_PLACE,
             int(code == _DUPLICATE),
             None if crc is None else (crc, crc),
+            exchange.response_ns,
         )
         if number not in self._entries and len(heap) < BATCHES_REMEMBERED_MAX:
             heappush(heap, -number)
@@ -223,6 +226,17 @@ class SentBatches:
         """The batches that brokers answered with DUPLICATE_SEQUENCE_NUMBER."""
         return (its for its in self._entries.values() if its.duplicates)
 
+    def find_expired_batches(self, age_ns: int, patience_ns: int) -> Iterator[SentAgain]:
+        """The batches that reached this age, counted from their first try, while a request of theirs was under way.
+
+        A request without an answer counts as under way for `patience_ns`, after which clients give it up.
+        """
+        for its in self._entries.values():
+            begun = its.last[0] - its.began
+            ended = begun + patience_ns if its.ended is None else its.ended - its.began
+            if begun < age_ns <= ended:
+                yield its
+
     def state(self) -> list[object]:
         """The state as built-in values, for `make_resumed`."""
         return [[number, list(its)] for number, its in self._entries.items()]
@@ -234,18 +248,17 @@ class SentBatches:
         (items,) = state_fields([state], list)
         for item in items:
             number, its = state_fields(item, int, list)
-            client, topic, idempotent, tries, refused, unknown, began, last, place, duplicates, checksums = (
-                state_fields(
-                    add_fields_to_older_state(its, 8, 8, _NO_PLACE, 0, None),
-                    *(str, str | None, bool, int, int, int, int, tuple, tuple, int, tuple | None),
-                )
+            whole = add_fields_to_older_state(add_fields_to_older_state(its, 8, 8, _NO_PLACE, 0, None), 11, 11, None)
+            *counted, last, place, duplicates, checksums, ended = state_fields(
+                whole, *(str, str | None, bool, int, int, int, int, tuple, tuple, int, tuple | None, int | None)
             )
+            client, topic, idempotent, tries, refused, unknown, began = counted
             state_fields(place, int | None, int, int)
             if checksums is not None:
                 state_fields(checksums, int, int)
-            seen = read_evidence(last)
-            counts = SentAgain(client, topic, idempotent, tries, refused, unknown, began, seen)
-            made._join_counts(number, counts._replace(place=place, duplicates=duplicates, checksums=checksums))
+            counts = SentAgain(client, topic, idempotent, tries, refused, unknown, began, read_evidence(last))
+            counts = counts._replace(place=place, duplicates=duplicates, checksums=checksums, ended=ended)
+            made._join_counts(number, counts)
         return made
 
 
@@ -273,6 +286,7 @@ def _sum_counts(one: SentAgain, other: SentAgain) -> SentAgain:
         late.place if late.place != _NO_PLACE else max(one.place, other.place, key=lambda its: its[1:]),
         one.duplicates + other.duplicates,
         _span_of_checksums(one.checksums, other.checksums),
+        late.ended,
     )
 
 

@@ -9,6 +9,7 @@ from kwcli.capture_options import CaptureOptions
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, connection_options_of_others, read_config
 from kwcli.options import (
+    CHECK_FORMATS,
     ContentOptions,
     FilterOptions,
     OutputOptions,
@@ -72,6 +73,7 @@ def _describe_cluster_options(command: click.Command) -> click.Command:
     ),
     ignore_option,
     verb="examined",
+    formats=CHECK_FORMATS,
     verbose="Explain notes as well.",
     times=True,
 )
@@ -101,12 +103,13 @@ def command(
         raise Failure("--values and --schemas are for traffic (FILE, -i): leave them out with -b", Exit.USAGE)
     settings = shown.make_settings(env)._replace(values=content.make_value_reader(env, wanted=asked.values))
     renderer = DoctorRenderer(settings, read_thresholds(asked.thresholds))
+    renderer.fail_on = asked.fail_on
     renderer.ignore = read_ignore_rules(asked.ignore_path, env.now_ns())
     if live:
         done = diagnose_cluster(env, read_config(env, connection), renderer.doctor, renderer)
     else:
         done = run_answer(env, settings, capture, filters, renderer)
-    code = renderer.exit_code(done, asked.fail_on)
+    code = renderer.exit_code(done)
     if not settings.quiet:
         for line in renderer.ignore.closing_lines(FINDINGS):
             env.report(f"kw: {line}")
