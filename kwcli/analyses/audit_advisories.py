@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from decoders.analysis.advisories import ADVISORY_VERDICTS, AdvisoryAudit, is_found
+from decoders.analysis.advisories.advisory_audit import ADVISORY_VERDICTS, AdvisoryAudit, is_found
 from decoders.exchanges.exchange import Exchange
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.analyses.finding_renderer import FindingRenderer

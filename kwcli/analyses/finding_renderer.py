@@ -13,7 +13,7 @@ from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.reading.list_input_files import is_read_once, list_paths
 
 if TYPE_CHECKING:
-    from decoders.analysis.advisories import AdvisoryAudit
+    from decoders.analysis.advisories.advisory_audit import AdvisoryAudit
     from decoders.analysis.doctor.doctor import Doctor
     from decoders.analysis.fold_interface import Row
     from decoders.analysis.security import Security

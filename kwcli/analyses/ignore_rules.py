@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.advisories import ADVISORY_VERDICTS
+from decoders.analysis.advisories.advisory_audit import ADVISORY_VERDICTS
 from decoders.analysis.client_compatibility import VERDICTS
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.security import SECURITY_FINDINGS

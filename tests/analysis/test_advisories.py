@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
-from decoders.analysis.advisories import AdvisoryAudit, is_found
+from decoders.analysis.advisories.advisory_audit import AdvisoryAudit, is_found
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.protocol_facts.advisories import ADVISORIES, read_kafka_release, split_numbers
 from decoders.protocol_facts.keys import API_VERSIONS, METADATA, PRODUCE, SASL_HANDSHAKE

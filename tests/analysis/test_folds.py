@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.analysis import dimensions
-from decoders.analysis.advisories import AdvisoryAudit
+from decoders.analysis.advisories.advisory_audit import AdvisoryAudit
 from decoders.analysis.dimension_and_metric_table import METRICS
 from decoders.analysis.dimensions import DIMENSIONS
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Self
 
+from decoders.analysis.advisories.attacks import ATTACKS, observe_attack, observe_sent_batches
 from decoders.analysis.client_compatibility import OFFERED, OfferedVersions
 from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, paths_of_dimensions
-from decoders.analysis.doctor.attacks import ATTACKS, observe_attack, observe_sent_batches
 from decoders.analysis.doctor.body_observers import BODY_OBSERVERS
 from decoders.analysis.doctor.find_problems import diagnose
 from decoders.analysis.doctor.finding_kinds import STORAGE_ERRORS

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
+from decoders.analysis.advisories.attacks import ATTACK_FINDINGS
 from decoders.analysis.doctor.absence_findings import ABSENCES
-from decoders.analysis.doctor.attacks import ATTACK_FINDINGS
 from decoders.analysis.doctor.causes import find_causes, sort_by_cause
 from decoders.analysis.doctor.connection_findings import REACHABILITY
 from decoders.analysis.doctor.diagnosis_input import (

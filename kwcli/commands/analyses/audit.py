@@ -120,7 +120,7 @@ def command(
 
 def _check_subject(subject: AuditSubject) -> None:
     """Raise Failure where the options ask for several audits, or for a verdict that the audit does not give."""
-    from decoders.analysis.advisories import ADVISORY_VERDICTS
+    from decoders.analysis.advisories.advisory_audit import ADVISORY_VERDICTS
     from decoders.analysis.client_compatibility import VERDICTS as OF_CLIENTS
     from kwcli.analyses.audit_upgrade_and_security import FAIL_ON_VERDICTS, check_audit_words
     from kwcli.analyses.doctor import FAIL_ON

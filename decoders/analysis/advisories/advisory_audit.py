@@ -22,9 +22,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from decoders.analysis.client_compatibility import OFFERED, Audit
-from decoders.analysis.dimensions import DIMENSIONS, client_of
-from decoders.analysis.doctor.attacks import (
+from decoders.analysis.advisories.attacks import (
     ATTACK_FINDINGS,
     ATTACKS,
     name_lines,
@@ -32,6 +30,8 @@ from decoders.analysis.doctor.attacks import (
     observe_sent_batches,
     read_release_of_broker,
 )
+from decoders.analysis.client_compatibility import OFFERED, Audit
+from decoders.analysis.dimensions import DIMENSIONS, client_of
 from decoders.analysis.doctor.diagnosis_input import Case
 from decoders.analysis.doctor.find_problems import make_finding_row
 from decoders.analysis.doctor.observations import Observations, sort_names_by_count

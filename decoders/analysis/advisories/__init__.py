@@ -1,0 +1,1 @@
+"""Published advisories held against traffic: who is affected, and which attacks and triggers a capture shows."""
