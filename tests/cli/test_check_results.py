@@ -180,8 +180,7 @@ def test_duckdb_reads_the_csv_of_an_audit(tmp_path: Path) -> None:
     text = kw("audit", OLD, "--target", "4.0", "-o", "csv").out
     path = tmp_path / "audit.csv"
     path.write_text(text)
-    (row,) = duckdb.sql(
-        f"select client_id, refused, count, last from read_csv('{path}') where verdict = 'breaks'"
-    ).fetchall()
+    read = duckdb.read_csv(str(path), header=True)
+    (row,) = read.filter("verdict = 'breaks'").project("client_id, refused, count, last").fetchall()
     told = next(each for each in csv.DictReader(io.StringIO(text)) if each["verdict"] == "breaks")
     assert (row[0], row[1], row[2]) == ("java-1", told["refused"], int(told["count"]))

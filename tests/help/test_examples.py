@@ -202,3 +202,14 @@ def test_every_command_that_is_shown_is_one(line: str, monkeypatch: pytest.Monke
             ctx = click.Context(command, parent, info_name=name)
     assert command is not None
     command.make_context(name, rest, parent=parent)
+
+
+def test_what_audit_prints_of_advisories_is_what_is_shown() -> None:
+    text = TEXTS["advisories"]
+    env = world(columns=100, terminal=True, variables={"NO_COLOR": "1"})
+    words = ("audit", "captures/sasl-gssapi.pcap.gz", "--advisories", "--client-id", "producer-1")
+    with chdir(ROOT):
+        assert kw(*words, env=env).out.rstrip().splitlines() == block(text, "$ kw audit captures/sasl-gssapi")[1:]
+        record = json.loads("".join(block(text, '{"kind":"advisory"')))
+        rows = [json.loads(line) for line in kw(*words, "-o", "ndjson").out.splitlines()]
+    assert record in rows

@@ -177,7 +177,7 @@ class AdvisoryAudit:
         """
         offers = self._audit.offered_versions_by_broker()
         findings = self._find_attacks(offers)
-        rows = []
+        rows: list[Row] = []
         brokers = {broker: _Times() for broker in offers}
         for who, client in self._audit.clients():
             rows += self._judge_client(who, client, findings)
