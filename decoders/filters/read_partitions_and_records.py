@@ -102,18 +102,21 @@ def _read_record_parts(exchange: Exchange, part: Callable[[Iterator[Any]], list[
         yield from found
 
 
-def records_by_topic(exchange: Exchange) -> Iterator[tuple[str | None, Any]]:
-    """Each record of an exchange with its topic."""
+def records_by_topic(exchange: Exchange, fields: Any = None) -> Iterator[tuple[str | None, Any]]:
+    """Each record of an exchange with its topic.
+
+    `fields` are those at `structure_needs`, where the exchange was read without them.
+    """
     from decoders.analysis.exchange_facts import topic_of_element  # as records_of
 
-    for element, found in _read_batch_parts(exchange, list):
+    for element, found in _read_batch_parts(exchange, list, fields):
         topic = topic_of_element(exchange, element)
         for row in found:
             yield topic, row
 
 
 def _read_batch_parts(
-    exchange: Exchange, part: Callable[[Iterator[Any]], list[Any]]
+    exchange: Exchange, part: Callable[[Iterator[Any]], list[Any]], fields: Any = None
 ) -> Iterator[tuple[Any, list[Any]]]:
     """For each batch: the element about its topic, and a part of each of its records."""
     array = batch_array(exchange.api_key)
@@ -122,7 +125,8 @@ def _read_batch_parts(
     from decoders.records.model import Budget
     from decoders.records.read_batches import read_records_by_batch
 
-    view, raw, budget = exchange.view(array.side), exchange.raw(array.side), Budget()
+    view = exchange.view(array.side) if fields is None else fields
+    raw, budget = exchange.raw(array.side), Budget()
     for topic, partition in partitions_in(view, array):
         records = partition.get(array.records)
         if records.__class__ is tuple and raw is not None:

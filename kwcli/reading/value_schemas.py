@@ -18,12 +18,10 @@ from typing import TYPE_CHECKING, Final
 from decoders.capture.merge_captures import file_index_of_packet, packet_number_in_file
 from decoders.errors import DecodeError
 from decoders.exchanges.engine import Engine
-from decoders.exchanges.topic_arrays import batch_array, find_topic_of_records, partitions_in
-from decoders.filters.read_partitions_and_records import structure_needs
+from decoders.exchanges.topic_arrays import batch_array
+from decoders.filters.read_partitions_and_records import records_by_topic, structure_needs
 from decoders.messages.exchange_json import read_fields
 from decoders.messages.learn_registry_schemas import SCHEMAS_TOPIC, RegistryTraffic, learn_from_schemas_record
-from decoders.records.model import Budget
-from decoders.records.read_batches import read_records_by_batch
 from decoders.values.model import RegisteredSchema, SchemaOrigin
 from kwcli.output.decoded_values import MISSING_HINT
 from kwcli.output.short_texts import count_of
@@ -82,8 +80,8 @@ class RunSchemas:
         for row in rows:
             if row.kind == "exchange" and (array := batch_array(row.api_key)) is not None:
                 raw = row.raw(array.side)
-                if raw is not None and self._may_have_schemas(row, raw):
-                    self._learn_from_exchange(row, raw)
+                if row.record is not None or (raw is not None and self._may_have_schemas(row, raw)):
+                    self._learn_from_exchange(row)
 
     def _may_have_schemas(self, exchange: Exchange, raw: bytes) -> bool:
         """Whether the topic's name, or the id that it is known by, is among the bytes."""
@@ -92,29 +90,21 @@ class RunSchemas:
         names = exchange.connection_info.topics.names
         return any(name == SCHEMAS_TOPIC and identity.bytes in raw for identity, (name, _) in names.items())
 
-    def _learn_from_exchange(self, exchange: Exchange, raw: bytes) -> None:
+    def _learn_from_exchange(self, exchange: Exchange) -> None:
         array = batch_array(exchange.api_key)
         assert array is not None
         assert exchange.api_key is not None
-        packet = exchange.request_packet if array.side == "request" else exchange.response_packet
-        registry = exchange.broker
-        try:
-            fields = read_fields(exchange, array.side, frozenset(structure_needs(exchange.api_key, array.side)))
-        except DecodeError:
-            return
-        for topic, partition in partitions_in(fields, array):
-            span = partition.get(array.records)
-            if (
-                not isinstance(span, tuple)
-                or find_topic_of_records(exchange.api_key, topic, exchange.topic_name) != SCHEMAS_TOPIC
-            ):
-                continue
-            at, size = span
-            for found in read_records_by_batch(raw[at : at + size], Budget(), list):
-                for record in found:
-                    learn_from_schemas_record(
-                        record[2], record[3], self._learn, origin=SchemaOrigin("capture", packet), registry=registry
-                    )
+        fields = packet = None
+        if exchange.record is None:  # else it is of no capture of this run
+            packet = exchange.request_packet if array.side == "request" else exchange.response_packet
+            try:
+                fields = read_fields(exchange, array.side, frozenset(structure_needs(exchange.api_key, array.side)))
+            except DecodeError:
+                return
+        origin, registry = SchemaOrigin("capture", packet), exchange.broker
+        for topic, record in records_by_topic(exchange, fields):
+            if topic == SCHEMAS_TOPIC:
+                learn_from_schemas_record(record[2], record[3], self._learn, origin=origin, registry=registry)
 
     def _learn(self, schema: RegisteredSchema) -> None:
         packet = schema.origin.packet
@@ -151,6 +141,8 @@ class RunSchemas:
             for batch in captures.read_batches():
                 self.learn_from_rows(engine.feed(batch.segments, batch.now_ns))
             self.learn_from_rows(engine.finish())
+            for _, rows in captures.read_recorded_rows():
+                self.learn_from_rows(rows)
         finally:
             captures.close()
         return store.changes != before

@@ -91,7 +91,7 @@ def test_ndjson_and_tables_have_the_same_rows(capture: str, tmp_path: Path) -> N
     wanted = rows(capture, ORDERS)
     (tmp_path / "orders.avsc").write_text(json.dumps(ORDER))
     (tmp_path / "ids.json").write_text('{"17": "orders.avsc"}')
-    for words, more in (((), ()), (("--raw-values",), ("--schemas", str(tmp_path)))):
+    for words, more in (((), ()), (("--raw-values",), ("--schemas", str(tmp_path))), (("--raw-values",), ())):
         file = tmp_path / "kept.ndjson"
         file.write_text(kw("sniff", capture, "--records", "-o", "ndjson", *words).out)
         found = rows(str(file), ORDERS, *more)
