@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from decoders.exchanges.body_reader import ApiReader, DecodeFailure, Needs
-from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.exchange import ConnectionInfo, Exchange
+from decoders.exchanges.learned_names import Topics
+from decoders.exchanges.topic_arrays import RECORD_ARRAYS
 from decoders.frames.live_framing import add_size_field
 from decoders.messages.build_body_json import (
     ECHOING,
@@ -93,6 +95,11 @@ def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
     exchange = _make_exchange_of_message(alone)
     side, api_reader = alone.side, exchange._api_reader
     body, failure, release, plan, trailing, remarks = read_body_json(exchange, side, options)
+    if options.records and api_reader.key in RECORD_ARRAYS:
+        from decoders.messages.internal_topic_records import decode_structures_in_records
+
+        bodies = (body, None) if side == "request" else (None, body)
+        decode_structures_in_records(exchange, *bodies, reveal=options.reveal_secrets, values=options.values)
     echoing = api_reader.key in ECHOING and side == "response" and not options.reveal_secrets
     hidden = echoing and conceal_echoed_secrets(exchange, None, body)
     header = None if alone.is_bare_body else _decode_header_json(alone)
@@ -131,6 +138,9 @@ def _make_exchange_of_message(alone: SingleMessage) -> Exchange:
     """An exchange that has one frame alone."""
     exchange = Exchange()
     exchange._api_reader = ApiReader(alone.key, alone.version, _NO_NEEDS)
+    exchange.api_key = alone.key
+    exchange.connection_info = ConnectionInfo(0, "", "", 0, Topics())
+    exchange._topics_known = 0
     exchange.extra = {alone.side: alone.missing} if alone.missing is not None else None
     exchange.outcome = "complete"
     exchange.request_raw = alone.frame if alone.side == "request" else None

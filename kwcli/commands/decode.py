@@ -12,6 +12,7 @@ from kwcli.option_clashes import Clash, refuse_clashes, refuse_given_options
 from kwcli.option_types import VersionWord
 from kwcli.options import ContentOptions, OutputOptions, content_options, output_options, pass_options_as_value
 from kwcli.run_environment import Environment
+from kwcli.schema_options import RegistryOptions, registry_options
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side
@@ -105,6 +106,7 @@ def _unmark_negatives(_ctx: click.Context, _param: click.Parameter, words: tuple
 @click.option("--from", "form", type=click.Choice(FORMS), default="auto", help="Notation of the bytes.")
 @click.option("--explain", is_flag=True, help="Identify unknown bytes, or numbers from a log.")
 @content_options
+@registry_options
 @output_options(verbose="Show headers too; shorten nothing in hex.", formats=FORMATS)
 @pass_options_as_value("said", MessageOptions, MessageOptions._fields)
 @click.pass_context
@@ -115,6 +117,7 @@ def command(
     form: str,
     explain: bool,
     content: ContentOptions,
+    registry: RegistryOptions,
     shown: OutputOptions,
 ) -> int:
     """Decode single messages: hex, base64, dumps of xxd, hexdump and tcpdump -X, raw bytes, one or many.
@@ -136,6 +139,10 @@ def command(
     if explain and shown.output == "hex":
         refuse_given_options("with --explain, which prints text, json or ndjson", among=("output",))
     settings = shown.make_settings(env, content, live=not inputs or "-" in inputs)
+    if registry != RegistryOptions():
+        from kwcli.net.options import use_named_registry
+
+        settings = use_named_registry(env, settings, content, registry)
     if said.structure is not None:
         from kwcli.decoding.decode_structures import list_structures, run_decode_as_structure
         from kwcli.spelling import find_structure_name

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.messages.build_body_json import Options
 from decoders.messages.single_message import Told, make_conceal_of_message, message_json
 from decoders.wire.format_and_escape_text import format_bytes
 from kwcli.decoding.find_messages import NamedMessage, explain_doubtful_response
@@ -27,8 +26,12 @@ class MessageOutput:
     def __init__(self, env: Environment, settings: Settings) -> None:
         self._env = env
         self._settings = settings
-        self._options = Options(settings.records, settings.reveal_secrets, deferred=True, names=settings.names)
+        self._options = settings.make_record_options()
         self._records = open_value_writer(settings, self._write) if settings.format in VALUE_WRITERS else None
+        if self._records is None and settings.values is not None:
+            from kwcli.output.decoded_values import make_text_options
+
+            self._options = make_text_options(settings)
         self._explained: set[int] = set()
 
     @property
@@ -78,6 +81,11 @@ class MessageOutput:
         if self._records is not None:
             self._records.close()
         self._env.stdout.flush()
+        if self._settings.values is not None and not self._settings.quiet:
+            from kwcli.output.decoded_values import list_missing_schemas
+
+            for line in list_missing_schemas(self._settings.values.missing):
+                self._env.report(f"kw: {line}")
 
     def _write_lines(self, lines: Iterable[str]) -> None:
         from kwcli.output.body_printer import encode_lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,16 +11,19 @@ import orjson
 from decoders.messages.decode_record_values import RecordValueTexts
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.body_printer import format_scalar
+from kwcli.output.short_texts import count_of
 
 if TYPE_CHECKING:
     from decoders.messages.build_body_json import Options
     from decoders.values import DecodedValue
     from kwcli.output.settings import Settings
 
-__all__ = ["MISSING_HINT", "format_decoded_field", "make_text_options", "read_decoded_value"]
+__all__ = ["format_decoded_field", "list_missing_schemas", "make_text_options", "read_decoded_value"]
 
 # What would help where a schema is missing.
 MISSING_HINT: Final = "--schemas DIR, or -X schema.registry.url=URL"
+# The ids that a sentence about them names.
+_LISTED: Final = 5
 
 
 def make_text_options(settings: Settings) -> Options:
@@ -30,6 +34,20 @@ def make_text_options(settings: Settings) -> Options:
         if settings.values is None
         else options._replace(values=RecordValueTexts(settings.values, _format_value))
     )
+
+
+def list_missing_schemas(missing: Counter[str]) -> list[str]:
+    """The sentence about values whose schemas are missing, and what would help; none where none are.
+
+    `missing` has how many values name each id.
+    """
+    if not missing:
+        return []
+    ids = sorted(missing, key=lambda each: (len(each), each))
+    more = f" and {len(ids) - _LISTED:,} more" if ids[_LISTED:] else ""
+    noun = "id" if len(ids) == 1 else "ids"
+    told = count_of(missing.total(), "value")
+    return [f"{told} with a schema that was not seen ({noun} {', '.join(ids[:_LISTED])}{more}): {MISSING_HINT}"]
 
 
 def _format_value(found: DecodedValue, shown: Any) -> str | None:

@@ -44,6 +44,8 @@ def run_proxy(
     check_exposure(security, config, bind)
     make = partial(_make_inbound_tls, env, security, [host, bind]) if security.uses_tls else None
     plan = log.make_plan(env, recording=script_and_control.control is not None)
+    if plan is not None and plan.decodes and config.registry is not None:
+        env.report("kw: the log asks no schema registry, so that it keeps up with the traffic: give --schemas DIR")
     rules = faults.read_rules(env.now_ns, controlled=script_and_control.control is not None)
     in_use = script_and_control.check_usage()
     if only_check:

@@ -23,7 +23,7 @@ from decoders.filters.read_partitions_and_records import records_by_topic, struc
 from decoders.messages.exchange_json import read_fields
 from decoders.messages.learn_registry_schemas import SCHEMAS_TOPIC, RegistryTraffic, learn_from_schemas_record
 from decoders.values.model import RegisteredSchema, SchemaOrigin
-from kwcli.output.decoded_values import MISSING_HINT
+from kwcli.output.decoded_values import list_missing_schemas
 from kwcli.output.short_texts import count_of
 from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.reading.read_captures_by_time import Captures
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 __all__ = ["RunSchemas"]
 
 _NAME: Final = SCHEMAS_TOPIC.encode()
-# The ids that are named in the closing line.
-_LISTED: Final = 5
 
 
 class RunSchemas:
@@ -149,15 +147,6 @@ class RunSchemas:
 
     def closing_lines(self) -> list[str]:
         """The sentence about values whose schemas are missing, and what would help; none where none are."""
-        missing = self._reader.missing
-        if not missing:
-            return []
-        ids = sorted(missing, key=lambda each: (len(each), each))
-        more = f" and {len(ids) - _LISTED:,} more" if ids[_LISTED:] else ""
-        noun = "id" if len(ids) == 1 else "ids"
-        told = count_of(missing.total(), "value")
         http2 = self._traffic.http2
         unread = f"; {count_of(http2, 'connection')} of HTTP/2 not read" if http2 else ""
-        return [
-            f"{told} with a schema that was not seen ({noun} {', '.join(ids[:_LISTED])}{more}): {MISSING_HINT}{unread}"
-        ]
+        return [f"{line}{unread}" for line in list_missing_schemas(self._reader.missing)]
