@@ -76,10 +76,15 @@ class RecordValueReader:
         return found
 
     def has_schema(self, found: DecodedValue) -> bool:
-        """Whether a schema with the id that a value names is known."""
+        """Whether a schema with the id that a value names is known, with all that it refers to."""
         wanted = found.schema_id
         store = self.store
-        return bool(store.find_by_guid(wanted) if isinstance(wanted, str) else store.find_by_id(wanted or 0))
+        schemas = (
+            store.find_by_guid(wanted)
+            if isinstance(wanted, str)
+            else store.find_by_id(wanted or 0, id_kind=found.id_kind)
+        )
+        return any(schema.has_references for schema in schemas)
 
     def decode_json(self, record: dict[str, Any], field: str, topic: str | None) -> DecodedValue | None:
         """The `key` or `value` of a record in JSON form decoded; None where its form is not known."""

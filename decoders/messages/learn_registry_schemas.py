@@ -14,6 +14,7 @@ from typing import Any, Final
 import orjson
 
 from decoders.limits import HTTP_CONNECTIONS_MAX
+from decoders.messages.learn_apicurio_schemas import ApicurioTraffic
 from decoders.protocols.read_http_exchanges import HTTP2_PREFACE, HttpConversation, HttpExchange, begins_as_http_request
 from decoders.tcp.chunks import Chunk, Close, Gap
 from decoders.values.model import RegisteredSchema, SchemaOrigin, SchemaReference
@@ -153,6 +154,7 @@ class RegistryTraffic:
     def __init__(self, learn: Learn, note_unregistered: Callable[[int], object]) -> None:
         """`note_unregistered` takes the ids that a registry says it does not know."""
         self._learn = learn
+        self._apicurio = ApicurioTraffic(learn)
         self._note_unregistered = note_unregistered
         self._conversations: dict[int, tuple[HttpConversation, object]] = {}  # with the client's half
         self._others: set[int] = set()  # connections that are none of HTTP
@@ -198,6 +200,7 @@ class RegistryTraffic:
 
     def _learn_from_exchange(self, exchange: HttpExchange, registry: str) -> None:
         learn_from_http(exchange, self._learn, registry)
+        self._apicurio.learn_from_exchange(exchange, registry)
         schema_id = find_unregistered_id(exchange)
         if schema_id is not None:
             self._note_unregistered(schema_id)

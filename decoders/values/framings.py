@@ -19,6 +19,7 @@ from uuid import UUID
 from decoders.errors import DecodeError, Malformed, Truncated
 from decoders.named_tuple import NamedTuple
 from decoders.values.avro.walker import read_long
+from decoders.values.model import IdKind
 from decoders.values.protobuf.decoder import read_varint_64
 from decoders.wire.format_and_escape_text import is_plain_text
 
@@ -37,6 +38,8 @@ class Framing(NamedTuple):
     """What stands before a body. One of `schema_id`, `guid` and `fingerprint` names the schema.
 
     `is_sure`: no other value begins so, whatever its schema. `indexes` are bytes that stand elsewhere, in a header.
+    `id_kind`: which of Apicurio's ids it is. `is_json`: the body is Avro's JSON encoding. `message`: the name of
+    Protobuf's message, without the package.
     """
 
     at: int
@@ -46,6 +49,9 @@ class Framing(NamedTuple):
     is_sure: bool = False
     is_zlib: bool = False
     indexes: bytes | None = None
+    id_kind: IdKind | None = None
+    is_json: bool = False
+    message: str = ""
 
     @property
     def shown_id(self) -> int | str | None:

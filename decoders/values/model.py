@@ -9,6 +9,9 @@ from decoders.named_tuple import NamedTuple
 
 OriginKind = Literal["capture", "file", "cache", "registry"]
 SchemaType = Literal["AVRO", "PROTOBUF", "JSON"]
+# Apicurio's two ids of a schema, which count for themselves; Confluent's API has one.
+IdKind = Literal["globalId", "contentId"]
+ID_KINDS: Final[tuple[IdKind, ...]] = ("contentId", "globalId")
 # The format of a value whose prefix names a schema that is not known, so that its body cannot be read.
 UNKNOWN_SCHEMA: Final = "unknown"
 
@@ -42,6 +45,7 @@ class RegisteredSchema(NamedTuple):
     """A schema as a registry, a file or a record of `_schemas` has it.
 
     `registry` tells registries apart whose ids are the same (a cluster id, an HTTP host); None, as of files, is any.
+    `id_kind` is that of the id, where Apicurio's own API gave it.
     """
 
     schema_type: SchemaType
@@ -53,6 +57,7 @@ class RegisteredSchema(NamedTuple):
     version: int | None = None
     references: Sequence[SchemaReference] = ()
     registry: str | None = None
+    id_kind: IdKind | None = None
 
 
 class DecodedValue:
@@ -61,9 +66,10 @@ class DecodedValue:
     `value` is what `orjson` writes: decimals and times are texts (`"1.50"`, `"2026-11-28T10:00:00.000000Z"`), bytes
     have their JSON form as elsewhere in the record. It is None where `error` says why, with the byte's offset, or where
     `missing_schema`: the id is known and its schema is not. `guessed`: neither a header nor a known schema says so.
+    `id_kind`: which of Apicurio's ids `schema_id` is, where a header says so.
     """
 
-    __slots__ = ("error", "format", "guessed", "missing_schema", "name", "schema_from", "schema_id", "value")
+    __slots__ = ("error", "format", "guessed", "id_kind", "missing_schema", "name", "schema_from", "schema_id", "value")
 
     def __init__(
         self,
@@ -84,6 +90,7 @@ class DecodedValue:
         self.guessed = guessed
         self.error = error
         self.missing_schema = False
+        self.id_kind: IdKind | None = None
 
     def to_json(self) -> Mapping[str, Any]:
         """The dict in a record: `format schema_id name schema_from value`, and what else there is to say."""

@@ -60,30 +60,32 @@ def _parse_avro(text: str, references: Mapping[str, ParsedSchema], find_imported
 
 
 def _parse_protobuf(text: str, references: Mapping[str, ParsedSchema], find_imported: FindImported) -> ProtobufSchema:
-    files = _read_protobuf_files(text)
+    files, is_of_descriptors = _read_protobuf_files(text)
     known = [each for each in references.values() if isinstance(each, ProtobufSchema)]
     missing = []
     if len(files) == 1:
         for path in files[0].imports:
             if path not in references and not path.startswith(KNOWN_IMPORTS):
-                found = find_imported(path)
-                if isinstance(found, ProtobufSchema):
-                    known.append(found)
+                imported = find_imported(path)
+                if isinstance(imported, ProtobufSchema):
+                    known.append(imported)
                 else:
                     missing.append(path)
     try:
-        return link_files(files, known, load_well_known_types())
+        found = link_files(files, known, load_well_known_types())
     except UnknownType as failure:
         # Imports that only declare options of schemas, of which there are many, need not be known.
         if not missing:
             raise
         raise MissingReference(f"{failure.text}; not known is what it imports: {', '.join(missing)}") from None
+    found.is_of_descriptors = is_of_descriptors
+    return found
 
 
-def _read_protobuf_files(text: str) -> list[DeclaredFile]:
-    """The declarations of `.proto` text, or of descriptors in base64, as clients register them."""
+def _read_protobuf_files(text: str) -> tuple[list[DeclaredFile], bool]:
+    """The declarations of `.proto` text, or of descriptors in base64, as clients register them; whether it is these."""
     try:
         data = b64decode("".join(text.split()), validate=True)
     except (NotBase64, ValueError):
-        return [parse_proto_text(text)]
-    return read_descriptors(data)
+        return [parse_proto_text(text)], False
+    return read_descriptors(data), True

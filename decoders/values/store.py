@@ -12,14 +12,18 @@ that which of them it is, is a guess.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Final
+
+import orjson
 
 from decoders.errors import DecodeError, LimitExceeded, without_frames
 from decoders.limits import SCHEMA_SIZE_MAX, SCHEMAS_MAX, SCHEMAS_SIZE_MAX
 from decoders.values.avro.decoder import AvroDecoder
 from decoders.values.avro.schema import compute_fingerprint
-from decoders.values.model import RegisteredSchema, SchemaOrigin
+from decoders.values.model import IdKind, RegisteredSchema, SchemaOrigin
 from decoders.values.parsed_schema import MissingReference, ParsedSchema, parse_schema
+from decoders.values.protobuf.well_known_types import KNOWN_IMPORTS
 
 # Files are what the user says; what a capture taught is of the cluster that is looked at.
 _RANKS: Final = {"file": 0, "capture": 1, "cache": 2, "registry": 3}
@@ -30,15 +34,35 @@ _REFERENCES_MAX: Final = 16
 class StoredSchema:
     """A schema of a store: what was added, and its parsed form once a value needed it."""
 
-    __slots__ = ("_error", "_parsed", "_store", "_tried_at", "_visiting", "registered")
+    __slots__ = ("_error", "_meaning", "_parsed", "_store", "_tried_at", "_visiting", "registered")
 
     def __init__(self, store: SchemaStore, registered: RegisteredSchema) -> None:
         self.registered = registered
         self._store = store
+        self._meaning: tuple[str, str] | None = None
         self._parsed: ParsedSchema | None = None
         self._error: DecodeError | None = None
         self._tried_at = 0
         self._visiting = False
+
+    @property
+    def meaning(self) -> tuple[str, str]:
+        """The type and the text without what JSON does not mean: registries and clients write spaces differently."""
+        if self._meaning is None:
+            text = self.registered.text
+            with suppress(orjson.JSONDecodeError):
+                text = orjson.dumps(orjson.loads(text), option=orjson.OPT_SORT_KEYS).decode()
+            self._meaning = self.registered.schema_type, text
+        return self._meaning
+
+    @property
+    def has_references(self) -> bool:
+        """Whether all schemas that it refers to are known."""
+        try:
+            self.parse()
+        except DecodeError as failure:
+            return not isinstance(failure, MissingReference)
+        return True
 
     def parse(self, depth: int = 0) -> ParsedSchema:
         """The parsed schema. Raises DecodeError, each time, where its text, or one that it refers to, is none."""
@@ -65,6 +89,8 @@ class StoredSchema:
                     reference.subject, reference.version, registry=self.registered.registry
                 )
                 if not candidates:
+                    if self.registered.schema_type == "PROTOBUF" and reference.name.startswith(KNOWN_IMPORTS):
+                        continue
                     raise MissingReference(f"the schema of {reference.subject!r} that it refers to is not known")
                 found[reference.name] = candidates[0].parse(depth + 1)
             return parse_schema(self.registered, found, lambda name: self._find_imported(name, depth))
@@ -129,9 +155,17 @@ class SchemaStore:
         if len(self.unregistered) < SCHEMAS_MAX:
             self.unregistered.add(schema_id)
 
-    def find_by_id(self, schema_id: int, *, registry: str | None = None) -> list[StoredSchema]:
-        """The schemas that an id may mean, the best first; several where registries (or contexts) differ about it."""
-        return _best_schemas(self._by_id.get(schema_id, ()), registry)
+    def find_by_id(
+        self, schema_id: int, *, registry: str | None = None, id_kind: IdKind | None = None
+    ) -> list[StoredSchema]:
+        """The schemas that an id may mean, the best first; several where registries (or contexts) differ about it.
+
+        `id_kind`: which of Apicurio's ids it is. Its content ids are the ids of its Confluent API.
+        """
+        found = self._by_id.get(schema_id, ())
+        if id_kind is not None:
+            found = [each for each in found if _has_id_of_kind(each.registered, id_kind)]
+        return _best_schemas(found, registry)
 
     def find_by_guid(self, guid: str, *, registry: str | None = None) -> list[StoredSchema]:
         """The schemas of a GUID (Confluent) or of a schema version's UUID (Glue), in any case of letters."""
@@ -140,9 +174,10 @@ class SchemaStore:
     def find_by_subject(
         self, subject: str, version: int | None = None, *, registry: str | None = None
     ) -> list[StoredSchema]:
-        """The schemas of a subject's version, or of its latest one."""
-        found = self._by_subject.get(subject, ())
+        """The schemas of a subject's version, or of its latest one: files, which have no versions, come first."""
+        found: Sequence[StoredSchema] = self._by_subject.get(subject, ())
         if version is None:
+            found = [each for each in found if each.registered.origin.kind == "file"] or found
             version = max((each.registered.version or 0 for each in found), default=0)
         return _best_schemas([each for each in found if (each.registered.version or 0) == version], registry)
 
@@ -166,8 +201,15 @@ class SchemaStore:
         return _best_schemas(self._by_fingerprint.get(fingerprint, ()), None)
 
 
+def _has_id_of_kind(schema: RegisteredSchema, id_kind: IdKind) -> bool:
+    """Whether a schema's id may be of a kind; the ids of files are what their user says."""
+    if schema.id_kind is None:
+        return id_kind == "contentId" or schema.origin.kind == "file"
+    return schema.id_kind == id_kind
+
+
 def _best_schemas(candidates: Sequence[StoredSchema], registry: str | None) -> list[StoredSchema]:
-    """The candidates of the best origin and registry, one of each text."""
+    """The candidates of the best origin and registry, one of each meaning."""
     if len(candidates) < 2:
         return list(candidates)
     ranked = [
@@ -175,6 +217,11 @@ def _best_schemas(candidates: Sequence[StoredSchema], registry: str | None) -> l
         for each in candidates
     ]
     best = min(rank for rank, _ in ranked)
-    return [
-        *{(each.registered.schema_type, each.registered.text): each for rank, each in ranked if rank == best}.values()
-    ]
+    found: dict[tuple[str, str], StoredSchema] = {}
+    for rank, each in ranked:
+        if rank == best:
+            kept = found.setdefault(each.meaning, each)
+            # What a schema refers to may be told later than its text.
+            if each.registered.references and not kept.registered.references:
+                found[each.meaning] = each
+    return [*found.values()]

@@ -21,6 +21,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import json_bytes
 from decoders.values.avro.containers import MAGIC, read_container
 from decoders.values.avro.decoder import AvroDecoder
+from decoders.values.avro.json_encoding import read_json_encoding
 from decoders.values.binary_json import guess_binary_json
 from decoders.values.compressed_values import inflate_value
 from decoders.values.framings import (
@@ -40,7 +41,8 @@ from decoders.values.json_values import (
     read_cloud_event_data,
     read_json,
 )
-from decoders.values.model import UNKNOWN_SCHEMA, DecodedValue
+from decoders.values.model import ID_KINDS, UNKNOWN_SCHEMA, DecodedValue
+from decoders.values.parsed_schema import MissingReference
 from decoders.values.protobuf.decoder import ProtobufReader, read_varint_64
 from decoders.values.protobuf.guess_message import guess_message, looks_like_message
 from decoders.values.protobuf.schema import UNKNOWN_FIELDS, ProtobufSchema, ProtoMessage
@@ -49,6 +51,7 @@ from decoders.values.store import SchemaStore, StoredSchema
 Headers = Sequence[tuple[str, bytes | None]]
 _ID_HEADERS: Final = ("__value_schema_id", "__key_schema_id")
 _APICURIO: Final = ("apicurio.value.", "apicurio.key.")
+_APICURIO_MESSAGE: Final = "apicurio.protobuf.type"
 _CLOUD_EVENTS: Final = "application/cloudevents"
 _LONG_SIZE: Final = 8
 _GLUE_ZLIB_MAX: Final = VALUE_INFLATED_MAX
@@ -86,7 +89,7 @@ class ValueDecoder:
         if topic in TOPICS:
             return None  # Kafka's own structures, which decoders.embedded reads
         if headers:
-            found = self._decode_by_headers(data or b"", headers, _Place(topic, is_key, registry))
+            found = self._decode_by_headers(data, headers, _Place(topic, is_key, registry))
             if found is not None:
                 return found
         if not data:
@@ -100,17 +103,21 @@ class ValueDecoder:
 
     # Headers.
 
-    def _decode_by_headers(self, data: bytes, headers: Headers, place: _Place) -> DecodedValue | None:
-        """The value where a header names its form; the first one of a name counts, as for Confluent's readers."""
+    def _decode_by_headers(self, data: bytes | None, headers: Headers, place: _Place) -> DecodedValue | None:
+        """The value where a header names its form; the first one of a name counts, as for Confluent's readers.
+
+        A value of no bytes may be one: a message of Protobuf whose fields have their defaults.
+        """
         named: dict[str, bytes] = {}
         for name, content in headers:
             if content is not None:
                 named.setdefault(name, content)
-        if data and (content := named.get(_ID_HEADERS[place.is_key])) is not None:
+        content = named.get(_ID_HEADERS[place.is_key])
+        if data is not None and content is not None:
             framing = read_id_header(content)
             if framing is not None:
                 return self._settle_stale(self._decode_framed(data, framing, place), data, place)
-        if data and (framing := _read_apicurio_headers(named, place.is_key)) is not None:
+        if data is not None and (framing := _read_apicurio_headers(named, headers, place.is_key)) is not None:
             return self._settle_stale(self._decode_framed(data, framing, place), data, place)
         if place.is_key:
             return None
@@ -122,7 +129,7 @@ class ValueDecoder:
 
     def _settle_stale(self, found: DecodedValue | None, data: bytes, place: _Place) -> DecodedValue | None:
         """What the bytes say where they are not what a header says, which may have been copied from another record."""
-        if found is None or found.error is None:
+        if found is None or found.error is None or found.missing_schema or not data:
             return found
         recognise = _BY_FIRST_BYTE[data[0]]
         other = None if recognise is None else recognise(self, data, place)
@@ -131,7 +138,7 @@ class ValueDecoder:
         other.error = f"a header names the schema {found.schema_id}, by which it does not decode: {found.error}"
         return other
 
-    def _decode_cloud_event(self, data: bytes, named: Mapping[str, bytes], place: _Place) -> DecodedValue:
+    def _decode_cloud_event(self, data: bytes | None, named: Mapping[str, bytes], place: _Place) -> DecodedValue:
         """A CloudEvent in binary mode: its attributes are headers, its data is the value."""
         event: dict[str, Any] = {
             name[3:]: json_bytes(content) for name, content in named.items() if name.startswith("ce_")
@@ -218,14 +225,14 @@ class ValueDecoder:
                 framing = read_framing(data)
                 if framing is not None and self._find_schemas(framing, place):
                     return None
-                found = self._try_schema(schema, data, Framing(0), place)
+                found = self._try_schema(schema, data, Framing(0))
                 if found.error is None:
                     return found
         return None
 
     def _find_schemas(self, framing: Framing, place: _Place) -> list[StoredSchema]:
         if framing.schema_id is not None:
-            found = self.store.find_by_id(framing.schema_id, registry=place.registry)
+            found = self.store.find_by_id(framing.schema_id, registry=place.registry, id_kind=framing.id_kind)
         elif framing.guid is not None:
             found = self.store.find_by_guid(framing.guid, registry=place.registry)
         else:
@@ -247,17 +254,40 @@ class ValueDecoder:
         if not candidates:
             return self._decode_without_schema(data, framing, place)
         first: DecodedValue | None = None
-        for schema in candidates:
-            found = self._try_schema(schema, data, framing, place)
-            found.guessed = len(candidates) > 1
+        for number, schema in enumerate(candidates):
+            found = self._try_schema(schema, data, framing)
             if found.error is None or found.value is not None:
+                rest = candidates[number + 1 :]
+                found.guessed |= number > 0 or any(self._reads_otherwise(each, found, data, framing) for each in rest)
                 return found
+            found.guessed = len(candidates) > 1
             first = first or found
+        named = self._decode_by_topic(data, framing, place)
+        if named is not None:
+            return named
         if len(data) == _LONG_SIZE and not framing.is_sure:
             return None  # a number of 64 bits that has an id's digits
         return first
 
-    def _try_schema(self, schema: StoredSchema, data: bytes, framing: Framing, place: _Place) -> DecodedValue:
+    def _decode_by_topic(self, data: bytes, framing: Framing, place: _Place) -> DecodedValue | None:
+        """A value that its id's schema does not fit, by one that the user gave its topic: ids of another context."""
+        for schema in self.store.find_by_topic(place.topic or "", place.is_key, registry=place.registry):
+            if schema.registered.origin.kind == "file":
+                found = self._try_schema(schema, data, framing)
+                if found.error is None:
+                    return found
+        return None
+
+    def _reads_otherwise(self, schema: StoredSchema, found: DecodedValue, data: bytes, framing: Framing) -> bool:
+        """Whether another schema of the same id reads another value, or one of another type, in the same bytes."""
+        other = self._try_schema(schema, data, framing)
+        return other.error is None and (other.format, other.name, other.value) != (
+            found.format,
+            found.name,
+            found.value,
+        )
+
+    def _try_schema(self, schema: StoredSchema, data: bytes, framing: Framing) -> DecodedValue:
         """The value by a schema; `error` says why not."""
         registered = schema.registered
         found = DecodedValue(
@@ -267,15 +297,20 @@ class ValueDecoder:
             parsed = schema.parse()
             found.name = parsed.name
             if isinstance(parsed, AvroDecoder):
-                found.value = parsed.decode_whole(data, framing.at)
+                found.value = (
+                    read_json_encoding(parsed.kind, data) if framing.is_json else parsed.decode_whole(data, framing.at)
+                )
             elif isinstance(parsed, JsonSchema):
                 found.value = read_json(data[framing.at :])
                 found.error = parsed.find_misfit(found.value)
             else:
-                message, found.value = _decode_protobuf(parsed, data, framing, place)
+                message, found.value, found.guessed = _decode_protobuf(parsed, data, framing)
                 found.name = message.name
         except DecodeError as failure:
             found.error = str(failure)
+            # What a schema refers to is asked for after it, so it may still come.
+            found.missing_schema = isinstance(failure, MissingReference)
+            found.id_kind = framing.id_kind
         return found
 
     def _decode_without_schema(self, data: bytes, framing: Framing, place: _Place) -> DecodedValue | None:
@@ -314,63 +349,98 @@ def _unknown(framing: Framing, error: str | None = None) -> DecodedValue:
     if framing.fingerprint is not None:
         found.format, found.name = "avro", f"fingerprint {framing.fingerprint.hex()}"
     found.missing_schema = True
+    found.id_kind = framing.id_kind
     return found
 
 
-def _read_apicurio_headers(named: Mapping[str, bytes], is_key: bool) -> Framing | None:
-    """The framing of Apicurio's headers: an id of 8 bytes."""
+def _read_apicurio_headers(named: Mapping[str, bytes], headers: Headers, is_key: bool) -> Framing | None:
+    """The framing of Apicurio's headers: an id of 8 bytes, and the name of Protobuf's message.
+
+    The header of that name is the same for keys and for values: where there are two, the key's comes first.
+    """
     prefix = _APICURIO[is_key]
-    for word in ("contentId", "globalId"):
+    for word in ID_KINDS:
         content = named.get(prefix + word)
         if content is not None and len(content) == _LONG_SIZE:
-            return Framing(0, int.from_bytes(content, "big"), is_sure=True)
+            is_json = named.get(f"{prefix}encoding") == b"JSON"
+            messages = [text for name, text in headers if name == _APICURIO_MESSAGE and text is not None]
+            message = messages[0 if is_key else -1].decode("utf-8", "replace") if messages else ""
+            schema_id = int.from_bytes(content, "big")
+            return Framing(0, schema_id, is_sure=True, id_kind=word, is_json=is_json, message=message)
     return None
 
 
-def _decode_protobuf(schema: ProtobufSchema, data: bytes, framing: Framing, place: _Place) -> tuple[ProtoMessage, Any]:
-    """The message that the framing names, and its value. Raises DecodeError: that of the likeliest reading."""
+def _decode_protobuf(schema: ProtobufSchema, data: bytes, framing: Framing) -> tuple[ProtoMessage, Any, bool]:
+    """The message that the framing names, its value, and whether another message is as likely.
+
+    Raises DecodeError: that of the likeliest reading.
+    """
     failure: DecodeError | None = None
     unlikely: tuple[ProtoMessage, Any] | None = None
-    for message, at in _list_messages(schema, data, framing, place):
+    for message, at, other in _list_messages(schema, data, framing):
         try:
             value = ProtobufReader(schema, data).read(message, at)
         except DecodeError as problem:
             failure = failure or problem.with_traceback(None)
             continue
-        if not isinstance(value, dict) or UNKNOWN_FIELDS not in value:
-            return message, value
+        if _has_all_fields(value):
+            return message, value, other is not None and _reads_all(schema, data, other, at)
         unlikely = unlikely or (message, value)
     if unlikely is not None:
-        return unlikely
+        return *unlikely, False
     raise failure or Malformed("no message of the schema is named", offset=framing.at)
 
 
-def _list_messages(
-    schema: ProtobufSchema, data: bytes, framing: Framing, _place: _Place
-) -> list[tuple[ProtoMessage, int]]:
-    """The messages that the bytes may be, each with where it begins, the likeliest first."""
-    found: list[tuple[ProtoMessage, int]] = []
+def _has_all_fields(value: Any) -> bool:
+    return not isinstance(value, dict) or UNKNOWN_FIELDS not in value
 
-    def add_message(find: Callable[[], ProtoMessage], at: int) -> None:
-        with suppress(Malformed):
-            found.append((find(), at))
+
+def _reads_all(schema: ProtobufSchema, data: bytes, message: ProtoMessage, at: int) -> bool:
+    try:
+        return _has_all_fields(ProtobufReader(schema, data).read(message, at))
+    except DecodeError:
+        return False
+
+
+def _list_messages(
+    schema: ProtobufSchema, data: bytes, framing: Framing
+) -> list[tuple[ProtoMessage, int, ProtoMessage | None]]:
+    """The messages that the bytes may be, each with where it begins, the likeliest first.
+
+    With a message comes the other one that its indexes may mean: the clients of some languages (Python, Go) count the
+    entries of maps as messages, as descriptors do, and those of others (Java) do not.
+    """
+    found: list[tuple[ProtoMessage, int, ProtoMessage | None]] = []
+
+    def add_messages(path: list[int], at: int) -> None:
+        readings: list[ProtoMessage] = []
+        for with_entries in (schema.is_of_descriptors, not schema.is_of_descriptors):
+            with suppress(Malformed):
+                message = schema.find_by_indexes(path, with_entries=with_entries)
+                if message not in readings:
+                    readings.append(message)
+        found.extend((message, at, each) for message, each in zip(readings, [*readings[1:], None], strict=False))
 
     ref = read_apicurio_ref(data, framing.at)
     if ref is not None:
-        add_message(lambda: schema.find_by_name(ref[0]), ref[1])
+        with suppress(Malformed):
+            found.append((schema.find_by_name(ref[0]), ref[1], None))
+    if framing.message:
+        with suppress(Malformed):
+            found.append((schema.find_by_name(framing.message), framing.at, None))
     if framing.indexes is not None:
         for path, _ in read_message_indexes(framing.indexes, 0):
-            add_message(lambda path=path: schema.find_by_indexes(path), framing.at)  # type: ignore[misc]
+            add_messages(path, framing.at)
     elif framing.guid is not None and framing.is_sure:
         number, at = read_varint_64(data, framing.at, len(data))
         messages = schema.list_messages()
         if number < len(messages):
-            found.append((messages[number], at))
+            found.append((messages[number], at, None))
     elif framing.at:
         for path, at in read_message_indexes(data, framing.at):
-            add_message(lambda path=path: schema.find_by_indexes(path), at)  # type: ignore[misc]
+            add_messages(path, at)
     if not framing.at:
-        add_message(lambda: schema.find_by_indexes([0]), 0)
+        add_messages([0], 0)
     return found
 
 

@@ -12,13 +12,14 @@ import os
 from base64 import b64encode
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
 from decoders.errors import without_frames
 from decoders.limits import HTTP_ANSWER_S, HTTP_CAPTURED_MAX
+from decoders.messages.learn_apicurio_schemas import find_schema_type, read_artifact_references
 from decoders.messages.learn_registry_schemas import parse_registry_row
-from decoders.values.model import OriginKind, RegisteredSchema, SchemaOrigin
+from decoders.values.model import IdKind, OriginKind, RegisteredSchema, SchemaOrigin
 from kwcli.net.config.client_properties import redact_url
 from kwcli.net.deadline import Deadline
 from kwcli.net.http_client import HttpAnswer, HttpProblem, HttpServer, ask_http
@@ -37,9 +38,40 @@ __all__ = ["SchemaRegistry"]
 
 # Schemas that one schema may bring with it.
 _REFERENCES_MAX: Final = 100
+# Apicurio's Confluent API has content ids; what a global id means, its own API tells (of 2.x, which 3.x has as well).
+_OWN_ROOT: Final = "/apis/"
+_OWN_API: Final = f"{_OWN_ROOT}registry/v2"
+_GLOBAL_IDS: Final = f"{_OWN_API}/ids/globalIds"
 _TYPE: Final = "application/vnd.schemaregistry.v1+json, application/json"
 _NOT_FOUND: Final = 404
 _REFUSED: Final = (401, 403)
+
+
+Answer = TypeVar("Answer")
+
+
+def _decode_text(body: bytes) -> str | None:
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _parse_json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _parse_object(body: bytes) -> dict[str, Any] | None:
+    found = _parse_json(body)
+    return found if isinstance(found, dict) else None
+
+
+def _parse_list(body: bytes) -> list[Any] | None:
+    found = _parse_json(body)
+    return found if isinstance(found, list) else None
 
 
 class NoSchema(ValueError):
@@ -83,16 +115,29 @@ class SchemaRegistry:
         wanted = found.schema_id
         if wanted is None or self._broken:
             return False
-        path = f"/schemas/guids/{wanted}" if isinstance(wanted, str) else f"/schemas/ids/{wanted}"
+        try:
+            return any(self._learn_once(path, wanted) for path in self._list_paths(wanted, found.id_kind))
+        except Failure as failure:
+            self._broken = True
+            self._env.report(f"kw: {failure.text}")
+            return False
+
+    def _list_paths(self, wanted: int | str, id_kind: IdKind | None) -> list[str]:
+        """Where the schema of an id may be: a prefix may be either of Apicurio's ids, most often a content id."""
+        if isinstance(wanted, str):
+            return [f"/schemas/guids/{wanted}"]
+        usual, own = f"/schemas/ids/{wanted}", f"{_GLOBAL_IDS}/{wanted}"
+        if id_kind is None:
+            return [usual, own] if _OWN_ROOT in self._urls[0] else [usual]
+        return [own if id_kind == "globalId" else usual]
+
+    def _learn_once(self, path: str, wanted: int | str) -> bool:
+        """Learn the schema at a path that was not asked yet; whether there is one. Raises Failure."""
         if path in self._asked:
             return False
         try:
             self._learn_at_path(path, schema_id=wanted if isinstance(wanted, int) else None, guid=wanted)
         except NoSchema:
-            return False
-        except Failure as failure:
-            self._broken = True
-            self._env.report(f"kw: {failure.text}")
             return False
         return True
 
@@ -139,7 +184,7 @@ class SchemaRegistry:
         row = self._read_cached_row(path)
         kind: OriginKind = "registry" if row is None else "cache"
         if row is None:
-            row = self._ask_for_row(path)
+            row = self._ask_for_global_id(path) if path.startswith(_GLOBAL_IDS) else self._ask_for_row(path)
         registry = urlsplit(self._urls[0]).netloc.rpartition("@")[2]
         found = parse_registry_row(
             {"guid": guid, **row} if guid is not None else row,
@@ -149,6 +194,8 @@ class SchemaRegistry:
         )
         if found is None:
             raise NoSchema
+        if path.startswith(_GLOBAL_IDS):
+            found = found._replace(id_kind="globalId")
         if kind == "registry" and not path.endswith("/latest"):
             self._write_cached_row(path, row)
         return found
@@ -174,8 +221,22 @@ class SchemaRegistry:
 
     # -- the registry --------------------------------------------------------------------------------------------------
 
+    def _ask_for_global_id(self, path: str) -> dict[str, Any]:
+        """What Apicurio's own API says of a global id, as its Confluent API would. Raises NoSchema, Failure."""
+        text = self._ask_for_answer(path, _decode_text)
+        try:
+            rows = self._ask_for_answer(f"{path}/references", _parse_list)
+        except NoSchema:
+            rows = []
+        references = [reference._asdict() for reference in read_artifact_references(rows)]
+        return {"schema": text, "schemaType": find_schema_type(text), "references": references}
+
     def _ask_for_row(self, path: str) -> dict[str, Any]:
-        """The answer of the registry, of the first address that answers. Raises NoSchema, Failure."""
+        """The object that the registry answers. Raises NoSchema, Failure."""
+        return self._ask_for_answer(path, _parse_object)
+
+    def _ask_for_answer(self, path: str, parse: Callable[[bytes], Answer | None]) -> Answer:
+        """The first answer of the registry's addresses that can be parsed. Raises NoSchema, Failure."""
         failed = Failure(f"{self._shown}: no address")
         for url in self._urls:
             try:
@@ -188,12 +249,9 @@ class SchemaRegistry:
             if answer.status in _REFUSED:
                 remedy = "check basic.auth.user.info, bearer.auth.token"
                 raise Failure(f"{redact_url(url)} refuses kw (HTTP {answer.status}): {remedy}", Exit.REFUSED)
-            try:
-                row = json.loads(answer.body) if answer.status == 200 else None
-            except (ValueError, RecursionError):
-                row = None
-            if isinstance(row, dict):
-                return row
+            found = parse(answer.body) if answer.status == 200 else None
+            if found is not None:
+                return found
             failed = Failure(
                 f"{redact_url(url)} answers HTTP {answer.status} without a schema: is it a schema registry?"
             )
@@ -208,7 +266,10 @@ class SchemaRegistry:
                 parts.hostname or "", parts.port or self._usual_port(parts.scheme), shown, self._tls(url)
             )
             headers = {"Accept": _TYPE, **self._authorization_header(url)}
-            return ask_http(server, "GET", f"{parts.path}{path}", headers, b"", deadline, size_max=HTTP_CAPTURED_MAX)
+            root = parts.path
+            if path.startswith(_OWN_API):
+                root, headers["Accept"] = root.partition(_OWN_ROOT)[0], "*/*"
+            return ask_http(server, "GET", f"{root}{path}", headers, b"", deadline, size_max=HTTP_CAPTURED_MAX)
         except HttpProblem as problem:
             raise Failure(f"{shown}: {problem}", Exit.UNREACHABLE) from None
         except TimeoutError:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from decoders.values import RegisteredSchema, SchemaOrigin, SchemaStore
+from decoders.values import RegisteredSchema, SchemaOrigin, SchemaReference, SchemaStore
 from decoders.values import store as module
+from decoders.values.model import ID_KINDS
 
 CAPTURE = SchemaOrigin("capture", 5)
 LONG = RegisteredSchema("AVRO", '"long"', CAPTURE, 4, "AB-1", "orders-value", 1)
@@ -62,3 +63,38 @@ def test_no_more_is_kept_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch)
     assert store.refused == 2
     monkeypatch.setattr(module, "SCHEMA_SIZE_MAX", 3)
     assert not SchemaStore().add_schema(LONG)
+
+
+def test_spaces_and_order_of_names_are_no_other_schema() -> None:
+    store = SchemaStore()
+    store.add_schema(LONG._replace(text='{"type":"fixed","name":"F","size":4}', schema_id=9))
+    store.add_schema(LONG._replace(text='{ "name": "F", "type": "fixed", "size": 4 }', schema_id=9))
+    assert len(store.find_by_id(9)) == 1
+
+
+def test_a_schema_with_what_it_refers_to_is_better_than_its_text_alone() -> None:
+    store = SchemaStore()
+    uses = SchemaReference("shop.Line", "line", 1)
+    store.add_schema(LONG)
+    store.add_schema(LONG._replace(references=(uses,)))
+    store.add_schema(LONG._replace(version=7))
+    (found,) = store.find_by_id(4)
+    assert found.registered.references == (uses,)
+
+
+def test_ids_of_apicurio_count_for_themselves() -> None:
+    store = SchemaStore()
+    store.add_schema(LONG._replace(id_kind="globalId"))
+    store.add_schema(LONG._replace(text='"int"', id_kind="contentId"))
+    store.add_schema(LONG._replace(text='"null"'))  # of Confluent's API, whose ids are content ids
+    asked = {kind: [each.registered.text for each in store.find_by_id(4, id_kind=kind)] for kind in (*ID_KINDS, None)}
+    assert asked == {"globalId": ['"long"'], "contentId": ['"int"', '"null"'], None: ['"long"', '"int"', '"null"']}
+    store.add_schema(LONG._replace(text='"bytes"', origin=SchemaOrigin("file")))
+    assert [each.registered.text for each in store.find_by_id(4, id_kind="globalId")] == ['"bytes"']
+
+
+def test_a_file_of_a_subject_comes_before_versions_of_a_capture() -> None:
+    store = SchemaStore()
+    store.add_schema(LONG)
+    store.add_schema(LONG._replace(text='"int"', origin=SchemaOrigin("file"), version=None))
+    assert [each.registered.text for each in store.find_by_topic("orders", False)] == ['"int"']

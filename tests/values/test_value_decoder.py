@@ -47,6 +47,8 @@ def make_store() -> SchemaStore:
 
 
 STORE = make_store()
+TAGGED = """syntax = "proto3"; message Event { map<string, int32> tags = 1;
+  message First { string a = 1; } map<int32, First> more = 2; message Second { int64 b = 2; } }"""
 
 
 def decode(data: str, headers: dict[str, str] | None = None, **words: Any) -> DecodedValue | None:
@@ -337,3 +339,107 @@ def test_nothing_is_raised_and_all_is_json(head: Any, tail: bytes, headers: dict
     found = ValueDecoder(STORE).decode(bytes.fromhex(head) + tail, [*headers.items()], topic="orders", is_key=is_key)
     if found is not None:
         orjson.dumps(found.to_json())
+
+
+def store_of(*schemas: RegisteredSchema) -> ValueDecoder:
+    store = SchemaStore()
+    for schema in schemas:
+        store.add_schema(schema)
+    return ValueDecoder(store)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "name", "guessed"),
+    [
+        ("04 00 00", "0a0178", "Event.First", False),  # as Java counts
+        ("04 00 02", "0a0178", "Event.First", False),  # as Python counts: an entry of a map comes before
+        ("04 00 02", "1005", "Event.Second", False),
+        ("04 00 06", "1005", "Event.Second", False),
+        ("04 00 02", "", "Event.Second", True),  # both explain it
+    ],
+)
+def test_entries_of_maps_may_count_as_messages(path: str, body: str, name: str, guessed: bool) -> None:
+    decoder = store_of(RegisteredSchema("PROTOBUF", TAGGED, CAPTURE, 8))
+    found = decoder.decode(bytes.fromhex(f"00 00000008 {path} {body}"))
+    assert found is not None
+    assert (found.name, found.guessed, found.error) == (name, guessed, None)
+
+
+def test_printers_of_descriptors_write_maps_as_messages() -> None:
+    text = """syntax = "proto3"; message M { repeated .M.TagsEntry tags = 1;
+      message TagsEntry { option map_entry = true; string key = 1; .M value = 2; } message Other { int32 x = 3; } }"""
+    decoder = store_of(RegisteredSchema("PROTOBUF", text, CAPTURE, 8))
+    found = decoder.decode(bytes.fromhex("00 00000008 00 0a05 0a0161 1200"))
+    assert found is not None
+    assert found.value == {"tags": {"a": {"tags": {}}}}
+    other = decoder.decode(bytes.fromhex("00 00000008 04 00 02 1805"))
+    assert other is not None
+    assert (other.name, other.value) == ("M.Other", {"x": 5})
+
+
+def test_a_message_of_no_bytes_is_a_value_where_a_header_names_it() -> None:
+    for header in ("01" + PROTO_GUID.replace("-", "") + "00", "0000000003 00"):
+        found = decode("", {"__value_schema_id": header})
+        assert found is not None
+        assert (found.name, found.value) == ("shop.Order", {"id": 0, "customer": ""})
+    assert ValueDecoder(STORE).decode(None, [("__value_schema_id", bytes.fromhex("0000000003"))]) is None
+
+
+def test_a_header_of_apicurio_names_the_message() -> None:
+    content, zeta = "0000000000000003", hex_of("Zeta")
+    rows = {"apicurio.value.contentId": content, "apicurio.protobuf.type": zeta}
+    found = decode("0a0178", rows)
+    assert found is not None
+    assert (found.name, found.value) == ("shop.Zeta", {"x": "x"})
+    pairs = [("apicurio.protobuf.type", b"Order"), *((name, bytes.fromhex(each)) for name, each in rows.items())]
+    both = ValueDecoder(STORE).decode(bytes.fromhex("0a0178"), pairs)
+    assert both is not None
+    assert both.name == "shop.Zeta"  # that of the key comes first
+
+
+def test_a_schema_whose_references_may_still_come_is_missing() -> None:
+    uses = (SchemaReference("shop.Line", "line", 1),)
+    cart = """{"type":"record","name":"Cart","fields":[{"name":"line","type":"shop.Line"}]}"""
+    line = """{"type":"record","name":"shop.Line","fields":[{"name":"sku","type":"string"}]}"""
+    decoder = store_of(RegisteredSchema("AVRO", cart, CAPTURE, 8, references=uses))
+    value = bytes.fromhex("00 00000008 0278")
+    found = decoder.decode(value)
+    assert found is not None
+    assert (found.missing_schema, found.value) == (True, None)
+    decoder.store.add_schema(RegisteredSchema("AVRO", line, CAPTURE, 7, subject="line", version=1))
+    found = decoder.decode(value)
+    assert found is not None
+    assert (found.missing_schema, found.value) == (False, {"line": {"sku": "x"}})
+
+
+def test_well_known_imports_need_no_reference() -> None:
+    text = (
+        'syntax = "proto3"; import "google/protobuf/timestamp.proto"; message M { google.protobuf.Timestamp at = 1; }'
+    )
+    uses = (SchemaReference("google/protobuf/timestamp.proto", "google/protobuf/timestamp.proto", 1),)
+    found = store_of(RegisteredSchema("PROTOBUF", text, CAPTURE, 8, references=uses)).decode(
+        bytes.fromhex("00 00000008 00 0a020801")
+    )
+    assert found is not None
+    assert found.value == {"at": "1970-01-01T00:00:01.000000Z"}
+
+
+def test_a_file_of_a_topic_reads_ids_of_a_context_that_is_not_known() -> None:
+    other = '{"type":"record","name":"Other","fields":[{"name":"x","type":"double"}]}'
+    decoder = store_of(
+        RegisteredSchema("AVRO", other, CAPTURE, 1),
+        RegisteredSchema("AVRO", ORDER, SchemaOrigin("file"), subject="orders-value"),
+    )
+    found = decoder.decode(bytes.fromhex("00 00000001") + bytes.fromhex(AVRO), topic="orders")
+    assert found is not None
+    assert (found.name, found.value, found.guessed) == ("shop.Order", ANN, False)
+
+
+def test_two_spellings_of_a_schema_are_no_guess() -> None:
+    spaced = json.dumps(json.loads(ORDER), indent=2)
+    named = json.loads(ORDER) | {"doc": "another text"}
+    first = RegisteredSchema("AVRO", ORDER, CAPTURE, 1, registry="a")
+    for text, guessed in ((spaced, False), (json.dumps(named), False), (ORDER.replace("customer", "client"), True)):
+        found = store_of(first, first._replace(text=text, registry="b")).decode(bytes.fromhex(f"00 00000001 {AVRO}"))
+        assert found is not None
+        assert (found.value, found.guessed) == (ANN, guessed)

@@ -44,7 +44,6 @@ _TYPES: Final = (
     "bytes", "uint32", "enum", "sfixed32", "sfixed64", "sint32", "sint64",
 )  # fmt: skip
 _LABELS: Final = ("", "optional", "required", "repeated")
-_REPEATED: Final = 3
 
 
 @cache
@@ -92,30 +91,25 @@ def _declare_parts(
             made.values.setdefault(value.get("number", 0), str(value.get("name", "")))
         body.enums.append(made)
     for each in extensions:
-        field = _declare_field(each, {}, ())
+        field = _declare_field(each, ())
         field.extendee, field.has_presence = str(each.get("extendee", "")), True
         body.extensions.append(field)
     for message in messages:
         inner = DeclaredMessage(str(message.get("name", "")))
-        entries = {
-            str(nested.get("name", "")): nested["field"]
-            for nested in message["nested_type"]
-            if nested.get("options", {}).get("map_entry")
-        }
         oneofs = [str(oneof.get("name", "")) for oneof in message["oneof_decl"]]
         for each in message["field"]:
-            field = _declare_field(each, entries, oneofs)
+            field = _declare_field(each, oneofs)
             field.has_presence = has_presence or "oneof_index" in each
             inner.fields.append(field)
-        nested = [each for each in message["nested_type"] if str(each.get("name", "")) not in entries]
+        inner.is_map_entry = bool(message.get("options", {}).get("map_entry"))
+        nested = message["nested_type"]
         _declare_parts(inner, nested, message["enum_type"], message["extension"], has_presence, depth + 1)
+        inner.take_out_entries()
         body.messages.append(inner)
 
 
-def _declare_field(
-    found: Mapping[str, Any], entries: Mapping[str, Sequence[Mapping[str, Any]]], oneofs: Sequence[str]
-) -> DeclaredField:
-    """A field; one whose type is an entry of a map is a map."""
+def _declare_field(found: Mapping[str, Any], oneofs: Sequence[str]) -> DeclaredField:
+    """A field, with the name of its oneof."""
     number, kind, label = found.get("type", 0), "", found.get("label", 0)
     name = str(found.get("type_name", ""))
     if not 0 <= number < len(_TYPES) or not 0 <= label < len(_LABELS):
@@ -126,9 +120,4 @@ def _declare_field(
     index = found.get("oneof_index", -1)
     if 0 <= index < len(oneofs) and not found.get("proto3_optional"):
         field.oneof = oneofs[index]
-    entry = entries.get(name.rpartition(".")[2]) if label == _REPEATED else None
-    if entry is not None:
-        parts = {each.get("number"): _declare_field(each, {}, ()) for each in entry}
-        if 1 in parts and 2 in parts:
-            field.key_type, field.type_name = parts[1].type_name, parts[2].type_name
     return field

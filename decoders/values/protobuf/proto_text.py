@@ -1,4 +1,4 @@
-"""The text of a `.proto` file in, its declarations out: Protobuf 2, 3 and editions, without options and services."""
+"""The text of a `.proto` file in, its declarations out: Protobuf 2, 3, editions; no services, few options."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ _TOKEN: Final = re.compile(
     re.DOTALL,
 )
 _LABELS: Final = ("optional", "required", "repeated")
+# An option that printers of descriptors write where the source had a map.
+_MAP_ENTRY: Final = ["map_entry", "=", "true"]
 _CLOSES: Final = {"{": "}", "[": "]", "<": ">", "(": ")"}
 
 
@@ -68,6 +70,7 @@ class _ProtoParser:
                 self.skip_to("}")
             else:
                 self.parse_element(word, file.body, 0)
+        file.body.take_out_entries()
         return file
 
     def parse_element(self, word: str, body: DeclaredMessage, depth: int) -> None:
@@ -103,6 +106,8 @@ class _ProtoParser:
         found = DeclaredMessage(name)
         while (word := self.next_token()) != "}":
             following = self.peek(0)
+            if word == "option" and self.tokens[self.at : self.at + 3] == _MAP_ENTRY:
+                found.is_map_entry = True
             if word == "oneof" and self.peek(1) == "{":
                 self.next_token()
                 self.expect("{")
@@ -113,6 +118,7 @@ class _ProtoParser:
                 self.parse_element(word, found, depth + 1)
             else:
                 self.parse_field(word, found, depth)
+        found.take_out_entries()
         return found
 
     def parse_oneof(self, name: str, body: DeclaredMessage, depth: int) -> None:
@@ -134,6 +140,7 @@ class _ProtoParser:
             self.expect(",")
             word = self.next_token()
             self.expect(">")
+            body.messages.append(DeclaredMessage("", is_map_entry=True))
         is_group = word == "group"
         name = self.next_token()
         self.expect("=")

@@ -49,13 +49,27 @@ class DeclaredField:
 
 @dataclass(slots=True)
 class DeclaredMessage:
-    """A message or an enum as it is written."""
+    """A message as it is written. `entries`: the places among the messages inside it that descriptors give to maps."""
 
     name: str
+    is_map_entry: bool = False
+    entries: list[int] = field(default_factory=list)
     fields: list[DeclaredField] = field(default_factory=list)
     messages: list[DeclaredMessage] = field(default_factory=list)
     enums: list[DeclaredEnum] = field(default_factory=list)
     extensions: list[DeclaredField] = field(default_factory=list)
+
+    def take_out_entries(self) -> None:
+        """Make maps of the fields whose types are entries of maps, which are no messages of their own."""
+        named = {each.name: each for each in self.messages if each.is_map_entry and each.name}
+        self.entries = [at for at, each in enumerate(self.messages) if each.is_map_entry]
+        self.messages = [each for each in self.messages if not each.is_map_entry]
+        for each in self.fields if named else ():
+            entry = named.get(each.type_name.rpartition(".")[2]) if each.label == "repeated" else None
+            if entry is not None:
+                parts = {part.number: part for part in entry.fields}
+                if 1 in parts and 2 in parts:
+                    each.key_type, each.type_name = parts[1].type_name, parts[2].type_name
 
 
 @dataclass(slots=True)
@@ -103,15 +117,19 @@ class ProtoField:
 
 
 class ProtoMessage:
-    """A message: its fields by number and by name, what they are where they are not on the wire, and what is in it."""
+    """A message: its fields by number and by name, what they are where they are not on the wire, and what is in it.
 
-    __slots__ = ("by_name", "by_number", "defaults", "lists", "maps", "messages", "name")
+    `entries`: the places among the messages inside it that descriptors give to entries of maps.
+    """
+
+    __slots__ = ("by_name", "by_number", "defaults", "entries", "lists", "maps", "messages", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.by_number: dict[int, ProtoField] = {}
         self.by_name: dict[str, ProtoField] = {}
         self.messages: list[ProtoMessage] = []
+        self.entries: list[int] = []
         self.defaults: dict[str, Any] = {}
         self.lists: list[str] = []
         self.maps: list[str] = []
@@ -124,17 +142,29 @@ class ProtoMessage:
 
 
 class ProtobufSchema:
-    """A file's messages, in their order, and all types that it knows by full name."""
+    """A file's messages, in their order, and all types that it knows by full name.
+
+    `is_of_descriptors`: its text was that of descriptors, as those clients register it that count entries of maps as
+    messages.
+    """
 
     def __init__(self, messages: list[ProtoMessage], types: dict[str, ProtoMessage | ProtoEnum]) -> None:
         self.messages = messages
         self.types = types
         self.name = messages[0].name if messages else ""
+        self.is_of_descriptors = False
 
-    def find_by_indexes(self, indexes: Sequence[int]) -> ProtoMessage:
-        """The message of a path of positions, the first one among the file's. Raises Malformed."""
+    def find_by_indexes(self, indexes: Sequence[int], *, with_entries: bool = False) -> ProtoMessage:
+        """The message of a path of positions, the first one among the file's. Raises Malformed.
+
+        `with_entries`: entries of maps are counted as the messages that they are in descriptors.
+        """
         inside, found = self.messages, None
         for index in indexes:
+            if with_entries and found is not None and found.entries:
+                if index in found.entries:
+                    raise Malformed(f"an entry of a map has the indexes {[*indexes]}")
+                index -= sum(entry < index for entry in found.entries)
             if not 0 <= index < len(inside):
                 raise Malformed(f"the schema has no message of the indexes {[*indexes]}")
             found = inside[index]
@@ -201,6 +231,7 @@ class _Linking:
                 continue
             self.types[made.name] = made
             made.messages = self.declare_types(declared, made.name)
+            made.entries = declared.entries
             self.waiting.append((made.name, made, declared))
         if body.extensions and not body.name:
             self.waiting.append((scope, None, body))
