@@ -226,6 +226,10 @@ TRANSACTION_EVENTS_MAX: Final = 1000
 TRANSACTION_EVENTS_ALL_MAX: Final = 10**5
 # Batches of a partition, behind its last stable offset, whose producers are remembered.
 UNSTABLE_BATCHES_MAX: Final = 1000
+# What members of share groups did with records, 0.4 KiB each: the latest of a partition, and of all; ranges in a row.
+SHARE_EVENTS_MAX: Final = 2000
+SHARE_EVENTS_ALL_MAX: Final = 10**5
+SHARE_RANGES_SHOWN_MAX: Final = 1000
 # Members of one group that are remembered, 0.4 KiB each; those of a restless group have new ids each time.
 GROUP_MEMBERS_MAX: Final = 5000
 # Assigned partitions and subscribed topics that are shown of one member.

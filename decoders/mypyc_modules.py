@@ -86,6 +86,7 @@ MODULES: Final = (
     "decoders/analysis/groups/groups.py",
     "decoders/analysis/groups/histories.py",
     "decoders/analysis/groups/lag.py",
+    "decoders/analysis/groups/share_deliveries.py",
     "decoders/analysis/groups/timeline.py",
     "decoders/analysis/transactions/events.py",
     "decoders/analysis/transactions/held_partitions.py",

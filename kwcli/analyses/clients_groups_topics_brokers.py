@@ -14,7 +14,13 @@ from decoders.exchanges.libraries import format_library
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
 from decoders.wire.near_words import did_you_mean
-from kwcli.analyses.draw_group_page import GROUP_LINES, draw_group_details, format_lag, format_share
+from kwcli.analyses.draw_group_page import (
+    GROUP_LINES,
+    draw_group_details,
+    format_lag,
+    format_last_attempts,
+    format_share,
+)
 from kwcli.analyses.draw_transaction_page import (
     TRANSACTION_LINES,
     draw_transaction_details,
@@ -139,6 +145,7 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
             PortraitColumn("rebalances", _count_cell("rebalances"), 3, right=True),
             PortraitColumn("lag of commits", lambda row: format_lag(row, "commit"), 0, right=True),
             PortraitColumn("of reading", lambda row: format_lag(row, "position"), 2, right=True),
+            PortraitColumn("last attempt", format_last_attempts, 3, says="last_attempts"),
             PortraitColumn("read again", lambda row: format_share(row["refetched"]), 7, right=True),
             *(column._replace(drop=column.drop or 13) for column in _NUMBERS),
             PortraitColumn("protocol", lambda row: escape_text(row["protocol"] or _NOTHING), 8),

@@ -14,7 +14,16 @@ if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from kwcli.output.settings import Settings
 
-__all__ = ["GROUP_LINES", "MemberNames", "draw_group_details", "format_assignment", "format_cause", "format_share"]
+__all__ = [
+    "GROUP_LINES",
+    "MemberNames",
+    "draw_group_details",
+    "format_assignment",
+    "format_cause",
+    "format_held_records",
+    "format_last_attempts",
+    "format_share",
+]
 
 _NOTHING: Final = "–"
 _MARGIN: Final = 4
@@ -65,6 +74,27 @@ def _format_lags(row: Row) -> str:
     return ", ".join(parts)
 
 
+def _count_records(ranges: Iterable[Row]) -> int:
+    return sum(each["last_offset"] - each["first_offset"] + 1 for each in ranges)
+
+
+def format_held_records(row: Row) -> str:
+    """How many records the members of a share group hold, as text: `12 records by worker-1, 3 by worker-2`."""
+    by_client: Counter[str] = Counter()
+    for each in row["locks"]:
+        by_client[each["client_id"]] += _count_records([each])
+    parts = [f"{count:,} by {client}" for client, count in sorted(by_client.items())]
+    return f"{count_of(_count_records(row['locks']), 'record')}: {', '.join(parts)}" if parts else ""
+
+
+def format_last_attempts(row: Row) -> str:
+    """How many records are at the limit of deliveries, and what became of them, as text; `–` for none."""
+    states: Counter[str] = Counter()
+    for each in row["last_attempts"]:
+        states[each["state"]] += _count_records([each])
+    return ", ".join(f"{count:,} {state}" for state, count in sorted(states.items())) or _NOTHING
+
+
 def _format_shared(row: Row) -> str:
     counts: Mapping[str, int] = row["shared"] or {}
     return ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
@@ -79,6 +109,8 @@ GROUP_LINES: Final[tuple[tuple[str, Callable[[Row], str]], ...]] = (
     ("lag", lambda row: _format_lags(row) if "commit_lag" in row else ""),
     ("read again", lambda row: f"{row['refetched']:.0%} of offsets" if row.get("refetched") else ""),
     ("records", lambda row: _format_shared(row) if row.get("shared") else ""),
+    ("held", lambda row: format_held_records(row) if row.get("shared") else ""),
+    ("at last attempt", lambda row: format_last_attempts(row) if row.get("last_attempts") else ""),
     ("asked by", lambda row: ", ".join(row.get("asked_by") or ())),
 )
 
@@ -98,7 +130,36 @@ def draw_group_details(row: Row, settings: Settings) -> list[str]:
         lines += ["  members", *_draw_members(row["members"], names, settings)]
     if row["partitions"]:
         lines += ["  partitions", *_draw_partitions(row["partitions"], names, settings)]
+    if row["locks"]:
+        lines += ["  records held", *_draw_ranges(row["locks"], row["delivery_limit"], settings)]
+    if row["last_attempts"]:
+        lines += [
+            "  records at their last attempt",
+            *_draw_ranges(row["last_attempts"], row["delivery_limit"], settings),
+        ]
     return lines
+
+
+def _draw_ranges(ranges: Sequence[Row], limit: int, settings: Settings) -> list[str]:
+    """The table of ranges of records that members of a share group have acquired."""
+    rows = ranges[:_LISTED]
+    columns = [
+        Column("topic", [escape_text(each["topic"]) for each in rows], cut=_NAME_LEAST),
+        Column("", [str(each["partition"]) for each in rows], right=True),
+        Column("offsets", [_format_range(each) for each in rows]),
+        Column("state", [each["state"] for each in rows]),
+        Column("delivery", [f"{each['deliveries']} of {limit}" for each in rows], right=True),
+        Column("client", [escape_text(each["client_id"]) for each in rows], paint="client", cut=_NAME_LEAST),
+        Column("acquired", [each["acquired"][11:23] for each in rows], drop=1),
+        Column("lock ends", [each["expires"][11:23] if each["expires"] else _NOTHING for each in rows], drop=2),
+        Column("member id", [escape_text(each["member_id"]) for each in rows], drop=3, cut=_NAME_LEAST),
+    ]
+    return _draw_indented_table(columns, settings, _MARGIN) + _note_rows_not_listed(ranges)
+
+
+def _format_range(each: Row) -> str:
+    first, last = each["first_offset"], each["last_offset"]
+    return f"{first:,}" if first == last else f"{first:,}-{last:,}"
 
 
 class MemberNames:

@@ -87,6 +87,16 @@ def _format_generations(timeline: Iterable[Row]) -> str:
     return ", ".join(f"{row['generation']} {row['cause']['what'] if row['cause'] else ''}".strip() for row in timeline)
 
 
+def _format_share_ranges(ranges: Iterable[Row]) -> str:
+    """Ranges of records of share groups, with their states: `orders-0@3-7 held, orders-1@9 archived`."""
+    found = []
+    for row in ranges:
+        first, last = row["first_offset"], row["last_offset"]
+        offsets = str(first) if first == last else f"{first}-{last}"
+        found.append(f"{cell_text(row['topic'])}-{row['partition']}@{offsets} {row['state']}")
+    return ", ".join(found)
+
+
 def _format_holds(holds: Iterable[Row]) -> str:
     """Partitions that are held back, each with its last stable offset: `orders-0@42, payments-1@7`."""
     return ", ".join(f"{cell_text(row['topic'])}-{row['partition']}@{row['last_stable_offset']}" for row in holds)
@@ -157,6 +167,8 @@ _FORMS: Final[dict[str, Form]] = {
     "error_codes": format_counts,
     "lag": format_counts,
     "shared": format_counts,
+    "locks": _format_share_ranges,
+    "last_attempts": _format_share_ranges,
     "schemas": lambda schemas: join_values([format_topic_schema(each) for each in schemas]),
     "members": lambda members: join_values([each["member_id"] for each in members if each["present"]]),
     "timeline": _format_generations,
@@ -231,7 +243,7 @@ FLAT_COLUMNS: Final[dict[str, tuple[FlatColumn, ...]]] = {
         ),
         "group": (
             "group type state protocol coordinator members generation rebalances timeline refused partitions commit_lag"
-            f" position_lag refetched shared clients asked_by apis {_NUMBERS}",
+            f" position_lag refetched shared delivery_limit locks last_attempts clients asked_by apis {_NUMBERS}",
             "group state commit_lag rebalances position_lag type coordinator",
         ),
         "transaction": (

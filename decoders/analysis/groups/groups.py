@@ -38,10 +38,11 @@ from decoders.analysis.groups.lag import (
     merge_ranges,
     offset_paths,
 )
+from decoders.analysis.groups.share_deliveries import ShareDeliveries, share_delivery_paths
 from decoders.analysis.groups.timeline import Timeline, assignment_by_topic
 from decoders.protocol_facts.keys import LIST_GROUPS, OFFSET_FETCH
 from decoders.wire.format_and_escape_text import format_rfc3339
-from decoders.wire.state_serialization import pack, state_fields, unpack
+from decoders.wire.state_serialization import add_fields_to_older_state, pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
@@ -75,13 +76,15 @@ class Groups(Portraits):
         super().__init__()
         self._histories = GroupHistories()
         self._offsets = GroupOffsets()
+        self._deliveries = ShareDeliveries()
+        self._last_ns = 0
         self._learns = False
 
     def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths of names of groups and topics, of events and offsets."""
         row = EVENT_APIS.get(api_key)
         mine = frozenset() if row is None else frozenset(row.request if side == "request" else row.response)
-        return super().needs(api_key, side) | mine | offset_paths(api_key, side)
+        return super().needs(api_key, side) | mine | offset_paths(api_key, side) | share_delivery_paths(api_key, side)
 
     def add(self, exchange: Exchange) -> None:
         """Count an exchange, and learn from it."""
@@ -91,6 +94,7 @@ class Groups(Portraits):
                 self._histories.keep_event(group, said, exchange)
         if not self._learns and (self.counted_apart or exchange.api_key not in COMMITTING):
             self._offsets.learn(exchange)  # of the others no commits are kept
+            self._learn_deliveries(exchange)
 
     def _sum_up_light_portraits(self) -> None:
         """Keep the groups with the most exchanges, and add up all others."""
@@ -99,6 +103,7 @@ class Groups(Portraits):
 
     def drop_data_beside_portrait(self, key: tuple[str, ...]) -> None:
         """Give up the history of a group."""
+        self._deliveries.drop_group(key[0])
         self._histories.drop(key[0])
 
     @property
@@ -112,6 +117,11 @@ class Groups(Portraits):
         if exchange.api_key is not None:
             exchange._read_sides()
             self._offsets.learn(exchange)
+            self._learn_deliveries(exchange)
+
+    def _learn_deliveries(self, exchange: Exchange) -> None:
+        self._deliveries.learn(exchange)
+        self._last_ns = max(self._last_ns, exchange.response_ns or exchange.time_ns)
 
     def keys_of_exchange(self, exchange: Exchange) -> Iterable[tuple[str]]:
         """Each group."""
@@ -133,16 +143,23 @@ class Groups(Portraits):
     def merge(self, other: Self) -> None:
         """Add the counts of `other`."""
         self._offsets.merge(other._offsets)
+        self._deliveries.merge(other._deliveries)
+        self._last_ns = max(self._last_ns, other._last_ns)
         super().merge(other)
         self._histories.merge(other._histories, {group for (group,) in self._found})
 
     def export(self) -> bytes:
         """The state, for `resume`."""
-        return pack([super().export(), self._histories.state(), self._offsets.export(), self._learns])
+        offsets, deliveries = self._offsets.export(), self._deliveries.export()
+        return pack([super().export(), self._histories.state(), offsets, self._learns, deliveries, self._last_ns])
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
-        portraits, histories, offsets, self._learns = state_fields(unpack(state), bytes, list, bytes, bool)
+        older = add_fields_to_older_state(unpack(state), 4, 4, ShareDeliveries().export(), 0)
+        portraits, histories, offsets, self._learns, deliveries, self._last_ns = state_fields(
+            older, bytes, list, bytes, bool, bytes, int
+        )
+        self._deliveries.resume(deliveries)
         super().resume(portraits)
         self._histories = GroupHistories.make_resumed(histories)
         self._offsets.resume(offsets)
@@ -214,6 +231,8 @@ class Groups(Portraits):
         cut = {*portrait.cut, *history.cut, *(("partitions",) if self._offsets.left_out else ())} - {"readers"}
         coordinators = portrait.facets.get("coordinators", {})
         shares = self._offsets.shares.get(group or "")
+        locks, last_attempts = self._deliveries.make_rows(group or "", self._last_ns)
+        cut |= {"locks"} if group in self._deliveries.cut else set()
         return {
             "group": group,
             "type": group_type,
@@ -230,6 +249,9 @@ class Groups(Portraits):
             "position_lag": _sum_known_values(partitions, "position_lag"),
             "refetched": _refetched_share(readers.values(), shares),
             "shared": _make_share_row(shares),
+            "delivery_limit": None if shares is None else self._deliveries.delivery_limit(group or ""),
+            "locks": locks,
+            "last_attempts": last_attempts,
             "clients": portrait.names_of_facet("clients"),
             "asked_by": portrait.names_of_facet("asked_by"),
             "apis": versions_used(portrait),

@@ -40,7 +40,7 @@ from decoders.protocol_facts.keys import (
     SHARE_FETCH,
 )
 from decoders.records.summarize_records import read_batch_heads
-from decoders.wire.state_serialization import pack, state_fields, unpack
+from decoders.wire.state_serialization import add_fields_to_older_state, pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -52,6 +52,7 @@ TXN_OFFSET_COMMIT: Final = 28
 _END_TXN: Final = 26
 _OFFSET_DELETE: Final = 47
 _SHARE_OFFSETS: Final = 90
+_ALTER_SHARE_OFFSETS: Final = 91
 _LATEST: Final = -1
 _CONSUMER: Final = -1
 _UNCOMMITTED: Final = 0
@@ -281,6 +282,7 @@ class ShareCounts(NamedTuple):
     accepted: int = 0
     released: int = 0
     rejected: int = 0
+    renewed: int = 0
 
 
 class GroupOffsets:
@@ -404,6 +406,7 @@ class GroupOffsets:
             self.transactions[name] = _check_point(times)
         for item in shares:
             group, counts = state_fields(item, str, tuple)
+            counts = add_fields_to_older_state(counts, 5, 5, 0)
             self.shares[group] = ShareCounts(*state_fields(counts, *[int] * len(ShareCounts._fields)))
 
     # What each API says.
@@ -546,7 +549,7 @@ class GroupOffsets:
         group = request.get("group_id") if isinstance(request, dict) else None
         if not group or exchange.api_key is None:
             return
-        counts = dict.fromkeys(range(4), 0)
+        counts = dict.fromkeys(range(5), 0)
         asked, answered = TOPIC_ARRAYS[exchange.api_key]
         for _, part in partitions_in(request, asked):
             for batch in structs_at(part, "acknowledgement_batches"):
@@ -560,7 +563,27 @@ class GroupOffsets:
                 count = _count_offsets(row)
                 acquired += count
                 again += count if row.get("delivery_count", 0) > 1 else 0
-        self._add_share_counts(group, ShareCounts(acquired, again, counts[1], counts[2], counts[3]))
+        self._add_share_counts(group, ShareCounts(acquired, again, counts[1], counts[2], counts[3], counts[4]))
+
+    def learn_altered_share_group_offsets(self, exchange: Exchange) -> None:
+        """Learn the start offsets that AlterShareGroupOffsets sets."""
+        request, answer = exchange.view("request"), exchange.view("response")
+        group = request.get("group_id") if isinstance(request, dict) else None
+        if not group or not isinstance(answer, dict) or answer.get("error_code"):
+            return
+        time_ns = exchange.response_ns or exchange.time_ns
+        refused = {
+            (element.get("topic_name"), part.get("partition_index"))
+            for element in structs_at(answer, "responses")
+            for part in structs_at(element, "partitions")
+            if part.get("error_code")
+        }
+        for element in structs_at(request, "topics"):
+            topic = topic_named_by(exchange, element.get("topic_name"))
+            for part in structs_at(element, "partitions"):
+                if (topic, part.get("partition_index")) not in refused:
+                    commit = self.commit_of_group(str(group), topic, part.get("partition_index"))
+                    commit.add_commit((time_ns, part.get("start_offset", NOTHING)), None)
 
     def learn_share_group_offsets(self, exchange: Exchange) -> None:
         """Learn the start offsets of share groups as commits: all records before them are done with."""
@@ -602,6 +625,7 @@ _APIS: Final[dict[int, Callable[[GroupOffsets, Exchange], None]]] = {
     SHARE_FETCH: GroupOffsets.learn_share_deliveries,
     SHARE_ACKNOWLEDGE: GroupOffsets.learn_share_deliveries,
     _SHARE_OFFSETS: GroupOffsets.learn_share_group_offsets,
+    _ALTER_SHARE_OFFSETS: GroupOffsets.learn_altered_share_group_offsets,
 }
 _ACKNOWLEDGED: Final = tuple(
     f"topics[].partitions[].acknowledgement_batches[].{name}"
@@ -623,6 +647,8 @@ _MORE: Final[dict[tuple[int, str], tuple[str, ...]]] = {
     (SHARE_FETCH, "response"): _ACQUIRED,
     (SHARE_ACKNOWLEDGE, "request"): ("group_id", *_ACKNOWLEDGED),
     (_SHARE_OFFSETS, "response"): ("groups",),
+    (_ALTER_SHARE_OFFSETS, "request"): ("group_id", "topics"),
+    (_ALTER_SHARE_OFFSETS, "response"): ("error_code", "responses"),
 }
 
 
