@@ -301,7 +301,7 @@ extend Note { optional string colour = 100; }
 
 def load_protos() -> tuple[bytes, Any, Any]:
     """The descriptors of PROTOS by protoc, a pool of them, and a function that gives the class of a message by name."""
-    from grpc_tools import protoc  # type: ignore[import-untyped]  # it has no types
+    from grpc_tools import protoc
 
     with tempfile.TemporaryDirectory() as folder:
         for name, text in PROTOS.items():
