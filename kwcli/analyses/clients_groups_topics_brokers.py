@@ -31,7 +31,7 @@ from kwcli.analyses.draw_transaction_page import (
     format_written_partitions,
     list_commands,
 )
-from kwcli.analyses.flat_columns import format_topic_schema
+from kwcli.analyses.flat_columns import format_topic_schemas
 from kwcli.analyses.render_answer import AnswerRenderer, flatten_value, format_software
 from kwcli.output.short_texts import count_of, palette
 from kwcli.output.table import Column, draw_table
@@ -184,7 +184,7 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
             PortraitColumn("written", lambda row: _format_written(row, "records"), 10, right=True),
             PortraitColumn("written by", _names_cell("writes"), 1),
             PortraitColumn("read by", _names_cell("reads"), 2),
-            PortraitColumn("schemas", lambda row: _format_schemas(row, _SHOWN) or _NOTHING, 3, says="schemas"),
+            PortraitColumn("schemas", lambda row: format_topic_schemas(row, _SHOWN) or _NOTHING, 3, says="schemas"),
             PortraitColumn("groups", _names_cell("groups"), 4),
             PortraitColumn("administered by", _names_cell("administers"), 5),
             PortraitColumn(
@@ -225,13 +225,6 @@ def _name_of_row(row: Row, *keys: str) -> str:
 
 def _format_written(row: Row, key: str) -> str:
     return f"{row['written'][key]:,}" if row["written"] else _NOTHING
-
-
-def _format_schemas(row: Row, most: int | None = None) -> str:
-    """The schemas of a topic with their shares, but for keys or values of which no form is known."""
-    found = [each for each in row.get("schemas") or () if each["format"] is not None or each["share"] < 1]
-    more = "" if most is None or len(found) <= most else f" +{len(found) - most:,}"
-    return ", ".join(escape_text(format_topic_schema(each)) for each in found[:most]) + more
 
 
 def _only_asks_for_topic(row: Row) -> bool:
@@ -364,7 +357,7 @@ _LINES: Final[tuple[tuple[str, Cell], ...]] = (
     ("topic id", lambda row: row.get("topic_id") or ""),
     ("written", lambda row: _describe_writing(row["written"]) if row.get("written") else ""),
     ("lag of commits", lambda row: ", ".join(f"{group} {lag:,}" for group, lag in (row.get("lag") or {}).items())),
-    ("schemas", _format_schemas),
+    ("schemas", format_topic_schemas),
     ("apis", lambda row: ", ".join(f"{name} {flatten_value(versions)}" for name, versions in row["apis"].items())),
 )
 

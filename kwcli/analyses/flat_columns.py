@@ -153,6 +153,13 @@ def format_topic_schema(schema: Row) -> str:
     return " ".join(filter(None, words))
 
 
+def format_topic_schemas(row: Row, most: int | None = None) -> str:
+    """The schemas of a topic with their shares, but for keys or values of which no form is known."""
+    found = [each for each in row.get("schemas") or () if each["format"] is not None or each["share"] < 1]
+    more = "" if most is None or len(found) <= most else f" +{len(found) - most:,}"
+    return ", ".join(escape_text(format_topic_schema(each)) for each in found[:most]) + more
+
+
 # Column → form, where it is no list of names and no scalar; for one kind alone, `kind.column`.
 _FORMS: Final[dict[str, Form]] = {
     "client_software": _format_software,

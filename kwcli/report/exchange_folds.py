@@ -31,6 +31,7 @@ from kwcli.report.build_report import NS, TABLES, FoldResults
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Exchange, Settled
+    from decoders.messages.decode_record_values import RecordValueReader
     from decoders.schema.model import Side
 
 __all__ = ["FOLDS", "ReportFolds"]
@@ -72,9 +73,13 @@ class ReportFolds:
 
     asks_history = True  # for libraries of clients
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, values: RecordValueReader | None = None) -> None:
+        """`values` decodes keys and values of all records, for the schemas of topics and findings about them."""
         self.found: dict[str, Any] = {name: make() for name, make in FOLDS.items()}
         self.found["portraits topics"] = TopicPortraits(self.found["portraits groups"].offsets)
+        if values is not None:
+            self.found["findings"] = Doctor(values=values)
+            self.found["portraits topics"].decode_values_with(values)
         self.found["slowest"] = Slowest(SLOWEST, bodies=partial(dump_bodies_of_exchange, options=options))
         self._rare: dict[str, Any] = {"errors": _ERRORS(), **{name: make() for name, make in _THROTTLED.items()}}
         self.skipped = Tally(("reason", "direction"), sums("count", "size"))

@@ -48,7 +48,8 @@ class ReportRenderer(AnswerRenderer):
         html_path: str | None,
         within: Callable[[Exchange], bool],
     ) -> None:
-        self.folds = ReportFolds(Options(records=settings.records, reveal_secrets=settings.reveal_secrets))
+        options = Options(settings.records, settings.reveal_secrets, values=settings.values)
+        self.folds = ReportFolds(options, settings.values)
         super().__init__(self.folds, "report", list, lambda _rows, _settings: "", settings)  # close() writes
         self._adds = []  # write() feeds the folds, many exchanges at once
         self.hear = self._add_capture_faults

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
+from kwcli.analyses.flat_columns import format_topic_schemas
 from kwcli.analyses.render_answer import flatten_value, format_software
 from kwcli.report.build_report import Report, find_rows_at_path, format_report_time
 from kwcli.stats.text import OTHERS, format_packets, format_rate, note_others
@@ -341,6 +342,7 @@ SECTIONS: Final[tuple[ReportSection, ...]] = (
             ReportColumn("readers", _make_names_cell("reads"), 2, False, 12),
             ReportColumn("administers", _make_names_cell("administers"), 8, False, 12),
             ReportColumn("groups", _make_names_cell("groups"), 7, False, 12),
+            ReportColumn("schemas", lambda row: format_topic_schemas(row) or NOTHING, 8, False, 20),
         ),
         "no topics",
     ),

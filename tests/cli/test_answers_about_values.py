@@ -113,3 +113,16 @@ def test_portraits_of_schemas_are_merged_and_resumed(capture: str) -> None:
 def test_values_without_a_schema_count_once_for_two_dimensions(capture: str) -> None:
     said = kw("stats", capture, "--by", "value_format,schema_id").err
     assert "1 value with a schema that was not seen (id 18)" in said
+
+
+def test_a_report_has_the_schemas_of_topics_and_findings_about_them(capture: str) -> None:
+    plain, asked = (json.loads(kw("report", capture, *words, "-o", "json").out) for words in ((), ("--values",)))
+    (orders,) = (row for row in asked["topics"] if row["topic"] == "orders")
+    (portrait,) = (row for row in rows("topics", capture, "--values") if row["topic"] == "orders")
+    assert orders["schemas"] == portrait["schemas"] != []
+    assert [row for row in plain["topics"] if "schemas" in row] == []
+    found = {row["id"] for row in rows("doctor", capture, "--values", "--fail-on", "never") if row["kind"] == "finding"}
+    assert {row["id"] for row in asked["findings"]} == found
+    shown = kw("report", capture, "--values", "-o", "md").out
+    assert ("| schemas |" in shown, r"value avro \#17 shop.Order 40 %" in shown) == (True, True)
+    assert "| schemas |" not in kw("report", capture, "-o", "md").out

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import click
 
+from decoders.named_tuple import NamedTuple
 from kwcli.capture_options import CaptureOptions
 from kwcli.option_clashes import Clash, refuse_clashes
 from kwcli.options import FilterOptions, OutputOptions, answer_options, force_option, html_option, pass_options_as_value
 from kwcli.report import PageFile
 from kwcli.run_environment import Environment
+from kwcli.schema_options import SchemaOptions, schema_options
 
 EXAMPLES = """\b
 Examples:
@@ -18,6 +20,15 @@ Examples:
   kw report orders.pcapng -o json | jq '.findings[].title'"""
 
 
+class ReportOptions(NamedTuple):
+    """The release that clients are held against, and how much of records is read and shown."""
+
+    target: str | None = None
+    records: bool = False
+    reveal_secrets: bool = False
+    values: bool = False
+
+
 @click.command("report", epilog=EXAMPLES)
 @pass_options_as_value("page", PageFile, PageFile._fields)
 @answer_options(
@@ -25,18 +36,20 @@ Examples:
     force_option,
     click.option("--target", metavar="RELEASE", help="Check clients against this release (default: the newest)."),
     click.option("--records", is_flag=True, help="Show record keys and values in bodies of the slowest exchanges."),
+    click.option("--values", is_flag=True, help="Decode keys and values: schemas of topics, and findings about them."),
+    schema_options,
     click.option("--reveal-secrets", is_flag=True, help="Show passwords and tokens in bodies of slowest exchanges."),
     verbose="Show all rows and columns.",
     formats=("text", "md", "ndjson", "json"),
 )
+@pass_options_as_value("asked", ReportOptions, ReportOptions._fields)
 @click.pass_obj
 def command(
     env: Environment,
     capture: CaptureOptions,
     page: PageFile,
-    target: str | None,
-    records: bool,
-    reveal_secrets: bool,
+    asked: ReportOptions,
+    schemas: SchemaOptions,
     filters: FilterOptions,
     shown: OutputOptions,
 ) -> int:
@@ -54,10 +67,14 @@ def command(
     refuse_clashes(Clash("html_path", ("output", "verbose"), "--html writes everything to the page, and nothing else"))
     capture.check_usage()
     page.check()
-    settings = shown.make_settings(env)._replace(records=records, reveal_secrets=reveal_secrets)
-    release = RELEASES[-1] if target is None else find_release(target)
+    settings = shown.make_settings(env)._replace(records=asked.records, reveal_secrets=asked.reveal_secrets)
+    if asked.values or schemas != SchemaOptions():
+        from kwcli.net.options import decode_values_of_answer
+
+        settings = decode_values_of_answer(env, settings, schemas, wanted=asked.values)
+    release = RELEASES[-1] if asked.target is None else find_release(asked.target)
     within = parse(capture.time_filter_text(env, settings.zone)).matches
     renderer = ReportRenderer(env, settings, release, page.html_path, within)
     code = run_answer(env, settings, capture, filters, renderer)
-    breaking = 0 if target is None else renderer.breaking
+    breaking = 0 if asked.target is None else renderer.breaking
     return choose_exit_code(env, code, breaking, release, quiet=settings.quiet)
