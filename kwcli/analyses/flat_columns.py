@@ -276,6 +276,20 @@ FLAT_COLUMNS: Final[dict[str, tuple[FlatColumn, ...]]] = {
             " transaction read_by events not_in_capture",
             "topic partition offset produced produced_by read_by tries key",
         ),
+        "duplicate": (
+            "topic partition offset last_offset copy_offset records client_id producer_id sequence time copy_time"
+            " apart_ms why evidence",
+            "topic partition offset copy_offset records client_id why",
+        ),
+        "loss": (
+            "topic partition offset last_offset records group produced_by produced passed_by passed why evidence",
+            "topic partition offset last_offset group why passed_by",
+        ),
+        "misrouted": (
+            "topic partition offset records rightful_topic rightful_partition client_id producer_id producer_epoch"
+            " sequence time sure why evidence",
+            "topic partition rightful_topic rightful_partition client_id offset records why",
+        ),
         "audit": (
             "client_id client_software library library_sure library_why addresses verdict why needs apis refused count"
             " last",

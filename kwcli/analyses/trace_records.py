@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -15,6 +16,7 @@ from decoders.analysis.record_traces.asked_records import (
     looks_like_asked_records,
     parse_asked_records,
 )
+from decoders.analysis.record_traces.record_faults import RecordFaults
 from decoders.analysis.record_traces.record_traces import RecordTraces
 from decoders.errors import FilterError
 from decoders.exchanges.exchange import Exchange
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from kwcli.run_environment import Environment
     from kwcli.schema_options import SchemaOptions
 
-__all__ = ["TraceRenderer", "trace_records"]
+__all__ = ["RecordFaultRenderer", "TraceRenderer", "find_record_faults", "trace_records"]
 
 # As many records are shown in full; of more there is a table, but with -v.
 _IN_FULL: Final = 5
@@ -76,6 +78,85 @@ def _split_off_question(capture: CaptureOptions) -> tuple[CaptureOptions, AskedR
     except FilterError as problem:
         raise click.UsageError(str(problem), click.get_current_context()) from None
     return capture._replace(files=tuple(files)), asked
+
+
+def find_record_faults(
+    env: Environment, capture: CaptureOptions, kind: str, filters: FilterOptions, shown: OutputOptions
+) -> Exit:
+    """Run `kw trace --duplicates`, `--losses` or `--misrouted`; returns the exit code. Raises Failure or UsageError."""
+    capture.check_usage()
+    settings = shown.make_settings(env)
+    within = parse(capture.time_filter_text(env, settings.zone)).matches
+    return run_answer(env, settings, capture, filters, RecordFaultRenderer(kind, settings, within))
+
+
+class RecordFaultRenderer(AnswerRenderer):
+    """Records that were written twice or lost, or batches that were misrouted."""
+
+    def __init__(self, kind: str, settings: Settings, within: Callable[[Exchange], bool]) -> None:
+        self.fold = RecordFaults(kind)
+        self._within = within
+        super().__init__(self.fold, kind, self.fold.rows, partial(_format_faults, kind), settings)
+        self.name_files = self.fold.name_files
+
+    def make_empty(self) -> RecordFaultRenderer:
+        """A renderer like this one that has seen nothing."""
+        return RecordFaultRenderer(self.fold.kind, self._settings, self._within)
+
+    def learn_from(self, rows: list[Settled]) -> None:
+        """Learn who was in which group also from exchanges that the filters leave out."""
+        for row in rows:
+            if isinstance(row, Exchange) and self._within(row):
+                self.fold.learn(row)
+
+
+_NONE_FOUND: Final = {
+    "duplicate": "no record was written twice, as far as the capture shows",
+    "loss": "no group passed an acknowledged record without reading it, as far as the capture shows",
+    "misrouted": "no batch was misrouted, as far as the capture shows",
+}
+
+
+def _format_faults(kind: str, rows: Sequence[Row], settings: Settings) -> str:
+    if not rows:
+        return f"{_NONE_FOUND[kind]}\n"
+    zone = find_zone(settings.zone)
+
+    def time_of(row: Row) -> str:
+        time = next((row[key] for key in ("copy_time", "passed", "time") if row.get(key)), None)
+        return _NOTHING if time is None else (zone.format_exact_time(time) if settings.zone else time)[11:23]
+
+    columns = [
+        Column("time" if settings.zone else "time UTC", list(map(time_of, rows)), drop=3),
+        Column("records", [_name_records(row) for row in rows], paint="client", cut=_NAME_LEAST),
+        Column("client", [escape_text(_client_of_fault(row) or _NOTHING) for row in rows], cut=_NAME_LEAST, drop=2),
+        Column(_TITLES[kind], [escape_text(_CELLS[kind](row)) for row in rows], cut=_NAME_LEAST, paint="bad"),
+        Column("why", [escape_text(row["why"]) for row in rows], wrap=True),
+    ]
+    return "".join(f"{line}\n" for line in draw_table(columns, settings.width, palette(settings.color), dense=True))
+
+
+_TITLES: Final = {"duplicate": "again at", "loss": "passed by", "misrouted": "belongs to"}
+_CELLS: Final[dict[str, Callable[[Row], str]]] = {
+    "duplicate": lambda row: format_offsets(row["copy_offset"], row["records"]),
+    "loss": lambda row: row["group"],
+    "misrouted": lambda row: f"{row['rightful_topic']}/{row['rightful_partition']}",
+}
+
+
+def _client_of_fault(row: Row) -> str | None:
+    found: str | None = row["passed_by"] if "passed_by" in row else row["client_id"]
+    return found
+
+
+def _name_records(row: Row) -> str:
+    offset = "@?" if row["offset"] is None else f"@{format_offsets(row['offset'], row['records'])}"
+    return escape_text(f"{row['topic']}/{row['partition']}{offset}")
+
+
+def format_offsets(first: int, records: int) -> str:
+    """Offsets as text: `7`, `7-9`."""
+    return f"{first}" if records == 1 else f"{first}-{first + records - 1}"
 
 
 class TraceRenderer(AnswerRenderer):

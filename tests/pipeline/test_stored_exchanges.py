@@ -20,6 +20,7 @@ from decoders.analysis.dimension_and_metric_table import METRICS
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.groups.groups import Groups
 from decoders.analysis.record_traces.asked_records import AskedOffsets
+from decoders.analysis.record_traces.record_faults import RecordFaults
 from decoders.analysis.record_traces.record_traces import RecordTraces
 from decoders.analysis.security import Security
 from decoders.analysis.slowest import Slowest
@@ -77,6 +78,7 @@ FOLDS: dict[str, tuple[Callable[[], Any], Callable[[Any], list[dict[str, Any]]]]
             for row in fold.rows()
         ],
     ),
+    "losses": (lambda: RecordFaults("loss"), lambda fold: fold.rows()),
     "audit": (Audit, lambda fold: fold.rows(TARGET)),
     "audit of brokers": (Audit, lambda fold: fold.judge_brokers("4.4")),
 }

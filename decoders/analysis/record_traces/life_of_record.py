@@ -146,15 +146,54 @@ class LivesOfRecords:
         for where, several in self.tables.items():
             for commit in chain.from_iterable(each.commits for each in several):
                 if commit.member >= 0 or commit.generation < 0:
-                    yield value_of(commit.group), self._client_of(commit.sender), where
+                    yield value_of(commit.group), self.client_of(commit.sender), where
 
     def _ends_of(self, sender: int) -> ConnectionEnds:
         found: ConnectionEnds = self._index.values.value_of_number(sender)
         return found
 
-    def _client_of(self, sender: int) -> tuple[str, str]:
+    def client_of(self, sender: int) -> tuple[str, str]:
+        """The client of a connection: its client id, or else its host; and its host."""
         ends = self._ends_of(sender)
         return client_of(ends.client_id, ends.client), host_of(ends.client)
+
+    def client_id_of(self, sender: int) -> str | None:
+        """The client id on a connection."""
+        return self._ends_of(sender).client_id
+
+    def text_of(self, number: int) -> str:
+        """The text that has a number in rows."""
+        return str(self._index.values.value_of_number(number))
+
+    def group_of_read(self, sender: int, where: TopicPartition, time_ns: int) -> ReaderGroup | None:
+        """For which group the client of a connection reads a partition at a time."""
+        return self._groups.find_group(self.client_of(sender), where, time_ns)
+
+    def is_sent_to_follower(self, sender: int, where: TopicPartition) -> bool:
+        """Whether a leader has told the client of a connection to read a partition from another node (KIP-392)."""
+        ends = self._ends_of(sender)
+        its = ends.client_id, host_of(ends.client)
+        names = self._names_of_topic(where[0])
+        return any(
+            (client_id, host) == its and topic in names and number == where[1]
+            for client_id, host, topic, number, _ in self._index.preferred
+        )
+
+    def _names_of_topic(self, topic: str) -> set[str]:
+        """The name of a topic, and the ids that it has."""
+        return {topic, *(identity for identity, name in self._index.topic_names.items() if name == topic)}
+
+    @staticmethod
+    def format_time(time_ns: int) -> str:
+        """A time of a row as answers have it."""
+        return format_rfc3339(time_ns)
+
+    def evidence_of(self, row: Any) -> Row:
+        """The exchange of a row, as rows of answers have it."""
+        ends = self._ends_of(row.sender)
+        numbers = (None if each < 0 else each for each in (row.correlation, row.packet, row.packet_end))
+        evidence: Any = (row.time, ends.connection, ends.client, ends.broker, *numbers, ends.file)
+        return make_evidence_row(name_file_of_evidence(evidence, self._file_names) if self._file_names else evidence)
 
     def partition(self, where: TopicPartition) -> _PartitionRows:
         """The rows of a partition."""
@@ -296,7 +335,7 @@ class LivesOfRecords:
                     time = read.answered if read.answered >= 0 else read.time
                     found.append(self._make_event("replicated", time, read, node_of_follower=read.replica))
                 continue
-            client = self._client_of(read.sender)
+            client = self.client_of(read.sender)
             time = read.answered if read.answered >= 0 else read.time
             group = self._groups.find_group(client, where, time)
             key = group.group if group is not None else client
@@ -452,7 +491,7 @@ class LivesOfRecords:
             its = event.row
             if its["event"] not in ("read", "committed"):
                 continue
-            client, _ = self._client_of(event.evidence[0])
+            client, _ = self.client_of(event.evidence[0])
             group = its["group"]
             key = (group, None) if group is not None else (None, client)
             row = found.setdefault(

@@ -27,7 +27,7 @@ __all__ = [
         "Read",
         "Table",
     ),
-    *("TransactionEnd", "Write", "read_pair"),
+    *("RecordHash", "TransactionEnd", "Wanted", "Write", "read_items_by_partition", "read_pair"),
 ]
 
 # A number that is not known, or a text that is not there.
@@ -138,6 +138,30 @@ class LoggedBatch(NamedTuple):
     newest_ms: int
 
 
+class RecordHash(NamedTuple):
+    """A record of a producer without idempotence: its offset, a hash of key, value and create time, and its Produce."""
+
+    offset: int
+    hash: int
+    time: int
+    sender: int
+    correlation: int
+    packet: int
+    packet_end: int
+
+
+class Wanted(NamedTuple):
+    """The offset that a consumer wants next, where that is not what it wanted before; `seen`: it was answered."""
+
+    time: int
+    position: int
+    seen: int
+    sender: int
+    correlation: int
+    packet: int
+    packet_end: int
+
+
 class TransactionEnd(NamedTuple):
     """The end of a transaction; `transaction`: the number of its id, NONE where a marker is all that was seen."""
 
@@ -161,6 +185,8 @@ _TABLES: Final[dict[str, type[Any]]] = {
     "positions": Position,
     "starts": LogStart,
     "batches": LoggedBatch,
+    "fingerprints": RecordHash,
+    "wanted": Wanted,
 }
 COLUMNS_OF_VALUES: Final = frozenset({"sender", "codec", "transaction", "group", "member"})
 
@@ -222,6 +248,14 @@ def read_pair(value: object) -> tuple[int, int]:
     return first, second
 
 
+def read_items_by_partition(items: Iterable[object], kind: type) -> Iterator[tuple[tuple[str, int], Any]]:
+    """Partition and value of each item of a state. Raises DecodeError."""
+    for item in items:
+        where, its = state_fields(item, tuple, kind)
+        topic, number = state_fields(where, str, int)
+        yield (topic, number), its
+
+
 _LITTLE: Final = array("H", [1]).tobytes() == b"\x01\x00"
 
 
@@ -232,7 +266,7 @@ class PartitionTables:
     `markers`: producer id and offset of the control batches, which end transactions.
     """
 
-    __slots__ = (*_TABLES, "begun", "markers", "told")
+    __slots__ = (*_TABLES, "begun", "markers", "told", "wants")
 
     writes: Table
     reads: Table
@@ -240,6 +274,8 @@ class PartitionTables:
     positions: Table
     starts: Table
     batches: Table
+    fingerprints: Table
+    wanted: Table
 
     def __init__(self) -> None:
         for name, kind in _TABLES.items():
@@ -247,6 +283,7 @@ class PartitionTables:
         self.begun: set[int] = set()
         self.told: dict[int, int] = {}
         self.markers: set[tuple[int, int]] = set()
+        self.wants: dict[int, tuple[int, int]] = {}  # number of a connection → position and `seen` of its latest row
 
     def is_new_start(self, start: int, time_ns: int) -> bool:
         """Whether this is the first time that a log is known to begin at an offset above 0; notes the time."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.limits import TRACED_TEXT_MAX
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from decoders.records.model import Row
     from decoders.records.summarize_records import BatchHead
 
-__all__ = ["RecordContents", "read_record_rows"]
+__all__ = ["RecordContents", "hash_record", "read_record_rows"]
 
 _TIMESTAMP: Final = 1
 _KEY: Final = 2
@@ -46,6 +47,22 @@ def _find_batch(raw: bytes, at: int, end: int, head: BatchHead) -> tuple[int, in
             return at, size
         at += max(size, 12)
     return end, 0
+
+
+def hash_record(row: Row) -> int:
+    """A hash (64 bits, signed) of a record's key, value and create time: the same in every process."""
+    key, value = row[_KEY], row[_VALUE]
+    parts = (
+        repr(row[_TIMESTAMP]).encode(),
+        b"-" if key is None else b"k%d" % len(key),
+        _to_bytes(key),
+        _to_bytes(value),
+    )
+    return int.from_bytes(blake2b(b"\0".join(parts), digest_size=8).digest(), "big", signed=True)
+
+
+def _to_bytes(held: Any) -> bytes:
+    return held.encode("utf-8", "surrogateescape") if isinstance(held, str) else held or b""
 
 
 class RecordContents(NamedTuple):

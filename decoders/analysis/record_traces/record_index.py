@@ -43,9 +43,10 @@ from decoders.analysis.record_traces.partition_tables import (
     InternedValues,
     PartitionTables,
     TransactionEnd,
+    read_items_by_partition,
     read_pair,
 )
-from decoders.analysis.record_traces.record_contents import RecordContents, read_record_rows
+from decoders.analysis.record_traces.record_contents import RecordContents, hash_record, read_record_rows
 from decoders.exchanges.learned_names import NODE_LISTS, TOPIC_ID_SOURCES, TOPICS_MAX, NodeIds, values_at_path
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at, topic_array_paths
 from decoders.limits import PARTITIONS_KEPT_MAX, RECORDS_TRACED_MAX, ROWS_INDEXED_MAX
@@ -69,10 +70,16 @@ _OUT_OF_RANGE: Final = 1
 
 
 class RecordIndex:
-    """The index of one run. `asked`: keep only what concerns these records; None: keep all."""
+    """The index of one run. `asked`: keep only what concerns these records; None: keep all.
 
-    def __init__(self, asked: AskedRecords | None = None) -> None:
+    `fingerprints`: keep one of each record of a producer without idempotence, whose copies nothing else tells;
+    `wanted`: keep the offsets that consumers want next.
+    """
+
+    def __init__(self, asked: AskedRecords | None = None, *, fingerprints: bool = False, wanted: bool = False) -> None:
         self.asked = asked
+        self._keeps_fingerprints = fingerprints
+        self._keeps_wanted = wanted
         self.values = InternedValues()
         self.partitions: dict[TopicPartition, PartitionTables] = {}
         self.histories = GroupHistories()
@@ -244,9 +251,26 @@ class RecordIndex:
                     self._tables_of_partition(topic, number).writes.add_row(
                         (*row, *rest, newest, acks, codec, transaction)
                     )
+                    if self._keeps_fingerprints and first >= 0 and head.producer_id < 0:
+                        self._add_fingerprints(exchange, (topic, number), records, head, first, source)
                 if first >= 0:
                     first += count
                     self._note_end((topic, number), first)
+
+    def _add_fingerprints(
+        self,
+        exchange: Exchange,
+        where: TopicPartition,
+        records: Any,
+        head: BatchHead,
+        first: int,
+        source: tuple[int, int, int, int],
+    ) -> None:
+        """Add a fingerprint of each record of a batch that was written from the offset `first` on."""
+        table = self._tables_of_partition(*where).fingerprints
+        for row in read_record_rows(records, exchange.request_raw, head):
+            if row[1] is not None and self._has_room():  # magic 0 has no create time
+                table.add_row((first + row[0] - head.base_offset, hash_record(row), exchange.time_ns, *source))
 
     def _is_write_asked_for(
         self, exchange: Exchange, where: TopicPartition, records: Any, head: BatchHead, first: int, count: int
@@ -310,9 +334,7 @@ class RecordIndex:
 
     def _add_reads(self, exchange: Exchange) -> None:
         """Add what a Fetch got, and where logs begin."""
-        request, response = exchange._request_view, exchange._response_view
-        if not isinstance(response, dict):
-            return
+        request = exchange._request_view
         request = request if isinstance(request, dict) else {}
         wanted, given = TOPIC_ARRAYS[FETCH]
         positions = {
@@ -323,6 +345,8 @@ class RecordIndex:
         committed = int(request.get("isolation_level") or 0)
         times = exchange.time_ns, NONE if exchange.response_ns is None else exchange.response_ns
         source: tuple[int, int, int, int] | None = None
+        if self._keeps_wanted and replica < 0:
+            self._add_wanted(exchange, positions)
         for topic, number, part in self._each_partition(exchange, given):
             where, position = (topic, number), positions.get((topic, number), NONE)
             records = part.get(given.records)
@@ -352,6 +376,18 @@ class RecordIndex:
                     (*times, position, first, end, *source, replica, committed)
                 )
                 self._note_aborted(where, part, end)
+
+    def _add_wanted(self, exchange: Exchange, positions: dict[TopicPartition, int]) -> None:
+        """Add what a consumer wants next of partitions, where that or whether it was answered is new."""
+        seen = int(
+            isinstance(exchange._response_view, dict) and not exchange._failed and exchange.response_ns is not None
+        )
+        source = self._make_source(exchange)
+        for where, position in positions.items():
+            tables = self._tables_of_partition(*where)
+            if tables.wants.get(source[0]) != (position, seen) and self._has_room():
+                tables.wants[source[0]] = position, seen
+                tables.wanted.add_row((exchange.time_ns, position, seen, *source))
 
     def _note_aborted(self, where: TopicPartition, part: dict[str, Any], end: int) -> None:
         for row in structs_at(part, "aborted_transactions"):
@@ -607,7 +643,7 @@ class RecordIndex:
         ) = state_fields(state, *kinds)
         self.left_out, self._rows, self._learns = rest
         self.values = InternedValues.make_resumed(values)
-        for where, its in _pairs_of_partitions(partitions, list):
+        for where, its in read_items_by_partition(partitions, list):
             self.partitions[where] = PartitionTables.make_resumed(its, len(self.values.values))
         self.histories = GroupHistories.make_resumed(histories)
         for address, node in nodes.items():
@@ -617,29 +653,21 @@ class RecordIndex:
             identity, name = state_fields(pair, str, str)
             self.topic_names[identity] = name
         self.ends = [TransactionEnd(*state_fields(end, *[int] * len(TransactionEnd._fields))) for end in ends]
-        for where, offsets in _pairs_of_partitions(matches, list):
+        for where, offsets in read_items_by_partition(matches, list):
             self.matches[where] = set(state_fields(offsets, *[int] * len(offsets)))
         for item in contents:
             key, its = state_fields(item, tuple, list)
             topic, number, offset = state_fields(key, str, int, int)
             self.contents[topic, number, offset] = RecordContents.make_resumed(its)
-        for where, times in _pairs_of_partitions(absent, dict):
+        for where, times in read_items_by_partition(absent, dict):
             self.absent[where] = dict(map(read_pair, times.items()))
-        for where, pairs in _pairs_of_partitions(aborted, list):
+        for where, pairs in read_items_by_partition(aborted, list):
             self.aborted[where] = set(map(read_pair, pairs))
-        for where, last in _pairs_of_partitions(seen, int):
+        for where, last in read_items_by_partition(seen, int):
             self.seen_to[where] = last
         for each in preferred:
             client_id, host, topic, number, node = state_fields(each, str | None, str, str, int, int)
             self.preferred.add((client_id, host, topic, number, node))
-
-
-def _pairs_of_partitions(items: list[Any], kind: type) -> Iterator[tuple[TopicPartition, Any]]:
-    """Partition and value of each item of a state. Raises DecodeError."""
-    for item in items:
-        where, its = state_fields(item, tuple, kind)
-        topic, number = state_fields(where, str, int)
-        yield (topic, number), its
 
 
 _READERS: Final[dict[int, Callable[[RecordIndex, Exchange], None]]] = {

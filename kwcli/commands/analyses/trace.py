@@ -16,20 +16,55 @@ Examples:
   kw trace orders.pcapng key=customer-3
   kw trace captures/ 'value.order == 501' -o ndjson
   kw trace -i eth0 'header.trace=4bf92f35' --limit 10000
-  kw trace orders.pcapng pid=4711/7"""
+  kw trace orders.pcapng pid=4711/7
+  kw trace broker*.pcapng --duplicates
+  kw trace broker*.pcapng --losses --group billing -o csv > lost.csv"""
 
 
 @click.command("trace", epilog=EXAMPLES)
-@answer_options(schema_options, verbose="Show each record in full, however many.")
+@answer_options(
+    click.option(
+        "--duplicates",
+        "kinds",
+        flag_value="duplicate",
+        multiple=True,
+        help="List records that were written twice instead.",
+    ),
+    click.option(
+        "--losses",
+        "kinds",
+        flag_value="loss",
+        multiple=True,
+        help="List acknowledged records that a group passed without reading them.",
+    ),
+    click.option(
+        "--misrouted",
+        "kinds",
+        flag_value="misrouted",
+        multiple=True,
+        help="List batches that went to another topic or partition than meant.",
+    ),
+    schema_options,
+    verbose="Show each record in full, however many.",
+)
 @click.pass_obj
 def command(
-    env: Environment, capture: CaptureOptions, filters: FilterOptions, schemas: SchemaOptions, shown: OutputOptions
+    env: Environment,
+    capture: CaptureOptions,
+    kinds: tuple[str, ...],
+    filters: FilterOptions,
+    schemas: SchemaOptions,
+    shown: OutputOptions,
 ) -> int:
     """Show the life of a record: who wrote, read and committed it, when, and how often.
 
     The last word names records: TOPIC/PARTITION@OFFSET (or @FIRST-LAST), key=…, header.NAME=…, value.FIELD=…, or
     pid=PRODUCER_ID/SEQUENCE; the words before it as for `kw sniff`.
     """
-    from kwcli.analyses.trace_records import trace_records
+    from kwcli.analyses.trace_records import find_record_faults, trace_records
 
+    if kinds:
+        if len(kinds) > 1:
+            raise click.UsageError("--duplicates, --losses and --misrouted: one at a time", click.get_current_context())
+        return find_record_faults(env, capture, kinds[0], filters, shown)
     return trace_records(env, capture, filters, schemas, shown)

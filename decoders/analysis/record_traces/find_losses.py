@@ -1,0 +1,168 @@
+"""The index in, records out that were acknowledged and that a group has passed without reading them.
+
+Theory of operation. What a group has read of a partition is the union of the ranges that its members got. It has passed
+an offset when a member wants, or the group has committed, an offset beyond. So a gap in what was read, below where the
+group is, is passed; of a gap, the records count whose Produce was acknowledged in the capture.
+
+```
+acknowledged   ├────────────────────────────┤
+read           ├─────┤            ├─────────┤
+wanted, committed                           ▲
+lost                  ◄──────────►
+```
+
+Nothing is claimed of a gap where the capture may just lack a Fetch: a fetch from an offset in the gap or at its begin
+whose answer was not seen, a reader whose group is not known that got it, or a reader that its leader has sent to
+another node. Offsets before the first that the group read or wanted are not passed, for it began behind them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from decoders.analysis.record_traces.life_of_record import LivesOfRecords
+from decoders.analysis.record_traces.partition_tables import Commit, Position, Read, Wanted, Write
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold_interface import Row
+    from decoders.analysis.record_traces.record_index import TopicPartition
+
+__all__ = ["find_losses"]
+
+Span = tuple[int, int]
+
+
+class _Passage:
+    """What a group did in a partition."""
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+        self.wanted: list[Wanted] = []
+        self.commits: list[Commit] = []
+
+
+def find_losses(lives: LivesOfRecords) -> Iterator[Row]:
+    """A row for each run of records that a group has passed, by topic, partition, group and offset."""
+    for where in sorted(lives.tables):
+        passages, unknown = _collect_passages(lives, where)
+        writes = [write for write in _rows_of(lives, where, "writes") if write.first >= 0]
+        for group in sorted(passages):
+            passage = passages[group]
+            for low, high in _find_gaps(lives, where, passage, unknown):
+                yield from _make_rows(lives, where, group, passage, (low, high), writes)
+
+
+def _rows_of(lives: LivesOfRecords, where: TopicPartition, table: str) -> list:  # type: ignore[type-arg]  # of any kind of rows
+    return sorted(chain.from_iterable(getattr(each, table) for each in lives.tables[where]))
+
+
+def _collect_passages(lives: LivesOfRecords, where: TopicPartition) -> tuple[dict[str, _Passage], list[Span]]:
+    """What each group did, and the ranges that readers got whose group is not known."""
+    passages: defaultdict[str, _Passage] = defaultdict(_Passage)
+    unknown: list[Span] = []
+    reads: list[Read] = _rows_of(lives, where, "reads")
+    for read in reads:
+        if read.replica >= 0:
+            continue
+        group = lives.group_of_read(read.sender, where, max(read.answered, read.time))
+        if group is None:
+            unknown.append((read.first, read.end))
+        else:
+            passages[group.group].spans.append((read.first, read.end))
+    wanted: list[Wanted] = _rows_of(lives, where, "wanted")
+    for want in wanted:
+        group = lives.group_of_read(want.sender, where, want.time)
+        if group is not None:
+            passages[group.group].wanted.append(want)
+        elif not want.seen:
+            unknown.append((want.position, 1 << 62))
+    commits: list[Commit] = _rows_of(lives, where, "commits")
+    for commit in commits:
+        if commit.code == 0:
+            passages[lives.text_of(commit.group)].commits.append(commit)
+    return passages, unknown
+
+
+def _find_gaps(lives: LivesOfRecords, where: TopicPartition, passage: _Passage, unknown: list[Span]) -> Iterator[Span]:
+    """The ranges that a group has passed and not read."""
+    if not passage.spans or any(lives.is_sent_to_follower(want.sender, where) for want in passage.wanted):
+        return
+    low = min(first for first, _ in passage.spans)
+    beyond = [want.position for want in passage.wanted if want.seen]
+    high = max([end for _, end in passage.spans] + beyond + [commit.offset for commit in passage.commits])
+    unseen = [want.position for want in passage.wanted if not want.seen]
+    at = low
+    for first, end in [*sorted([*passage.spans, *unknown]), (high, high)]:
+        stop = min([first, high, *(position for position in unseen if at <= position < first)])
+        if stop > at:
+            yield at, stop
+        at = max(at, end)
+
+
+def _make_rows(
+    lives: LivesOfRecords, where: TopicPartition, group: str, passage: _Passage, gap: Span, writes: list[Write]
+) -> Iterator[Row]:
+    """A row for each run of acknowledged records in a gap."""
+    runs: list[tuple[int, int, Write]] = []
+    for write in sorted(writes, key=lambda write: write.first):
+        low, high = max(write.first, gap[0]), min(write.first + write.records, gap[1])
+        if low >= high:
+            continue
+        if runs and runs[-1][1] >= low:
+            runs[-1] = runs[-1][0], max(runs[-1][1], high), runs[-1][2]
+        else:
+            runs.append((low, high, write))
+    passer = _find_passer(passage, gap)
+    for low, high, write in runs:
+        yield {
+            "topic": where[0],
+            "partition": where[1],
+            "offset": low,
+            "last_offset": high - 1,
+            "records": high - low,
+            "group": group,
+            "produced_by": lives.client_id_of(write.sender),
+            "produced": lives.format_time(write.time),
+            "passed_by": None if passer is None else lives.client_id_of(passer.sender),
+            "passed": None if passer is None else lives.format_time(passer.time),
+            "why": _explain_passage(lives, where, group, passer, gap),
+            "evidence": [lives.evidence_of(one) for one in (write, passer) if one is not None],
+        }
+
+
+def _find_passer(passage: _Passage, gap: Span) -> Wanted | Commit | None:
+    """What first went beyond a gap after something before it was read: a Fetch, or else a commit."""
+    found: list[Wanted | Commit] = [want for want in passage.wanted if want.seen and want.position >= gap[1]]
+    found += [commit for commit in passage.commits if commit.offset >= gap[1]]
+    return min(found, key=lambda one: one.time, default=None)
+
+
+def _explain_passage(
+    lives: LivesOfRecords, where: TopicPartition, group: str, passer: Wanted | Commit | None, gap: Span
+) -> str:
+    """Why a group has passed a gap, as far as the capture shows it."""
+    if passer is None:
+        return "it reads on behind them"
+    starts = [
+        start.offset
+        for start in _rows_of(lives, where, "starts")
+        if start.offset > gap[0] and start.time <= passer.time
+    ]
+    if starts:
+        return f"the log began at offset {max(starts):,} by then: they expired, or were deleted"
+    if isinstance(passer, Commit):
+        return f"offset {passer.offset:,} was committed without reading them"
+    positions: list[Position] = _rows_of(lives, where, "positions")
+    told = [
+        each.offset
+        for each in positions
+        if lives.text_of(each.group) == group and max(each.answered, each.time) <= passer.time and each.sender >= 0
+    ]
+    if told and told[-1] < 0:
+        return f"nothing was committed, and it began at offset {passer.position:,}"
+    if told and told[-1] >= gap[1]:
+        return f"offset {told[-1]:,} was committed without reading them"
+    return f"it went ahead to offset {passer.position:,} by itself (a seek)"

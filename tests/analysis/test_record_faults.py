@@ -1,0 +1,293 @@
+"""Records that were written twice, lost or misrouted: scenes that show them, near misses, and healthy captures."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+import pytest
+
+from decoders.analysis.record_traces.record_faults import RECORD_FAULTS, RecordFaults
+from decoders.exchanges.exchange import Exchange
+from decoders.records.encode_batches import encode_batch
+from decoders.records.model import Batch, Record
+from kwcli.run_environment import Exit
+from tests.analysis.scenes import FIN, Scene
+from tests.analysis.test_groups import join, sync
+from tests.analysis.test_record_traces import SCHEMA, commit, fetch, make_batch, produce
+from tests.captures.shipped import CLEAN, FOLDER
+from tests.cli.worlds import kw
+
+PRODUCE, POSITION = (0, 9), (9, 5)
+
+
+def fold_exchanges(kind: str, exchanges: list[Exchange]) -> RecordFaults:
+    fold = RecordFaults(kind)
+    for each in exchanges:
+        fold.add(each)
+    return fold
+
+
+def rows(kind: str, scene: Scene) -> list[dict[str, Any]]:
+    """The rows of a scene; asserts that folds of its parts give the same, and the schema."""
+    exchanges = scene.exchanges(RecordFaults(kind))
+    found = fold_exchanges(kind, exchanges).rows()
+    draw = Random(len(exchanges))
+    parts: list[list[Exchange]] = [[], [], []]
+    for each in exchanges:
+        draw.choice(parts).append(each)
+    whole = RecordFaults(kind)
+    for part in draw.sample(parts, 3):
+        handed = RecordFaults(kind)
+        handed.resume(fold_exchanges(kind, part).export())
+        whole.merge(handed)
+    assert whole.rows() == found
+    for row in found:
+        SCHEMA.validate({"kind": kind, "schema": 1, **row})
+    return found
+
+
+# Duplicates.
+
+
+def batch_of(*values: str, at_ms: int = 0, **fields: Any) -> bytes:
+    records = [
+        Record(number, 1_790_000_000_000 + at_ms, b"k", value.encode(), ()) for number, value in enumerate(values)
+    ]
+    return encode_batch(records, Batch(**fields))
+
+
+def test_records_that_were_sent_again_are_found_in_other_batches() -> None:
+    """A client that gives up a try puts its records into new batches, with others behind them."""
+    scene = Scene()
+    produce(scene, 0, batch_of("a", "b", "c"), 10)
+    produce(scene, 2, batch_of("b", "c", "d"), 13, line=1)
+    (row,) = rows("duplicate", scene)
+    assert (row["offset"], row["last_offset"], row["copy_offset"], row["records"]) == (11, 12, 13, 2)
+    assert (row["client_id"], row["apart_ms"]) == ("maker", 2000.0)
+    assert len(row["evidence"]) == 2
+
+
+def test_a_sequence_at_two_offsets_is_a_duplicate() -> None:
+    scene = Scene()
+    batch = batch_of("a", producer_id=7, producer_epoch=0, base_sequence=3)
+    produce(scene, 0, batch, 10)
+    produce(scene, 0.01, batch, 11, broker="10.0.0.8:9092")
+    (row,) = rows("duplicate", scene)
+    assert (row["offset"], row["copy_offset"], row["producer_id"], row["sequence"]) == (10, 11, 7, 3)
+    read = Scene()
+    both = [make_batch(["a"], first, producer_id=7, producer_epoch=0, base_sequence=3) for first in (10, 11)]
+    fetch(read, 0, b"".join(both), 10)
+    assert [(each["offset"], each["copy_offset"]) for each in rows("duplicate", read)] == [(10, 11)]
+
+
+def once() -> Scene:
+    scene = Scene()
+    batch = batch_of("a", producer_id=7, producer_epoch=0, base_sequence=3)
+    produce(scene, 0, batch, None, took=0.5)
+    produce(scene, 1, batch, 10, line=1)
+    produce(scene, 2, batch, None, error=46, line=1)
+    return scene
+
+
+def alike() -> Scene:
+    """A constant payload in one millisecond, in batches that wait for their turn."""
+    scene = Scene()
+    for number in range(4):
+        produce(scene, number / 50, batch_of("same", "same"), 10 + 2 * number)
+    produce(scene, 9, batch_of("same", "same"), 18)
+    return scene
+
+
+def of_two_clients() -> Scene:
+    scene = Scene()
+    produce(scene, 0, batch_of("a"), 10)
+    produce(scene, 1, batch_of("a"), 11, host="10.0.0.2")
+    return scene
+
+
+def later_alike() -> Scene:
+    scene = Scene()
+    produce(scene, 0, batch_of("a"), 10)
+    produce(scene, 1, batch_of("a", at_ms=1), 11)
+    return scene
+
+
+@pytest.mark.parametrize("scene", [once(), alike(), of_two_clients(), later_alike()])
+def test_what_is_no_duplicate(scene: Scene) -> None:
+    assert rows("duplicate", scene) == []
+
+
+# Losses.
+
+
+def group_that_reads(scene: Scene) -> None:
+    join(scene, 0, "a", 1, took=0.5, known=False, members=("a",))
+    sync(scene, 0.6, "a", 1, {"a": [0]})
+    produce(scene, 1, make_batch(["u", "v"]), 10)
+    produce(scene, 1.1, make_batch(["w", "x"]), 12)
+    produce(scene, 1.2, make_batch(["y", "z"]), 14)
+    fetch(scene, 2, make_batch(["u", "v"], 10), 10)
+
+
+def told(scene: Scene, at: float, offset: int) -> None:
+    """The coordinator tells where group billing begins in orders/0."""
+    part = {"partition_index": 0, "committed_offset": offset, "error_code": 0}
+    request = {"group_id": "billing", "topics": [{"name": "orders", "partition_indexes": [0]}]}
+    scene.ask(at, POSITION, request, {"topics": [{"name": "orders", "partitions": [part]}]}, client="a")
+
+
+@pytest.mark.parametrize(
+    ("offset", "why"),
+    [
+        (None, "it went ahead to offset 14 by itself (a seek)"),
+        (-1, "nothing was committed, and it began at offset 14"),
+        (14, "offset 14 was committed without reading them"),
+    ],
+)
+def test_records_that_a_group_passed_are_lost(offset: int | None, why: str) -> None:
+    scene = Scene()
+    group_that_reads(scene)
+    if offset is not None:
+        told(scene, 2.5, offset)
+    fetch(scene, 3, make_batch(["y", "z"], 14), 14)
+    (row,) = rows("loss", scene)
+    assert (row["offset"], row["last_offset"], row["group"], row["passed_by"]) == (12, 13, "billing", "a")
+    assert row["why"] == why
+
+
+def test_a_commit_ahead_of_reading_loses_records() -> None:
+    scene = Scene()
+    group_that_reads(scene)
+    commit(scene, 3, 16)
+    (row,) = rows("loss", scene)
+    assert (row["offset"], row["last_offset"], row["records"]) == (12, 15, 4)
+    assert row["why"] == "offset 16 was committed without reading them"
+
+
+def read_whole() -> Scene:
+    scene = Scene()
+    group_that_reads(scene)
+    fetch(scene, 3, make_batch(["w", "x", "y", "z"], 12), 12)
+    commit(scene, 4, 16)
+    return scene
+
+
+def one_answer_unseen() -> Scene:
+    scene = Scene()
+    group_that_reads(scene)
+    request = {"replica_id": -1, "topics": [{"topic": "orders", "partitions": [{"partition": 0, "fetch_offset": 12}]}]}
+    scene.ask(3, (1, 12), request, None, ends=FIN, client="a")
+    fetch(scene, 4, make_batch(["y", "z"], 14), 14, line=1)
+    return scene
+
+
+def read_by_another_client() -> Scene:
+    scene = Scene()
+    group_that_reads(scene)
+    fetch(scene, 3, make_batch(["w", "x"], 12), 12, "b")
+    fetch(scene, 4, make_batch(["y", "z"], 14), 14)
+    return scene
+
+
+def sent_to_a_follower() -> Scene:
+    scene = Scene()
+    group_that_reads(scene)
+    fetch(scene, 3, b"", 12, part={"preferred_read_replica": 2})
+    fetch(scene, 4, make_batch(["y", "z"], 14), 14)
+    return scene
+
+
+def not_acknowledged() -> Scene:
+    scene = Scene()
+    join(scene, 0, "a", 1, took=0.5, known=False, members=("a",))
+    sync(scene, 0.6, "a", 1, {"a": [0]})
+    fetch(scene, 2, make_batch(["u", "v"], 10), 10)
+    fetch(scene, 3, make_batch(["y", "z"], 14), 14)
+    return scene
+
+
+@pytest.mark.parametrize(
+    "scene", [read_whole(), one_answer_unseen(), read_by_another_client(), sent_to_a_follower(), not_acknowledged()]
+)
+def test_what_is_no_loss(scene: Scene) -> None:
+    assert rows("loss", scene) == []
+
+
+# Misrouted batches.
+
+
+def send(scene: Scene, at: float, sequence: int, topic: str = "orders", partition: int = 0, error: int = 0) -> None:
+    """A batch of two records of producer 7 with a sequence; its content follows from the sequence."""
+    values = [f"v{sequence}", f"v{sequence + 1}"]
+    batch = batch_of(*values, at_ms=sequence, producer_id=7, producer_epoch=0, base_sequence=sequence)
+    request = {"acks": -1, "topic_data": [{"name": topic, "partition_data": [{"index": partition, "records": batch}]}]}
+    part = {"index": partition, "error_code": error, "base_offset": -1 if error else 100 + sequence}
+    answer = {"responses": [{"name": topic, "partition_responses": [part]}]}
+    scene.ask(at, PRODUCE, request, answer, client="maker")
+
+
+def test_a_batch_under_two_topics_was_misrouted() -> None:
+    scene = Scene()
+    for sequence in (0, 2, 4, 6):
+        send(scene, sequence / 10, sequence)
+    send(scene, 1, 4, "payments")
+    (row,) = rows("misrouted", scene)
+    assert (row["topic"], row["rightful_topic"], row["sequence"], row["sure"]) == ("payments", "orders", 4, False)
+
+
+def test_a_sequence_that_is_missing_elsewhere_was_misrouted() -> None:
+    scene = Scene()
+    for at, (sequence, partition) in enumerate([(0, 0), (0, 1), (2, 0), (4, 1), (6, 0), (8, 0)]):
+        send(scene, at / 10, sequence, partition=partition, error=45 if (sequence, partition) == (4, 1) else 0)
+    (row,) = rows("misrouted", scene)
+    assert (row["partition"], row["rightful_partition"], row["sequence"], row["sure"]) == (1, 0, 4, True)
+
+
+def written_to_both() -> Scene:
+    scene = Scene()
+    for sequence in (0, 2, 4, 6):
+        for topic in ("orders", "audit"):
+            send(scene, sequence / 10 + (topic == "audit") / 50, sequence, topic)
+    return scene
+
+
+def in_order() -> Scene:
+    scene = Scene()
+    for at, (sequence, partition) in enumerate([(0, 0), (0, 1), (2, 0), (2, 1), (4, 0)]):
+        send(scene, at / 10, sequence, partition=partition)
+    return scene
+
+
+@pytest.mark.parametrize("scene", [written_to_both(), in_order()])
+def test_what_is_not_misrouted(scene: Scene) -> None:
+    assert rows("misrouted", scene) == []
+
+
+# Captures.
+
+
+@pytest.mark.parametrize("kind", RECORD_FAULTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=[pytest.mark.long] * (each != "tour.pcapng")) for each in CLEAN]
+)
+def test_healthy_captures_have_none(name: str, kind: str) -> None:
+    option = {"duplicate": "--duplicates", "loss": "--losses", "misrouted": "--misrouted"}[kind]
+    outcome = kw("trace", str(FOLDER / name), option, "-o", "ndjson", "-q")
+    assert (outcome.out, outcome.code) == ("", Exit.DONE)
+
+
+def test_a_producer_that_sends_again_without_idempotence_is_found_out() -> None:
+    file = str(FOLDER / "faults" / "sent-twice.pcap.zst")
+    found = [json.loads(line) for line in kw("trace", file, "--duplicates", "-o", "ndjson").out.splitlines()]
+    for row in found:
+        SCHEMA.validate(row)
+    assert [(row["offset"], row["copy_offset"], row["records"]) for row in found] == [
+        (1, 11, 5),
+        (306, 316, 5),
+        (611, 621, 5),
+    ]
+    text = kw("trace", file, "--duplicates", "-o", "text", "-q").out
+    assert "sent-twice/0@1-5" in text
+    assert kw("trace", file, "--duplicates", "--losses").code == Exit.USAGE
