@@ -130,6 +130,7 @@ class ReadingRun:
         self._schemas = self._find_schemas(selection)
         if self._schemas is not None:
             self._sink.learn_from_rows = self._schemas.learn_from_rows
+            self._sink.missing_schemas = self._schemas.missing
         if capture.hosts is not None:
             from kwcli.reading.sinks.host_names import read_host_names
 

@@ -12,6 +12,7 @@ such values.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -61,6 +62,11 @@ class RunSchemas:
     def read_again_from(self, reopen: Callable[[], Captures]) -> None:
         """Have the captures read once more where a schema is missing."""
         self._reopen = reopen
+
+    @property
+    def missing(self) -> Counter[str]:
+        """How many values name each id whose schema was not found."""
+        return self._reader.missing
 
     @property
     def reads_again(self) -> bool:

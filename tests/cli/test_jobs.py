@@ -17,6 +17,7 @@ from typing import Final
 
 import pytest
 
+from decoders import Record
 from decoders.analysis.statistics import Statistics
 from decoders.apis import NAMES, api
 from decoders.exchanges.body_reader import SIDES, list_layouts
@@ -32,6 +33,7 @@ from tests.captures.shipped import FOLDER
 from tests.cli.test_damage import capture, damaged
 from tests.cli.worlds import Outcome
 from tests.cli.worlds import kw as run_kw
+from tests.reading.captures_with_values import HandMadeCapture, prefixed
 from tests.sampling import sampled
 
 Runner = Callable[..., Outcome]
@@ -370,3 +372,16 @@ def test_more_processes_than_any_machine_has_cores_are_refused(command: str, job
 def test_a_spark_of_this_machine_has_as_many_threads_at_most(words: tuple[str, ...], master: str) -> None:
     outcome = run_kw("pipeline", *words, "--master", master)
     assert (outcome.code, "at most 256 threads" in outcome.err) == (Exit.USAGE, True)
+
+
+@pytest.mark.parametrize("words", [("sniff", "--records", "-o", "ndjson"), ("topics", "--values")])
+def test_values_without_a_schema_are_those_of_all_processes(
+    kw: Runner, forks: list[int], tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    capture = HandMadeCapture()
+    for number in range(40):
+        capture.produce("orders", Record(number, 5, None, prefixed(number % 3 + 1)))
+    command, *more = words
+    outcome = kw(command, capture.write(tmp_path / "a.pcap"), *more, "--jobs", "2")
+    assert forks
+    assert "40 values with a schema that was not seen (ids 1, 2, 3)" in outcome.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -58,6 +59,7 @@ class RowWork:
 
     def __init__(self, renderer: Renderer, filter_rows: FilterRows) -> None:
         self.renderer = renderer
+        self.missing_schemas: Counter[str] = Counter()  # of the reader of values of this process: how many name an id
         self._chosen = self._passed_over = 0
         self._filter_rows = filter_rows
         self._nodes = NodeIds()  # the nodes that all workers know

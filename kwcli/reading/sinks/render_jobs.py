@@ -50,7 +50,7 @@ import sys
 import threading
 import traceback
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from io import BytesIO
@@ -142,7 +142,7 @@ class PartResult(NamedTuple):
     """The report of a worker on a part, or at its end.
 
     Counts, keys of texts that are printed once, output that is still to be written, or the problem; at the end the
-    states of its folds.
+    states of its folds, and its values without a schema.
     """
 
     counts: RowCounts = RowCounts()
@@ -150,6 +150,7 @@ class PartResult(NamedTuple):
     output: tuple[bytes, ...] = ()
     states: tuple[bytes, ...] = ()
     problem: BaseException | None = None
+    missing_schemas: Mapping[str, int] = {}
 
 
 def has_stdin_paused(stdin: Readable) -> bool:
@@ -453,7 +454,9 @@ class RenderJobs:
         while self._workers:
             with _block_signals():
                 worker = self._workers[-1]
-                self._work.merge_fold_states(self._checked_result(worker, worker.end_and_get_result()).states)
+                result = self._checked_result(worker, worker.end_and_get_result())
+                self._work.merge_fold_states(result.states)
+                self._work.missing_schemas.update(result.missing_schemas)
                 self._workers.pop().close_and_wait()
         if self._packer is not None:
             self._ready.append(self._pack_part(self._packer))
@@ -556,6 +559,7 @@ class RenderJobs:
                 os.close(number)
             gc.freeze()  # the objects so far are the reader's: collecting garbage among them would copy their pages
             self._work.begin_worker()
+            self._work.missing_schemas.clear()
             while (data := _receive_message(take)) is not None:
                 message = pickle.loads(data)
                 if isinstance(message, WorkerMessage):
@@ -567,7 +571,7 @@ class RenderJobs:
 
     def _make_last_result(self) -> PartResult:
         try:
-            return PartResult(states=self._work.states())
+            return PartResult(states=self._work.states(), missing_schemas=self._work.missing_schemas)
         except Exception as problem:  # any problem is reported to the reader: tables cannot be written
             return PartResult(problem=_picklable_error(problem))
 

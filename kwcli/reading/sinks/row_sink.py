@@ -31,6 +31,8 @@ from kwcli.reading.sinks.row_output import (
 )
 
 if TYPE_CHECKING:
+    from collections import Counter
+
     from decoders.exchanges.engine import Engine
     from decoders.exchanges.exchange import Ended, Settled
     from decoders.exchanges.pairer import Context
@@ -171,6 +173,7 @@ class FilteredRowSink:
         self.host_names: HostNames | None = None  # of --hosts
         self.found_loss = False  # a row has shown that traffic was lost
         self.learn_from_rows: Callable[[list[Settled]], None] | None = None  # schemas of values in all rows
+        self.missing_schemas: Counter[str] | None = None  # values by the id of a schema that is missing
         self._env = env
         self._selection = selection
         self._ports = ports
@@ -242,6 +245,8 @@ class FilteredRowSink:
             work = RowWork(self._renderer, self._filter_rows)
         else:
             return
+        if self.missing_schemas is not None:
+            work.missing_schemas = self.missing_schemas
         pause = partial(has_stdin_paused, self._env.stdin) if "-" in asked.files else None
         self._renderer = self._jobs = RenderJobs(work, self.output, context, asked.jobs, pause=pause)
 
