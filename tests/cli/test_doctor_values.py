@@ -14,6 +14,7 @@ from kwcli.run_environment import Exit
 from tests.analysis.test_doctor import SCHEMA
 from tests.captures.shipped import CLEAN, FOLDER
 from tests.cli.worlds import kw, world
+from tests.net.test_schema_registry import home, registry
 from tests.reading.captures_with_values import (
     ANN,
     ORDER,
@@ -143,3 +144,14 @@ def test_an_id_whose_schema_comes_later_is_registered() -> None:
     outcome = kw("doctor", "-", "--values", "-o", "ndjson", env=env)
     assert "1 value with a schema that was not seen (id 17)" in outcome.err
     assert not {json.loads(line)["id"] for line in outcome.out.splitlines()} & KINDS
+
+
+def test_a_registry_that_is_named_has_the_schemas(tmp_path: Path) -> None:
+    """`-X schema.registry.url=URL` names a registry, where captures are examined."""
+    made = HandMadeCapture().produce("orders", Record(0, 5, b"k", prefixed(17, b"\xff")))
+    assert [each[1] for each in found(made, tmp_path)] == ["schema-unregistered"]
+    with registry() as double:
+        words = ("doctor", str(tmp_path / "a.pcap"), "--values", "-X", f"schema.registry.url={double.url}")
+        outcome = kw(*words, "-o", "ndjson", env=home(tmp_path))
+        rows = [json.loads(line) for line in outcome.out.splitlines()]
+    assert KINDS & {row["id"] for row in rows if row["kind"] == "finding"} == {"values-undecodable"}

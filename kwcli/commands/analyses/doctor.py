@@ -10,7 +10,6 @@ from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, connection_options_of_others, read_config
 from kwcli.options import (
     CHECK_FORMATS,
-    ContentOptions,
     FilterOptions,
     OutputOptions,
     answer_options,
@@ -20,6 +19,7 @@ from kwcli.options import (
     telemetry_options,
 )
 from kwcli.run_environment import Environment, Exit, Failure
+from kwcli.schema_options import SchemaOptions
 
 EXAMPLES = """\b
 Examples:
@@ -98,10 +98,14 @@ def command(
     from kwcli.analyses.run import diagnose_cluster, run_answer
 
     live = check_source(capture, connection)
-    content = ContentOptions(schemas=asked.schemas)
     if live and (asked.values or asked.schemas):
         raise Failure("--values and --schemas are for traffic (FILE, -i): leave them out with -b", Exit.USAGE)
-    settings = shown.make_settings(env)._replace(values=content.make_value_reader(env, wanted=asked.values))
+    settings = shown.make_settings(env)
+    if not live and (asked.values or asked.schemas or connection.properties):
+        from kwcli.net.options import decode_values_of_answer
+
+        registry = tuple(f"{name}={value}" for name, value in connection.properties)
+        settings = decode_values_of_answer(env, settings, SchemaOptions(asked.schemas, registry), wanted=asked.values)
     renderer = DoctorRenderer(settings, read_thresholds(asked.thresholds))
     renderer.fail_on = asked.fail_on
     renderer.ignore = read_ignore_rules(asked.ignore_path, env.now_ns())
