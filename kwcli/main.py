@@ -53,6 +53,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "trace": ("commands.analyses.trace", "Show the life of a record: written, read, committed."),
     "doctor": ("commands.analyses.doctor", "Say what is wrong in captures, why, and what to do."),
     "audit": ("commands.analyses.audit", "Say which clients break when the brokers are upgraded."),
+    "diff": ("commands.analyses.diff", "Say what changed between two captures."),
     "report": ("commands.analyses.report", "Write a report on captures as one HTML page."),
     "sql": ("commands.analyses.sql", "Query captures or tables in SQL."),
     "replay": ("commands.replay", "Send the requests of a recording to another cluster."),

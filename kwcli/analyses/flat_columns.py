@@ -296,10 +296,16 @@ FLAT_COLUMNS: Final[dict[str, tuple[FlatColumn, ...]]] = {
             "client_id verdict why needs refused count last client_software",
         ),
         "audit_broker": ("broker verdict apis", "broker verdict"),
+        "difference": (
+            "change client_id broker api topic group error metric unit before after ratio delta p significant"
+            " count_before count_after",
+            "change client_id broker api before after ratio error topic group metric",
+        ),
         "advisory": (
             "id verdict seen where client_id client_software library library_sure library_why addresses broker release"
-            " topics count first last effect affected fixed since url why findings evidence",
+            " topics count first last effect affected fixed since url why findings evidence command",
             "id verdict seen client_id broker client_software release topics fixed",
+            "command",
         ),
     }.items()
 }

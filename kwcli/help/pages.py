@@ -28,6 +28,7 @@ TOPICS: Final = (
         "trace",
         "doctor",
         "audit",
+        "diff",
         "replay",
         "scrub",
         "call",

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from decoders.analysis import dimensions
 from decoders.analysis.advisories.advisory_audit import AdvisoryAudit
+from decoders.analysis.differences.traffic_profile import TrafficProfile
 from decoders.analysis.dimension_and_metric_table import METRICS
 from decoders.analysis.dimensions import DIMENSIONS
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
@@ -65,6 +66,7 @@ FOLDS: dict[str, Make] = {
     "slowest": lambda: Slowest(7),
     "versions": ClientVersions,
     "advisories": AdvisoryAudit,
+    "profile": TrafficProfile,
 }
 
 

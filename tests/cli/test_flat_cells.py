@@ -34,6 +34,7 @@ RUNS: Final[dict[str, list[tuple[str, ...]]]] = {
         word: [(word, TOUR), (word, OLD), (word, SHARE)]
         for word in ("clients", "groups", "transactions", "topics", "brokers")
     },
+    "diff": [("diff", OLD, TOUR, "-v")],
     "doctor": [("doctor", TOUR), ("doctor", OLD)],
     "audit": [
         *(("audit", TOUR), ("audit", OLD)),
@@ -80,6 +81,8 @@ KEPT: Final = {
     " undecoded request_bytes response_bytes p50 p99 max first last",
     "finding": "id severity title count first last clients topic broker api evidence meaning remedy",
     "security": "id severity title count first last broker clients evidence meaning remedy",
+    "difference": "change client_id broker api topic group error metric unit before after ratio delta p significant"
+    " count_before count_after",
     "advisory": "id verdict seen where client_id client_software library addresses broker release topics count first"
     " last effect affected fixed since url why findings evidence",
     "audit": "client_id client_software library addresses verdict why needs apis",
@@ -167,7 +170,8 @@ def test_every_key_of_a_row_has_a_column() -> None:
         "finding": properties("doctor")["properties"],
         "security": properties("security")["properties"],
         **{kind: portraits[kind]["properties"] for kind in ("client", "group", "transaction", "topic", "broker")},
-        **{kind: properties("audit")["$defs"][kind]["properties"] for kind in ("audit", "audit_broker")},
+        **{kind: properties("audit")["$defs"][kind]["properties"] for kind in ("audit", "audit_broker", "advisory")},
+        "difference": properties("diff")["properties"],
     }
     for kind, keys in kinds.items():
         assert {*keys} - {"kind", "schema"} <= {column.key for column in FLAT_COLUMNS[kind]}, kind

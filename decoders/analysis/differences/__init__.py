@@ -1,0 +1,1 @@
+"""Two lots of traffic in, what changed from one to the other out."""
