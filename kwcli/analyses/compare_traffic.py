@@ -71,15 +71,15 @@ def run_diff(
         code = code or ended
         sides.append(side)
     rows = compare_profiles(sides[0].profile, sides[1].profile)
-    told = [
+    notes = [
         f"{name}: {sentence}"
         for name, side in zip(capture.files, sides, strict=True)
         for sentence in list_partial_sentences(side.coverage.partial)
     ]
-    told += [f"{name}: no exchange" for name, side in zip(capture.files, sides, strict=True) if not side.profile.count]
+    notes += [f"{name}: no exchange" for name, side in zip(capture.files, sides, strict=True) if not side.profile.count]
     env.stdout.write(_format_rows(rows, settings, capture.files).encode("utf-8", "backslashreplace"))
     if not settings.quiet:
-        env.report(f"kw: {'; '.join([_describe_result(rows), *told])}")
+        env.report(f"kw: {'; '.join([_describe_result(rows), *notes])}")
     failing = any(row["significant"] and ("any" in fail_on or row["change"] in fail_on) for row in rows)
     return Exit.FINDINGS if failing and code in (Exit.DONE, Exit.LOSSY) else code
 
