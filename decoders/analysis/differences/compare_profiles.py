@@ -68,7 +68,7 @@ _WORDS: Final = {
 _KINDS: Final = {"client": ("client_id",), "topic": ("topic",), "group": ("group",), "api": ("client_id", "api")}
 
 
-class _Candidate(NamedTuple):
+class _TestedDifference(NamedTuple):
     """A test, and the difference that it is about: `row` is None where its effect is too small to be told.
 
     `p` is 0 where a difference needs no test; `steady`: it is no trend that goes on.
@@ -116,7 +116,7 @@ def _make_row(change: str, **about: Any) -> Row:
 # What is new or gone
 
 
-def _compare_things(before: TrafficProfile, after: TrafficProfile) -> Iterator[_Candidate]:
+def _compare_things(before: TrafficProfile, after: TrafficProfile) -> Iterator[_TestedDifference]:
     """Things of one side alone. Of a client that is, its APIs and errors are not told again."""
     clients = [{thing[1] for thing in side.things if thing[0] == "client"} for side in (before, after)]
     both = clients[0] & clients[1]
@@ -133,7 +133,7 @@ def _compare_things(before: TrafficProfile, after: TrafficProfile) -> Iterator[_
             "count_before": sum(slices.values()) if gone else 0,
             "count_after": 0 if gone else sum(slices.values()),
         }
-        yield _Candidate(
+        yield _TestedDifference(
             _make_row(f"{'gone' if gone else 'new'}-{kind}", **dict(zip(keys, names, strict=True)), **counts), p
         )
 
@@ -144,7 +144,7 @@ def _test_one_sided(seen: int, spans: tuple[int, int]) -> float:
     return comb(own, seen) / comb(own + other, seen)
 
 
-def _compare_sets(before: TrafficProfile, after: TrafficProfile) -> Iterator[_Candidate]:
+def _compare_sets(before: TrafficProfile, after: TrafficProfile) -> Iterator[_TestedDifference]:
     """Clients that name another software, or use other versions of an API, and none of those before."""
     for kind, change in (("software", "new-version"), ("version", "new-api-version")):
         sides = [_gather_last_names(side, kind) for side in (before, after)]
@@ -155,7 +155,7 @@ def _compare_sets(before: TrafficProfile, after: TrafficProfile) -> Iterator[_Ca
             about = dict(zip(("client_id", "api"), names, strict=False))
             texts = {"before": ", ".join(sorted(one)), "after": ", ".join(sorted(other))}
             counts = {"count_before": sum(one.values()), "count_after": sum(other.values())}
-            yield _Candidate(_make_row(change, **about, **texts, **counts), 0.0)
+            yield _TestedDifference(_make_row(change, **about, **texts, **counts), 0.0)
 
 
 def _gather_last_names(profile: TrafficProfile, kind: str) -> dict[tuple[str, ...], dict[str, int]]:
@@ -170,7 +170,7 @@ def _gather_last_names(profile: TrafficProfile, kind: str) -> dict[tuple[str, ..
 # How fast, how large, how often
 
 
-def _compare_values(before: TrafficProfile, after: TrafficProfile) -> Iterator[_Candidate]:
+def _compare_values(before: TrafficProfile, after: TrafficProfile) -> Iterator[_TestedDifference]:
     for key in sorted(before.measured.keys() & after.measured.keys()):
         place, name, api, metric = key
         about = {"client_id" if place == "client" else "broker": name, "api": api}
@@ -182,7 +182,7 @@ def _compare_values(before: TrafficProfile, after: TrafficProfile) -> Iterator[_
 
 def _compare_metric(
     before: MeasuredValues, after: MeasuredValues, metric: str, about: Mapping[str, str]
-) -> Iterator[_Candidate]:
+) -> Iterator[_TestedDifference]:
     """The difference of two lots of values, where its effect is large enough."""
     counts = [sum(side.bins.values()) for side in (before, after)]
     means = [_average_slices(side) for side in (before, after)]
@@ -195,9 +195,9 @@ def _compare_metric(
     delta = _find_cliffs_delta(before.bins, after.bins)
     p = find_rank_sum_p(*means)
     if abs(delta) < _DELTA_LEAST or not _is_far(medians, metric):
-        yield _Candidate(None, p)
+        yield _TestedDifference(None, p)
     else:
-        yield _Candidate(
+        yield _TestedDifference(
             _make_row(
                 _WORDS[metric][medians[1] < medians[0]],
                 **about,
@@ -220,7 +220,9 @@ def _is_far(medians: Sequence[float], metric: str) -> bool:
     return high >= low * _RATIO_LEAST[metric] and high - low >= _AMOUNT_LEAST[metric]
 
 
-def _compare_rates(thing: tuple[str, ...], before: TrafficProfile, after: TrafficProfile) -> Iterator[_Candidate]:
+def _compare_rates(
+    thing: tuple[str, ...], before: TrafficProfile, after: TrafficProfile
+) -> Iterator[_TestedDifference]:
     """The difference of how often a client sends an API, by the exchanges in each slice."""
     sides = [_count_by_slice(side.things[thing], side.span()) for side in (before, after)]
     counts = [sum(side) for side in sides]
@@ -232,9 +234,9 @@ def _compare_rates(thing: tuple[str, ...], before: TrafficProfile, after: Traffi
     width = (1 << before.shift + _SLICES_SHIFT) / 1e9
     delta, p = _find_delta_of_lists(*sides), find_rank_sum_p(*sides)
     if not min(rates) or abs(delta) < _DELTA_LEAST or not _is_far(rates, "rate"):
-        yield _Candidate(None, p)
+        yield _TestedDifference(None, p)
         return
-    yield _Candidate(
+    yield _TestedDifference(
         _make_row(
             _WORDS["rate"][rates[1] < rates[0]],
             client_id=thing[1],
