@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -10,7 +11,11 @@ import pytest
 
 from decoders.analysis.groups import share_deliveries
 from decoders.analysis.groups.groups import Groups
+from decoders.wire.state_serialization import pack, unpack
+from tests.analysis.hanging_transactions import check_last_attempts
 from tests.analysis.scenes import Scene
+from tests.captures.shipped import FOLDER
+from tests.cli.worlds import kw
 
 SHARE_FETCH, SHARE_ACK, CONFIGS, DESCRIBE, ALTER = (78, 2), (79, 2), (32, 4), (90, 1), (91, 0)
 TOPIC_ID = UUID(int=9)
@@ -163,12 +168,21 @@ def test_offsets_that_are_set_are_commits() -> None:
     assert found == {("orders", 0): 40}
 
 
+def test_records_at_their_last_attempt_are_shown_in_a_capture_that_ships() -> None:
+    file = str(FOLDER / "transactions" / "last-attempts.pcap.zst")
+    outs = {kw("groups", file, "-o", "json", "-q", "--jobs", jobs).out for jobs in ("1", "2")}
+    (out,) = outs
+    check_last_attempts({row["group"]: row for row in json.loads(out)})
+    shown = kw("groups", file, "-o", "text", "-q").out
+    assert "3 archived" in shown
+    page = kw("groups", file, "-o", "text", "-q", "--name", "returning").out
+    assert "records at their last attempt" in page
+
+
 def test_states_of_earlier_versions_are_read() -> None:
     fold = Groups()
     for each in acquire(Scene(), 0, (0, 9, 1)).exchanges(fold):
         fold.add(each)
-    from decoders.wire.state_serialization import pack, unpack
-
     state = unpack(fold.export())
     assert isinstance(state, list)
     older = Groups()

@@ -14,6 +14,7 @@ from decoders.analysis.transactions import transactions
 from decoders.analysis.transactions.transactions import Transactions
 from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Batch, Record
+from tests.analysis.hanging_transactions import HUNG
 from tests.analysis.scenes import Scene
 from tests.captures.shipped import CLEAN, FOLDER
 from tests.cli.worlds import kw
@@ -317,6 +318,24 @@ def test_a_transaction_without_end_is_named_in_a_capture_that_ships() -> None:
     assert row["command"] in shown
     by_reader = json.loads(kw("transactions", file, "-o", "json", "-q", "--client-id", "reader").out)
     assert by_reader == []  # no exchange of the id is of this client
+
+
+def test_hanging_transactions_of_both_protocols_are_named_in_a_capture_that_ships() -> None:
+    file = str(FOLDER / "transactions" / "hanging.pcap.zst")
+    found = {row["transactional_id"]: row for row in json.loads(kw("transactions", file, "-o", "json", "-q").out)}
+    assert [(row["state"], row["implicit"]) for row in found.values()] == [
+        ("ongoing", False),
+        ("ongoing", True),
+        ("ongoing", False),
+    ]
+    for topic, (name, api) in HUNG.items():
+        assert [(hold["topic"], hold["sure"]) for hold in found[name]["holds"]] == [(topic, True)]
+        assert found[name]["command"].startswith(f"kw call {api} -b 127.0.0.1:20401 ")
+    for words in (("--topic", "second-protocol"), ("--client-id", "hung-2"), ("-f", "transactional_id == 'ledger-2'")):
+        outs = {kw("transactions", file, *words, "-o", "json", "-q", "--jobs", jobs).out for jobs in ("1", "2")}
+        (out,) = outs
+        (row,) = json.loads(out)
+        assert (row["transactional_id"], row["state"]) == ("ledger-2", "ongoing")
 
 
 @pytest.mark.parametrize("name", sampled(CLEAN, 2))

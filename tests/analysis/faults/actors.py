@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -15,9 +16,12 @@ from typing import Any, Final, Generic, TypeVar
 from confluent_kafka import Consumer, Producer, admin
 
 from decoders import decode_response, encode_request
+from decoders.protocol_facts.keys import INIT_PRODUCER_ID, PRODUCE
+from decoders.records.encode_batches import encode_batch
+from decoders.records.model import Batch, Record
 from tests.cli.worlds import kw
 
-__all__ = ["VALUE", "Actor", "Fault", "RawClient", "findings_in"]
+__all__ = ["VALUE", "Actor", "Fault", "RawClient", "findings_in", "write_unannounced_batch"]
 
 # The stubs of this module lack half of what it has.
 rd: Any = admin
@@ -148,3 +152,23 @@ class RawClient:
         """End with RST, without FIN."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, pack("ii", 1, 0))
         self.socket.close()
+
+
+def write_unannounced_batch(place: str, topic: str, transactional_id: str) -> None:
+    """Write a batch of a transaction without AddPartitionsToTxn, which no coordinator knows, and never end it."""
+    client = RawClient(place)
+    asked = {"transactional_id": None, "transaction_timeout_ms": 60_000}
+    while (producer := client.ask(INIT_PRODUCER_ID, 0, asked))["error_code"]:
+        time.sleep(0.5)
+    its = Batch(
+        producer_id=producer["producer_id"],
+        producer_epoch=producer["producer_epoch"],
+        base_sequence=0,
+        transactional=True,
+    )
+    records = encode_batch([Record(0, int(time.time() * 1000), None, b"x")], its)
+    its_topic = {"name": topic, "partition_data": [{"index": 0, "records": records}]}
+    request = {"transactional_id": transactional_id, "acks": -1, "timeout_ms": 5000, "topic_data": [its_topic]}
+    written = client.ask(PRODUCE, 7, request)
+    assert written["responses"][0]["partition_responses"][0]["error_code"] == 0
+    client.socket.close()

@@ -14,7 +14,7 @@ from decoders.protocol_facts.keys import INIT_PRODUCER_ID, PRODUCE
 from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Batch, Record
 from kwcli.playground.tls_certificates import write_tls_certificates
-from tests.analysis.faults.actors import RawClient, rd
+from tests.analysis.faults.actors import RawClient, rd, write_unannounced_batch
 from tests.analysis.faults.refused import ALTER_CLIENT_QUOTAS
 from tests.analysis.incidents.incident import HURRY, Incident, IncidentActor
 from tests.broker.clients.session import start
@@ -161,23 +161,7 @@ def _twins(actor: IncidentActor) -> None:
 
 def _never_ended(actor: IncidentActor) -> None:
     """A transaction that no coordinator knows: its batch is written without AddPartitionsToTxn, and never ended."""
-    client = RawClient(actor.place)
-    asked = {"transactional_id": None, "transaction_timeout_ms": 60_000}
-    while (producer := client.ask(INIT_PRODUCER_ID, 0, asked))["error_code"]:
-        time.sleep(0.5)
-    its = Batch(
-        producer_id=producer["producer_id"],
-        producer_epoch=producer["producer_epoch"],
-        base_sequence=0,
-        transactional=True,
-    )
-    records = encode_batch([Record(0, int(time.time() * 1000), None, b"x")], its)
-    topic = {"name": actor.topic, "partition_data": [{"index": 0, "records": records}]}
-    written = client.ask(
-        PRODUCE, 7, {"transactional_id": "ledger-2", "acks": -1, "timeout_ms": 5000, "topic_data": [topic]}
-    )
-    assert written["responses"][0]["partition_responses"][0]["error_code"] == 0
-    client.socket.close()
+    write_unannounced_batch(actor.place, actor.topic, "ledger-2")
     reader = actor.consumer(**{"client.id": "reader", "isolation.level": "read_committed"})
     reader.assign([TopicPartition(actor.topic, 0, 0)])
     end = time.monotonic() + 14

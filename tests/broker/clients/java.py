@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import Any
@@ -215,7 +216,7 @@ def transact(
     tell: bool = False,
     config: Mapping[str, str] | None = None,
 ) -> int | list[str]:
-    """One transaction per word of `ends` (`commit` or `abort`), with the group's offsets when one is named.
+    """One transaction per word of `ends` (`commit`, `abort`, `leave`: open), with the group's offsets if one is named.
 
     `tell`: gives the outcome of each.
     """
@@ -228,6 +229,9 @@ def transact(
             producer.send(_record(topic, None, key, value, []))
         if group:
             _offsets(producer, topic, group)
+        if end == "leave":
+            producer.flush()
+            time.sleep(600)  # until the process is killed
         producer.commitTransaction() if end == "commit" else producer.abortTransaction()
 
     failures = (jpype.JException,) if tell else ()
