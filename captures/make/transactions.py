@@ -1,4 +1,4 @@
-"""transactions/: transactions that nobody ends, with readers that wait; records at their last attempt in share groups."""
+"""transactions/: transactions that nobody ends, with readers that wait; share groups with records at a last attempt."""
 
 from __future__ import annotations
 

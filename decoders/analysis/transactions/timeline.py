@@ -329,8 +329,9 @@ class TransactionTimeline:
             its.close("timed out", None, "its timeout ran out, after which its coordinator aborts it", sure=False)
 
     def make_event_rows(self, most: int) -> list[Row]:
-        """A row for each of the latest `most` events."""
-        return [_make_event_row(event) for event in self.events[-most:]]
+        """A row for each of the latest `most` events, in the order in which they were asked for."""
+        latest = self.events[-most:] if most else []
+        return [_make_event_row(event) for event in sorted(latest, key=lambda event: (event.asked_ns, event))]
 
 
 _HANDLERS: Final[dict[str, Callable[[TransactionTimeline, TransactionEvent], None]]] = {
