@@ -9,6 +9,7 @@ from typing import Final
 from confluent_kafka import KafkaException
 
 from tests.analysis.faults.actors import RawClient, rd
+from tests.analysis.incidents.changes import MOVES
 from tests.analysis.incidents.incident import HURRY, Incident, IncidentActor
 
 __all__ = ["BROKER_INCIDENTS"]
@@ -102,4 +103,5 @@ BROKER_INCIDENTS: Final = (
     Incident("replica-hangs", "broker-gone", "node 2", _replica_hangs, topic=False),
     Incident("coordinator-gone", "broker-gone", "node", _coordinator_gone, topic=False),
     Incident("only-replica-restarted", "broker-back", "node 3", _all_restart, topic=False),
+    *MOVES,
 )

@@ -16,6 +16,7 @@ from decoders.records.model import Batch, Record
 from kwcli.playground.tls_certificates import write_tls_certificates
 from tests.analysis.faults.actors import RawClient, rd, write_unannounced_batch
 from tests.analysis.faults.refused import ALTER_CLIENT_QUOTAS
+from tests.analysis.incidents.changes import CHANGES
 from tests.analysis.incidents.incident import HURRY, Incident, IncidentActor
 from tests.broker.clients.session import start
 from tests.waiting import until
@@ -298,4 +299,5 @@ CLIENT_INCIDENTS: Final = (
     Incident("topic-deleted", "topic-unknown", "topic-deleted", _topic_gone),
     Incident("partition-paused", "assigned-unread", "partition-paused", _assigned_unread),
     Incident("sequence-begun-again", "sequence-restarted", "sequence-begun-again", _unknown_producer),
+    *CHANGES,
 )
