@@ -70,7 +70,7 @@ def decode_notation(text: str, form: str) -> bytes | None:
 def find_bytes_in_line(line: str) -> bytes | None:
     """The bytes among the words of a line: a whole Kafka frame if there is one, else the longest run; None without."""
     runs = [run for run in _list_runs(line) if len(run) >= RUN_MIN]
-    return max(runs, key=lambda run: (_is_whole_frame(run), len(run)), default=None)
+    return max(runs, key=lambda run: (is_whole_message(run), len(run)), default=None)
 
 
 def explain_undecodable_text(text: str, form: str) -> str:
@@ -91,8 +91,12 @@ def is_request(data: bytes) -> bool:
     return judge_request(data, 0) == YES or judge_request(len(data).to_bytes(4, "big") + data, 0) == YES
 
 
-def _is_whole_frame(data: bytes) -> bool:
-    return int.from_bytes(data[:4], "big") == len(data) - 4 or is_request(data)
+def is_whole_message(data: bytes) -> bool:
+    """Whether bytes are messages as long as their size fields say, or a request without its size field."""
+    at = 0
+    while len(data) - at >= RUN_MIN and int.from_bytes(data[at : at + 4], "big") <= len(data) - at - 4:
+        at += 4 + int.from_bytes(data[at : at + 4], "big")
+    return at == len(data) > 0 or judge_request(len(data).to_bytes(4, "big") + data, 0) == YES
 
 
 # The notations of a whole text
@@ -276,5 +280,5 @@ def _list_runs(line: str) -> Iterator[bytes]:
                 yield data
     for match in _BASE64_RUN.finditer(line):
         data = _decode_base64(match[0], certain=False)
-        if data is not None and _is_whole_frame(data):
+        if data is not None and is_whole_message(data):
             yield data

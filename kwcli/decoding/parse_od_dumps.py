@@ -39,6 +39,7 @@ _CELLS: Final = (
     _Cell(re.compile("[0-9a-f]{4}", re.IGNORECASE), 16, 2),
     _Cell(re.compile(r"\d{1,5}"), 10, 2),
     _Cell(re.compile("[0-9a-f]{8}", re.IGNORECASE), 16, 4),
+    _Cell(re.compile("[0-9a-f]{16}", re.IGNORECASE), 16, 8),
 )
 
 
@@ -117,7 +118,7 @@ def _join_lines(rows: list[tuple[str, str]], offsets: list[int], parse: Callable
             out += (last * ((at - len(out)) // len(last) + 1))[: at - len(out)]
         squeezed = False
         if not cells:  # the end: words of several bytes may have been filled up
-            return bytes(out[:at]) if at <= len(out) < at + 4 else None
+            return bytes(out[:at]) if at <= len(out) < at + 8 else None
         piece = parse(cells)
         if not piece or at != len(out):
             return None

@@ -14,8 +14,14 @@ from decoders.frames.read_and_judge_headers import NO, judge_request
 from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import format_bytes
-from kwcli.decoding.byte_notations import decode_notation, explain_undecodable_text, find_bytes_in_line
+from kwcli.decoding.byte_notations import (
+    decode_notation,
+    explain_undecodable_text,
+    find_bytes_in_line,
+    is_whole_message,
+)
 from kwcli.decoding.parse_od_dumps import parse_od_dump, unwrap_netty_table
+from kwcli.decoding.rare_notations import list_other_readings
 from kwcli.reading.capture_sources import CAPTURE_MAGICS
 from kwcli.run_environment import Exit, Failure
 
@@ -246,6 +252,28 @@ def split_inputs_in_bytes(data: bytes, name: str, form: str, *, any_text: bool =
 def split_inputs_in_text(text: str, name: str, form: str, *, any_text: bool = False) -> list[InputBytes]:
     """The runs of bytes that a text stands for: a dump, or hex or base64 with a message a line. Raises Failure."""
     text = _COLORS.sub("", text)
+    if form != "auto" or any_text:
+        return _split_by_usual_notations(text, name, form, any_text=any_text)
+    refusal, found = None, list[InputBytes]()
+    try:
+        found = _split_by_usual_notations(text, name, form)
+    except Failure as failure:
+        refusal = failure.with_traceback(None)
+    if found and all(is_whole_message(each.data) for each in found):
+        return found
+    others = [(find_packet_payload(data), sure) for data, sure in list_other_readings(text)]
+    whole = next((data for data, _ in others if is_whole_message(data)), None)
+    if whole is None and refusal is not None:
+        whole = next((data for data, sure in others if sure), None)
+    if whole is not None:
+        return [InputBytes(name, whole, text)]
+    if refusal is not None:
+        raise refusal
+    return found
+
+
+def _split_by_usual_notations(text: str, name: str, form: str, *, any_text: bool = False) -> list[InputBytes]:
+    """The runs of bytes that a text stands for by the notations that all programs share. Raises Failure."""
     if form in ("auto", "hex"):
         runs = _parse_any_dump(text)
         if runs is not None:

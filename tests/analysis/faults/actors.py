@@ -13,7 +13,7 @@ from struct import pack, unpack
 from threading import Event, Thread
 from typing import Any, Final, Generic, TypeVar
 
-from confluent_kafka import Consumer, Producer, admin
+from confluent_kafka import Consumer, KafkaException, Producer, admin
 
 from decoders import decode_response, encode_request
 from decoders.protocol_facts.keys import INIT_PRODUCER_ID, PRODUCE
@@ -95,7 +95,7 @@ class Actor:
         def write() -> None:
             while not over.wait(every_s):
                 for number in range(count):
-                    with suppress(BufferError):
+                    with suppress(BufferError, KafkaException):
                         producer.produce(self.topic, VALUE[:100], key=str(number))
                 producer.poll(0)
 

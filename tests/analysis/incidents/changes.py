@@ -1,4 +1,4 @@
-"""Incidents that somebody's change brings: rights, limits and quotas that are set, offsets and leaders that are moved."""
+"""Incidents that somebody's change brings: rights, limits and quotas are set, offsets and leaders are moved."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _reader_over_quota(actor: IncidentActor) -> None:
     assert client.ask(ALTER_CLIENT_QUOTAS, 0, asked)["entries"][0]["error_code"] == 0
     client.socket.close()
     time.sleep(1)
-    reader = actor.consumer(**{"client.id": "catching-up", "fetch.max.bytes": 500_000})
+    reader = actor.consumer(**{"client.id": "catching-up", "max.partition.fetch.bytes": 200_000})
     reader.assign([TopicPartition(actor.topic, 0, 0)])
     end = time.monotonic() + 10
     while time.monotonic() < end:
