@@ -16,6 +16,7 @@ WRITTEN: Final = (
     *(
         "answer-odd",
         "answers-misplaced",
+        "lz4-refused",
         "login-expired",
         "login-missing",
         "not-kafka",

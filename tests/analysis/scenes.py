@@ -62,11 +62,13 @@ class Scene:
         behind: bytes = b"",
         answered_as: int | None = None,
         answered_in: int | None = None,
+        says: tuple[int, int] | None = None,
     ) -> Scene:
         """A request, answered `took` seconds later; without a response the connection ends (`ends`: FIN or RST).
 
         `cut`: as many bytes lack at the request's end; `behind`: bytes behind its last field; `answered_as`: a foreign
-        correlation id of the answer, `answered_in`: another version of its layout.
+        correlation id of the answer, `answered_in`: another version of its layout; `says`:
+        another API key and version in the request's header.
         """
         key, version = what
         self._asked += 1
@@ -80,7 +82,11 @@ class Scene:
             self._segments.append((now - 1000, its, True, ACK, b""))
         its = self._lines[place]
         frame = encode_request(key, version, request or {}, correlation_id=self._asked, client_id=client)
-        frame = frame[: len(frame) - cut] + behind
+        frame = (
+            (frame[:0] if says is None else pack(">hh", *says))
+            + frame[4 * (says is not None) : len(frame) - cut]
+            + behind
+        )
         self._segments.append((now, its, True, ACK | PUSH, pack(">i", len(frame)) + frame))
         if ends:
             self._segments.append((now + round(took * NS), its, False, ends | ACK, b""))

@@ -45,6 +45,7 @@ from tests.analysis.attack_scenes import ATTACK_BESIDES, ATTACK_NEAR, ATTACK_SCE
 from tests.analysis.scenes import BEGUN, BROKER, FIN, MS, NS, RST, Scene
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import kw, world
+from tests.exchanges.test_remarks import batch_of_lz4
 from tests.tls.wrapping import pcapng_of
 
 SCHEMA_FILE = FOLDER.parent / "decoders" / "messages" / "doctor.schema.json"
@@ -176,6 +177,7 @@ def join(generation: int, member: str = "m") -> tuple[dict[str, Any], dict[str, 
     return {"group_id": "billing", "member_id": member}, {"generation_id": generation, "member_id": "m", "leader": "m"}
 
 
+LINKED: Any = batch_of_lz4(linked=True, checksum=None)
 META, VERSIONS, PRODUCE_9, FETCH_11 = (METADATA, 9), (API_VERSIONS, 0), (PRODUCE, 8), (FETCH, 11)
 SERVES = {"api_keys": [{"api_key": METADATA, "min_version": 8, "max_version": 12}]}
 UNKNOWN = metadata(topic("ordres", code=3))
@@ -314,6 +316,29 @@ def sequences(*batches: tuple[int, int, int], other: int | None = None, lost: in
         scene.ask(
             at, PRODUCE_9, asked, None if at == lost else produced(code), ends=RST if at == lost else 0, line=line
         )
+    return scene
+
+
+def linked_blocks(code: int) -> Scene:
+    asked = {"acks": 1, "topic_data": [{"name": "orders", "partition_data": [{"index": 0, "records": LINKED}]}]}
+    return Scene().ask(0, PRODUCE_9, asked, produced(code)).ask(1, PRODUCE_9, asked, produced(code))
+
+
+def coordinator_asked(code: int) -> Scene:
+    """A group's coordinator is asked for, refused and then given."""
+    wanted = {"key": "billing", "key_type": 0}
+    refused = {"error_code": code, "node_id": -1, "host": "", "port": -1}
+    found = {"node_id": 1, "host": "10.0.0.9", "port": 9092}
+    return Scene().ask(0, (10, 2), wanted, refused).ask(1, (10, 2), wanted, found)
+
+
+def committed_with(code: int) -> Scene:
+    """A commit of a group that is refused, and then accepted."""
+    asked = {"group_id": "billing", "topics": [{"name": "orders", "partitions": [{"partition_index": 0}]}]}
+    scene = Scene()
+    for at, its in enumerate((code, 0)):
+        done = {"topics": [{"name": "orders", "partitions": [{"partition_index": 0, "error_code": its}]}]}
+        scene.ask(at, (8, 2), asked, done)
     return scene
 
 
@@ -890,6 +915,26 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         "app counts its batches to orders from 0 again without a new epoch (producer id 74, partition 0 expected 4)",
     ),
     (
+        *("lz4-refused", linked_blocks(-1), "error"),
+        "10.0.0.9:9092 refuses batches of app: their LZ4 frames have linked blocks",
+    ),
+    (
+        *("request-closed", Scene().ask(0, VERSIONS, {}, SERVES).ask(1, META, {}, says=(1, 99), ends=FIN), "error"),
+        "10.0.0.9:9092 closes the connection on Fetch 99 of app: a version that no release of Kafka has that kw knows",
+    ),
+    (
+        *("coordinator-moved", coordinator_asked(15), "note"),
+        "group billing: COORDINATOR_NOT_AVAILABLE (FindCoordinator)",
+    ),
+    (
+        *("coordinator-moved", committed_with(16), "note"),
+        "group billing: NOT_COORDINATOR (OffsetCommit)",
+    ),
+    (
+        *("access-denied", coordinator_asked(30), "note"),
+        "group billing is denied: GROUP_AUTHORIZATION_FAILED",
+    ),
+    (
         *("sequence-reused", sequences((0, 2, 0), (2, 2, 0), (2, 2, 46), other=2), "error"),
         "app gives new records of orders sequence numbers that it has used (producer id 74, DUPLICATE_SEQUENCE_NUMBER):"
         " partition 0, 2 came again with other records, 4 was expected",
@@ -920,6 +965,7 @@ BESIDES = {
     "clock-behind": {"timestamp-refused"},
     "timestamp-refused": {"clock-behind"},
     "sequence-restarted": {"sequence-broken"},
+    "lz4-refused": {"broker-failed"},
     "sequence-reused": {"sequence-broken"},
     "sent-twice": {"timed-out"},
     "broker-gone": {"under-replicated"},
@@ -948,6 +994,8 @@ NEAR: list[tuple[str, Scene]] = [
     ("transaction-hangs", held(70, newest=5)),
     ("sequence-restarted", sequences((0, 2, 0), (2, 2, 0), (0, 2, 45))),
     ("sequence-restarted", sequences((0, 2, 45), (2, 2, 45))),
+    ("lz4-refused", linked_blocks(0)),
+    ("request-closed", Scene().ask(0, VERSIONS, {}, SERVES).ask(1, META, {}, {}, says=(1, 99))),
     ("sequence-reused", sequences((0, 2, 0), (2, 2, 0), (2, 2, 46))),
     ("sequence-broken", sequences((0, 2, 0), (2, 2, 0), (2, 2, 46), lost=1)),
     ("sequence-reused", sequences((0, 2, 0), (2, 2, 0), (2, 2, 46), lost=1)),

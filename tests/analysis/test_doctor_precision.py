@@ -138,6 +138,7 @@ TRUTH: Final[dict[str, dict[str, int]]] = {
     "faults/retransmissions.pcap.zst": {"warning retransmissions": 1, "note many-in-flight": 1},
     "faults/sent-again.pcap.zst": {"note capture-begins-late": 1, "note coordinator-moved": 1, "note sent-again": 1},
     "faults/sent-twice.pcap.zst": {"warning sent-twice": 1, "warning unanswered": 1, "note capture-begins-late": 1},
+    "faults/lz4-refused.pcap.zst": {"error lz4-refused": 1, "warning broker-failed": 1},
     "faults/sequence-reused.pcap.zst": {"error sequence-reused": 1, "note coordinator-moved": 1},
     "faults/sequence-broken.pcap.zst": {"warning sequence-broken": 1, "note coordinator-moved": 1},
     "faults/slow-broker.pcap.zst": {"warning slow-broker": 1, "note capture-begins-late": 1},

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.dimensions import host_of
+from decoders.analysis.doctor.observe_odd_bytes import observe_refused_batches
 from decoders.analysis.doctor.observe_positions import (
     observe_committed_offsets,
     observe_fetched_offsets,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-__all__ = ["BODY_OBSERVERS", "BodyObserver"]
+__all__ = ["BODY_OBSERVERS", "BodyObserver", "find_subjects_of_coordinator"]
 
 # In: an exchange of which both sides were looked at, and its client's name. Out: all topics that it names, where the
 # function has read them anyhow; else None.
@@ -109,6 +110,7 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
             its.add_to_sum("took", took)
             its.keep_greatest("ended", exchange.response_ns)
     topics = []
+    packed_refused = False
     transactional = _body_or_empty(exchange, "request").get("transactional_id")
     for element in structs_at(exchange._request_view, _PRODUCED.topics):
         topic = topic_of_element(exchange, element)
@@ -132,6 +134,8 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
                         writer.keep_greatest("epoch", head.producer_epoch)
                 if head.codec == "none":
                     plain += head.size
+                elif code and head.codec == "lz4":
+                    packed_refused = True
                 if head.magic < 2:
                     seen.get_or_make("old-format", client, topic, "produces").count_exchange(exchange)
                 if not head.sound:
@@ -146,6 +150,8 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
                 its.add_to_sum("bytes", 0)
             if size and number is not None:
                 seen.get_or_make("skew", topic).count_name("partitions", str(number), size)
+    if packed_refused:
+        observe_refused_batches(seen, exchange, client)
     return topics
 
 
@@ -415,6 +421,14 @@ def _observe_coordinator(seen: Observations, exchange: Exchange, client: str) ->
             _observe_advertised_address(seen, exchange, node, node.get("node_id"))
 
 
+def find_subjects_of_coordinator(exchange: Exchange) -> tuple[str, list[str]]:
+    """What a FindCoordinator asks for: the kind and the names of groups or transactional ids."""
+    request = _body_or_empty(exchange, "request")
+    kind = {0: "group", 1: "transactional_id"}.get(request.get("key_type", 0))
+    names = [name for name in (request.get("key"), *(request.get("coordinator_keys") or ())) if isinstance(name, str)]
+    return (kind, [name for name in names if name]) if kind is not None else ("client_id", [])
+
+
 def _observe_group_join(seen: Observations, exchange: Exchange, client: str) -> None:
     request, answer = _body_or_empty(exchange, "request"), _body_or_empty(exchange, "response")
     group, generation = request.get("group_id"), answer.get("generation_id")
@@ -583,7 +597,7 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
     ),
     FIND_COORDINATOR: BodyObserver(
         _observe_coordinator,
-        (),
+        ("key", "key_type", "coordinator_keys"),
         ("error_code", *_NODES, *(f"coordinators[].{name}" for name in ("error_code", *_NODES))),
     ),
     JOIN_GROUP: BodyObserver(

@@ -42,6 +42,10 @@ def _brokers(found: Found) -> set[str]:
     return {found.values["broker"]} if found.values.get("broker") else set()
 
 
+def _brokers_and_clients(found: Found) -> set[str]:
+    return {f"{broker} {client}" for broker in _brokers(found) or {""} for client in _clients(found)}
+
+
 def _groups(found: Found) -> set[str]:
     return {found.values["group"]} if found.values.get("group") else set()
 
@@ -67,6 +71,7 @@ CAUSES: Final[tuple[tuple[str, tuple[str, ...], Callable[[Found], set[str]]], ..
     ),
     ("broker-failed", ("partition-offline", "leader-missing", "leader-moved"), _topics),
     *((cause, ("timestamp-refused",), _clients) for cause in ("clock-ahead", "clock-behind")),
+    ("lz4-refused", ("broker-failed", "records-refused"), _brokers_and_clients),
     ("sequence-restarted", ("sequence-reused", "sequence-broken", "sent-again"), _topics),
     ("sequence-reused", ("sequence-broken", "sent-again"), _topics),
     ("idle-dropped", ("unanswered", "idle-cut", "sent-again", "sent-twice"), _clients),

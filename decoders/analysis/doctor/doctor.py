@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, Self
 from decoders.analysis.advisories.attacks import ATTACKS, observe_attack, observe_sent_batches
 from decoders.analysis.client_compatibility import OFFERED, OfferedVersions
 from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, paths_of_dimensions
-from decoders.analysis.doctor.body_observers import BODY_OBSERVERS
+from decoders.analysis.doctor.body_observers import BODY_OBSERVERS, find_subjects_of_coordinator
 from decoders.analysis.doctor.find_problems import diagnose
 from decoders.analysis.doctor.finding_kinds import STORAGE_ERRORS
 from decoders.analysis.doctor.observations import Observation, Observations
@@ -46,7 +46,16 @@ from decoders.exchanges.partitions import partition_paths
 from decoders.filters.fields import entity_names_of_both_sides, entity_paths
 from decoders.filters.read_partitions_and_records import structure_needs
 from decoders.limits import GROUPS_MAX
-from decoders.protocol_facts.keys import API_VERSIONS, HEARTBEAT, METADATA, OFFSET_COMMIT, PRODUCE
+from decoders.protocol_facts.keys import (
+    API_VERSIONS,
+    FIND_COORDINATOR,
+    HEARTBEAT,
+    METADATA,
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
+    PRODUCE,
+    TXN_OFFSET_COMMIT,
+)
 from decoders.schema.model import Versions
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
@@ -70,6 +79,9 @@ _LARGE: Final = 1 << 20
 _TRIES: Final = 4
 # Connections whose client is remembered between their exchanges.
 _LINKS_MAX: Final = 1024
+# COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: they are about a group or transaction.
+_OF_COORDINATORS: Final = frozenset({14, 15, 16})
+_COMMITS: Final = frozenset({OFFSET_COMMIT, OFFSET_FETCH, TXN_OFFSET_COMMIT})
 _ENTITIES: Final = (("group", "groupId"), ("transactional_id", "transactionalId"))
 # What succeeded: client, API key, subject.
 _Done = tuple[str, int, str | None]
@@ -258,7 +270,8 @@ class Doctor:
         found: dict[tuple[int, str, str | None], list[int | None]] = {}
         for (topic, partition), codes in error_codes_by_partition(exchange).items():
             for code in codes:
-                about = ("topic", topic) if topic else (entity, names[0] if names else None)
+                of_topic = topic and not (code in _OF_COORDINATORS and names)
+                about = ("topic", topic) if of_topic else (entity, names[0] if names else None)
                 found.setdefault((code, *about), []).append(partition)
         for (code, kind, subject), partitions in found.items():
             its = self._seen.get_or_make("error", code, api_key, client, kind, subject)
@@ -283,6 +296,8 @@ class Doctor:
             topics = _topics_of(exchange)
         elif None in topics:
             topics = [name for name in topics if name]
+        if topics and api_key in _COMMITS:  # whose errors may be about the group
+            topics = [*topics, *self._find_subjects(exchange)[1]]
         for subject in topics or self._find_subjects(exchange)[1] or (None,):
             if subject == last:
                 continue  # an answer repeats the names of its request
@@ -302,6 +317,8 @@ class Doctor:
     @staticmethod
     def _find_subjects(exchange: Exchange) -> tuple[str, list[str]]:
         """The kind and the names of what an exchange without topics is about."""
+        if exchange.api_key == FIND_COORDINATOR:
+            return find_subjects_of_coordinator(exchange)
         for kind, entity in _ENTITIES:
             names = [name for name in entity_names_of_both_sides(exchange, entity) if isinstance(name, str) and name]
             if names:

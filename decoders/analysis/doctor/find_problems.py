@@ -78,12 +78,13 @@ def diagnose(
     return ordered
 
 
-def _rank_row(row: Row) -> tuple[int, bool, int, str, str]:
-    return SEVERITIES.index(row["severity"]), row["id"] in _ORDINARY, -row["count"], row["id"], row["title"]
+def _rank_row(row: Row) -> tuple[int, int, int, str, str]:
+    return SEVERITIES.index(row["severity"]), _LAST.get(row["id"], 1), -row["count"], row["id"], row["title"]
 
 
-# Of findings as bad, these come last: sound clients meet them too, or nothing is known about what they mean.
-_ORDINARY: Final = ("already-there", OTHER, "coordinator-moved", "switched-off")
+# Of findings as bad, some come last: sound clients meet them too, or nothing is known about what they mean. A refused
+# login comes first: nothing else works without it.
+_LAST: Final = {"login-failed": 0, **dict.fromkeys(("already-there", OTHER, "coordinator-moved", "switched-off"), 2)}
 
 
 def _weigh_restart(case: Case, found: Found, has_harmed: bool) -> Found:

@@ -412,6 +412,13 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "a consumer with a deserializer of a registry stops at the first of them: unknown magic byte",
         "have all writers of the topic use the same serializer; kw sniff --records shows the values",
     ),
+    "lz4-refused": FindingKind(
+        _ERROR,
+        "{broker} refuses batches of {client}: their LZ4 frames have linked blocks",
+        "Kafka reads independent blocks only (bit 5 of the frame's flags), and answers others with UNKNOWN_SERVER_ERROR"
+        " or CORRUPT_MESSAGE",
+        "have the client's LZ4 library write independent blocks (block_linked=False), or use another compression",
+    ),
     "records-refused": FindingKind(_ERROR, "{subject}: {error}{by}", went_on=_WARNING),
     "too-large": FindingKind(_ERROR, "{subject}: {error}{by}", went_on=_WARNING),
     "timed-out": FindingKind(_WARNING, "{subject}: {error}{by}", went_on=_WARNING),

@@ -15,11 +15,18 @@ if TYPE_CHECKING:
     from decoders.analysis.doctor.observations import Observations
     from decoders.exchanges.exchange import Ended, Exchange
 
-__all__ = ["observe_misplaced_answer", "observe_odd_bytes", "observe_protocol_of_connection"]
+__all__ = [
+    "observe_misplaced_answer",
+    "observe_odd_bytes",
+    "observe_protocol_of_connection",
+    "observe_refused_batches",
+]
 
 # Failures that are the sender's: all others (snaplen, lost, limit …) are the capture's, or that of kw's own tables.
 _UNREADABLE: Final = frozenset({"malformed", "truncated"})
 _ODD: Final = ("null", "trailing", "embedded", "other_version", "tag_twice", "tag_order")
+_REFUSED_BATCHES: Final = "lz4_linked"
+_UNSUPPORTED: Final = "unsupported_version"
 _MISPLACED: Final = frozenset({"out_of_order", "wrong_id", "answered_twice"})
 # How a connection ends that one side closes.
 _CLOSED: Final = ("fin", "rst")
@@ -49,6 +56,8 @@ def observe_odd_bytes(seen: Observations, exchange: Exchange, client: str) -> bo
 def _find_odd_place(exchange: Exchange) -> tuple[str, str, str, int] | None:
     """Side, reason or remark, path and offset of what is most likely the cause of a refusal; None where nothing is."""
     for side, failure in (exchange._failed or {}).items():
+        if failure.reason == _UNSUPPORTED and exchange.outcome == "unanswered" and exchange.closed in _CLOSED:
+            return side, failure.reason, "", failure.offset
         if failure.reason in _UNREADABLE and not (side == "response" and exchange.outcome == "unanswered"):
             return side, failure.reason, failure.path, failure.offset
     remarks = exchange.extra.get("remarks", ()) if exchange.extra else ()
@@ -66,6 +75,12 @@ def observe_misplaced_answer(seen: Observations, exchange: Exchange, client: str
             its = seen.get_or_make("misplaced", exchange.connection_info.broker, remark["id"])
             its.count_exchange(exchange)
             its.count_name("clients", client)
+
+
+def observe_refused_batches(seen: Observations, exchange: Exchange, client: str) -> None:
+    """Observe a refused request with batches that no broker takes: LZ4 frames with linked blocks."""
+    if any(each["id"] == _REFUSED_BATCHES and each["side"] == "request" for each in exchange.remarks):
+        seen.get_or_make("lz4-linked", client, exchange.connection_info.broker).count_exchange(exchange)
 
 
 def observe_protocol_of_connection(seen: Observations, ended: Ended, host: str) -> None:

@@ -45,6 +45,10 @@ _ODDITIES: Final[dict[str, tuple[str, str]]] = {
     "other_version": ("the layout of another version", "the writer ignores the version that was asked for"),
     "tag_twice": ("a tagged field twice", "the writer appends tagged fields without looking"),
     "tag_order": ("tagged fields out of order", "the writer has to sort tagged fields by number"),
+    "unsupported_version": (
+        "a version that no release of Kafka has that kw knows",
+        "the writer's version does not exist, or its bytes are in another place",
+    ),
     "truncated": ("cut off at byte {offset}{place}", "it ends too early: {layout}"),
     "malformed": ("no sense at byte {offset}{place}", "a length or a value is impossible there: {layout}"),
 }
@@ -85,6 +89,11 @@ def _find_odd_bytes(case: Case) -> Iterator[Found]:
 
 def _describe_tally(closed: int, count: int) -> str | None:
     return f", {closed:,} of {count:,} times" if count > 1 else None
+
+
+def _find_refused_batches(case: Case) -> Iterator[Found]:
+    for (client, broker), seen in case.seen.items_of_kind("lz4-linked"):
+        yield case.make_finding("lz4-refused", seen, client=client, client_id=client, broker=broker)
 
 
 def _find_misplaced_answers(case: Case) -> Iterator[Found]:
@@ -279,6 +288,7 @@ def _find_ended_sessions(case: Case) -> Iterator[tuple[tuple[str, str], Found]]:
 
 REFUSALS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     _find_odd_bytes,
+    _find_refused_batches,
     _find_misplaced_answers,
     _find_foreign_protocols,
     _find_refused_tls,
