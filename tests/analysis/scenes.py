@@ -82,11 +82,8 @@ class Scene:
             self._segments.append((now - 1000, its, True, ACK, b""))
         its = self._lines[place]
         frame = encode_request(key, version, request or {}, correlation_id=self._asked, client_id=client)
-        frame = (
-            (frame[:0] if says is None else pack(">hh", *says))
-            + frame[4 * (says is not None) : len(frame) - cut]
-            + behind
-        )
+        frame = frame[: len(frame) - cut] + behind
+        frame = frame if says is None else pack(">hh", *says) + frame[4:]
         self._segments.append((now, its, True, ACK | PUSH, pack(">i", len(frame)) + frame))
         if ends:
             self._segments.append((now + round(took * NS), its, False, ends | ACK, b""))

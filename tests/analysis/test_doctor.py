@@ -931,7 +931,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         "group billing: NOT_COORDINATOR (OffsetCommit)",
     ),
     (
-        *("access-denied", coordinator_asked(30), "note"),
+        *("access-denied", coordinator_asked(30), "warning"),
         "group billing is denied: GROUP_AUTHORIZATION_FAILED",
     ),
     (

@@ -136,12 +136,7 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
                     plain += head.size
                 elif code and head.codec == "lz4":
                     packed_refused = True
-                if head.magic < 2:
-                    seen.get_or_make("old-format", client, topic, "produces").count_exchange(exchange)
-                if not head.sound:
-                    seen.get_or_make("crc", client, topic, "produced").count_exchange(exchange)
-                elif head.max_timestamp is not None and head.max_timestamp > 0:
-                    _observe_clock(seen, exchange, client, head.max_timestamp * NS_PER_MS - exchange.time_ns, code)
+                _observe_batch_head(seen, exchange, client, topic, (head, code))
             if batches:
                 its.add_to_sums((("batches", batches), ("records", records), ("bytes", size)))
                 if plain:
@@ -153,6 +148,19 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
     if packed_refused:
         observe_refused_batches(seen, exchange, client)
     return topics
+
+
+def _observe_batch_head(
+    seen: Observations, exchange: Exchange, client: str, topic: str | None, batch: tuple[BatchHead, int]
+) -> None:
+    """Observe the format, checksum and time stamp of a batch, which was answered with an error code."""
+    head, code = batch
+    if head.magic < 2:
+        seen.get_or_make("old-format", client, topic, "produces").count_exchange(exchange)
+    if not head.sound:
+        seen.get_or_make("crc", client, topic, "produced").count_exchange(exchange)
+    elif head.max_timestamp is not None and head.max_timestamp > 0:
+        _observe_clock(seen, exchange, client, head.max_timestamp * NS_PER_MS - exchange.time_ns, code)
 
 
 def _observe_clock(seen: Observations, exchange: Exchange, client: str, ahead: int, code: int) -> None:

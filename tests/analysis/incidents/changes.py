@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from random import Random
 from typing import Any, Final
 
 from confluent_kafka import KafkaException, TopicPartition
@@ -83,9 +84,9 @@ def _batches_too_large(actor: IncidentActor) -> None:
     """Each record is small, but their batches are larger than the topic's max.message.bytes, compressed too."""
     actor.create_on(1, **{"max.message.bytes": "20000"})
     producer = actor.producer(**HURRY | {"compression.type": "lz4", "linger.ms": 200, "client.id": "packer"})
+    draw = Random(1)
     for number in range(60):
-        block = bytes((number * 37 + at * at) % 256 for at in range(4000))
-        producer.produce(actor.topic, block, key=str(number))
+        producer.produce(actor.topic, draw.randbytes(4000), key=str(number))
     producer.flush(8)
 
 
@@ -144,10 +145,13 @@ CHANGES: Final = (
 )
 
 
-def _min_insync_too_high(actor: IncidentActor) -> None:
-    """A topic with two replicas wants three in sync: nobody who asks for acks=all can write."""
-    actor.create_on(1, 2, **{"min.insync.replicas": "3"})
-    actor.try_to_write(4, {"client.id": "orders"})
+def _maintenance(actor: IncidentActor) -> None:
+    """A node is stopped for maintenance, and a topic with two replicas wants both in sync."""
+    actor.create_on(1, 2, **{"min.insync.replicas": "2"})
+    with actor.writing(count=2, **HURRY | {"client.id": "orders", "topic.metadata.refresh.interval.ms": 1000}):
+        time.sleep(1)
+        actor.cluster.stop_node(2)
+        time.sleep(8)
 
 
 def _reassign(topic: str, replicas: list[int], client: RawClient) -> None:
@@ -168,12 +172,12 @@ def _coordinator_moves(actor: IncidentActor) -> None:
     home = int(known[0].leader)
     admin = RawClient(actor.place.split(",")[0])
     end, moved = time.monotonic() + 10, False
-    while time.monotonic() < end:
-        actor.write(2)
-        reader.poll(0.2)
-        if end - time.monotonic() < 7 and not moved:
-            moved = True
-            _reassign(_OFFSETS, [home % 3 + 1], admin)
+    with actor.writing(count=2):
+        while time.monotonic() < end:
+            reader.poll(0.2)
+            if end - time.monotonic() < 7 and not moved:
+                moved = True
+                _reassign(_OFFSETS, [home % 3 + 1], admin)
     admin.socket.close()
     reader.close()
 
@@ -190,7 +194,7 @@ def _leader_to_and_fro(actor: IncidentActor) -> None:
 
 
 MOVES: Final = (
-    Incident("min-insync-too-high", "replicas-missing", "min-insync-too-high", _min_insync_too_high, topic=False),
+    Incident("maintenance", "broker-gone", "node 2", _maintenance, topic=False),
     Incident(
         *("coordinator-moves", "coordinator-moved", "readers-of-coordinator-moves"), _coordinator_moves, topic=False
     ),
