@@ -19,7 +19,7 @@ say the same at the same time, nor are connections whose numbers were not drawn,
 A capture that is cut into splits has the same copies: each split finds those inside it (`CopiesInSplit`), and who knows
 the connections at the borders of all splits finds the others (`CopiesOfSplits`).
 What is given up: a translator that draws numbers of its own, as some firewalls do; a connection without its beginning
-whose first bytes reassembly still holds where a split ends.
+whose first bytes are spread over several splits.
 """
 
 from __future__ import annotations
@@ -132,6 +132,15 @@ class CopiesInSplit(ConnectionCopies):
         if connection.time_ns - self.began_ns <= _APART_NS and len(self._first) < _CONNECTIONS_MAX:
             self._first.append(connection)
         return original
+
+    def add_held_beginning(self, half: Half, time_ns: int, packet: int, data: bytes) -> None:
+        """Add the first bytes of a connection that reassembly still holds where the split ends."""
+        held = [each[0] for each in half.peer.held if each[5]]
+        numbers = half.held[0][0] & MASK, held[0] & MASK if held else 0
+        if len(data) >= _COMPARED and _may_be_drawn(*numbers) and len(self._first) < _CONNECTIONS_MAX:
+            self._first.append(
+                BegunConnection(*numbers, time_ns, packet, data[:_COMPARED], half.source, half.peer.source)
+            )
 
     def list_at_borders(self) -> list[BegunConnection]:
         """The connections that may be copies, or have copies, in the splits before and behind."""

@@ -33,7 +33,7 @@ SCHEMA = jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_bytes()))
 TRUTH: Final[dict[str, dict[str, int]]] = {
     "first-steps.pcapng": {
         "note answered-with-error": 6,
-        "note coordinator-moved": 3,
+        "note coordinator-moved": 4,
         "note no-connection": 1,
         "note switched-off": 1,
     },
@@ -41,7 +41,7 @@ TRUTH: Final[dict[str, dict[str, int]]] = {
         "warning connection-churn": 1,
         "warning old-format": 2,
         "note answered-with-error": 1,
-        "note coordinator-moved": 2,
+        "note coordinator-moved": 3,
     },
     "sasl-framed.pcapng": {
         "error login-failed": 1,
@@ -66,7 +66,7 @@ TRUTH: Final[dict[str, dict[str, int]]] = {
         "note already-there": 2,
         "note answered-with-error": 2,
         "note controller-moved": 1,
-        "note coordinator-moved": 2,
+        "note coordinator-moved": 3,
         "note leader-moved": 6,
         "note no-connection": 4,
         "note topic-unknown": 1,

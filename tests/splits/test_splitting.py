@@ -159,15 +159,15 @@ def test_a_frame_over_many_splits() -> None:
 
 
 # Without its beginning, the first bytes of a connection are held for some packets.
-@pytest.mark.parametrize(("begin", "first"), [(0, 1), (3, 30)])
+@pytest.mark.parametrize("begin", [0, 3])
 @pytest.mark.parametrize("raw", [False, True])
-def test_a_copy_of_a_connection_of_another_split(begin: int, first: int, raw: bool) -> None:
+def test_a_copy_of_a_connection_of_another_split(begin: int, raw: bool) -> None:
     others = spoken(kafka(), Random(5), port=50007)
     copies = [translated(TALK[begin:], client=bytes([172, 17, 0, last]), later_ns=last * US) for last in (5, 9)]
     every = together(TALK[begin:], *copies, others, translated(others))
     expected = whole(every)
     assert sum("'reason': 'copy'" in str(row) for row in expected) == 3
-    for place in range(first, len(every), 2):
+    for place in range(1, len(every), 2):
         assert stitched(cut(every, [place]), raw=raw) == expected, place
 
 
