@@ -279,7 +279,7 @@ class Reassembly:
             for half in halves:
                 entry = next((each for each in half.held if each[5]), None)
                 if entry is not None:
-                    start, end, time_ns, packet, _, data, _ = entry
+                    _, end, time_ns, packet, _, data, _ = entry
                     for follows in half.held:
                         if follows[0] == end:
                             data, end = data + follows[5], follows[1]

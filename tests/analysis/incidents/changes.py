@@ -85,7 +85,7 @@ def _batches_too_large(actor: IncidentActor) -> None:
     actor.create_on(1, **{"max.message.bytes": "20000"})
     producer = actor.producer(**HURRY | {"compression.type": "lz4", "linger.ms": 200, "client.id": "packer"})
     draw = Random(1)
-    for number in range(60):
+    for number in range(12):
         producer.produce(actor.topic, draw.randbytes(4000), key=str(number))
     producer.flush(8)
 
