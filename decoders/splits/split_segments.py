@@ -380,8 +380,8 @@ class Splitter:
         """Take the end of the split; returns the remaining parts, the FACT part last."""
         self._commit_batch()
         self._facts.sessions.add(self._decryption.sessions.export())
-        for held in (self._plain if self._raw else self._watched).list_held_beginnings():
-            self._copies.add_held_beginning(*held)
+        reassembly = self._plain if self._raw else self._watched
+        self._copies.add_held_beginnings(reassembly.list_waiting_connections())
         self._facts.begun, self._facts.copies = self._copies.list_at_borders(), self._copies.found
         for track, clean_run in self._clean.items():
             self._size -= track.hand_on_end_of_clean_run(clean_run, None)

@@ -30,7 +30,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.tcp.connections import MASK, Half, format_endpoints
+from decoders.tcp.connections import MASK, Connection, Entry, Half, format_endpoints
 from decoders.wire.state_serialization import state_fields
 
 __all__ = ["COPY", "BegunConnection", "ConnectionCopies", "CopiesInSplit", "CopiesOfSplits", "resume_begun"]
@@ -133,10 +133,24 @@ class CopiesInSplit(ConnectionCopies):
             self._first.append(connection)
         return original
 
-    def add_held_beginning(self, half: Half, time_ns: int, packet: int, data: bytes) -> None:
-        """Add the first bytes of a connection that reassembly still holds where the split ends."""
-        held = [each[0] for each in half.peer.held if each[5]]
-        numbers = half.held[0][0] & MASK, held[0] & MASK if held else 0
+    def add_held_beginnings(self, connections: Iterable[Connection]) -> None:
+        """Add the first bytes of both halves of connections of which reassembly has given none yet."""
+        for connection in connections:
+            halves = (connection.first, connection.second)
+            if any(half.started for half in halves):
+                continue
+            for half in halves:
+                held = next((each for each in half.held if each[5]), None)
+                if held is not None:
+                    self._add_held_beginning(half, held)
+
+    def _add_held_beginning(self, half: Half, held: Entry) -> None:
+        _, end, time_ns, packet, _, data, _ = held
+        for follows in half.held:
+            if follows[0] == end:
+                data, end = data + follows[5], follows[1]
+        others = [each[0] for each in half.peer.held if each[5]]
+        numbers = half.held[0][0] & MASK, others[0] & MASK if others else 0
         if len(data) >= _COMPARED and _may_be_drawn(*numbers) and len(self._first) < _CONNECTIONS_MAX:
             self._first.append(
                 BegunConnection(*numbers, time_ns, packet, data[:_COMPARED], half.source, half.peer.source)

@@ -269,22 +269,9 @@ class Reassembly:
             self._check_waiting_connections(idle=True)
         return out
 
-    def list_held_beginnings(self) -> list[tuple[Half, int, int, bytes]]:
-        """The first bytes of connections of which none was given yet: half, time, packet and bytes; both halves."""
-        found = []
-        for connection in self._waiting:
-            halves = (connection.first, connection.second)
-            if any(half.started for half in halves):
-                continue
-            for half in halves:
-                entry = next((each for each in half.held if each[5]), None)
-                if entry is not None:
-                    _, end, time_ns, packet, _, data, _ = entry
-                    for follows in half.held:
-                        if follows[0] == end:
-                            data, end = data + follows[5], follows[1]
-                    found.append((half, time_ns, packet, data))
-        return found
+    def list_waiting_connections(self) -> list[Connection]:
+        """The connections that hold segments, or lack some."""
+        return list(self._waiting)
 
     def finish(self) -> list[Chunk]:
         """The chunks at the end of the capture: what is held, with its gaps, and the end of every connection."""
