@@ -204,7 +204,7 @@ ADVISORIES: Final[tuple[Advisory, ...]] = (
         "the buffer of a batch that expires while its request is under way is used again: records can reach another"
         " topic, without an error",
         f"{_RECORD}CVE-2026-35554",
-        signs={"batch-expired": "trigger"},
+        signs={"batch-expired": "trigger", "batch-misrouted": "damage"},
     ),
     Advisory(
         "CVE-2025-27819",

@@ -90,6 +90,28 @@ def tried(*tries: tuple[float, float | None], scene: Scene | None = None) -> Sce
     return scene
 
 
+def routed(*topics: str, beside: bool = False, scene: Scene | None = None) -> Scene:
+    """Batches of one producer with the sequence numbers 0, 1 and so on, each to a topic (`a+b`: to both).
+
+    `beside`: another producer sends the same to `payments`.
+    """
+    scene = scene or Scene()
+    for number, names in enumerate(topics):
+        record = Record(0, BEGUN // MS, None, b"x" * (40 + number))
+        for at, name in enumerate(names.split("+")):
+            for producer in (7, 8) if beside else (7,):
+                batch = encode_batch([record], Batch(producer_id=producer, producer_epoch=0, base_sequence=number))
+                topic = "payments" if producer == 8 else name
+                asked = {
+                    "acks": -1,
+                    "topic_data": [{"name": topic, "partition_data": [{"index": 0, "records": batch}]}],
+                }
+                answer = {"name": topic, "partition_responses": [{"index": 0, "error_code": 0}]}
+                when = 5 + number + at / 10 + producer / 100
+                scene.ask(when, (PRODUCE, 8), asked, {"responses": [answer]})
+    return scene
+
+
 LATE: Final = tried((0, None), (30.1, None), (60.2, None), (90.3, 40))
 
 ATTACK_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
@@ -142,6 +164,9 @@ ATTACK_NEAR: Final[list[tuple[str, Scene]]] = [
     ("snapshot-fetch-empty", fetched_snapshot({"partition": 0, "snapshot_id": {"end_offset": 1, "epoch": 1}})),
     ("scram-in-clear", logged_in("3.9")),
     ("scram-in-clear", logged_in("3.7", "PLAIN")),
+    ("batch-misrouted", routed(*["orders+invoices"] * 5)),
+    ("batch-misrouted", routed("orders+invoices", "orders+invoices", *["orders"] * 6)),
+    ("batch-misrouted", routed("orders", "orders", "orders", "orders", beside=True)),
     ("batch-expired", tried((0, None), (30.1, None), (60.2, 20))),
     ("batch-expired", tried((0, 119))),
     ("batch-expired", tried((0, None), (125, 10))),

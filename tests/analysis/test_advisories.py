@@ -13,7 +13,7 @@ from decoders.analysis.advisories.advisory_audit import AdvisoryAudit, is_found
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.protocol_facts.advisories import ADVISORIES, read_kafka_release, split_numbers
 from decoders.protocol_facts.keys import API_VERSIONS, METADATA, PRODUCE, SASL_HANDSHAKE
-from tests.analysis.attack_scenes import JNDI, LATE, altered, declared_tags, fetched_as, offering, tried
+from tests.analysis.attack_scenes import JNDI, LATE, altered, declared_tags, fetched_as, offering, routed, tried
 from tests.analysis.scenes import Scene
 from tests.captures.shipped import CLEAN, FOLDER
 from tests.cli.worlds import kw
@@ -162,6 +162,16 @@ def test_a_trigger_harms_nobody_who_is_not_affected() -> None:
     scene = tried((10, 121), scene=named(JAVA, "4.2.0"))
     (row,) = [row for row in rows_of(scene) if row["broker"] is None]
     assert (row["id"], row["verdict"], row["seen"]) == (None, "not_affected", None)
+
+
+@pytest.mark.parametrize(
+    ("software", "version", "verdict"),
+    [(JAVA, "3.9.1", "affected"), (JAVA, "9.9.9-ccs", "affected"), (JAVA, "4.2.0", "not_affected")],
+)
+def test_damage_says_more_than_a_version_that_nobody_knows(software: str, version: str, verdict: str) -> None:
+    scene = routed("orders", "orders", "orders+invoices", "orders", "orders", scene=named(software, version))
+    (row,) = [row for row in rows_of(scene) if row["id"] == PRODUCER]
+    assert (row["verdict"], row["seen"], is_found(row)) == (verdict, "damage", True)
 
 
 def test_the_java_producer_of_a_shipped_capture_is_affected() -> None:

@@ -284,7 +284,8 @@ def _make_rows(
     for its in (*judged, *others):
         rows += 1
         sign, shown = seen.get(its.advisory.id, (None, []))
-        verdict = "affected" if sign == "damage" else its.verdict
+        # Another library, or a release that is mended, may have the same damage from another cause.
+        verdict = "affected" if sign == "damage" and its.verdict != "not_affected" else its.verdict
         yield _make_row(its.advisory, verdict, its.why, sign, shown, about)
     if not rows or rest[0] == "unknown":
         yield _make_row(None, *rest, None, [], about)

@@ -303,9 +303,25 @@ def _find_expired_batches(case: Case) -> Iterator[Found]:
         yield case.make_finding("batch-expired", seen, age=format_latency(age * 1000), **about, **words)
 
 
+def _find_misrouted_batches(case: Case) -> Iterator[Found]:
+    """Batches under two topics, by client and topics; kw trace finds those that went to the wrong one alone, too."""
+    found: defaultdict[tuple[str, str, str], list[SentAgain]] = defaultdict(list)
+    for one, other in case.seen.sent.find_batches_under_two_topics():
+        found[one.client, one.topic or "", other.topic or ""] += [one, other]
+    for (client, topic, elsewhere), some in found.items():
+        seen = Observation()
+        for its in some:
+            seen.count_evidence(its.last)
+        seen.count //= 2
+        words = {"batches": "a batch" if len(some) == 2 else f"{len(some) // 2:,} batches", "elsewhere": elsewhere}
+        about = {"client": client, "client_id": client, "topic": topic, "topics": [topic, elsewhere]}
+        yield case.make_finding("batch-misrouted", seen, **about, **words)
+
+
 ATTACK_FINDINGS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     _find_declared_counts,
     _find_attempts,
     _find_scram_in_clear,
     _find_expired_batches,
+    _find_misrouted_batches,
 )

@@ -586,6 +586,14 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         " {release}",
         "make the listener SASL_SSL and have clients use it; upgrade the broker",
     ),
+    "batch-misrouted": FindingKind(
+        _ERROR,
+        "{batches} of {client} for {topic} went to {elsewhere} as well",
+        "the same batch, by producer id, sequence number and checksum, is under two topics, and the producer does not"
+        " write everything to both: likely records of one topic in the other (CVE-2026-35554), or a proxy that changes"
+        " topics",
+        "look at the records: kw trace --misrouted; upgrade a Java client to 3.9.2, 4.0.2, 4.1.2 or 4.2.0",
+    ),
     "batch-expired": FindingKind(
         _WARNING,
         "{batches} of {client} for {topic} turned {age} old while a request with {them} was under way",

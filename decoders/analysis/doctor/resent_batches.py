@@ -22,9 +22,11 @@ So counts are complete up to that number, and those of a sample beyond it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from heapq import heappush, heappushpop
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final, Self
 from zlib import crc32
 
@@ -236,6 +238,32 @@ class SentBatches:
             ended = begun + patience_ns if its.ended is None else its.ended - its.began
             if begun < age_ns <= ended:
                 yield its
+
+    def find_batches_under_two_topics(self) -> Iterator[tuple[SentAgain, SentAgain]]:
+        """The same batch (producer id, sequence number, checksum) under two topics, the earlier one first.
+
+        The checksum covers the producer's epoch and the records. A producer that writes everything to two topics sends
+        each batch to both from its first on: then the batches with sequence number 0 are the same too, or more than
+        half of one topic's.
+        """
+        alike: dict[tuple[int, int, int], dict[str, SentAgain]] = {}
+        totals: Counter[tuple[int, str]] = Counter()
+        for its in self._entries.values():
+            if its.idempotent and its.topic and its.checksums is not None and not its.has_other_records:
+                _, producer, sequence = its.place
+                alike.setdefault((producer, sequence, its.checksums[0]), {}).setdefault(its.topic, its)
+                totals[producer, its.topic] += 1
+        pairs = [
+            ((producer, *sorted((one.topic or "", other.topic or ""))), sequence, one, other)
+            for (producer, sequence, _), topics in alike.items()
+            for one, other in combinations(sorted(topics.values(), key=lambda each: (each.began, each.topic)), 2)
+        ]
+        shared = Counter(where for where, *_ in pairs)
+        copied = {where for where, sequence, *_ in pairs if sequence == 0}
+        for where, _, one, other in sorted(pairs, key=lambda pair: (pair[2].began, pair[0])):
+            producer, *names = where
+            if where not in copied and 2 * shared[where] <= max(totals[producer, name] for name in names):
+                yield one, other
 
     def state(self) -> list[object]:
         """The state as built-in values, for `make_resumed`."""
