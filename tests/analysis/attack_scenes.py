@@ -136,6 +136,11 @@ ATTACK_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     ("scram-in-clear", logged_in("3.7"), "warning", "SASL/SCRAM-SHA-256 logins cross to 10.0.0.9:9092 without TLS"),
     ("scram-in-clear", logged_in(None), "warning", "SASL/SCRAM-SHA-256 logins"),
     (
+        "batch-misrouted",
+        routed("orders", "orders", "orders+invoices", "orders", "orders"),
+        *("error", "a batch of app for orders went to invoices as well"),
+    ),
+    (
         "batch-expired",
         LATE,
         "warning",

@@ -35,6 +35,7 @@ RUNS: Final[dict[str, list[tuple[str, ...]]]] = {
         for word in ("clients", "groups", "transactions", "topics", "brokers")
     },
     "diff": [("diff", OLD, TOUR, "-v")],
+    "trace": [("trace", TOUR, "orders/0@0")],
     "doctor": [("doctor", TOUR), ("doctor", OLD)],
     "audit": [
         *(("audit", TOUR), ("audit", OLD)),
@@ -81,6 +82,13 @@ KEPT: Final = {
     " undecoded request_bytes response_bytes p50 p99 max first last",
     "finding": "id severity title count first last clients topic broker api evidence meaning remedy",
     "security": "id severity title count first last broker clients evidence meaning remedy",
+    "trace": "topic partition offset timestamp key value_size headers produced_by produced acknowledged tries transaction"
+    " read_by events not_in_capture",
+    "duplicate": "topic partition offset last_offset copy_offset records client_id producer_id sequence time copy_time"
+    " apart_ms why evidence",
+    "loss": "topic partition offset last_offset records group produced_by produced passed_by passed why evidence",
+    "misrouted": "topic partition offset records rightful_topic rightful_partition client_id producer_id producer_epoch"
+    " sequence time sure why evidence",
     "difference": "change client_id broker api topic group error metric unit before after ratio delta p significant"
     " count_before count_after",
     "advisory": "id verdict seen where client_id client_software library addresses broker release topics count first"
