@@ -117,6 +117,10 @@ def name_file_of_evidence(evidence: Evidence, names: Sequence[str]) -> Evidence:
     return time_ns, number, client, broker, correlation_id, *own, file
 
 
+# A producer id and two topics.
+_Routes = tuple[int, str, str]
+
+
 class SentAgain(NamedTuple):
     """A batch that was sent `tries` times: `refused` of the tries were refused, `unknown` may have been written.
 
@@ -253,16 +257,21 @@ class SentBatches:
                 _, producer, sequence = its.place
                 alike.setdefault((producer, sequence, its.checksums[0]), {}).setdefault(its.topic, its)
                 totals[producer, its.topic] += 1
-        pairs = [
-            ((producer, *sorted((one.topic or "", other.topic or ""))), sequence, one, other)
-            for (producer, sequence, _), topics in alike.items()
-            for one, other in combinations(sorted(topics.values(), key=lambda each: (each.began, each.topic)), 2)
-        ]
-        shared = Counter(where for where, *_ in pairs)
-        copied = {where for where, sequence, *_ in pairs if sequence == 0}
-        for where, _, one, other in sorted(pairs, key=lambda pair: (pair[2].began, pair[0])):
-            producer, *names = where
-            if where not in copied and 2 * shared[where] <= max(totals[producer, name] for name in names):
+        shared: Counter[_Routes] = Counter()
+        copied: set[_Routes] = set()
+        pairs: list[tuple[_Routes, SentAgain, SentAgain]] = []
+        for (producer, sequence, _), topics in alike.items():
+            in_order = sorted(topics.values(), key=lambda each: (each.began, each.topic))
+            for one, other in combinations(in_order, 2):
+                low, high = sorted((one.topic or "", other.topic or ""))
+                where = producer, low, high
+                shared[where] += 1
+                pairs.append((where, one, other))
+                if sequence == 0:
+                    copied.add(where)
+        for where, one, other in sorted(pairs, key=lambda pair: (pair[1].began, pair[0])):
+            producer, low, high = where
+            if where not in copied and 2 * shared[where] <= max(totals[producer, low], totals[producer, high]):
                 yield one, other
 
     def state(self) -> list[object]:
