@@ -159,7 +159,7 @@ def parse_rfc3339_ns(time: str) -> int:
 
 SCHEMA: Final = 1
 # Sections that are rows of the commands of the same names.
-PORTRAYED: Final = ("clients", "groups", "topics", "brokers")
+PORTRAYED: Final = ("clients", "groups", "transactions", "topics", "brokers")
 # The most connections with a ladder.
 LADDERS: Final = 60
 _POINTS: Final = ("time", "count", "rate", "errors", "waited", "p50", "p90", "p99", "max")

@@ -20,6 +20,7 @@ from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.analysis.sum_amounts_by_key import Tally, sums
 from decoders.analysis.topic_portraits import TopicPortraits
+from decoders.analysis.transactions.transactions import Transactions
 from decoders.errors import LimitExceeded
 from decoders.exchanges.exchange import Skipped
 from decoders.messages.build_body_json import Options
@@ -49,6 +50,7 @@ FOLDS: Final[dict[str, Callable[[], Any]]] = {
     "audit": Audit,
     "portraits clients": Clients,
     "portraits groups": Groups,
+    "portraits transactions": Transactions,
     "portraits brokers": Brokers,
     "security": Security,
     "ladders": Ladders,
@@ -59,6 +61,7 @@ _LEARNING: Final = {
     "portraits brokers": False,
     "portraits groups": True,
     "portraits topics": True,
+    "portraits transactions": True,
 }
 # Folds that are fed few exchanges: those with errors, those that were throttled.
 _ERRORS: Final = partial(Statistics, ("api", "error"), "errors")

@@ -10,6 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.named_tuple import NamedTuple
 from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
+from kwcli.analyses.draw_transaction_page import (
+    format_age,
+    format_holds,
+    format_producer,
+    format_transaction_state,
+    format_written_partitions,
+)
 from kwcli.analyses.flat_columns import format_topic_schemas
 from kwcli.analyses.render_answer import flatten_value, format_software
 from kwcli.report.build_report import Report, find_rows_at_path, format_report_time
@@ -326,6 +333,25 @@ SECTIONS: Final[tuple[ReportSection, ...]] = (
         ),
         "no groups",
         ("behind: high watermark less commit, of all partitions where both were seen.",),
+    ),
+    ReportSection(
+        *("transactions", "Transactions", ("transactions",)),
+        (
+            _make_key_column("transactional_id"),
+            ReportColumn("state", format_transaction_state, 0, False),
+            ReportColumn("age", format_age, 2),
+            ReportColumn("producer", format_producer, 4, False),
+            ReportColumn("holds", lambda row: escape_text(format_holds(row)) or NOTHING, 1, False, 14, bad=True),
+            ReportColumn("opened by", _make_name_cell("client_id"), 3, False, 12),
+            ReportColumn("partitions", format_written_partitions, 5, False, 12),
+            ReportColumn("commits", _make_count_cell("commits"), 7),
+            ReportColumn("aborts", _make_count_cell("aborts"), 6),
+            ReportColumn(
+                "end it", lambda row: escape_text(row["command"] or NOTHING) if row["holds"] else NOTHING, 8, False, 20
+            ),
+        ),
+        "no transactions",
+        ("holds: partitions whose last stable offset is at the first record of the transaction.",),
     ),
     ReportSection(
         *("topics-seen", "Topics", ("topics",)),

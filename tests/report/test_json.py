@@ -62,7 +62,7 @@ def test_sections_are_rows_of_the_other_commands(chosen: tuple[str, ...]) -> Non
     for section, words in (
         ("findings", ("doctor",)),
         ("security", ("audit", "--security")),
-        *((name, (name,)) for name in ("clients", "groups", "topics", "brokers")),
+        *((name, (name,)) for name in ("clients", "groups", "transactions", "topics", "brokers")),
     ):
         rows = without_kind(said(*words, str(TOUR), "-o", "ndjson", *chosen))
         assert report[section] == rows, section
@@ -177,7 +177,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # Sections that are equal; the others depend on where in a capture a connection came, which tables do not have.
-SECTIONS = ("findings", "security", "audit", "clients", "groups", "topics", "brokers", "ladders")
+SECTIONS = ("findings", "security", "audit", "clients", "groups", "transactions", "topics", "brokers", "ladders")
 
 
 @pytest.mark.long
