@@ -112,16 +112,22 @@ class _JsonCheck:
                 return found
         return None
 
+    def may_take(self, count: int) -> bool:
+        """Whether so many parts of a schema, or of a value, may be looked at, which are small steps."""
+        self.left -= count // 16
+        return self.left >= 0
+
     def check_scalar(
         self, home: JsonSchema, schema: Mapping[str, Any], value: Any, path: str, _depth: int
     ) -> str | None:
         place = path or "the value"
         kinds = schema.get("type")
-        kinds = [kinds] if isinstance(kinds, str) else kinds
-        if isinstance(kinds, list) and kinds and not any(_TYPES[kind](value) for kind in kinds if kind in _TYPES):
-            return f"{place}: no {' or '.join(map(str, kinds))[:100]}"
+        names = [kinds] if isinstance(kinds, str) else _list_at(schema, "type")
+        names = [name for name in names[: len(_TYPES)] if isinstance(name, str)]
+        if names and not any(_TYPES[name](value) for name in names if name in _TYPES):
+            return f"{place}: no {' or '.join(names)[:100]}"
         allowed = schema.get("enum")
-        if isinstance(allowed, list) and value not in allowed:
+        if isinstance(allowed, list) and self.may_take(len(allowed)) and value not in allowed:
             return f"{place}: not one of the enum"
         if "const" in schema and value != schema["const"]:
             return f"{place}: not the const"
@@ -140,7 +146,7 @@ class _JsonCheck:
         if not isinstance(value, dict):
             return None
         required, properties = schema.get("required"), schema.get("properties")
-        for name in required if isinstance(required, list) else ():
+        for name in required if isinstance(required, list) and self.may_take(len(required)) else ():
             if isinstance(name, str) and name not in value:
                 return f"{path or 'the value'}: {name} is missing"
         properties = properties if isinstance(properties, dict) else {}
@@ -148,6 +154,8 @@ class _JsonCheck:
         patterns = patterns if isinstance(patterns, dict) else {}
         others = schema.get("additionalProperties", True)
         for name, inner in value.items():
+            if not self.may_take(len(patterns)):
+                return None
             schemas = [properties[name]] if name in properties else []
             schemas += [each for pattern, each in patterns.items() if home.matches(pattern, name)]
             for each in schemas or [others]:
@@ -210,7 +218,7 @@ def find_reference(home: JsonSchema, reference: str) -> tuple[JsonSchema, Any] |
         step = step.replace("~1", "/").replace("~0", "~")
         if isinstance(target, dict) and step in target:
             target = target[step]
-        elif isinstance(target, list) and step.isdecimal() and int(step) < len(target):
+        elif isinstance(target, list) and step.isdecimal() and len(step) < 10 and int(step) < len(target):
             target = target[int(step)]
         else:
             return None

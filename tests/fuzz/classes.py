@@ -24,6 +24,7 @@ from tests.fuzz import (
     odd_talks,
     odd_values,
     relabelled,
+    values,
 )
 
 __all__ = ["CLASSES", "Class"]
@@ -51,4 +52,5 @@ CLASSES: Final[Mapping[str, Class]] = {
     "ndjson-values": Class(odd_values.try_ndjson),
     "odd-talks": Class(odd_talks.try_talk),
     "log-lines": Class(log_lines.try_lines),
+    "values": Class(values.try_values),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
+from datetime import time as clock
 from decimal import Decimal
 from struct import pack
 from typing import Any
@@ -22,6 +23,10 @@ LOGICAL = [
     {"type": "long", "logicalType": "timestamp-micros"},
     {"type": "bytes", "logicalType": "decimal", "precision": 12, "scale": 3},
     {"type": "string", "logicalType": "uuid"},
+    {"type": "int", "logicalType": "time-millis"},
+    {"type": "long", "logicalType": "time-micros"},
+    {"type": "long", "logicalType": "local-timestamp-millis"},
+    {"type": "long", "logicalType": "local-timestamp-micros"},
 ]
 NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,6}", fullmatch=True)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -106,6 +111,12 @@ _LOGICAL_VALUES: dict[str, st.SearchStrategy[Any]] = {
     "timestamp-micros": st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC)),
     "decimal": st.integers(-(10**11), 10**11).map(lambda number: Decimal(number).scaleb(-3)),
     "uuid": st.uuids(),
+    "time-millis": st.times().map(lambda at: at.replace(microsecond=at.microsecond // 1000 * 1000)),
+    "time-micros": st.times(),
+    "local-timestamp-millis": st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30)).map(
+        lambda at: at.replace(microsecond=at.microsecond // 1000 * 1000)
+    ),
+    "local-timestamp-micros": st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30)),
 }
 
 
@@ -131,7 +142,10 @@ def json_form_of(value: Any, schema: Any, named: Mapping[str, Any] | None = None
 
 def _scalar_form(value: Any, kind: str) -> Any:
     if isinstance(value, datetime):
-        return value.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+        zone = "" if value.tzinfo is None else "Z"
+        return value.replace(tzinfo=None).isoformat(timespec="microseconds") + zone
+    if isinstance(value, clock):
+        return value.isoformat(timespec="microseconds")
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Decimal):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from base64 import b64encode
 from contextlib import suppress
 from random import Random
@@ -29,6 +30,7 @@ from decoders.values.model import RegisteredSchema, SchemaOrigin
 from decoders.values.parsed_schema import parse_schema
 from decoders.values.protobuf.decoder import ProtobufReader
 from decoders.values.protobuf.encoder import encode_message
+from decoders.values.protobuf.guess_message import guess_message
 from decoders.values.protobuf.schema import ProtobufSchema
 from tests.values.protobuf_values import SCALARS, files, fill_message, json_form_of, make_class
 
@@ -273,3 +275,21 @@ def test_the_well_known_types_stay_as_they_are() -> None:
     text = """package google.protobuf; message Timestamp { optional string seconds = 1; extensions 5; }
         extend Timestamp { optional string nanos = 5; } message A { optional Timestamp t = 1; }"""
     assert read(parse(text), bytes.fromhex("0a 02 08 01"), "A") == {"t": "1970-01-01T00:00:01.000000Z"}
+
+
+def test_a_file_of_the_well_known_types_has_them() -> None:
+    """Registries keep such files, and a value may be a message of one."""
+    text = """syntax = "proto3"; package google.protobuf; enum NullValue { N = 0; }
+        message Int64Value { int64 value = 1; } message Timestamp { int64 seconds = 1; int32 nanos = 2; }"""
+    schema = parse(text)
+    found = [ProtobufReader(schema, b"\x08\x01").read(schema.find_by_indexes([at]), 0) for at in (0, 1)]
+    assert found == [1, "1970-01-01T00:00:01.000000Z"]
+
+
+def test_a_guess_of_many_equal_fields_takes_no_long_time() -> None:
+    data = b"\x0a\x04text" * 50_000
+    begin = time.process_time()
+    found = guess_message(data)
+    assert found is not None
+    assert len(found["1"]) == 50_000
+    assert time.process_time() - begin < 5

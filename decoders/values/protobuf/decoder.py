@@ -142,7 +142,7 @@ class ProtobufReader:
         self, field: ProtoField, message: ProtoMessage, found: dict[str, Any], wire: int, at: int, end: int, depth: int
     ) -> int:
         """Read a field of a known type into `found`; returns where it ends."""
-        self.left -= 1
+        self.left -= 1 + len(field.siblings) // 16  # a hostile oneof has thousands
         for name in field.siblings:
             found.pop(name, None)
         if wire == 0:

@@ -82,11 +82,13 @@ class _GuessReader:
                 at += size
             else:
                 raise Malformed(f"wire type {wire}", offset=start)
-            if str(number) in found:
-                before = found[str(number)]
-                found[str(number)] = [*before, value] if isinstance(before, list) else [before, value]
+            name = str(number)
+            if name not in found:
+                found[name] = value
+            elif isinstance(found[name], list):  # which no single value is
+                found[name].append(value)
             else:
-                found[str(number)] = value
+                found[name] = [found[name], value]
         return found
 
     def form_sized(self, at: int, stop: int, depth: int) -> Any:

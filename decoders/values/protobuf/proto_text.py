@@ -17,6 +17,8 @@ _TOKEN: Final = re.compile(
 _LABELS: Final = ("optional", "required", "repeated")
 # An option that printers of descriptors write where the source had a map.
 _MAP_ENTRY: Final = ["map_entry", "=", "true"]
+# Characters of a number of 64 bits, as octal.
+_NUMBER_SIZE_MAX: Final = 24
 _CLOSES: Final = {"{": "}", "[": "]", "<": ">", "(": ")"}
 
 
@@ -176,6 +178,8 @@ class _ProtoParser:
         sign = -1 if token == "-" else 1
         if sign < 0:
             token = self.next_token()
+        if len(token) > _NUMBER_SIZE_MAX:
+            self.fail(f"{token[:20]!r}… is no number")
         try:
             return sign * int(token, 8 if token[0] == "0" and token.isdecimal() else 0)
         except ValueError:

@@ -226,9 +226,11 @@ class _Linking:
                 self.types[prefix + enum.name] = ProtoEnum(prefix + enum.name, enum.values)
         for declared in body.messages:
             made = ProtoMessage(prefix + declared.name)
-            found.append(made)
             if made.name in self.protected:
+                known = self.types[made.name]
+                found.append(known if isinstance(known, ProtoMessage) else made)
                 continue
+            found.append(made)
             self.types[made.name] = made
             made.messages = self.declare_types(declared, made.name)
             made.entries = declared.entries
