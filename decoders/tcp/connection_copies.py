@@ -15,7 +15,8 @@ not have, the numbers are those of its first bytes.
 ```
 
 What always holds: two connections between the same two hosts are none of each other's copy, nor are two clients that
-say the same at the same time, nor are connections whose numbers were not drawn, as in captures that a program made.
+say the same at the same time, nor are connections whose numbers were not drawn, as in captures that a program made,
+unless only the client's host differs, and by less than a millisecond.
 A capture that is cut into splits has the same copies: each split finds those inside it (`CopiesInSplit`), and who knows
 the connections at the borders of all splits finds the others (`CopiesOfSplits`).
 What is given up: a translator that draws numbers of its own, as some firewalls do; a connection without its beginning
@@ -39,6 +40,8 @@ __all__ = ["COPY", "BegunConnection", "ConnectionCopies", "CopiesInSplit", "Copi
 COPY: Final = "copy of "
 # The most time (ns) between the first bytes of a connection and those of its copy.
 _APART_NS: Final = 100 * 10**6
+# The same of a packet that one machine sees before and behind its translation.
+_AT_ONCE_NS: Final = 10**6
 # The first bytes that are compared: fewer say nothing, and of more a copy may have another number in its first packet.
 _COMPARED: Final = 14
 _CONNECTIONS_MAX: Final = 10_000
@@ -80,7 +83,7 @@ class ConnectionCopies:
             return ""
         peer = half.peer
         numbers = half.first & MASK, peer.first & MASK if peer.started else 0
-        if not _may_be_drawn(*numbers):
+        if _are_complements(*numbers):
             return ""
         return self.find_original_of(
             BegunConnection(*numbers, time_ns, packet, data[:_COMPARED], half.source, peer.source)
@@ -151,7 +154,7 @@ class CopiesInSplit(ConnectionCopies):
                 data, end = data + follows[5], follows[1]
         others = [each[0] for each in half.peer.held if each[5]]
         numbers = half.held[0][0] & MASK, others[0] & MASK if others else 0
-        if len(data) >= _COMPARED and _may_be_drawn(*numbers) and len(self._first) < _CONNECTIONS_MAX:
+        if len(data) >= _COMPARED and not _are_complements(*numbers) and len(self._first) < _CONNECTIONS_MAX:
             self._first.append(
                 BegunConnection(*numbers, time_ns, packet, data[:_COMPARED], half.source, half.peer.source)
             )
@@ -194,15 +197,34 @@ def resume_begun(row: object) -> BegunConnection:
     return BegunConnection(*state_fields(row, int, int, int, int, bytes, str, str))
 
 
-def _may_be_drawn(one: int, other: int) -> bool:
-    """Whether sequence numbers may have been drawn; in files of `kw proxy -w` one is the complement of the other."""
-    return max(one, other) >= _DRAWN_LEAST and (one + other + 1) & MASK not in _COMPLEMENTS
+def _are_complements(one: int, other: int) -> bool:
+    """Whether one sequence number is the complement of the other, as in files of `kw proxy -w`: none was drawn."""
+    return (one + other + 1) & MASK in _COMPLEMENTS
+
+
+def _is_copy_of_undrawn(known: BegunConnection, other: BegunConnection) -> bool:
+    """Whether connections whose numbers a program chose are copies: a translation of the client's host alone, at once.
+
+    Another program may begin many connections with the same numbers: so one end and both ports have to be the same, and
+    the numbers are not 0 and 1, from which the least that writes packets counts.
+    """
+    (host, _, port), (its_host, _, its_port) = (each.source.rpartition(":") for each in (known, other))
+    (peer, _, peer_port), (its_peer, _, its_peer_port) = (each.target.rpartition(":") for each in (known, other))
+    return (
+        abs(other.time_ns - known.time_ns) <= _AT_ONCE_NS
+        and known.peer_number == other.peer_number
+        and min(known.number, known.peer_number) > 1
+        and (port, peer_port) == (its_port, its_peer_port)
+        and (host == its_host) != (peer == its_peer)
+    )
 
 
 def _is_same_stream(known: BegunConnection, other: BegunConnection) -> bool:
     if abs(other.time_ns - known.time_ns) > _APART_NS or other.data != known.data:
         return False
     if known.peer_number != other.peer_number and known.peer_number and other.peer_number:
+        return False
+    if max(known.number, known.peer_number) < _DRAWN_LEAST and not _is_copy_of_undrawn(known, other):
         return False
     hosts, its = ([end.rpartition(":")[0] for end in (each.source, each.target)] for each in (known, other))
     return hosts != its

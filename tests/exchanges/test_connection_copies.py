@@ -172,13 +172,30 @@ def test_commands_count_it_once_and_say_so(jobs: str, tmp_path: Path) -> None:
     assert "copy of 10.0.0.1:50000 → 10.0.0.2:9092" in kw("sniff", str(path), "-v", "-o", "text").out
 
 
-def test_numbers_that_were_not_drawn_are_no_proof() -> None:
-    """Programs that make captures begin all connections with the same small numbers."""
+def numbered_from(client: int, broker: int) -> list[Segment]:
+    """The talk with sequence numbers from these on."""
     first: dict[bytes, int] = {}
     for key, _, _, seq, *_ in TALK:
-        first.setdefault(key, seq)
-    made = [
+        first.setdefault(key, seq - (broker if first else client))
+    return [
         (key, time_ns, packet, (seq - first[key]) % 2**32, 0, flags, data, cut)
         for key, time_ns, packet, seq, _, flags, data, cut in TALK
     ]
-    assert exchanges(settle(together(made, translated(made)))) == 6
+
+
+@pytest.mark.parametrize(
+    ("numbers", "change", "count"),
+    [
+        ((0, 0), {}, 6),
+        ((1000, 5000), {}, 3),
+        ((1000, 5000), {"later_ns": 2_000_000}, 6),
+        ((1000, 5000), {"port": 50001}, 6),
+        ((1000, 5000), {"broker": POD_BROKER}, 6),
+    ],
+)
+def test_numbers_that_were_not_drawn_are_little_proof(
+    numbers: tuple[int, int], change: dict[str, Any], count: int
+) -> None:
+    """Programs that make captures begin all connections with the same small numbers."""
+    made = numbered_from(*numbers)
+    assert exchanges(settle(together(made, translated(made, **change)))) == count
