@@ -121,15 +121,15 @@ async def test_frames_that_come_before_it_is_up_again_wait_for_it(tmp_path: Path
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(
-    ("second", "said"),
+    ("second", "load_s", "said"),
     [
-        ("os._exit(1)", "the script ended its process; frames pass unchanged until the file is saved"),
-        ("time.sleep(3600)", "did not finish loading within 0.5 s: frames pass unchanged"),
-        ("1 / 0", "ZeroDivisionError: division by zero: frames pass unchanged"),
+        ("os._exit(1)", 20, "the script ended its process; frames pass unchanged until the file is saved"),
+        ("time.sleep(3600)", 0.5, "did not finish loading within 0.5 s: frames pass unchanged"),
+        ("1 / 0", 20, "ZeroDivisionError: division by zero: frames pass unchanged"),
     ],
 )
 def test_frames_do_not_wait_for_ever_for_a_script_that_does_not_load_again(
-    second: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    second: str, load_s: float, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun = tmp_path / "begun"
     source = (
@@ -140,7 +140,7 @@ def test_frames_do_not_wait_for_ever_for_a_script_that_does_not_load_again(
     @in_loop
     async def wait() -> None:
         async with scripted(tmp_path, source, timeout_s=0.1) as made:
-            monkeypatch.setattr("kwcli.proxy.deciding.scripts.script_decider._LOAD_S", 0.5)
+            monkeypatch.setattr("kwcli.proxy.deciding.scripts.script_decider._LOAD_S", load_s)
             slow, other = await made.proxy.connect(), await made.proxy.connect()
             slow[1].write(ASKED[1])
             assert await frame(slow[0]) == ANSWERS[1]
