@@ -239,6 +239,28 @@ def test_half_a_list_of_versions_is_no_column_of_a_table() -> None:
     assert re.fullmatch(r"kw: (node 1 )?\S+: its answer to ApiVersions 4 cannot be read: .+\n", done.err), done.err
 
 
+@pytest.mark.parametrize(
+    ("body", "topics"),
+    [
+        ("00000000 01 00 00000001 01 00", []),
+        ("00000000 01 00 00000001 01 00 2a", []),
+        ("00000000 01 00 00000001 00 00", r"b:9092: its answer to Metadata 12 cannot be read: .*null.*"),
+        ("00000000 00 00 00000001 01 00 2a", r"b:9092: its answer to Metadata 12 cannot be read: .*null.*"),
+        ("00000000 01 00 000000", r"b:9092: its answer to Metadata 12 cannot be read: .*"),
+    ],
+    ids=["whole", "a byte follows", "no topics", "no brokers", "cut"],
+)
+def test_an_answer_to_a_look_up_has_no_null_where_there_is_always_a_value(body: str, topics: list[Any] | str) -> None:
+    frame = framed(bytes.fromhex("00000007 00" + body))
+    reply: Any = SimpleNamespace(response_frame=frame)
+    connection: Any = SimpleNamespace(peer="b:9092", deadline=None)  # it is for long answers
+    if isinstance(topics, list):
+        assert metadata_messages.decode_reply(connection, reply, METADATA, 12)["topics"] == topics
+    else:
+        with pytest.raises(Failure, match=topics):
+            metadata_messages.decode_reply(connection, reply, METADATA, 12)
+
+
 def test_versions_that_are_none_are_a_finding() -> None:
     row = {"api_key": 60, "min_version": 5, "max_version": 2}
     base = str(port_base(4))
