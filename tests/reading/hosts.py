@@ -120,8 +120,8 @@ class Hosts:
 
     def ssh(self, number: int) -> list[str]:
         """The words in front of those of a command on a host, to be run on host 0."""
-        options = ("BatchMode=yes", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR")
-        options += ("ServerAliveInterval=2", "ServerAliveCountMax=2")
+        options = ["BatchMode=yes", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR"]
+        options += ["ServerAliveInterval=2", "ServerAliveCountMax=2"]
         words = ["ssh", "-i", str(self._folder / "key"), *(word for each in options for word in ("-o", each))]
         return [*words, self.address(number)]
 
