@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
@@ -468,13 +469,16 @@ restart_option: Final = click.option("--restart", is_flag=True, help="Start a co
 bpf_option: Final = click.option("--bpf", metavar="EXPR", help="Kernel filter of a live capture, in tcpdump's syntax.")
 
 
-def capture_options(command: Command) -> Command:
-    """Files, standard input or an interface to read; the command gets them as `capture`: a CaptureOptions."""
+def capture_options(command: Command, words: str = "[FILE...]") -> Command:
+    """Files, standard input or an interface to read; the command gets them as `capture`: a CaptureOptions.
+
+    `words`: what the usage line says of the words, where the last one is no file.
+    """
     return add_options(
         pass_options_as_value(
             "capture", _make_capture_options, (*CaptureOptions._fields, "read_files", *ROTATION_OPTIONS)
         )(command),
-        click.argument("files", nargs=-1, metavar="[FILE...]", type=click.Path(readable=False)),
+        click.argument("files", nargs=-1, metavar=words, type=click.Path(readable=False)),
         click.option(
             "-r",
             "--read",
@@ -661,16 +665,18 @@ def answer_options(
     verbose: str | None = None,
     formats: Sequence[str] = ANSWER_FORMATS,
     times: bool = False,
+    words: str = "[FILE...]",
 ) -> Callable[[Command], Command]:
     """All options of a command that answers from captures: `capture`, its `own`, `filters`, `shown`.
 
-    `verb` says what is done with exchanges up to --limit; the others are as in `output_options`.
+    `verb` says what is done with exchanges up to --limit; `words` is as in `capture_options`, the others are as in
+    `output_options`.
     """
 
     def decorate(command: Command) -> Command:
         return add_options(
             command,
-            capture_options,
+            partial(capture_options, words=words),
             *own,
             jobs_option,
             filter_options(limit=f"Stop reading after N exchanges {verb}."),

@@ -385,3 +385,9 @@ def test_tables_and_records_of_kw_answer_as_the_capture_does() -> None:
     sniffed = kw("sniff", TOUR, "-o", "ndjson").out.encode()
     whole = essence(kw("trace", TOUR, "orders/2@0").out)
     assert essence(kw("trace", "-", "orders/2@0", env=world(sniffed)).out) == whole
+
+
+@pytest.mark.parametrize(("command", "words"), [("trace", "[FILE...] [RECORD]"), ("sql", "[FILE...] [QUERY]")])
+def test_the_usage_line_names_the_last_word(command: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    kw(command, "--help")
+    assert capsys.readouterr().out.splitlines()[0] == f"Usage: kw {command} [OPTIONS] {words}"

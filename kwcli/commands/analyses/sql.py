@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from kwcli.capture_options import CaptureOptions
@@ -27,7 +29,7 @@ Examples:
 
 
 @click.command("sql", epilog=EXAMPLES)
-@capture_options
+@partial(capture_options, words="[FILE...] [QUERY]")
 @click.option("--views", is_flag=True, help="List the tables and views with their columns.")
 @schema_options
 @filter_options()

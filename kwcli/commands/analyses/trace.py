@@ -46,6 +46,7 @@ Examples:
     ),
     schema_options,
     verbose="Show each record in full, however many.",
+    words="[FILE...] [RECORD]",
 )
 @click.pass_obj
 def command(
