@@ -31,6 +31,7 @@ class DimensionRow(NamedTuple):
     `get` may be the name of a function in dimensions.py. `entity`: the entity type that the declarations give to the
     names that it reads of bodies. `is_number`: values are integers, else texts. `spellings`: other words for it.
     `of_values`: `get` is given each decoded key or value of an exchange instead, with whether it is a key.
+    `of_records`: it goes with metrics of records too.
     """
 
     get: Callable[..., Any] | str
@@ -40,16 +41,22 @@ class DimensionRow(NamedTuple):
     is_number: bool = False
     spellings: str = ""
     of_values: bool = False
+    of_records: bool = False
 
 
 DIMENSION_ROWS: Final[dict[str, DimensionRow]] = {
     "api": DimensionRow(lambda x: x._api_reader.name, "name of the API", spellings="apis"),
     "version": DimensionRow(lambda x: x.api_version, "version of the request", is_number=True, spellings="api_version"),
     "client": DimensionRow(
-        "read_client_name", "client id, or where there is none the client's address", spellings="clients"
+        "read_client_name",
+        "client id, or where there is none the client's address",
+        spellings="clients",
+        of_records=True,
     ),
-    "client_id": DimensionRow(lambda x: x.client_id, "client id"),
-    "address": DimensionRow("read_client_host", "the client's address, without the port", spellings="host"),
+    "client_id": DimensionRow(lambda x: x.client_id, "client id", of_records=True),
+    "address": DimensionRow(
+        "read_client_host", "the client's address, without the port", spellings="host", of_records=True
+    ),
     "software": DimensionRow("read_software", "name and version of the client's library", spellings="client_software"),
     "library": DimensionRow("read_library", "library that a client shows to be by what it does"),
     "user": DimensionRow(
@@ -58,10 +65,17 @@ DIMENSION_ROWS: Final[dict[str, DimensionRow]] = {
         spellings="users principal",
     ),
     "mechanism": DimensionRow(lambda x: x.mechanism, "SASL mechanism of the login", spellings="sasl_mechanism"),
-    "broker": DimensionRow(lambda x: x.connection_info.broker, "address of the broker", spellings="brokers"),
+    "broker": DimensionRow(
+        lambda x: x.connection_info.broker, "address of the broker", spellings="brokers", of_records=True
+    ),
     "connection": DimensionRow("read_connection", "the two addresses with their ports"),
     "topic": DimensionRow(
-        "read_topics", "each topic in request or response", several=True, entity="topicName", spellings="topics"
+        "read_topics",
+        "each topic in request or response",
+        several=True,
+        entity="topicName",
+        spellings="topics",
+        of_records=True,
     ),
     "partition": DimensionRow(
         "read_partitions",
@@ -69,8 +83,11 @@ DIMENSION_ROWS: Final[dict[str, DimensionRow]] = {
         several=True,
         is_number=True,
         spellings="partitions",
+        of_records=True,
     ),
-    "group": DimensionRow("read_groups", "consumer group", several=True, entity="groupId", spellings="groups"),
+    "group": DimensionRow(
+        "read_groups", "consumer group", several=True, entity="groupId", spellings="groups", of_records=True
+    ),
     "error": DimensionRow(
         "read_error_names", "each error code in the response that counts as one", several=True, spellings="errors"
     ),
@@ -98,7 +115,9 @@ DIMENSION_ROWS: Final[dict[str, DimensionRow]] = {
     "broker_name": DimensionRow(
         lambda x: x.extra and x.extra.get("broker_name"), "name of the broker's address, by --hosts"
     ),
-    "time": DimensionRow(lambda x: x.time_ns, "time bucket of the request's first byte", spellings="bucket"),
+    "time": DimensionRow(
+        lambda x: x.time_ns, "time bucket of the request's first byte", spellings="bucket", of_records=True
+    ),
 }
 
 
@@ -115,6 +134,8 @@ class Metric(NamedTuple):
     a value are called, where the text leaves them out. `columns`: the columns of the text (TEXT_COLUMNS in
     kwcli/stats/text.py), `NAME/N` with another order of leaving out. `own`: columns that only its rows have.
     `field`: the filter field with its values, its own name where empty; where filters have none, it is made.
+    `of_records`: its values are of records, not of exchanges: RecordAges in record_traces/record_ages.py counts them,
+    by dimensions `of_records`, and filters have no field for it.
     """
 
     text: str
@@ -128,6 +149,7 @@ class Metric(NamedTuple):
     columns: str = "count rate percentiles total/6 min errors"
     own: tuple[str, ...] = ()
     field: str = ""
+    of_records: bool = False
 
 
 def measure_latency_ns(exchange: Exchange) -> int | None:
@@ -160,7 +182,7 @@ def _paths_of_records(api_key: int, side: Side) -> frozenset[str]:
 
 
 def _measure_nothing(_exchange: Exchange) -> None:
-    """No value: `Statistics` counts error codes and records itself, by topic and partition."""
+    """No value of an exchange: `Statistics` counts error codes and records itself, `RecordAges` the ages of records."""
 
 
 def _make_broker_time(key: str, text: str) -> Metric:
@@ -172,6 +194,11 @@ def _make_broker_time(key: str, text: str) -> Metric:
         return None if took is None else round(took * 1e6)
 
     return Metric(text, "ms", 10**6, measure, silent="without a broker's times", field=f"server.{key}")
+
+
+def _make_age(text: str) -> Metric:
+    """The metric of an age of records."""
+    return Metric(text, "ms", 10**6, _measure_nothing, columns="count percentiles min", of_records=True)
 
 
 METRICS: Final[dict[str, Metric]] = {
@@ -232,4 +259,6 @@ METRICS: Final[dict[str, Metric]] = {
     "remote": _make_broker_time("remote_ms", "time of waiting for others, such as followers"),
     "response_queue": _make_broker_time("response_queue_ms", "time in the broker's response queue"),
     "send": _make_broker_time("send_ms", "time of sending the response"),
+    "age": _make_age("age of records when a group read them first: from their Produce to the answer to its Fetch"),
+    "commit-age": _make_age("age of records when a group committed an offset beyond them first"),
 }

@@ -350,7 +350,7 @@ def _make_metric_field(metric: Metric, name: str) -> FieldRow:
 
 for _name, _metric in METRICS.items():
     _field = _metric.field or _name
-    if _field not in FIELDS and _field not in ALIASES:
+    if not _metric.of_records and _field not in FIELDS and _field not in ALIASES:
         FIELDS[_field] = _make_metric_field(_metric, _field)
 
 # `header.NAME`: the values of the headers of this name in the records.

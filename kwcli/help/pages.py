@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
+    from decoders.analysis.dimension_and_metric_table import Metric
     from kwcli.pipeline.tables.table_columns import TableColumn
 
 # The order of the list that `kw help` prints: commands first, then what several commands share, then the project.
@@ -192,17 +193,21 @@ def _list_dimensions_and_metrics_as_markdown() -> str:
     lines += ["", "## Metrics", "", "| `--metric` | unit | meaning | sorted by | as a field of filters |"]
     lines.append("| --- | --- | --- | --- | --- |")
     lines += [
-        f"| `{name}` | {row.unit} | {row.text} | `{row.sort}` | `{row.field or name}` |"
+        f"| `{name}` | {row.unit} | {row.text} | `{row.sort}` | {_format_metric_field(name, row)} |"
         for name, row in METRICS.items()
     ]
     return "\n".join(lines) + "\n"
+
+
+def _format_metric_field(name: str, row: Metric) -> str:
+    return "–" if row.of_records else f"`{row.field or name}`"
 
 
 def _list_metric_fields_as_markdown() -> str:
     """A line with the fields of filters that are metrics of `kw stats`."""
     from decoders.analysis.dimension_and_metric_table import METRICS
 
-    fields = ", ".join(f"`{row.field or name}`" for name, row in METRICS.items())
+    fields = ", ".join(_format_metric_field(name, row) for name, row in METRICS.items() if not row.of_records)
     return f"\nThe metrics of `kw stats` are fields too: {fields}.\n"
 
 

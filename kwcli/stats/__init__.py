@@ -18,9 +18,9 @@ BUCKET_MS: Final = 10_000.0
 
 
 class StatsOptions(NamedTuple):
-    """What is counted and how it is shown; `sort` None: by the most important column of the metric."""
+    """What is counted and how it is shown; without `by` and `sort`, as fits the metric."""
 
-    by: tuple[str, ...] = ("api",)
+    by: tuple[str, ...] = ()
     metric: str = "latency"
     bucket_ms: float | None = None
     sort: str | None = None

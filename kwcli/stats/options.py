@@ -36,7 +36,8 @@ def check_options(words: StatsOptions) -> StatsOptions:
         names.insert(0, "time")
     if "partition" in names and "topic" not in names:
         names.insert(names.index("partition"), "topic")
-    names = names or ["api"]
+    names = names or (["topic", "group"] if METRICS[words.metric].of_records else ["api"])
+    _check_dimensions_of_records(words.metric, names)
     if words.bucket_ns < 1:
         raise Failure("--bucket: give a length above 0, for example 10s", Exit.USAGE)
     sort = (
@@ -48,6 +49,14 @@ def check_options(words: StatsOptions) -> StatsOptions:
     if needs != words.metric:
         raise Failure(f"--sort {sort} goes with --metric {needs}", Exit.USAGE)
     return words._replace(by=tuple(names), sort=sort)
+
+
+def _check_dimensions_of_records(metric: str, names: Sequence[str]) -> None:
+    """Check that ages of records are counted by what records have. Raises Failure (usage)."""
+    wrong = [name for name in names if not DIMENSION_ROWS[name].of_records]
+    if METRICS[metric].of_records and wrong:
+        known = ", ".join(name for name, row in DIMENSION_ROWS.items() if row.of_records)
+        raise Failure(f"--by {wrong[0]}: --metric {metric} is of records, which have {known}", Exit.USAGE)
 
 
 def _read_dimension(word: str) -> str:

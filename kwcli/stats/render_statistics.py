@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from decoders.analysis.dimension_and_metric_table import METRICS
+from decoders.analysis.record_traces.record_ages import RecordAges
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
+from decoders.exchanges.exchange import Exchange
 from decoders.messages.exchange_json import SCHEMA
 from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import cell_text, row_json
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
     from kwcli.output.settings import Settings
     from kwcli.reading.run_coverage import PartialRun
 
+# Whether an exchange is of the time that is asked for.
+Within = Callable[["Exchange"], bool]
 # Columns of a CSV when nothing was counted.
 _NOTHING: Final = ("count", "rate", "errors")
 
@@ -146,8 +152,9 @@ class StatsResult(NamedTuple):
 class Stats(FoldRenderer):
     """Counts exchanges, and writes the statistics at the end."""
 
-    def __init__(self, asked: StatsOptions, settings: Settings, write: Write) -> None:
+    def __init__(self, asked: StatsOptions, settings: Settings, write: Write, within: Within) -> None:
         self._asked = asked
+        self._within = within
         self._settings = settings
         self._write = write
         self._statistics = new_statistics(asked, settings)
@@ -159,13 +166,20 @@ class Stats(FoldRenderer):
 
     def make_empty(self) -> Stats:
         """A renderer like this one that has seen nothing."""
-        return Stats(self._asked, self._settings, self._write)
+        return Stats(self._asked, self._settings, self._write, self._within)
 
     def learn_from(self, rows: list[Settled]) -> None:
-        """Extend the time that rates refer to by these exchanges: rates are those of the whole capture."""
+        """Extend the time that rates refer to by these exchanges: rates are those of the whole capture.
+
+        Ages learn from them who was in which group.
+        """
         times = [row.time_ns for row in rows if row.kind == "exchange"]
         if times:
             self._statistics.extend_time(min(times), max(times))
+        if isinstance(self._statistics, RecordAges):
+            for row in rows:
+                if isinstance(row, Exchange) and self._within(row):
+                    self._statistics.learn(row)
 
     def _move_time_to_zone(self, row: Row) -> Row:
         """The row with its time in the zone that was asked for."""
@@ -178,7 +192,9 @@ class Stats(FoldRenderer):
 
     def close(self) -> None:
         """Write the statistics."""
-        counted_rows = self._statistics.rows_of_groups()
+        fold = self._statistics
+        statistics = fold.make_statistics() if isinstance(fold, RecordAges) else fold
+        counted_rows = statistics.rows_of_groups()
         found = [item for item in counted_rows if "others" not in item[0]]
         found = sort_rows(found, self._asked.sort or "name", lambda item: dict(item[0]))
         more = max(len(found) - (self._asked.top or len(found)), 0)
@@ -189,7 +205,7 @@ class Stats(FoldRenderer):
             self._asked,
             [self._move_time_to_zone(row) for row, _ in found],
             [group.slices for _, group in found],
-            self._statistics.slice_span(),
+            statistics.slice_span(),
             [self._move_time_to_zone(row) for row in self._slowest.rows()],
             more,
             self.coverage.partial,
@@ -199,14 +215,19 @@ class Stats(FoldRenderer):
         self._write(shown.encode("utf-8", "backslashreplace"))
 
 
-def new_statistics(asked: StatsOptions, settings: Settings) -> Statistics:
+def new_statistics(asked: StatsOptions, settings: Settings) -> Statistics | RecordAges:
     """The fold for these options; values over time are kept only where they are shown."""
     over_time = settings.format == "text" and "time" not in asked.by
+    if METRICS[asked.metric].of_records:
+        return RecordAges(asked.by, asked.metric, bucket_ns=asked.bucket_ns, over_time=over_time)
     return Statistics(asked.by, asked.metric, bucket_ns=asked.bucket_ns, over_time=over_time, values=settings.values)
 
 
-def stats_view(asked: StatsOptions, settings: Settings) -> ReadingView:
-    """The ReadingView by which `ReadingRun` counts exchanges instead of showing them."""
+def stats_view(asked: StatsOptions, settings: Settings, within: Within) -> ReadingView:
+    """The ReadingView by which `ReadingRun` counts exchanges instead of showing them.
+
+    `within`: whether an exchange is of the time that is asked for.
+    """
     fold, slowest = new_statistics(asked, settings), Slowest(asked.slowest or 0)
 
     def needs(api_key: int, side: Side) -> frozenset[str]:
@@ -214,5 +235,8 @@ def stats_view(asked: StatsOptions, settings: Settings) -> ReadingView:
 
     needs_file_names, libraries = "file" in asked.by, "library" in asked.by
     return ReadingView(
-        needs, lambda write: Stats(asked, settings, write), needs_file_names=needs_file_names, libraries=libraries
+        needs,
+        lambda write: Stats(asked, settings, write, within),
+        needs_file_names=needs_file_names,
+        libraries=libraries,
     )

@@ -24,6 +24,10 @@ OFFSET: Final = 6  # characters of `+01:00`
 SPARK_MOST: Final = 48
 # The least width that names are cut to, by the number of dimensions.
 NAME_CUTS: Final = (20, 20, 14, 10, 8)
+_NO_AGES: Final = (
+    "no record whose Produce is here too was read by a consumer or covered by a commit; a filter that leaves out"
+    " Produce or Fetch, such as --group, leaves no ages."
+)
 # The name of the row of all groups that have no row of their own.
 OTHERS: Final = "others"
 Cell = Callable[["Row"], str]
@@ -146,11 +150,12 @@ def title_over_time(metric: str) -> str:
 
 
 def format_text(result: StatsResult, settings: Settings) -> str:
-    """The statistics as text; empty where nothing was counted."""
-    if not result.rows:
-        return ""
-    result, silent = _drop_empty_groups(result, settings)
+    """The statistics as text; empty where nothing was counted, but that ages are missing is explained."""
     paint = palette(settings.color)
+    if not result.rows:
+        lines = wrap_note(_NO_AGES, settings.width) if METRICS[result.asked.metric].of_records else []
+        return "".join(f"{paint.dim}{line}{paint.off}\n" for line in lines)
+    result, silent = _drop_empty_groups(result, settings)
     width = None if settings.verbose else settings.width
     out = [*draw_table(_make_columns(result), width, paint, dense=True)] if result.rows else []
     notes = [*_explain_numbers(result), *silent]
@@ -309,7 +314,9 @@ def _explain_numbers(result: StatsResult) -> list[str]:
     if others is not None:
         notes.append(note_others(number_of(others, "group"), "group"))
     several = [name for name in ("partition", "topic", "error", "group") if name in result.asked.by]
-    if several:
+    if METRICS[result.asked.metric].of_records:
+        notes.append("count: records, whose Produce is in the capture.")
+    elif several:
         notes.append(f"An exchange about several {several[0]}s counts for each of them.")
     return notes
 

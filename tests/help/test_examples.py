@@ -74,7 +74,7 @@ def test_what_decode_prints_is_what_is_shown() -> None:
 def test_what_stats_prints_is_what_is_shown() -> None:
     text = TEXTS["stats"]
     commands = re.findall(r"^\$ kw (stats .*)$", text, re.MULTILINE)
-    assert len(commands) == 2
+    assert len(commands) == 3
     for command in commands:
         words = [str(ROOT / word) if word.startswith("captures/") else word for word in shlex.split(command)]
         env = world(columns=100, terminal=True, variables={"NO_COLOR": "1"})

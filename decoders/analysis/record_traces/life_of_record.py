@@ -148,18 +148,19 @@ class LivesOfRecords:
                 if commit.member >= 0 or commit.generation < 0:
                     yield value_of(commit.group), self.client_of(commit.sender), where
 
-    def _ends_of(self, sender: int) -> ConnectionEnds:
+    def ends_of(self, sender: int) -> ConnectionEnds:
+        """The two ends of a connection."""
         found: ConnectionEnds = self._index.values.value_of_number(sender)
         return found
 
     def client_of(self, sender: int) -> tuple[str, str]:
         """The client of a connection: its client id, or else its host; and its host."""
-        ends = self._ends_of(sender)
+        ends = self.ends_of(sender)
         return client_of(ends.client_id, ends.client), host_of(ends.client)
 
     def client_id_of(self, sender: int) -> str | None:
         """The client id on a connection."""
-        return self._ends_of(sender).client_id
+        return self.ends_of(sender).client_id
 
     def text_of(self, number: int) -> str:
         """The text that has a number in rows."""
@@ -171,7 +172,7 @@ class LivesOfRecords:
 
     def is_sent_to_follower(self, sender: int, where: TopicPartition) -> bool:
         """Whether a leader has told the client of a connection to read a partition from another node (KIP-392)."""
-        ends = self._ends_of(sender)
+        ends = self.ends_of(sender)
         its = ends.client_id, host_of(ends.client)
         names = self._names_of_topic(where[0])
         return any(
@@ -190,7 +191,7 @@ class LivesOfRecords:
 
     def evidence_of(self, row: Any) -> Row:
         """The exchange of a row, as rows of answers have it."""
-        ends = self._ends_of(row.sender)
+        ends = self.ends_of(row.sender)
         numbers = (None if each < 0 else each for each in (row.correlation, row.packet, row.packet_end))
         evidence: Any = (row.time, ends.connection, ends.client, ends.broker, *numbers, ends.file)
         return make_evidence_row(name_file_of_evidence(evidence, self._file_names) if self._file_names else evidence)
@@ -270,7 +271,7 @@ class LivesOfRecords:
             "key": None if contents is None else contents.key,
             "value_size": None if contents is None else contents.value_size,
             "headers": [] if contents is None else [{"key": key, "value": held} for key, held in contents.headers],
-            "produced_by": self._ends_of(writes[0].sender).client_id if writes else None,
+            "produced_by": self.ends_of(writes[0].sender).client_id if writes else None,
             "produced": None if began is None else format_rfc3339(began),
             "acknowledged": None if accepted is None or accepted.answered < 0 else format_rfc3339(accepted.answered),
             "tries": len(writes),
@@ -362,7 +363,7 @@ class LivesOfRecords:
 
     def _is_read_from_follower(self, read: Read, where: TopicPartition) -> bool:
         """Whether the leader had told the client to read from this node (KIP-392)."""
-        ends = self._ends_of(read.sender)
+        ends = self.ends_of(read.sender)
         node = self._index.nodes.get(ends.broker)
         names = [where[0], *(identity for identity, name in self._index.topic_names.items() if name == where[0])]
         host = host_of(ends.client)
@@ -513,7 +514,7 @@ class LivesOfRecords:
 
     def _make_event_row(self, event: _Event, began: int | None) -> Row:
         sender, correlation, packet, packet_end = event.evidence
-        ends = self._ends_of(sender)
+        ends = self.ends_of(sender)
         numbers = (None if each < 0 else each for each in (correlation, packet, packet_end))
         evidence = (event.time, ends.connection, ends.client, ends.broker, *numbers, ends.file)
         if self._file_names:

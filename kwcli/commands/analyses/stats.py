@@ -27,6 +27,7 @@ Examples:
   kw stats broker1.pcap.gz broker2.pcap.gz --bucket 10s --api produce --slowest 5
   kw stats orders.pcapng --by partition --sort p95 --top 10
   kw sniff orders.pcapng -o ndjson | kw stats -
+  kw stats broker*.pcapng --metric age --by topic,group
   kw stats orders.pcapng --by broker,error --metric errors -f 'client_id like "billing-*"'"""
 
 
@@ -75,6 +76,7 @@ def command(
     One row per group, with count, rate, errors and percentiles (within 1 %). FILE as for `kw sniff`. Empty responses
     of fetches that waited for records are counted apart.
     """
+    from decoders.filters import parse
     from kwcli.output.report_partial_input import list_partial_sentences, report_sentences
     from kwcli.reading.run_reading import ReadingRun
     from kwcli.stats.options import check_options
@@ -90,7 +92,7 @@ def command(
         from kwcli.net.options import decode_values_of_answer
 
         settings = decode_values_of_answer(env, settings, schemas, wanted=words.reads_values)
-    counting = stats_view(words, settings)
+    counting = stats_view(words, settings, parse(capture.time_filter_text(env, settings.zone)).matches)
     outcome = ReadingRun(env, settings, capture, filters, view=counting, strict=strict).run()
     report_sentences(env, settings, list_partial_sentences(outcome.coverage.partial))
     return outcome.exit_code()

@@ -1,0 +1,238 @@
+"""Exchanges in, statistics out of how old records were when a group read them, or committed an offset beyond them.
+
+Theory of operation. The index (record_index.py) has who wrote, read and committed which offsets; at the end each range
+of offsets that was written meets the first answer to a Fetch of each group that had it, or the group's first commit
+beyond it. All records of such a piece have the same age, so pieces are counted, and no record is looked at.
+
+```
+written     ├──── batch, at 1 s ────┤├── batch, at 2 s ──┤
+read first  ├─── by billing, at 5 s ───┤├── at 9 s ──────┤
+ages        4 s ····················  3 s  7 s ··········
+```
+
+An age is that of `kw trace`: from the first try to write a record to the answer that had it. A record whose Produce is
+not in the capture has none: its create time is the clock of its producer, not that of the capture.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final, Self
+
+from decoders.analysis.dimensions import host_of
+from decoders.analysis.percentiles import bin_number_of
+from decoders.analysis.record_traces.life_of_record import LivesOfRecords, identity_of_batch
+from decoders.analysis.record_traces.partition_tables import Commit, Read
+from decoders.analysis.record_traces.record_index import RecordIndex
+from decoders.analysis.statistics import NS, GroupStatistics, Statistics
+from decoders.errors import Malformed
+from decoders.named_tuple import NamedTuple
+from decoders.wire.state_serialization import pack, state_fields, unpack
+
+if TYPE_CHECKING:
+    from decoders.analysis.dimensions import Key
+    from decoders.analysis.fold_interface import Row
+    from decoders.analysis.record_traces.record_index import TopicPartition
+    from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Side
+
+__all__ = ["COMMIT_AGE", "RecordAges"]
+
+COMMIT_AGE: Final = "commit-age"
+
+
+class _WrittenRange(NamedTuple):
+    """Offsets from `first` to below `end`, and when they were sent first, in ns."""
+
+    first: int
+    end: int
+    time: int
+
+
+class _Arrival(NamedTuple):
+    """Offsets from `first` to below `end` that came to a group at a time in ns; `sender`: the connection of it."""
+
+    time: int
+    first: int
+    end: int
+    sender: int
+
+
+class RecordAges:
+    """Ages of records by any dimensions of DimensionRow.of_records; `metric`: `age`, or COMMIT_AGE."""
+
+    def __init__(self, by: Sequence[str], metric: str, *, bucket_ns: int = 10 * NS, over_time: bool = False) -> None:
+        self.by = tuple(by)
+        self.metric = metric
+        self.index = RecordIndex()
+        self._bucket_ns = bucket_ns
+        self._over_time = over_time
+        self._span: tuple[int, int] | None = None  # of all time looked at
+
+    def needs(self, api_key: int, side: Side) -> frozenset[str]:
+        """The paths of records, offsets, groups and names."""
+        return self.index.needs(api_key, side)
+
+    def add(self, exchange: Exchange) -> None:
+        """Add what an exchange says of offsets."""
+        self.extend_time(exchange.time_ns, exchange.time_ns)
+        self.index.add(exchange)
+
+    def learn(self, exchange: Exchange) -> None:
+        """Learn names and members of groups from an exchange, whether or not it counts."""
+        self.index.learn(exchange)
+
+    def extend_time(self, first_ns: int, last_ns: int) -> None:
+        """Take time that was looked at: rates are over all of it."""
+        first, last = self._span or (first_ns, last_ns)
+        self._span = min(first, first_ns), max(last, last_ns)
+
+    def merge(self, other: Self) -> None:
+        """Add what `other` has seen."""
+        if other._span is not None:
+            self.extend_time(*other._span)
+        self.index.merge(other.index)
+
+    def _parameters(self) -> list[object]:
+        return [list(self.by), self.metric, self._bucket_ns, self._over_time]
+
+    def export(self) -> bytes:
+        """The state, for `resume`."""
+        return pack([self._parameters(), list(self._span or ()), self.index.state()])
+
+    def resume(self, state: bytes) -> None:
+        """Restore the state that `export` gave. Raises DecodeError."""
+        parameters, span, index = state_fields(unpack(state), list, list, list)
+        if parameters != self._parameters():
+            raise Malformed("the state of ages by other dimensions or of another metric")
+        self._span = None
+        if span:
+            first, last = state_fields(span, int, int)
+            self._span = first, last
+        self.index.resume_state(index)
+
+    def rows(self) -> list[Row]:
+        """A row for each group, as those of Statistics; `count` is of records."""
+        return self.make_statistics().rows()
+
+    def make_statistics(self) -> Statistics:
+        """Statistics of the ages. Raises LimitExceeded when there are too many groups over time."""
+        made = Statistics(self.by, self.metric, bucket_ns=self._bucket_ns, over_time=self._over_time)
+        if self._span is None:
+            return made
+        made.extend_time(*self._span)
+        width = made.slice_span()[2]
+        groups: defaultdict[Key, GroupStatistics] = defaultdict(GroupStatistics)
+        lives = LivesOfRecords(self.index)
+        for where in sorted(lives.tables):
+            written = _list_written_ranges(lives, where)
+            by_group = _list_commits(lives, where) if self.metric == COMMIT_AGE else _list_reads(lives, where)
+            for group, arrivals in by_group.items():
+                for arrival, age, records in _measure_ages(written, arrivals):
+                    its = groups[self._make_key(lives, where, group, arrival)]
+                    its.count += records
+                    its.unsized += records
+                    its.add_binned_values({bin_number_of(age): records}, age * records, age, age)
+                    if self._over_time:
+                        its.add_to_slice(arrival.time // width, age, max)
+        made.add_groups(groups.items(), *self._span, width.bit_length() - 1)
+        return made
+
+    def _make_key(self, lives: LivesOfRecords, where: TopicPartition, group: str | None, arrival: _Arrival) -> Key:
+        ends = lives.ends_of(arrival.sender)
+        values: dict[str, str | int | None] = {
+            "topic": where[0],
+            "partition": where[1],
+            "group": group,
+            "client": lives.client_of(arrival.sender)[0],
+            "client_id": ends.client_id,
+            "address": host_of(ends.client),
+            "broker": ends.broker,
+            "time": arrival.time // self._bucket_ns * self._bucket_ns,
+        }
+        return tuple([values[name] for name in self.by])
+
+
+def _list_written_ranges(lives: LivesOfRecords, where: TopicPartition) -> list[_WrittenRange]:
+    """What was written to a partition, in the order of offsets; each offset once, as it was written first."""
+    partition = lives.partition(where)
+    sent = {identity: min(write.time for write in tries) for identity, tries in partition.by_identity.items()}
+    placed = [(write.first, write.first + write.records, write) for write in partition.writes if write.first >= 0]
+    found: list[_WrittenRange] = []
+    for first, end, write in placed:
+        identity = identity_of_batch(write)
+        found.append(_WrittenRange(first, end, write.time if identity is None else sent[identity]))
+    for batch in partition.batches:  # of tries whose answers had no offset
+        identity = identity_of_batch(batch)
+        if identity is not None and identity in sent:
+            found.append(_WrittenRange(batch.first, batch.last + 1, sent[identity]))
+    apart: list[_WrittenRange] = []
+    for each in sorted(found):
+        first = max(each.first, apart[-1].end if apart else each.first)
+        if first < each.end:
+            apart.append(each._replace(first=first))
+    return apart
+
+
+def _list_reads(lives: LivesOfRecords, where: TopicPartition) -> dict[str | None, list[_Arrival]]:
+    """What consumers got of a partition, by their group; what readers without a known group got is under None."""
+    found: defaultdict[tuple[str | None, str], list[_Arrival]] = defaultdict(list)
+    reads: list[Read] = lives.partition(where).reads
+    for read in reads:
+        if read.replica >= 0:
+            continue
+        time = read.answered if read.answered >= 0 else read.time
+        its = lives.group_of_read(read.sender, where, time)
+        key = (None, lives.client_of(read.sender)[0]) if its is None else (its.group, "")
+        found[key].append(_Arrival(time, read.first, read.end, read.sender))
+    by_group: defaultdict[str | None, list[_Arrival]] = defaultdict(list)
+    for (group, _), arrivals in found.items():
+        by_group[group] += _keep_first_arrivals(arrivals)
+    return by_group
+
+
+def _list_commits(lives: LivesOfRecords, where: TopicPartition) -> dict[str | None, list[_Arrival]]:
+    """The offsets that each group committed first at a time."""
+    found: dict[str | None, list[_Arrival]] = {}
+    for number, commits in lives.partition(where).commits.items():
+        arrivals = [_arrival_of_commit(commit) for commit in commits if commit.offset > 0]
+        found[lives.text_of(number)] = list(_keep_first_arrivals(arrivals))
+    return found
+
+
+def _arrival_of_commit(commit: Commit) -> _Arrival:
+    time = commit.answered if commit.answered >= 0 else commit.time
+    return _Arrival(time, 0, commit.offset, commit.sender)
+
+
+def _keep_first_arrivals(arrivals: list[_Arrival]) -> Iterator[_Arrival]:
+    """The parts of arrivals whose offsets have not come before, in the order of time."""
+    firsts: list[int] = []  # of the ranges that have come, which do not touch, in order
+    ends: list[int] = []
+    for arrival in sorted(arrivals):
+        low = bisect_left(ends, arrival.first)
+        high = bisect_right(firsts, arrival.end)
+        at = arrival.first
+        for first, end in zip(firsts[low:high], ends[low:high], strict=True):
+            if at < first:
+                yield arrival._replace(first=at, end=first)
+            at = max(at, end)
+        if at < arrival.end:
+            yield arrival._replace(first=at)
+        joined = firsts[low:high], ends[low:high]
+        firsts[low:high] = [min([arrival.first, *joined[0]])]
+        ends[low:high] = [max([arrival.end, *joined[1]])]
+
+
+def _measure_ages(written: list[_WrittenRange], arrivals: list[_Arrival]) -> Iterator[tuple[_Arrival, int, int]]:
+    """Each arrival with the age in ns of so many of its records."""
+    for arrival in arrivals:
+        at = bisect_right(written, arrival.first, key=lambda each: each.first) - 1
+        for each in written[max(at, 0) :]:
+            if each.first >= arrival.end:
+                break
+            records = min(each.end, arrival.end) - max(each.first, arrival.first)
+            if records > 0 and each.time <= arrival.time:
+                yield arrival, arrival.time - each.time, records
