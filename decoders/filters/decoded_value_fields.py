@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+import orjson
+
 from decoders.embedded import TOPICS
 from decoders.filters.read_partitions_and_records import records_by_topic
 from decoders.messages.decode_record_values import RecordValueReader
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DecodedValueField",
     "DecodedValueFormat",
+    "DecodedValueJson",
     "DecodedValueReading",
     "DecodedValueSchemaId",
     "KeyOrValue",
@@ -82,6 +85,10 @@ class DecodedValueReading:
 
     def __call__(self, exchange: Exchange) -> list[Any]:
         """The values of the field in all records of an exchange."""
+        return self.list_values(exchange)
+
+    def list_values(self, exchange: Exchange) -> list[Any]:
+        """The values of the field, each once, as they are shown."""
         found = decode_keys_and_values(exchange, self._reader, self._parts, count=self._counts)
         return [value for each in found if each.decoded is not None for value in self.values_of(each.decoded)]
 
@@ -102,13 +109,23 @@ class DecodedValueField(DecodedValueReading):
         super().__init__([part])
         self._steps = steps
 
+    def __call__(self, exchange: Exchange) -> list[Any]:
+        """The values, and the numbers that texts among them are."""
+        found = self.list_values(exchange)
+        numbers = [each for each in found if isinstance(each, str) and _NUMBER.fullmatch(each) is not None]
+        return [*found, *(float(each) if "." in each else int(each) for each in numbers)]
+
     def values_of(self, found: DecodedValue) -> Iterable[Any]:
         roots = found.value if isinstance(found.value, list) else (found.value,)
         for held in (each for root in roots for each in values_at_path(root, self._steps)):
-            for value in held if isinstance(held, list) else (held,):
-                yield value
-                if isinstance(value, str) and _NUMBER.fullmatch(value) is not None:
-                    yield float(value) if "." in value else int(value)
+            yield from held if isinstance(held, list) else (held,)
+
+
+class DecodedValueJson(DecodedValueReading):
+    """`value_decoded`: a decoded value with its form and schema, as JSON text."""
+
+    def values_of(self, found: DecodedValue) -> Iterable[Any]:
+        return (orjson.dumps(found.to_json()).decode(),)
 
 
 class DecodedValueFormat(DecodedValueReading):

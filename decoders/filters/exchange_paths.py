@@ -51,10 +51,11 @@ class RecordPath:
     """One path. `whole`: `values` reads the record of the row, and has to be given it; `attribute`: the attribute of
     exchanges that the path is, if it is one; `history`: there may be more values if earlier exchanges are remembered.
 
+    `decode_with` gives a path into decoded keys and values the schemas of a run; None for other paths.
     `needs` are the paths that have to be read of a side of an API beforehand (exchanges/body_reader.py).
     """
 
-    __slots__ = ("_get", "_needs", "attribute", "history", "text", "whole")
+    __slots__ = ("_get", "_needs", "attribute", "decode_with", "history", "text", "whole")
 
     def __init__(
         self,
@@ -65,11 +66,13 @@ class RecordPath:
         history: bool = False,
         attribute: str = "",
         needs: Callable[[int, Side], tuple[str, ...]] | None = None,
+        decode_with: Callable[..., None] | None = None,
     ) -> None:
         self.text = text
         self.attribute = attribute
         self.whole = whole
         self.history = history
+        self.decode_with = decode_with
         self._get = get
         self._needs = needs
 
@@ -128,7 +131,8 @@ def _path_of_filter_field(text: str) -> RecordPath:
         field = find_field(text)
     except FilterError as error:
         raise FilterError(error.text, 1, word=text, candidates=[*first_words_of_paths(), *error.candidates]) from None
-    get, shown = field.row.get, _SHOWN.get(field.row.kind, _value_in_json_form)
+    get: Any = getattr(field.row.get, "list_values", field.row.get)  # a text that is a number counts once here
+    shown = _SHOWN.get(field.row.kind, _value_in_json_form)
     if field.row.entity:
         return RecordPath(text, _make_entity_reader(field.row.entity), needs=field.make_question(None).needs)
     named = field.row.kind == "error"
@@ -145,7 +149,9 @@ def _path_of_filter_field(text: str) -> RecordPath:
             found = dict.fromkeys(found)
         return _limit_to_cell(shown(each) for each in found if each is not None)
 
-    return RecordPath(text, values, history=field.row.history, needs=field.make_question(None).needs)
+    decode_with = getattr(field.row.get, "decode_with", None)
+    needs = field.make_question(None).needs
+    return RecordPath(text, values, history=field.row.history, needs=needs, decode_with=decode_with)
 
 
 def _limit_to_cell(found: Iterable[Any]) -> list[Any]:

@@ -551,7 +551,8 @@ def _find_decoded_value_field(name: str, path: str) -> _FilterField:
     if name == "schema_id":
         get = decoded.DecodedValueSchemaId(["key", "value"])
     else:
-        get = decoded.DecodedValueFormat(["key" if name == "key_format" else "value"])
+        made = decoded.DecodedValueFormat if name.endswith("_format") else decoded.DecodedValueJson
+        get = made(["key" if name.startswith("key_") else "value"])
     return _FilterField(name, FieldRow(Phase.RESPONSE, kind, get, text, needs=structure_needs))
 
 

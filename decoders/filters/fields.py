@@ -371,6 +371,8 @@ DECODED_PARTS: Final = ("key", "value")
 DECODED_FIELDS: Final[dict[str, tuple[Kind, str]]] = {
     "key_format": ("text", "form of the keys: avro, protobuf, json …"),
     "value_format": ("text", "form of the values: avro, protobuf, json …"),
+    "key_decoded": ("text", "decoded keys, with form and schema, as JSON"),
+    "value_decoded": ("text", "decoded values, with form and schema, as JSON"),
     "schema_id": ("any", "ids of the schemas that keys and values name"),
 }
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from decoders.records.model import Header
     from decoders.values import DecodedValue, SchemaStore, ValueDecoder
 
-__all__ = ["RecordChange", "RecordValueReader", "RecordValueTexts", "bytes_of_json_value"]
+__all__ = ["RecordChange", "RecordValueReader", "RecordValueTexts", "bytes_of_json_value", "decode_missing_parts"]
 
 # The characters with which a text may begin that has a form (the table of values/value_decoder.py): all other texts,
 # which most keys and values are, are passed over after one look.
@@ -152,6 +152,17 @@ class RecordValueTexts:
                 text = None if found is None else self._format_value(found, record[field])
                 if text is not None:
                     record[field] = text
+
+
+def decode_missing_parts(record: dict[str, Any], topic: str | None, change: RecordChange) -> None:
+    """Decode a record that was written with bytes alone, or its parts whose schemas were not known then."""
+    decoded = {name: record[name] for name in ("key_decoded", "value_decoded") if name in record}
+    known = {name for name, said in decoded.items() if not said.get("missing_schema")}
+    if len(known) == len(decoded) > 0:
+        return
+    asked = {**record, **{name.removesuffix("_decoded"): None for name in known}}
+    change.change_records([asked], topic)
+    record.update((name, asked[name]) for name in ("key_decoded", "value_decoded") if name in asked)
 
 
 def bytes_of_json_value(value: Any) -> bytes | None:

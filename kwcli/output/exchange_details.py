@@ -19,7 +19,7 @@ from kwcli.output.body_printer import (
     format_remark_lines,
     format_scalar,
 )
-from kwcli.output.decoded_values import make_text_options
+from kwcli.output.decoded_values import make_text_options, put_decoded_texts_in_records
 from kwcli.output.short_texts import Palette, cell_width, cut, named_ends, palette
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ ARROWS: Final[dict[Side, str]] = {"request": "→", "response": "←"}
 def exchange_detail_lines(exchange: Exchange, settings: Settings, explained: set[int]) -> Iterator[str]:
     """All lines below the line of an exchange. The meaning of an error code in `explained` is not printed again."""
     record = to_json_dict(exchange, make_text_options(settings))
+    if exchange.record is not None:
+        record = put_decoded_texts_in_records(exchange, record, settings.values)
     colors = palette(settings.color)
     if settings.verbose == 0:
         yield from _record_lines(exchange, record, settings, colors)

@@ -150,6 +150,13 @@ def shows_history(settings: Settings) -> bool:
     return settings.format in RECORD_FORMATS
 
 
+def columns_decode_values(settings: Settings) -> bool:
+    """Whether columns that are asked for look into decoded keys and values. Raises Failure (usage)."""
+    return any(
+        column.path is not None and column.path.decode_with is not None for column in _make_row_columns(settings)
+    )
+
+
 def _make_row_columns(settings: Settings) -> list[RowColumn]:
     from kwcli.output.read_row_cells import find_column_words, make_row_columns
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import subprocess
@@ -113,6 +114,61 @@ def test_text_has_a_line_for_each_value(tmp_path: Path) -> None:
         out = kw("sniff", name, "-o", "text", *words).out
         assert 'avro #17 shop.Order {"id":41,"customer":"Ann"}' in out
         assert '{"a":{"b":[{"c":3}]}}' in out
+
+
+def test_records_read_again_have_the_lines_of_captures(tmp_path: Path) -> None:
+    capture = HandMadeCapture().fetch("_schemas", schemas_record(17)).produce("orders", *VALUES)
+    capture.produce("orders", Record(3, 5, prefixed(17, BOB), prefixed(18)))
+    name = capture.write(tmp_path / "a.pcap")
+    for made, words in {"decoded": (), "bytes": ("--raw-values",)}.items():
+        again = tmp_path / f"{made}.ndjson"
+        again.write_text(kw("sniff", name, "--records", *words).out)
+        for more in (("--records",), ("--records", "-v"), ("--records", "-v", "--raw-values")):
+            expected = kw("sniff", name, "-o", "text", *more)
+            found = kw("sniff", str(again), "-o", "text", *more)
+            assert found.out == expected.out
+            assert ("1 value with a schema" in found.err) == ("1 value with a schema" in expected.err)
+    strange = json.loads((tmp_path / "decoded.ndjson").read_text().splitlines()[1])
+    record = strange["request"]["topic_data"][0]["partition_data"][0]["records"][0]["records"][0]
+    for decoded in (7, {"format": "mine"}):
+        record["value_decoded"] = decoded
+        (tmp_path / "own.ndjson").write_text(json.dumps(strange) + "\n")
+        assert "orders" in kw("sniff", str(tmp_path / "own.ndjson"), "-o", "text", "--records", "-v").out
+
+
+COLUMNS: dict[str, list[Any]] = {
+    "value.customer": ["Ann", "Bob"],
+    "value.id": [41, 42],
+    "schema_id": [17, 17],
+    "value_format": ["avro,json", "avro"],
+}
+
+
+def test_columns_have_what_values_hold(tmp_path: Path) -> None:
+    """The schema comes after the values; each cell has a value once."""
+    capture = HandMadeCapture().produce("orders", *VALUES).produce("orders", Record(0, 5, None, prefixed(17, BOB)))
+    capture.add_packets_of(HandMadeCapture().fetch("_schemas", schemas_record(17)))
+    name = capture.write(tmp_path / "a.pcap")
+    words = ("-o", "csv", "--columns", ",".join(["value", "value_decoded", *COLUMNS]), "-f", "topic == orders")
+    for more in ((), ("--jobs", "2")):
+        rows = list(csv.DictReader(io.StringIO(kw("sniff", name, *words, *more).out)))
+        for word, cells in COLUMNS.items():
+            assert [row[word] for row in rows] == list(map(str, cells)), word
+        assert json.loads(rows[1]["value"]) == {"base64": "AAAAABFUBkJvYg=="}
+        shown = json.loads(rows[1]["value_decoded"])
+        assert (shown["name"], shown["value"]) == ("shop.Order", {"id": 42, "customer": "Bob"})
+        assert [each["format"] for each in json.loads(f"[{rows[0]['value_decoded']}]")] == ["avro", "json"]
+    assert "Bob" in kw("sniff", name, "-o", "fields", "-e", "value.customer").out
+    table = kw("sniff", name, "-o", "table", "--columns", "time,value.customer").out
+    assert "Ann" in table
+    found = kw("sniff", name, "-o", "ndjson", "-f", "value_decoded ~ 'Bob'").out.splitlines()
+    assert len(found) == 1
+
+
+def test_columns_count_a_missing_schema_once(tmp_path: Path) -> None:
+    name = HandMadeCapture().produce("orders", *VALUES).write(tmp_path / "a.pcap")
+    run = kw("sniff", name, "-o", "csv", "--columns", "value.customer,value.id,schema_id", "-f", "not value.id == 7")
+    assert "1 value with a schema that was not seen (id 17)" in run.err
 
 
 class SlowPipe(io.BytesIO):

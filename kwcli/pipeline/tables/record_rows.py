@@ -25,6 +25,7 @@ from decoders.exchanges.topic_arrays import (
     find_topic_of_records,
     partitions_in,
 )
+from decoders.messages.decode_record_values import decode_missing_parts
 from decoders.messages.exchange_json import to_json_dict
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import PRODUCE
@@ -163,7 +164,7 @@ class RecordsFile:
     ) -> None:
         for topic, partition, offset, record in carried:
             if change is not None:
-                _decode_missing_parts(record, topic, change)
+                decode_missing_parts(record, topic, change)
             decoded = [record.get(f"{field}_decoded") for field in ("key", "value")]
             said = decoded[1] or {}
             identity = said.get("schema_id")
@@ -202,17 +203,6 @@ class RecordsFile:
         self._flush()
         self._writer.close()
         self._stream.close()
-
-
-def _decode_missing_parts(record: dict[str, Any], topic: str | None, change: RecordChange) -> None:
-    """Decode a record that was written with bytes alone, or its parts whose schemas were not known then."""
-    decoded = {name: record[name] for name in ("key_decoded", "value_decoded") if name in record}
-    known = {name for name, said in decoded.items() if not said.get("missing_schema")}
-    if len(known) == len(decoded) > 0:
-        return
-    asked = {**record, **{name.removesuffix("_decoded"): None for name in known}}
-    change.change_records([asked], topic)
-    record.update((name, asked[name]) for name in ("key_decoded", "value_decoded") if name in asked)
 
 
 def _read_time(timestamp: Any) -> int | None:
