@@ -140,17 +140,8 @@ class ContentOptions(NamedTuple):
             records=self.records,
             reveal_secrets=self.reveal_secrets,
             names=self.names,
-            values=self.make_value_reader(env, wanted=self.records or _columns_decode_values(settings)),
+            values=self.make_value_reader(env, wanted=self.records or settings.has_decoding_columns()),
         )
-
-
-def _columns_decode_values(settings: Settings) -> bool:
-    """Whether columns that are asked for look into decoded keys and values. Raises Failure (usage)."""
-    if not settings.columns:
-        return False
-    from kwcli.output.renderers import columns_decode_values
-
-    return columns_decode_values(settings)
 
 
 class OutputOptions(NamedTuple):
