@@ -136,11 +136,11 @@ class ContentOptions(NamedTuple):
 
     def add_to_settings(self, settings: Settings, env: Environment) -> Settings:
         """The settings, with what these options say. Raises Failure."""
+        from kwcli.output.renderers import columns_decode_values
+
+        values = self.make_value_reader(env, wanted=self.records or columns_decode_values(settings))
         return settings._replace(
-            records=self.records,
-            reveal_secrets=self.reveal_secrets,
-            names=self.names,
-            values=self.make_value_reader(env, wanted=self.records or settings.has_decoding_columns()),
+            records=self.records, reveal_secrets=self.reveal_secrets, names=self.names, values=values
         )
 
 

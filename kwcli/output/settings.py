@@ -45,14 +45,6 @@ class Settings(NamedTuple):
 
         return Options(self.records, self.reveal_secrets, deferred=True, names=self.names, values=self.values)
 
-    def has_decoding_columns(self) -> bool:
-        """Whether columns that are asked for look into decoded keys and values. Raises Failure (usage)."""
-        if not self.columns:
-            return False
-        from kwcli.output.renderers import columns_decode_values
-
-        return columns_decode_values(self)
-
     def prepare_output(self, env: Environment) -> None:
         """Let colour codes pass to a terminal where these settings produce them; turn signs into ASCII if asked for."""
         env.allow_colors(self.color and self.format in PAINTED)
