@@ -271,6 +271,8 @@ SCHEMA_NESTING_MAX: Final = 32
 # which the record of the exchange adds a dozen (UNNAMED_NESTING_MAX).
 VALUE_PARTS_MAX: Final = 10**6
 VALUE_NESTING_MAX: Final = 48
+# Parts of one key or value that are named in a view of its bytes.
+VALUE_SPANS_MAX: Final = 1000
 # A decimal of more bytes, some 300 digits, is shown as bytes: its digits cost the square of its size.
 DECIMAL_SIZE_MAX: Final = 128
 # What a compressed key or value may give, and values inside values (compressed, enveloped, prefixed).

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from decoders.embedded import (
@@ -31,6 +31,7 @@ from decoders.exchanges.body_reader import ApiReader, DecodeFailure, Layout, Nee
 from decoders.exchanges.topic_arrays import find_topic_at_path, may_hold_cluster_metadata
 from decoders.limits import PARTS_MAX
 from decoders.messages.build_body_json import ECHOING, layouts_have_secrets
+from decoders.messages.locate_value_fields import add_parts_of_decoded_values
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.headers import (
     request_header_plan,
@@ -46,6 +47,9 @@ from decoders.schema.model import Plan, PlanField, Side
 from decoders.schema.plan_walker import BytePart, Span, Walker
 from decoders.wire.format_and_escape_text import format_bytes
 from decoders.wire.primitives import read_uvarint
+
+if TYPE_CHECKING:
+    from decoders.messages.decode_record_values import RecordValueReader
 
 _INDEX: Final = re.compile(r"\[\d+\]")
 _NO_NEEDS: Final = Needs()
@@ -77,10 +81,12 @@ def split_frame(
     reveal: bool = False,
     missing: str | None = None,
     topic_name: TopicName = lambda _: None,
+    values: RecordValueReader | None = None,
 ) -> FrameParts:
     """The parts of a frame with its size field. Without key or version only the header of the side is read.
 
     `missing` is why the end of the frame is not there, where that is known; `topic_name` gives the names of topic ids.
+    `values` decodes keys and values, whose fields are parts then.
     """
     parts = [BytePart("size", 0, min(4, len(data)), "value", int.from_bytes(data[:4], "big", signed=True), "int32")]
     known = key is not None and version is not None
@@ -101,7 +107,9 @@ def split_frame(
     if key is None or version is None:
         failure = DecodeFailure(missing or "no_request", 4, "", "its API is not known")
         return FrameParts(parts, header_version, [], at, not reveal, failure)
-    found = _split_body(ApiReader(key, version, _NO_NEEDS), side, data, at, _Showing(reveal, topic_name), missing)
+    found = _split_body(
+        ApiReader(key, version, _NO_NEEDS), side, data, at, _Showing(reveal, topic_name, values), missing
+    )
     found.header, found.header_version = parts, header_version
     return found
 
@@ -111,6 +119,7 @@ class _Showing(NamedTuple):
 
     reveal: bool
     topic_name: TopicName
+    values: RecordValueReader | None = None
 
 
 def _split_body(
@@ -172,9 +181,10 @@ def _list_body_parts(
             found.append(part)
         elif part.kind.endswith("records"):
             topic = find_topic_at_path(api_reader.key, walker.root, part.path, showing.topic_name)
-            parts = _add_parts_of_structures(
-                split_batches_into_parts(data, part.at, part.end, part.path, hide), topic, data, reveal
-            )
+            batches = split_batches_into_parts(data, part.at, part.end, part.path, hide)
+            parts = _add_parts_of_structures(batches, topic, data, reveal)
+            if showing.values is not None and hide is None and topic not in TOPICS:
+                parts = add_parts_of_decoded_values(parts, topic, data, showing.values)
             found += _shorten_parts(PARTS_MAX - len(found), parts, part, hide)
         elif part.kind.endswith("bytes") and (name := holders.get(_INDEX.sub("", part.path))):
             found += _split_structure(name, data, part, reveal) or [part]

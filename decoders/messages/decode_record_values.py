@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.errors import EncodeError
@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from decoders.records.model import Header
     from decoders.values import DecodedValue, SchemaStore, ValueDecoder
 
-__all__ = ["RecordChange", "RecordValueReader", "RecordValueTexts", "bytes_of_json_value", "decode_missing_parts"]
+__all__ = [
+    "RecordChange",
+    "RecordValueReader",
+    "RecordValueTexts",
+    "bytes_of_json_value",
+    "decode_missing_parts",
+    "describe_decoded_json",
+]
 
 # The characters with which a text may begin that has a form (the table of values/value_decoder.py): all other texts,
 # which most keys and values are, are passed over after one look.
@@ -152,6 +159,22 @@ class RecordValueTexts:
                 text = None if found is None else self._format_value(found, record[field])
                 if text is not None:
                     record[field] = text
+
+
+def describe_decoded_json(decoded: Mapping[str, Any]) -> str:
+    """The form and schema of a decoded value in JSON form: `avro #17 shop.Order`."""
+    words = [decoded["format"]]
+    if decoded["schema_id"] is not None:
+        words.append(f"#{decoded['schema_id']}")
+    if decoded["name"]:
+        words.append(decoded["name"])
+    if "guessed" in decoded:
+        words.append("(guessed)")
+    if "missing_schema" in decoded:
+        words.append("(schema not seen yet)")
+    if "error" in decoded:
+        words.append(f"({decoded['error']})")
+    return " ".join(words)
 
 
 def decode_missing_parts(record: dict[str, Any], topic: str | None, change: RecordChange) -> None:

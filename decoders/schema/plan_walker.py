@@ -40,7 +40,7 @@ class BytePart(NamedTuple):
     """Bytes `at` to `end` and what they are, as in Span, with the field's type in words and whether it is a secret.
 
     `array`: a `size` is the count of an array. `kind` is `int32`, `compact string`, `varint`, …; empty where the bytes
-    are no field of their own.
+    are no field of their own. `foreign`: of a user's key or value, whose names do not mean what Kafka's mean.
     """
 
     path: str
@@ -52,6 +52,7 @@ class BytePart(NamedTuple):
     secret: bool = False
     array: bool = False
     means: str = ""  # as Field.means
+    foreign: bool = False
 
 
 # Reading, slowly and exactly: with the path and the byte span of everything

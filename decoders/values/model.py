@@ -66,10 +66,14 @@ class DecodedValue:
     `value` is what `orjson` writes: decimals and times are texts (`"1.50"`, `"2026-11-28T10:00:00.000000Z"`), bytes
     have their JSON form as elsewhere in the record. It is None where `error` says why, with the byte's offset, or where
     `missing_schema`: the id is known and its schema is not. `guessed`: neither a header nor a known schema says so.
-    `id_kind`: which of Apicurio's ids `schema_id` is, where a header says so.
+    `id_kind`: which of Apicurio's ids `schema_id` is, where a header says so. `reading`: how the bytes were read, where
+    they have a prefix or fields to point to.
     """
 
-    __slots__ = ("error", "format", "guessed", "id_kind", "missing_schema", "name", "schema_from", "schema_id", "value")
+    __slots__ = (
+        "error", "format", "guessed", "id_kind", "missing_schema", "name", "reading", "schema_from", "schema_id",
+        "value",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -91,6 +95,7 @@ class DecodedValue:
         self.error = error
         self.missing_schema = False
         self.id_kind: IdKind | None = None
+        self.reading: Any = None  # a ValueReading (parsed_schema.py), which this module cannot name
 
     def to_json(self) -> Mapping[str, Any]:
         """The dict in a record: `format schema_id name schema_from value`, and what else there is to say."""

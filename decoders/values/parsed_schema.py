@@ -8,13 +8,15 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from decoders.errors import LimitExceeded, Malformed
+from decoders.named_tuple import NamedTuple
 from decoders.values.avro.decoder import AvroDecoder
 from decoders.values.avro.schema import AvroType, UnknownName, collect_named_types, parse_avro_schema
+from decoders.values.framings import Framing
 from decoders.values.json_schema import JsonSchema
 from decoders.values.model import RegisteredSchema
 from decoders.values.protobuf.descriptors import read_descriptors
 from decoders.values.protobuf.proto_text import parse_proto_text
-from decoders.values.protobuf.schema import DeclaredFile, ProtobufSchema, UnknownType, link_files
+from decoders.values.protobuf.schema import DeclaredFile, ProtobufSchema, ProtoMessage, UnknownType, link_files
 from decoders.values.protobuf.well_known_types import KNOWN_IMPORTS, load_well_known_types
 
 ParsedSchema: TypeAlias = AvroDecoder | ProtobufSchema | JsonSchema
@@ -22,6 +24,15 @@ ParsedSchema: TypeAlias = AvroDecoder | ProtobufSchema | JsonSchema
 _IMPORTS_MAX: Final = 64
 # The schema of a name that another one imports, though no reference names it; None where there is none.
 FindImported: TypeAlias = Callable[[str], ParsedSchema | None]
+
+
+class ValueReading(NamedTuple):
+    """How a value was read: by which schema, and where its message begins (Protobuf). `schema` None: by none."""
+
+    framing: Framing
+    schema: AvroDecoder | ProtobufSchema | None = None
+    message: ProtoMessage | None = None
+    at: int = 0
 
 
 class MissingReference(Malformed):

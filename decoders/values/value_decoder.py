@@ -42,7 +42,7 @@ from decoders.values.json_values import (
     read_json,
 )
 from decoders.values.model import ID_KINDS, UNKNOWN_SCHEMA, DecodedValue
-from decoders.values.parsed_schema import MissingReference
+from decoders.values.parsed_schema import MissingReference, ValueReading
 from decoders.values.protobuf.decoder import ProtobufReader, read_varint_64
 from decoders.values.protobuf.guess_message import guess_message, looks_like_message
 from decoders.values.protobuf.schema import UNKNOWN_FIELDS, ProtobufSchema, ProtoMessage
@@ -203,7 +203,7 @@ class ValueDecoder:
         if inner is None:
             return DecodedValue(form, json_bytes(plain))
         inner.name = f"{inner.format} {inner.name}" if inner.name else inner.format
-        inner.format = form
+        inner.format, inner.reading = form, None  # whose fields are not in these bytes
         return inner
 
     def _guess_message(self, data: bytes, _place: _Place) -> DecodedValue | None:
@@ -297,15 +297,19 @@ class ValueDecoder:
             parsed = schema.parse()
             found.name = parsed.name
             if isinstance(parsed, AvroDecoder):
+                found.reading = ValueReading(framing, parsed)
                 found.value = (
                     read_json_encoding(parsed.kind, data) if framing.is_json else parsed.decode_whole(data, framing.at)
                 )
             elif isinstance(parsed, JsonSchema):
+                found.reading = ValueReading(framing)
                 found.value = read_json(data[framing.at :])
                 found.error = parsed.find_misfit(found.value)
             else:
-                message, found.value, found.guessed = _decode_protobuf(parsed, data, framing)
+                found.reading = ValueReading(framing)
+                message, at, found.value, found.guessed = _decode_protobuf(parsed, data, framing)
                 found.name = message.name
+                found.reading = ValueReading(framing, parsed, message, at)
         except DecodeError as failure:
             found.error = str(failure)
             # What a schema refers to is asked for after it, so it may still come.
@@ -350,6 +354,7 @@ def _unknown(framing: Framing, error: str | None = None) -> DecodedValue:
         found.format, found.name = "avro", f"fingerprint {framing.fingerprint.hex()}"
     found.missing_schema = True
     found.id_kind = framing.id_kind
+    found.reading = ValueReading(framing)
     return found
 
 
@@ -370,13 +375,13 @@ def _read_apicurio_headers(named: Mapping[str, bytes], headers: Headers, is_key:
     return None
 
 
-def _decode_protobuf(schema: ProtobufSchema, data: bytes, framing: Framing) -> tuple[ProtoMessage, Any, bool]:
-    """The message that the framing names, its value, and whether another message is as likely.
+def _decode_protobuf(schema: ProtobufSchema, data: bytes, framing: Framing) -> tuple[ProtoMessage, int, Any, bool]:
+    """The message that the framing names, where it begins, its value, and whether another message is as likely.
 
     Raises DecodeError: that of the likeliest reading.
     """
     failure: DecodeError | None = None
-    unlikely: tuple[ProtoMessage, Any] | None = None
+    unlikely: tuple[ProtoMessage, int, Any] | None = None
     for message, at, other in _list_messages(schema, data, framing):
         try:
             value = ProtobufReader(schema, data).read(message, at)
@@ -384,8 +389,8 @@ def _decode_protobuf(schema: ProtobufSchema, data: bytes, framing: Framing) -> t
             failure = failure or problem.with_traceback(None)
             continue
         if _has_all_fields(value):
-            return message, value, other is not None and _reads_all(schema, data, other, at)
-        unlikely = unlikely or (message, value)
+            return message, at, value, other is not None and _reads_all(schema, data, other, at)
+        unlikely = unlikely or (message, at, value)
     if unlikely is not None:
         return *unlikely, False
     raise failure or Malformed("no message of the schema is named", offset=framing.at)

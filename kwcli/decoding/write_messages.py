@@ -123,7 +123,9 @@ class MessageOutput:
 
         settings, alone = self._settings, message.alone
         colors, reveal = palette(settings.color), settings.reveal_secrets
-        style = HexStyle(settings.width, colors, reveal, settings.verbose > 0, make_conceal_of_message(alone))
+        values = settings.values if settings.records else None
+        conceal = make_conceal_of_message(alone)
+        style = HexStyle(settings.width, colors, reveal, settings.verbose > 0, conceal, values=values)
         yield from self._format_message_head(message, told)
         yield from format_frame_as_hex(
             alone.frame,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from decoders.exchanges.topic_arrays import batch_array, find_topic_of_records
-from decoders.messages.decode_record_values import RecordValueTexts, decode_missing_parts
+from decoders.messages.decode_record_values import RecordValueTexts, decode_missing_parts, describe_decoded_json
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.body_printer import format_scalar
 from kwcli.output.short_texts import count_of
@@ -144,18 +144,7 @@ def _format_decoded_json(decoded: Mapping[str, Any], shown: Any) -> str | None:
     """The line of a value in JSON form, whose bytes are `shown`; None where these say the same: plain JSON."""
     if _says_what_bytes_say(decoded):
         return None
-    words = [decoded["format"]]
-    if decoded["schema_id"] is not None:
-        words.append(f"#{decoded['schema_id']}")
-    if decoded["name"]:
-        words.append(decoded["name"])
-    if "guessed" in decoded:
-        words.append("(guessed)")
-    head = " ".join(words)
-    if "missing_schema" in decoded:
-        head += " (schema not seen yet)"
-    if "error" in decoded:
-        return f"{head} ({decoded['error']}) {format_scalar(shown)}"
-    if decoded["value"] is None and "missing_schema" in decoded:
+    head = describe_decoded_json(decoded)
+    if "error" in decoded or (decoded["value"] is None and "missing_schema" in decoded):
         return f"{head} {format_scalar(shown)}"
     return f"{head} {orjson.dumps(decoded['value']).decode()}"

@@ -25,6 +25,7 @@ from kwcli.output.text import LineRenderer
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange, Settled
+    from decoders.messages.decode_record_values import RecordValueReader
     from decoders.schema.model import Side
     from decoders.wire.redact_text import Conceal
     from kwcli.output.renderers import Write
@@ -152,6 +153,8 @@ class HexRows:
             row.text, row.paint = format_part_value(part), ""
             if part.secret:
                 row.text, row.paint = f"‹{format_bytes(part.end - part.at)} redacted›", "dim"
+            elif part.foreign:
+                row.paint = "dim" if row.text in ('""', "–") else ""
             elif name.endswith("error_code") and part.value:
                 row.paint = "bad"
             elif name.endswith("error_code") or row.text in ("", '""', "–"):
@@ -299,6 +302,7 @@ class HexStyle(NamedTuple):
     """How bytes are shown. With `whole`, or without a width, nothing is shortened.
 
     `conceal` finds the secrets of an exchange in its error messages; `topic_name` gives the names of topic ids.
+    `values` decodes keys and values of records, whose fields are rows then.
     """
 
     width: int | None
@@ -307,6 +311,7 @@ class HexStyle(NamedTuple):
     whole: bool = False
     conceal: Conceal | None = None
     topic_name: Callable[[UUID], str | None] = lambda _: None
+    values: RecordValueReader | None = None
 
 
 def format_frame_as_hex(
@@ -325,9 +330,11 @@ def format_frame_as_hex(
     `missing`: why the end of the frame is missing. `made_up`: how many leading bytes of a frame with its size field
     stand in for bytes that were not given, and are not shown.
     """
-    width, colors, reveal, whole, conceal, topic_name = style
+    width, colors, reveal, whole, conceal, topic_name, values = style
     data = frame if sized else add_size_field(frame)
-    found = split_frame(data, side, api_key, version, reveal=reveal, missing=missing, topic_name=topic_name)
+    found = split_frame(
+        data, side, api_key, version, reveal=reveal, missing=missing, topic_name=topic_name, values=values
+    )
     if conceal is not None and side == "response" and not reveal:
         found.body = list(conceal_echoes_in_parts(found.body, conceal))
     yield from _HexView(data, found, width, colors, made_up if sized else 4, whole or width is None).lines()
@@ -531,6 +538,7 @@ class Hex(LineRenderer):
             settings.verbose > 0,
             make_conceal_of_exchange(exchange),
             exchange.topic_name,
+            settings.values if settings.records else None,
         )
         for side, arrow in ARROWS.items():
             data = exchange.raw(side)

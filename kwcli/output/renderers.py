@@ -152,9 +152,8 @@ def shows_history(settings: Settings) -> bool:
 
 def columns_decode_values(settings: Settings) -> bool:
     """Whether columns that are asked for look into decoded keys and values. Raises Failure (usage)."""
-    return any(
-        column.path is not None and column.path.decode_with is not None for column in _make_row_columns(settings)
-    )
+    paths = [column.path for column in _make_row_columns(settings)] if settings.columns else []
+    return any(path is not None and path.decode_with is not None for path in paths)
 
 
 def _make_row_columns(settings: Settings) -> list[RowColumn]:
