@@ -280,9 +280,11 @@ def watch_command(env: Environment, options: RunOptions, wanted: WatchOptions, f
     _check_run_options(options, live=bool(wanted.commands or wanted.interfaces))
     refuse_options_without("interfaces", ("bpf",), "it is the kernel filter of a live capture")
     refuse_options_without("commands", ("restart",), "it starts the commands again")
-    for option in ("interfaces", "restart"):
-        refuse_clashes(Clash(option, ("once", "finish"), "what is captured does not come to an end"))
-    refuse_clashes(Clash("once", ("finish",), "both read what is there and end; --finish also ends open connections"))
+    refuse_clashes(
+        Clash("interfaces", ("once", "finish"), "what is captured does not come to an end"),
+        Clash("restart", ("once", "finish"), "what is captured does not come to an end"),
+        Clash("once", ("finish",), "both read what is there and end; --finish also ends open connections"),
+    )
     refuse_options_without("doctor", ("thresholds",), "thresholds are for its findings")
     from kwcli.pipeline.watch.watch_captures import run_watch
     from kwcli.reading.list_input_files import choose_key_logs

@@ -142,9 +142,9 @@ class ProtobufReader:
         self, field: ProtoField, message: ProtoMessage, found: dict[str, Any], wire: int, at: int, end: int, depth: int
     ) -> int:
         """Read a field of a known type into `found`; returns where it ends."""
-        self.left -= 1 + len(field.siblings) // 16  # a hostile oneof has thousands
-        for name in field.siblings:
-            found.pop(name, None)
+        self.left -= 1
+        if field.oneof:
+            self.drop_other_members(field, found)
         if wire == 0:
             number, at = read_varint_64(self.buf, at, end)
             value = self.form_varint(field, number)
@@ -174,6 +174,13 @@ class ProtobufReader:
         else:
             found[field.name] = value
         return at
+
+    def drop_other_members(self, field: ProtoField, found: dict[str, Any]) -> None:
+        """Take the other fields of a oneof away: the last on the wire is the one that is set."""
+        fewer = field.oneof if len(field.oneof) < len(found) else found
+        self.left -= len(fewer) // 16  # a hostile oneof has thousands
+        for name in [name for name in fewer if name in field.oneof and name in found and name != field.name]:
+            del found[name]
 
     def read_sized(
         self, field: ProtoField, message: ProtoMessage, found: dict[str, Any], at: int, stop: int, depth: int

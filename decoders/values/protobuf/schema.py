@@ -102,7 +102,7 @@ class ProtoEnum:
 class ProtoField:
     """A field: `kind` is its scalar type, or `enum message group map`, whose type `message` or `enum` is."""
 
-    __slots__ = ("enum", "is_repeated", "key_kind", "kind", "message", "name", "number", "siblings", "wire")
+    __slots__ = ("enum", "is_repeated", "key_kind", "kind", "message", "name", "number", "oneof", "wire")
 
     def __init__(self, declared: DeclaredField, name: str) -> None:
         self.name = name
@@ -112,7 +112,7 @@ class ProtoField:
         self.is_repeated = declared.label == "repeated" or bool(declared.key_type)
         self.message: ProtoMessage | None = None
         self.enum: ProtoEnum | None = None
-        self.siblings: tuple[str, ...] = ()  # the other fields of its oneof
+        self.oneof: frozenset[str] = frozenset()  # the names in its oneof, itself too: one value for all of them
         self.wire = 0
 
 
@@ -293,13 +293,14 @@ class _Linking:
 
 def _set_defaults(made: ProtoMessage, declared: Sequence[DeclaredField]) -> None:
     """Note what the fields are that are not on the wire, and the fields of a oneof."""
-    oneofs: dict[str, list[str]] = {}
+    members: dict[str, set[str]] = {}
     for each in declared:
         if each.oneof:
-            oneofs.setdefault(each.oneof, []).append(each.name)
+            members.setdefault(each.oneof, set()).add(each.name)
+    oneofs = {name: frozenset(names) for name, names in members.items()}
     for each in declared:
         one = made.by_name[each.name]
-        one.siblings = tuple(name for name in oneofs.get(each.oneof, ()) if name != each.name)
+        one.oneof = oneofs.get(each.oneof, one.oneof)
         if one.kind == "map":
             made.maps.append(each.name)
         elif one.is_repeated:
