@@ -50,7 +50,7 @@ KINDS = [
 # `zsh STATE WORD…` and `fish STATE WORD…`.
 WORDS = [
     (["fish", "", "comple"], ["words\t", "completion\tPrint the completion script for a shell."]),
-    (["zsh", "", "comple"], ["words\t", "completion\tcompletion  -- Print the completion script for a shell."]),
+    (["zsh", "", "comple"], ["words\t", "completion\tcompletion    -- Print the completion script for a shell."]),
     (["fish", "", "sniff", "--color", ""], ["words\t", "always", "auto", "never"]),
     (["zsh", "", "sniff", "--color=al"], ["words\t--color=", "--color=always\talways", "--color=auto\tauto"]),
     (["fish", "", "apis", "Vote", ""], ["words\t", "2", "1", "0"]),
