@@ -26,6 +26,7 @@ from decoders.wire.near_words import did_you_mean
 from kwcli.analyses.flat_columns import format_reader
 from kwcli.analyses.render_answer import AnswerRenderer
 from kwcli.analyses.run import run_answer
+from kwcli.output.report_partial_input import describe_full_index
 from kwcli.output.short_texts import count_of, find_zone, palette
 from kwcli.output.table import Column, draw_table
 from kwcli.run_environment import Exit, Failure
@@ -109,6 +110,10 @@ class RecordFaultRenderer(AnswerRenderer):
             if isinstance(row, Exchange) and self._within(row):
                 self.fold.learn(row)
 
+    def coverage_sentences(self) -> list[str]:
+        """What the answer says of the part of the inputs that it was made of, and of what the index had no room for."""
+        return [*super().coverage_sentences(), *describe_full_index(self.fold.index.left_out)]
+
 
 _NONE_FOUND: Final = {
     "duplicate": "no record was written twice, as far as the capture shows",
@@ -179,10 +184,15 @@ class TraceRenderer(AnswerRenderer):
             if isinstance(row, Exchange) and self._within(row):
                 self.fold.learn(row)
 
+    def coverage_sentences(self) -> list[str]:
+        """What the answer says of the part of the inputs that it was made of, and of what the index had no room for."""
+        return [*super().coverage_sentences(), *describe_full_index(self.fold.index.left_out)]
+
     def _find_rows(self) -> list[Row]:
         rows = self.fold.rows()
         if not rows:
-            raise Failure(f"nothing of {self._describe_question()} in what was read{self._hint()}", Exit.FAILURE)
+            what = f"nothing of {self._describe_question()} in what was read{self._hint()}"
+            raise Failure("; ".join([what, *describe_full_index(self.fold.index.left_out)]), Exit.FAILURE)
         return rows
 
     def _describe_question(self) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "add_partial_to_rows",
+    "describe_full_index",
     "describe_judged_part",
     "describe_partial_run",
     "format_partial_as_cell",
@@ -55,6 +56,14 @@ def describe_partial_run(partial: PartialRun) -> str:
 def list_partial_sentences(partial: PartialRun | None) -> list[str]:
     """What an answer says of the part of the inputs that it was made of; empty where that is all of them."""
     return [] if partial is None else [describe_partial_run(partial)]
+
+
+def describe_full_index(left_out: int) -> list[str]:
+    """What an answer about records says where the index of offsets was full and `left_out` rows had no room."""
+    if not left_out:
+        return []
+    noun = "batch, read or commit is" if left_out == 1 else "batches, reads and commits are"
+    return [f"{left_out:,} {noun} beyond what kw keeps, and left out: ask for less, by --topic, --since or --until"]
 
 
 def describe_judged_part(coverage: RunCoverage) -> str:

@@ -16,7 +16,12 @@ from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import cell_text, row_json
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.csv import format_counts, format_csv_lines
-from kwcli.output.report_partial_input import add_partial_to_rows, format_partial_note, list_partial_sentences
+from kwcli.output.report_partial_input import (
+    add_partial_to_rows,
+    describe_full_index,
+    format_partial_note,
+    list_partial_sentences,
+)
 from kwcli.output.short_texts import find_zone, palette
 from kwcli.output.table import Column, draw_table, format_markdown_table
 from kwcli.output.write_json_values import open_value_writer
@@ -35,6 +40,7 @@ if TYPE_CHECKING:
 
 # Whether an exchange is of the time that is asked for.
 Within = Callable[["Exchange"], bool]
+Report = Callable[[list[str]], None]
 # Columns of a CSV when nothing was counted.
 _NOTHING: Final = ("count", "rate", "errors")
 
@@ -152,8 +158,9 @@ class StatsResult(NamedTuple):
 class Stats(FoldRenderer):
     """Counts exchanges, and writes the statistics at the end."""
 
-    def __init__(self, asked: StatsOptions, settings: Settings, write: Write, within: Within) -> None:
+    def __init__(self, asked: StatsOptions, settings: Settings, write: Write, within: Within, report: Report) -> None:
         self._asked = asked
+        self._report = report
         self._within = within
         self._settings = settings
         self._write = write
@@ -166,7 +173,7 @@ class Stats(FoldRenderer):
 
     def make_empty(self) -> Stats:
         """A renderer like this one that has seen nothing."""
-        return Stats(self._asked, self._settings, self._write, self._within)
+        return Stats(self._asked, self._settings, self._write, self._within, self._report)
 
     def learn_from(self, rows: list[Settled]) -> None:
         """Extend the time that rates refer to by these exchanges: rates are those of the whole capture.
@@ -211,8 +218,11 @@ class Stats(FoldRenderer):
             self.coverage.partial,
         )
         said = list_partial_sentences(result.partial)
+        if isinstance(fold, RecordAges):
+            said += describe_full_index(fold.index.left_out)
         shown = show(result, self._settings) + format_partial_note(said, self._settings)
         self._write(shown.encode("utf-8", "backslashreplace"))
+        self._report(said)
 
 
 def new_statistics(asked: StatsOptions, settings: Settings) -> Statistics | RecordAges:
@@ -223,10 +233,10 @@ def new_statistics(asked: StatsOptions, settings: Settings) -> Statistics | Reco
     return Statistics(asked.by, asked.metric, bucket_ns=asked.bucket_ns, over_time=over_time, values=settings.values)
 
 
-def stats_view(asked: StatsOptions, settings: Settings, within: Within) -> ReadingView:
+def stats_view(asked: StatsOptions, settings: Settings, within: Within, report: Report) -> ReadingView:
     """The ReadingView by which `ReadingRun` counts exchanges instead of showing them.
 
-    `within`: whether an exchange is of the time that is asked for.
+    `within`: whether an exchange is of the time that is asked for; `report` gets what the statistics do not cover.
     """
     fold, slowest = new_statistics(asked, settings), Slowest(asked.slowest or 0)
 
@@ -236,7 +246,7 @@ def stats_view(asked: StatsOptions, settings: Settings, within: Within) -> Readi
     needs_file_names, libraries = "file" in asked.by, "library" in asked.by
     return ReadingView(
         needs,
-        lambda write: Stats(asked, settings, write, within),
+        lambda write: Stats(asked, settings, write, within, report),
         needs_file_names=needs_file_names,
         libraries=libraries,
     )

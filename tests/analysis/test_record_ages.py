@@ -187,3 +187,31 @@ def test_no_ages_are_explained() -> None:
     outcome = kw("stats", TOUR, "--metric", "commit-age", "--api", "offsetcommit", env=world(columns=60, terminal=True))
     assert outcome.code == Exit.DONE
     assert "no record whose Produce is here too" in outcome.out.replace("\n", " ")
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("form", ["text", "csv"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("stats", "--metric", "age", str(TOUR)),
+        ("trace", str(TOUR), "key=customer-3"),
+        ("trace", "--losses", str(TOUR)),
+        ("trace", "--duplicates", str(TOUR)),
+    ],
+    ids=lambda words: words[1],
+)
+def test_what_the_index_has_no_room_for_is_told(
+    words: tuple[str, ...], form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("decoders.analysis.record_traces.record_index.ROWS_INDEXED_MAX", 8)
+    for jobs in ("1", "2"):
+        done = kw(*words, "--jobs", jobs, "-o", form)
+        assert done.code == Exit.DONE
+        said = " ".join((done.out if form == "text" else done.err).split())
+        assert "beyond what kw keeps, and left out: ask for less, by --topic, --since or --until" in said
+
+
+def test_an_index_with_room_for_all_says_nothing() -> None:
+    done = kw("stats", "--metric", "age", str(TOUR))
+    assert "left out" not in done.out + done.err

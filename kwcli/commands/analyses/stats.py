@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from decoders.analysis.dimension_and_metric_table import METRICS
@@ -77,7 +79,7 @@ def command(
     of fetches that waited for records are counted apart.
     """
     from decoders.filters import parse
-    from kwcli.output.report_partial_input import list_partial_sentences, report_sentences
+    from kwcli.output.report_partial_input import report_sentences
     from kwcli.reading.run_reading import ReadingRun
     from kwcli.stats.options import check_options
     from kwcli.stats.render_statistics import stats_view
@@ -92,7 +94,6 @@ def command(
         from kwcli.net.options import decode_values_of_answer
 
         settings = decode_values_of_answer(env, settings, schemas, wanted=words.reads_values)
-    counting = stats_view(words, settings, parse(capture.time_filter_text(env, settings.zone)).matches)
-    outcome = ReadingRun(env, settings, capture, filters, view=counting, strict=strict).run()
-    report_sentences(env, settings, list_partial_sentences(outcome.coverage.partial))
-    return outcome.exit_code()
+    within = parse(capture.time_filter_text(env, settings.zone)).matches
+    counting = stats_view(words, settings, within, partial(report_sentences, env, settings))
+    return ReadingRun(env, settings, capture, filters, view=counting, strict=strict).run().exit_code()
