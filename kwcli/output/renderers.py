@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from decoders.exchanges import body_reader
 from kwcli.output import COLUMN_FORMATS, FACT_FORMATS, FORMATS, RECORD_FORMATS, Format
+from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -21,6 +22,7 @@ __all__ = [
     "Renderer",
     "WantedPaths",
     "Write",
+    "columns_decode_values",
     "has_columns",
     "open_renderer",
     "renderer_needs",
@@ -151,8 +153,14 @@ def shows_history(settings: Settings) -> bool:
 
 
 def columns_decode_values(settings: Settings) -> bool:
-    """Whether columns that are asked for look into decoded keys and values. Raises Failure (usage)."""
-    paths = [column.path for column in _make_row_columns(settings)] if settings.columns else []
+    """Whether columns that are asked for look into decoded keys and values.
+
+    A word that is no column of exchanges is none of them: `kw call` and `kw decode` choose fields of bodies by -e.
+    """
+    try:
+        paths = [column.path for column in _make_row_columns(settings)] if settings.columns else []
+    except Failure:
+        return False
     return any(path is not None and path.decode_with is not None for path in paths)
 
 
