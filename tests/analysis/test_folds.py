@@ -22,6 +22,7 @@ from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.exchange_facts import WAITING
 from decoders.analysis.fold_interface import Fold
 from decoders.analysis.percentiles import ACCURACY, bin_number_of, count_by_bin, percentile
+from decoders.analysis.record_traces.record_ages import RecordAges
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.analysis.sum_amounts_by_key import BatchSizes, ClientVersions, Tally, TopicBatches
@@ -65,6 +66,7 @@ FOLDS: dict[str, Make] = {
         if (by,) not in BYS
     },
     "slowest": lambda: Slowest(7),
+    "ages": lambda: RecordAges(("topic", "group"), "age"),
     "versions": ClientVersions,
     "advisories": AdvisoryAudit,
     "profile": TrafficProfile,

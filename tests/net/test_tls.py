@@ -249,6 +249,7 @@ def test_parameters_of_a_jks_key_are_null_or_none(stores: Path) -> None:
     assert found[0].key is not None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("password", [None, STORE])
 def test_a_jks_store_cut_or_bent_anywhere_is_an_error_or_read(stores: Path, password: str | None) -> None:
     whole = (stores / "client.jks").read_bytes()

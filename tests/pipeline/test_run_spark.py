@@ -113,6 +113,7 @@ def test_a_large_capture_that_may_be_damaged_inside(
     assert one.err.count("no packet record") == damage
 
 
+@pytest.mark.long
 def test_what_is_no_capture_behind_its_head_leaves_no_tables(spark: SparkSession, tmp_path: Path) -> None:
     broken = tmp_path / "broken.pcap"
     broken.write_bytes(RAW.read_bytes()[:24] + b"\xff" * 100_000)

@@ -63,7 +63,8 @@ FOLDS: dict[str, tuple[Callable[[], Any], Callable[[Any], list[dict[str, Any]]]]
             lambda by=by, metric=metric: Statistics(by, metric, bucket_ns=10**9),  # type: ignore[misc]
             lambda fold: fold.rows(),
         )
-        for metric in METRICS
+        for metric, row in METRICS.items()
+        if not row.of_records
         for by in BYS
     },
     **{
