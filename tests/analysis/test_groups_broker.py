@@ -110,7 +110,7 @@ def _times(log: str) -> Iterator[tuple[int, str]]:
 
 
 @pytest.mark.broker
-@pytest.mark.long
+@pytest.mark.full
 @needs_brokers
 def test_generations_are_those_of_the_brokers_log(scene: Scene) -> None:
     for group in ("billing", "audit"):

@@ -267,7 +267,9 @@ def test_a_name_that_begins_so(shell: str, first: str, programs: Path, tmp_path:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(
+    "shell", ["bash", *(pytest.param(each, marks=pytest.mark.full) for each in SHELLS if each != "bash")]
+)
 def test_lists_of_names(shell: str, programs: Path, tmp_path: Path) -> None:
     """Of several names the shell inserts what they have in common, if anything; Enter then runs no part of a name."""
     names = ["zz$(touch PWNED)", "zz$(touch PWNED;)", "zz`touch PWNED`", "zz;touch PWNED", "zz\x1b[2J", "zz'a", 'zz"b']

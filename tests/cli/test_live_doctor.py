@@ -202,7 +202,7 @@ def test_an_address_is_enough(words: tuple[str, str]) -> None:
     assert "127.0.0.1:1" in outcome.out
 
 
-@pytest.mark.long
+@pytest.mark.full
 @pytest.mark.broker
 @needs_brokers
 def test_a_real_cluster_that_loses_a_node() -> None:

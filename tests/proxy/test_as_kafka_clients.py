@@ -37,7 +37,7 @@ def client(request: pytest.FixtureRequest) -> Iterator[LongSession]:
         yield session
 
 
-@pytest.mark.parametrize("client", ["java-4.0.2", "librdkafka"], indirect=True)
+@pytest.mark.parametrize("client", ["java-4.0.2", pytest.param("librdkafka", marks=pytest.mark.full)], indirect=True)
 @pytest.mark.parametrize("release", SOME)
 def test_clients_work_as_with_the_release(cluster: Cluster, release: str, client: LongSession, tmp_path: Path) -> None:
     work_as(release, client, cluster.bootstrap(), tmp_path)

@@ -36,7 +36,10 @@ def proxy(cluster: HiddenCluster) -> Iterator[ProxyProcess]:
     assert "Error" not in started.said
 
 
-@pytest.mark.parametrize("client", ["java-4.4.0", "librdkafka", "aiokafka", "python"])
+@pytest.mark.parametrize(
+    "client",
+    ["java-4.4.0", "librdkafka", *(pytest.param(each, marks=pytest.mark.full) for each in ("aiokafka", "python"))],
+)
 def test_topics_records_groups_transactions_and_admin_work(proxy: ProxyProcess, client: str) -> None:
     found = family(cast(Cluster, Behind(proxy.bootstrap)), client, prefix=f"{client}-")
     assert len(found) == (80 if client == "python" else 100)
