@@ -31,13 +31,18 @@ from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs
 from decoders.limits import MOMENTS_MAX, PARTITIONS_KEPT_MAX, RANGES_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import (
+    ALTER_SHARE_GROUP_OFFSETS,
+    DESCRIBE_SHARE_GROUP_OFFSETS,
+    END_TXN,
     FETCH,
     LIST_OFFSETS,
     OFFSET_COMMIT,
+    OFFSET_DELETE,
     OFFSET_FETCH,
     PRODUCE,
     SHARE_ACKNOWLEDGE,
     SHARE_FETCH,
+    TXN_OFFSET_COMMIT,
 )
 from decoders.records.summarize_records import read_batch_heads
 from decoders.wire.state_serialization import add_fields_to_older_state, pack, state_fields, unpack
@@ -48,16 +53,11 @@ if TYPE_CHECKING:
 
 __all__ = ["GroupOffsets", "Moments", "PartitionEnd", "ReaderPosition", "replica_id_of_fetch"]
 
-TXN_OFFSET_COMMIT: Final = 28
-_END_TXN: Final = 26
-_OFFSET_DELETE: Final = 47
-_SHARE_OFFSETS: Final = 90
-_ALTER_SHARE_OFFSETS: Final = 91
 _LATEST: Final = -1
 _CONSUMER: Final = -1
 _UNCOMMITTED: Final = 0
 # APIs that tell nothing but the commits of groups.
-COMMITTING: Final = frozenset({OFFSET_COMMIT, OFFSET_FETCH, TXN_OFFSET_COMMIT, _OFFSET_DELETE})
+COMMITTING: Final = frozenset({OFFSET_COMMIT, OFFSET_FETCH, TXN_OFFSET_COMMIT, OFFSET_DELETE})
 # Spans of moments begin with 2^30 ns, about a second.
 _SHIFT: Final = 30
 # Transactional commits of a partition that are remembered until their transaction ends.
@@ -516,7 +516,7 @@ class GroupOffsets:
             where = topic_of_element(exchange, element), part.get(answered.number)
             if where in wanted and not part.get(answered.error):
                 commit = self.commit_of_group(group, *where)
-                commit.count += exchange.api_key != _OFFSET_DELETE
+                commit.count += exchange.api_key != OFFSET_DELETE
                 commit.add_commit((time_ns, wanted[where]), transaction)
 
     def learn_commits_from_offset_fetch(self, exchange: Exchange) -> None:
@@ -619,13 +619,13 @@ _APIS: Final[dict[int, Callable[[GroupOffsets, Exchange], None]]] = {
     LIST_OFFSETS: GroupOffsets.learn_ends_from_list_offsets,
     OFFSET_COMMIT: GroupOffsets.learn_commits_from_request,
     TXN_OFFSET_COMMIT: GroupOffsets.learn_commits_from_request,
-    _OFFSET_DELETE: GroupOffsets.learn_commits_from_request,
+    OFFSET_DELETE: GroupOffsets.learn_commits_from_request,
     OFFSET_FETCH: GroupOffsets.learn_commits_from_offset_fetch,
-    _END_TXN: GroupOffsets.learn_transaction_end,
+    END_TXN: GroupOffsets.learn_transaction_end,
     SHARE_FETCH: GroupOffsets.learn_share_deliveries,
     SHARE_ACKNOWLEDGE: GroupOffsets.learn_share_deliveries,
-    _SHARE_OFFSETS: GroupOffsets.learn_share_group_offsets,
-    _ALTER_SHARE_OFFSETS: GroupOffsets.learn_altered_share_group_offsets,
+    DESCRIBE_SHARE_GROUP_OFFSETS: GroupOffsets.learn_share_group_offsets,
+    ALTER_SHARE_GROUP_OFFSETS: GroupOffsets.learn_altered_share_group_offsets,
 }
 _ACKNOWLEDGED: Final = tuple(
     f"topics[].partitions[].acknowledgement_batches[].{name}"
@@ -640,15 +640,15 @@ _MORE: Final[dict[tuple[int, str], tuple[str, ...]]] = {
     (LIST_OFFSETS, "request"): ("isolation_level", "topics[].partitions[].timestamp"),
     (LIST_OFFSETS, "response"): ("topics[].partitions[].old_style_offsets",),
     (TXN_OFFSET_COMMIT, "request"): ("transactional_id",),
-    (_END_TXN, "request"): ("transactional_id", "committed"),
-    (_END_TXN, "response"): ("error_code",),
+    (END_TXN, "request"): ("transactional_id", "committed"),
+    (END_TXN, "response"): ("error_code",),
     (OFFSET_FETCH, "response"): ("error_code", "groups[].error_code"),
     (SHARE_FETCH, "request"): ("group_id", *_ACKNOWLEDGED),
     (SHARE_FETCH, "response"): _ACQUIRED,
     (SHARE_ACKNOWLEDGE, "request"): ("group_id", *_ACKNOWLEDGED),
-    (_SHARE_OFFSETS, "response"): ("groups",),
-    (_ALTER_SHARE_OFFSETS, "request"): ("group_id", "topics"),
-    (_ALTER_SHARE_OFFSETS, "response"): ("error_code", "responses"),
+    (DESCRIBE_SHARE_GROUP_OFFSETS, "response"): ("groups",),
+    (ALTER_SHARE_GROUP_OFFSETS, "request"): ("group_id", "topics"),
+    (ALTER_SHARE_GROUP_OFFSETS, "response"): ("error_code", "responses"),
 }
 
 

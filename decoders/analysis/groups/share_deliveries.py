@@ -20,7 +20,7 @@ from decoders.analysis.groups.lag import TopicPartition
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at
 from decoders.limits import SHARE_EVENTS_ALL_MAX, SHARE_EVENTS_MAX, SHARE_RANGES_SHOWN_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import SHARE_ACKNOWLEDGE, SHARE_FETCH
+from decoders.protocol_facts.keys import DESCRIBE_CONFIGS, SHARE_ACKNOWLEDGE, SHARE_FETCH
 from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["ShareDeliveries", "share_delivery_paths"]
 
 _MS: Final = 1_000_000
-DESCRIBE_CONFIGS: Final = 32
 # Resource types of DescribeConfigs, and the settings that limit deliveries, of a broker and of a group.
 _BROKER, _GROUP = 4, 32
 _LIMITS: Final = {"group.share.delivery.count.limit": _BROKER, "share.delivery.count.limit": _GROUP}

@@ -33,7 +33,7 @@ from decoders.analysis.doctor.resent_batches import make_evidence_of_exchange
 from decoders.analysis.exchange_facts import topic_of_element
 from decoders.analysis.groups.events import EVENT_APIS, group_events_of
 from decoders.analysis.groups.histories import GroupHistories
-from decoders.analysis.groups.lag import replica_id_of_fetch
+from decoders.analysis.groups.lag import TopicPartition, replica_id_of_fetch
 from decoders.analysis.record_traces.asked_records import AskedOffsets, AskedProducer, AskedRecords, RecordCondition
 from decoders.analysis.record_traces.partition_tables import (
     NONE,
@@ -50,7 +50,16 @@ from decoders.analysis.record_traces.record_contents import RecordContents, hash
 from decoders.exchanges.learned_names import NODE_LISTS, TOPIC_ID_SOURCES, TOPICS_MAX, NodeIds, values_at_path
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at, topic_array_paths
 from decoders.limits import PARTITIONS_KEPT_MAX, RECORDS_TRACED_MAX, ROWS_INDEXED_MAX
-from decoders.protocol_facts.keys import FETCH, OFFSET_COMMIT, OFFSET_FETCH, PRODUCE
+from decoders.protocol_facts.keys import (
+    DELETE_RECORDS,
+    END_TXN,
+    FETCH,
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
+    PRODUCE,
+    TXN_OFFSET_COMMIT,
+    WRITE_TXN_MARKERS,
+)
 from decoders.records.summarize_records import BatchHead, read_batch_heads
 from decoders.wire.primitives import format_uuid
 from decoders.wire.state_serialization import state_fields
@@ -61,11 +70,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RecordIndex", "TopicPartition"]
 
-TopicPartition = tuple[str, int]
-_DELETE_RECORDS: Final = 21
-_END_TXN: Final = 26
-_WRITE_TXN_MARKERS: Final = 27
-_TXN_OFFSET_COMMIT: Final = 28
 _OUT_OF_RANGE: Final = 1
 
 
@@ -475,7 +479,7 @@ class RecordIndex:
 
     def _add_deleted(self, exchange: Exchange) -> None:
         """Add where logs begin once DeleteRecords was answered."""
-        _, answered = TOPIC_ARRAYS[_DELETE_RECORDS]
+        _, answered = TOPIC_ARRAYS[DELETE_RECORDS]
         for topic, number, part in self._each_partition(exchange, answered):
             if not part.get(answered.error):
                 self._add_log_start(
@@ -663,8 +667,7 @@ class RecordIndex:
             self.absent[where] = dict(map(read_pair, times.items()))
         for where, pairs in read_items_by_partition(aborted, list):
             self.aborted[where] = set(map(read_pair, pairs))
-        for where, last in read_items_by_partition(seen, int):
-            self.seen_to[where] = last
+        self.seen_to.update(read_items_by_partition(seen, int))
         for each in preferred:
             client_id, host, topic, number, node = state_fields(each, str | None, str, str, int, int)
             self.preferred.add((client_id, host, topic, number, node))
@@ -674,11 +677,11 @@ _READERS: Final[dict[int, Callable[[RecordIndex, Exchange], None]]] = {
     PRODUCE: RecordIndex._add_writes,
     FETCH: RecordIndex._add_reads,
     OFFSET_COMMIT: RecordIndex._add_commits,
-    _TXN_OFFSET_COMMIT: RecordIndex._add_commits,
+    TXN_OFFSET_COMMIT: RecordIndex._add_commits,
     OFFSET_FETCH: RecordIndex._add_positions,
-    _DELETE_RECORDS: RecordIndex._add_deleted,
-    _END_TXN: RecordIndex._add_transaction_end,
-    _WRITE_TXN_MARKERS: RecordIndex._add_transaction_markers,
+    DELETE_RECORDS: RecordIndex._add_deleted,
+    END_TXN: RecordIndex._add_transaction_end,
+    WRITE_TXN_MARKERS: RecordIndex._add_transaction_markers,
 }
 _OF_PARTITION: Final = ("log_start_offset", "preferred_read_replica", "aborted_transactions")
 # The paths that are read beside those of topics and partitions.
@@ -687,11 +690,11 @@ _MORE: Final[dict[tuple[int, str], tuple[str, ...]]] = {
     (FETCH, "request"): ("replica_id", "replica_state", "isolation_level"),
     (FETCH, "response"): tuple(f"responses[].partitions[].{name}" for name in _OF_PARTITION),
     (OFFSET_COMMIT, "request"): ("generation_id_or_member_epoch", "member_id"),
-    (_TXN_OFFSET_COMMIT, "request"): ("generation_id_or_member_epoch", "member_id", "transactional_id"),
+    (TXN_OFFSET_COMMIT, "request"): ("generation_id_or_member_epoch", "member_id", "transactional_id"),
     (OFFSET_FETCH, "request"): ("group_id",),
     (OFFSET_FETCH, "response"): ("error_code", "groups[].error_code", "groups[].group_id"),
-    (_DELETE_RECORDS, "response"): ("topics[].partitions[].low_watermark",),
-    (_END_TXN, "request"): ("transactional_id", "producer_id", "producer_epoch", "committed"),
-    (_END_TXN, "response"): ("error_code",),
-    (_WRITE_TXN_MARKERS, "request"): ("markers",),
+    (DELETE_RECORDS, "response"): ("topics[].partitions[].low_watermark",),
+    (END_TXN, "request"): ("transactional_id", "producer_id", "producer_epoch", "committed"),
+    (END_TXN, "response"): ("error_code",),
+    (WRITE_TXN_MARKERS, "request"): ("markers",),
 }

@@ -15,7 +15,17 @@ from decoders.analysis.exchange_facts import topic_of_element
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at, topic_array_paths
 from decoders.limits import ASSIGNED_SHOWN_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import INIT_PRODUCER_ID, PRODUCE
+from decoders.protocol_facts.keys import (
+    ADD_OFFSETS_TO_TXN,
+    ADD_PARTITIONS_TO_TXN,
+    DESCRIBE_TRANSACTIONS,
+    END_TXN,
+    INIT_PRODUCER_ID,
+    LIST_TRANSACTIONS,
+    PRODUCE,
+    TXN_OFFSET_COMMIT,
+    WRITE_TXN_MARKERS,
+)
 from decoders.records.summarize_records import read_batch_heads
 
 if TYPE_CHECKING:
@@ -33,15 +43,10 @@ __all__ = [
     "transaction_paths",
 ]
 
-ADD_PARTITIONS: Final = 24
-ADD_OFFSETS: Final = 25
-END_TXN: Final = 26
-WRITE_TXN_MARKERS: Final = 27
-TXN_OFFSET_COMMIT: Final = 28
-DESCRIBE_TRANSACTIONS: Final = 65
-LIST_TRANSACTIONS: Final = 66
 # APIs that only the coordinator of a transaction answers without an error.
-COORDINATED: Final = frozenset({INIT_PRODUCER_ID, ADD_PARTITIONS, ADD_OFFSETS, END_TXN, DESCRIBE_TRANSACTIONS})
+COORDINATED: Final = frozenset(
+    {INIT_PRODUCER_ID, ADD_PARTITIONS_TO_TXN, ADD_OFFSETS_TO_TXN, END_TXN, DESCRIBE_TRANSACTIONS}
+)
 # Errors that shut a producer out: INVALID_PRODUCER_EPOCH, INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED.
 FENCING: Final = frozenset({47, 49, 90})
 # The first versions of requests that only transactions of KIP-890 have.
@@ -85,7 +90,7 @@ class TransactionEvent(NamedTuple):
     @property
     def by_broker(self) -> bool:
         """Whether a broker sent it, for a producer."""
-        return self.kind == "marker" or (self.api_key == ADD_PARTITIONS and self.version >= _BY_BROKERS)
+        return self.kind == "marker" or (self.api_key == ADD_PARTITIONS_TO_TXN and self.version >= _BY_BROKERS)
 
     @property
     def is_implicit(self) -> bool:
@@ -272,8 +277,8 @@ def _events_of_end(its: _TransactionExchange) -> Found:
 _READERS: Final[dict[int, Callable[[_TransactionExchange], Found]]] = {
     PRODUCE: _events_of_produce,
     INIT_PRODUCER_ID: _events_of_initialization,
-    ADD_PARTITIONS: _events_of_added_partitions,
-    ADD_OFFSETS: _events_of_added_offsets,
+    ADD_PARTITIONS_TO_TXN: _events_of_added_partitions,
+    ADD_OFFSETS_TO_TXN: _events_of_added_offsets,
     END_TXN: _events_of_end,
     TXN_OFFSET_COMMIT: _events_of_committed_offsets,
 }
@@ -342,17 +347,17 @@ _PATHS: Final[dict[tuple[int, str], tuple[str, ...]]] = {
     (PRODUCE, "request"): ("transactional_id",),
     (INIT_PRODUCER_ID, "request"): (*_PRODUCER, "transaction_timeout_ms"),
     (INIT_PRODUCER_ID, "response"): ("error_code", "producer_id", "producer_epoch", "ongoing_txn_producer_id"),
-    (ADD_PARTITIONS, "request"): (
+    (ADD_PARTITIONS_TO_TXN, "request"): (
         *(f"v3_and_below_{name}" for name in (*_PRODUCER, "topics")),
         "transactions",
     ),
-    (ADD_PARTITIONS, "response"): (
+    (ADD_PARTITIONS_TO_TXN, "response"): (
         "error_code",
         "results_by_transaction",
         *(f"results_by_topic_v3_and_below[].{name}" for name in _RESULTS),
     ),
-    (ADD_OFFSETS, "request"): (*_PRODUCER, "group_id"),
-    (ADD_OFFSETS, "response"): ("error_code",),
+    (ADD_OFFSETS_TO_TXN, "request"): (*_PRODUCER, "group_id"),
+    (ADD_OFFSETS_TO_TXN, "response"): ("error_code",),
     (END_TXN, "request"): (*_PRODUCER, "committed"),
     (END_TXN, "response"): ("error_code", "producer_id", "producer_epoch"),
     (WRITE_TXN_MARKERS, "request"): ("markers",),

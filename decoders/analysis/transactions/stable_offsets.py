@@ -16,7 +16,7 @@ from decoders.analysis.groups.lag import NOTHING, TopicPartition
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at, topic_array_paths
 from decoders.limits import PARTITIONS_KEPT_MAX, UNSTABLE_BATCHES_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import FETCH
+from decoders.protocol_facts.keys import DESCRIBE_PRODUCERS, FETCH
 from decoders.records.summarize_records import read_batch_heads
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ActiveProducer", "PartitionStability", "StableOffsets", "stable_offset_paths"]
 
-DESCRIBE_PRODUCERS: Final = 61
 _STABLE: Final = "last_stable_offset"
 
 

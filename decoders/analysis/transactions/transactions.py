@@ -27,10 +27,6 @@ from decoders.analysis.dimensions import client_of
 from decoders.analysis.groups.lag import TopicPartition
 from decoders.analysis.transactions.events import (
     COORDINATED,
-    DESCRIBE_TRANSACTIONS,
-    END_TXN,
-    LIST_TRANSACTIONS,
-    WRITE_TXN_MARKERS,
     DescribedTransaction,
     TransactionEvent,
     describe_transactions,
@@ -44,7 +40,14 @@ from decoders.analysis.transactions.stable_offsets import StableOffsets, stable_
 from decoders.analysis.transactions.timeline import TransactionTimeline
 from decoders.errors import Malformed
 from decoders.limits import PARTITIONS_KEPT_MAX, TRANSACTION_EVENTS_ALL_MAX, TRANSACTION_EVENTS_MAX
-from decoders.protocol_facts.keys import FETCH, PRODUCE
+from decoders.protocol_facts.keys import (
+    DESCRIBE_TRANSACTIONS,
+    END_TXN,
+    FETCH,
+    LIST_TRANSACTIONS,
+    PRODUCE,
+    WRITE_TXN_MARKERS,
+)
 from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
