@@ -24,7 +24,7 @@ from decoders.filters import parse
 from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
 from decoders.wire.near_words import did_you_mean
 from kwcli.analyses.flat_columns import format_reader
-from kwcli.analyses.render_answer import AnswerRenderer
+from kwcli.analyses.render_answer import AnswerRenderer, Text
 from kwcli.analyses.run import run_answer
 from kwcli.output.report_partial_input import describe_full_index
 from kwcli.output.short_texts import count_of, find_zone, palette
@@ -91,18 +91,22 @@ def find_record_faults(
     return run_answer(env, settings, capture, filters, RecordFaultRenderer(kind, settings, within))
 
 
-class RecordFaultRenderer(AnswerRenderer):
-    """Records that were written twice or lost, or batches that were misrouted."""
+class _RecordAnswerRenderer(AnswerRenderer):
+    """An answer about records; `within`: whether an exchange is of the time that is asked for."""
 
-    def __init__(self, kind: str, settings: Settings, within: Callable[[Exchange], bool]) -> None:
-        self.fold = RecordFaults(kind)
+    fold: RecordTraces | RecordFaults
+
+    def __init__(
+        self,
+        kind: str,
+        rows: Callable[[], list[Row]],
+        text: Text,
+        settings: Settings,
+        within: Callable[[Exchange], bool],
+    ) -> None:
+        super().__init__(self.fold, kind, rows, text, settings)
         self._within = within
-        super().__init__(self.fold, kind, self.fold.rows, partial(_format_faults, kind), settings)
         self.name_files = self.fold.name_files
-
-    def make_empty(self) -> RecordFaultRenderer:
-        """A renderer like this one that has seen nothing."""
-        return RecordFaultRenderer(self.fold.kind, self._settings, self._within)
 
     def learn_from(self, rows: list[Settled]) -> None:
         """Learn who was in which group also from exchanges that the filters leave out."""
@@ -113,6 +117,20 @@ class RecordFaultRenderer(AnswerRenderer):
     def coverage_sentences(self) -> list[str]:
         """What the answer says of the part of the inputs that it was made of, and of what the index had no room for."""
         return [*super().coverage_sentences(), *describe_full_index(self.fold.index.left_out)]
+
+
+class RecordFaultRenderer(_RecordAnswerRenderer):
+    """Records that were written twice or lost, or batches that were misrouted."""
+
+    fold: RecordFaults
+
+    def __init__(self, kind: str, settings: Settings, within: Callable[[Exchange], bool]) -> None:
+        self.fold = RecordFaults(kind)
+        super().__init__(kind, self.fold.rows, partial(_format_faults, kind), settings, within)
+
+    def make_empty(self) -> RecordFaultRenderer:
+        """A renderer like this one that has seen nothing."""
+        return RecordFaultRenderer(self.fold.kind, self._settings, self._within)
 
 
 _NONE_FOUND: Final = {
@@ -164,29 +182,19 @@ def format_offsets(first: int, records: int) -> str:
     return f"{first}" if records == 1 else f"{first}-{first + records - 1}"
 
 
-class TraceRenderer(AnswerRenderer):
+class TraceRenderer(_RecordAnswerRenderer):
     """The lives of the records that are asked for."""
+
+    fold: RecordTraces
 
     def __init__(self, asked: AskedRecords, settings: Settings, within: Callable[[Exchange], bool]) -> None:
         self.fold = RecordTraces(asked)
         self._asked = asked
-        self._within = within
-        super().__init__(self.fold, "trace", self._find_rows, _format_text, settings)
-        self.name_files = self.fold.name_files
+        super().__init__("trace", self._find_rows, _format_text, settings, within)
 
     def make_empty(self) -> TraceRenderer:
         """A renderer like this one that has seen nothing."""
         return TraceRenderer(self._asked, self._settings, self._within)
-
-    def learn_from(self, rows: list[Settled]) -> None:
-        """Learn who was in which group also from exchanges that the filters leave out."""
-        for row in rows:
-            if isinstance(row, Exchange) and self._within(row):
-                self.fold.learn(row)
-
-    def coverage_sentences(self) -> list[str]:
-        """What the answer says of the part of the inputs that it was made of, and of what the index had no room for."""
-        return [*super().coverage_sentences(), *describe_full_index(self.fold.index.left_out)]
 
     def _find_rows(self) -> list[Row]:
         rows = self.fold.rows()

@@ -2,59 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from decoders.analysis.record_traces.asked_records import AskedOffsets, AskedRecords
 from decoders.analysis.record_traces.life_of_record import LivesOfRecords
+from decoders.analysis.record_traces.record_fold import RecordFold
 from decoders.analysis.record_traces.record_index import RecordIndex, TopicPartition
 from decoders.limits import RECORDS_TRACED_MAX
-from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
-    from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Side
 
 __all__ = ["RecordTraces"]
 
 
-class RecordTraces:
+class RecordTraces(RecordFold):
     """The lives of the records that a question asks for."""
 
     def __init__(self, asked: AskedRecords) -> None:
+        super().__init__(RecordIndex(asked), repr(asked))
         self.asked = asked
-        self.index = RecordIndex(asked)
-        self.file_names: Sequence[str] = ()
-
-    def needs(self, api_key: int, side: Side) -> frozenset[str]:
-        """The paths of records, offsets, groups and names."""
-        return self.index.needs(api_key, side)
-
-    def add(self, exchange: Exchange) -> None:
-        """Add what an exchange says of the records."""
-        self.index.add(exchange)
-
-    def learn(self, exchange: Exchange) -> None:
-        """Learn names and members of groups from an exchange, whether or not it counts."""
-        self.index.learn(exchange)
-
-    def merge(self, other: Self) -> None:
-        """Add what `other` has seen."""
-        self.index.merge(other.index)
-
-    def export(self) -> bytes:
-        """The state, for `resume`."""
-        return pack([repr(self.asked), self.index.state()])
-
-    def resume(self, state: bytes) -> None:
-        """Restore the state that `export` gave. Raises DecodeError."""
-        _, index = state_fields(unpack(state), str, list)
-        self.index.resume_state(index)
-
-    def name_files(self, names: Sequence[str]) -> None:
-        """Take the names of the captures, by their numbers in packets; the list may grow."""
-        self.file_names = names
 
     def rows(self) -> list[Row]:
         """A row for each record, by topic, partition and offset."""
