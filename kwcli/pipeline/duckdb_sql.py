@@ -45,7 +45,7 @@ from kwcli.pipeline.query_tables_and_output import (
     write_query_result,
 )
 from kwcli.pipeline.sql_views import VIEWS, build_view_sql
-from kwcli.pipeline.tables.table_columns import ALL_TABLES, RECORDS, TABLES_VERSION, TableColumn
+from kwcli.pipeline.tables.table_columns import COLUMNS_OF_QUERIES, TABLES_VERSION, TableColumn
 from kwcli.private_files import ScratchFolder
 from kwcli.run_environment import Exit, Failure
 
@@ -67,8 +67,6 @@ _TYPES: Final = {
     "list<string>": "VARCHAR[]",
     "list<bool>": "BOOLEAN[]",
 }
-# The tables of a folder, and the view that is made of their bodies.
-_COLUMNS: Final = {**ALL_TABLES, "records": RECORDS}
 _SETTINGS: Final = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -149,7 +147,7 @@ class TablesDatabase:
         """Replace the tables with these. Failure for files that DuckDB cannot read."""
         self._tables = tables
         for name in find_tables_in_query(self._query, list_tables_and_views(tables)):
-            if name in _COLUMNS:
+            if name in COLUMNS_OF_QUERIES:
                 made = _build_table_sql(name, tables.files[name], tables.older)
                 try:
                     self._execute(f"create or replace view {_quote_identifier(name)} as {made}")
@@ -287,7 +285,7 @@ def _build_table_sql(name: str, files: Sequence[str], older: Mapping[str, int]) 
 
     The files of each version of the tables are one part of it, with the values of the columns that they lack.
     """
-    columns = _COLUMNS[name]
+    columns = COLUMNS_OF_QUERIES[name]
     if not files:
         nothing = (_format_value_of_absent_column(None, column) for column in columns)
         return f"select {', '.join(nothing)}, cast(null as date) as date where false"

@@ -24,7 +24,7 @@ from kwcli.output.report_partial_input import (
 from kwcli.output.short_texts import palette
 from kwcli.output.table import Column, draw_table
 from kwcli.pipeline.sql_views import VIEWS, list_columns_of_view
-from kwcli.pipeline.tables.table_columns import ALL_TABLES, MEANINGS, RECORDS, RECORDS_MEANING, TABLES
+from kwcli.pipeline.tables.table_columns import ALL_TABLES, COLUMNS_OF_QUERIES, MEANINGS, RECORDS_MEANING, TABLES
 from kwcli.run_environment import Exit
 
 if TYPE_CHECKING:
@@ -86,8 +86,7 @@ def _list_meanings(*, records: bool) -> dict[str, str]:
 
 def _write_list_of_views(env: Environment, settings: Settings, texts: Mapping[str, str]) -> int:
     """Write the tables and views that there are, and their columns: for `--views`, or a command without a query."""
-    tables = {**ALL_TABLES, "records": RECORDS}
-    columns = {name: [column.name for column in its] for name, its in tables.items()}
+    columns = {name: [column.name for column in its] for name, its in COLUMNS_OF_QUERIES.items()}
     columns |= {name: [*list_columns_of_view(name)] for name in VIEWS}
     brief = settings.format == "text" and not settings.verbose  # the tables have many columns
     rows = (
@@ -155,8 +154,7 @@ def find_tables_in_query(query: str, names: list[str]) -> list[str]:
 
 def list_columns_by_table(tables: TableFiles) -> dict[str, tuple[str, ...]]:
     """The names of the columns of each table and view that a folder has."""
-    its_tables = {**ALL_TABLES, "records": RECORDS}
-    tables_and_date = {name: (*(column.name for column in its), "date") for name, its in its_tables.items()}
+    tables_and_date = {name: (*(column.name for column in its), "date") for name, its in COLUMNS_OF_QUERIES.items()}
     listed = list_tables_and_views(tables)
     return {name: tables_and_date.get(name) or list_columns_of_view(name) for name in listed}
 

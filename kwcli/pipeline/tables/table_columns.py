@@ -297,6 +297,8 @@ TABLES: Final[dict[str, tuple[TableColumn, ...]]] = dict(
     zip(TABLE_NAMES, (EXCHANGES, TOPIC_PARTITIONS, CONNECTIONS, SKIPPED), strict=True)
 )
 ALL_TABLES: Final[dict[str, tuple[TableColumn, ...]]] = {**TABLES, "findings": FINDINGS}
+# What a query of kw sql may name: the tables, and the view that is made of their bodies.
+COLUMNS_OF_QUERIES: Final = {**ALL_TABLES, "records": RECORDS}
 # The version of the tables that are written.
 TABLES_VERSION: Final = max(column.since for columns in ALL_TABLES.values() for column in columns)
 MEANINGS: Final[dict[str, str]] = {
