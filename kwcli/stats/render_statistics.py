@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.dimension_and_metric_table import METRICS
-from decoders.analysis.record_traces.record_ages import RecordAges
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.exchanges.exchange import Exchange
@@ -32,6 +31,7 @@ from kwcli.stats.options import sort_rows
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
+    from decoders.analysis.record_traces.record_ages import RecordAges
     from decoders.exchanges.exchange import Settled
     from decoders.schema.model import Side
     from kwcli.output.renderers import Write
@@ -164,10 +164,11 @@ class Stats(FoldRenderer):
         self._within = within
         self._settings = settings
         self._write = write
+        self._ages = _new_ages(asked, settings)
         self._statistics = new_statistics(asked, settings)
         self._slowest = Slowest(asked.slowest or 0)
         super().__init__(
-            [self._statistics, *([self._slowest] if asked.slowest else [])],
+            [self._ages or self._statistics, *([self._slowest] if asked.slowest else [])],
             "give fewer dimensions or a longer --bucket",
         )
 
@@ -182,11 +183,11 @@ class Stats(FoldRenderer):
         """
         times = [row.time_ns for row in rows if row.kind == "exchange"]
         if times:
-            self._statistics.extend_time(min(times), max(times))
-        if isinstance(self._statistics, RecordAges):
+            (self._ages or self._statistics).extend_time(min(times), max(times))
+        if self._ages is not None:
             for row in rows:
                 if isinstance(row, Exchange) and self._within(row):
-                    self._statistics.learn(row)
+                    self._ages.learn(row)
 
     def _move_time_to_zone(self, row: Row) -> Row:
         """The row with its time in the zone that was asked for."""
@@ -199,8 +200,7 @@ class Stats(FoldRenderer):
 
     def close(self) -> None:
         """Write the statistics."""
-        fold = self._statistics
-        statistics = fold.make_statistics() if isinstance(fold, RecordAges) else fold
+        statistics = self._statistics if self._ages is None else self._ages.make_statistics()
         counted_rows = statistics.rows_of_groups()
         found = [item for item in counted_rows if "others" not in item[0]]
         found = sort_rows(found, self._asked.sort or "name", lambda item: dict(item[0]))
@@ -218,19 +218,32 @@ class Stats(FoldRenderer):
             self.coverage.partial,
         )
         said = list_partial_sentences(result.partial)
-        if isinstance(fold, RecordAges):
-            said += describe_full_index(fold.index.left_out)
+        if self._ages is not None:
+            said += describe_full_index(self._ages.index.left_out)
         shown = show(result, self._settings) + format_partial_note(said, self._settings)
         self._write(shown.encode("utf-8", "backslashreplace"))
         self._report(said)
 
 
-def new_statistics(asked: StatsOptions, settings: Settings) -> Statistics | RecordAges:
-    """The fold for these options; values over time are kept only where they are shown."""
-    over_time = settings.format == "text" and "time" not in asked.by
-    if METRICS[asked.metric].of_records:
-        return RecordAges(asked.by, asked.metric, bucket_ns=asked.bucket_ns, over_time=over_time)
+def _has_values_over_time(asked: StatsOptions, settings: Settings) -> bool:
+    """Whether values over time are shown, and therefore kept."""
+    return settings.format == "text" and "time" not in asked.by
+
+
+def new_statistics(asked: StatsOptions, settings: Settings) -> Statistics:
+    """The fold for these options, where they count exchanges."""
+    over_time = _has_values_over_time(asked, settings)
     return Statistics(asked.by, asked.metric, bucket_ns=asked.bucket_ns, over_time=over_time, values=settings.values)
+
+
+def _new_ages(asked: StatsOptions, settings: Settings) -> RecordAges | None:
+    """The fold for these options where they count records; it is loaded only then."""
+    if not METRICS[asked.metric].of_records:
+        return None
+    from decoders.analysis.record_traces.record_ages import RecordAges
+
+    over_time = _has_values_over_time(asked, settings)
+    return RecordAges(asked.by, asked.metric, bucket_ns=asked.bucket_ns, over_time=over_time)
 
 
 def stats_view(asked: StatsOptions, settings: Settings, within: Within, report: Report) -> ReadingView:
@@ -238,7 +251,7 @@ def stats_view(asked: StatsOptions, settings: Settings, within: Within, report: 
 
     `within`: whether an exchange is of the time that is asked for; `report` gets what the statistics do not cover.
     """
-    fold, slowest = new_statistics(asked, settings), Slowest(asked.slowest or 0)
+    fold, slowest = _new_ages(asked, settings) or new_statistics(asked, settings), Slowest(asked.slowest or 0)
 
     def needs(api_key: int, side: Side) -> frozenset[str]:
         return fold.needs(api_key, side) | (slowest.needs(api_key, side) if asked.slowest else frozenset())
