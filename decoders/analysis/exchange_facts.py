@@ -211,6 +211,12 @@ def throttle_paths(api_key: int, side: Side) -> frozenset[str]:
     return frozenset(field.name for field in api(api_key).response.fields if field.name == "throttle_time_ms")
 
 
+def view_or_empty(exchange: Exchange, side: Side) -> dict[str, Any]:
+    """The fields of a body that were asked for; empty where there is no body."""
+    view = exchange.view(side)
+    return view if isinstance(view, dict) else {}
+
+
 def topic_of_element(exchange: Exchange, element: Any) -> str | None:
     """The topic that an element of a body is about."""
     for name in TOPIC_FIELDS:

@@ -21,6 +21,7 @@ from decoders.analysis.dimensions import client_of, host_of
 from decoders.analysis.doctor.diagnosis_input import words_of_value
 from decoders.analysis.doctor.finding_kinds import SEVERITIES, FindingKind, Severity
 from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
+from decoders.analysis.exchange_facts import view_or_empty
 from decoders.exchanges.exchange import Skipped
 from decoders.exchanges.topic_arrays import structs_at
 from decoders.protocol_facts.enums import ENUMS
@@ -175,11 +176,6 @@ _CROSSING: Final = {
 }
 
 
-def _body_or_empty(exchange: Exchange, side: Side) -> dict[str, Any]:
-    view = exchange.view(side)
-    return view if isinstance(view, dict) else {}
-
-
 def _is_redacted_secret(value: Any) -> bool:
     """Whether a value of a body is a redacted secret that is not empty."""
     return isinstance(value, dict) and bool(value.get("redacted"))
@@ -193,7 +189,7 @@ def _users_with_salted_passwords(exchange: Exchange) -> Iterator[str]:
 
 def _make_token_id_reader(side: Side) -> Callable[[Exchange], Iterator[str]]:
     def read_token_ids(exchange: Exchange) -> Iterator[str]:
-        body = _body_or_empty(exchange, side)
+        body = view_or_empty(exchange, side)
         for each in (body, *structs_at(body, "tokens")):
             if _is_redacted_secret(each.get("hmac")):
                 yield str(each.get("token_id") or "")
@@ -282,10 +278,10 @@ class Security:
     def _observe_login(self, exchange: Exchange, *, clear: bool) -> None:
         info, key = exchange.connection_info, exchange.api_key
         host, mechanism, user = host_of(info.client), exchange.mechanism or "", exchange.user
-        error = _body_or_empty(exchange, "response").get("error_code", 0)
+        error = view_or_empty(exchange, "response").get("error_code", 0)
         if key == SASL_HANDSHAKE:
             if error == _UNSUPPORTED_MECHANISM:
-                asked = str(_body_or_empty(exchange, "request").get("mechanism") or "")
+                asked = str(view_or_empty(exchange, "request").get("mechanism") or "")
                 self._count_client(self._seen.get_or_make("mechanism", info.broker, host, asked), exchange)
             return
         if clear and mechanism:
@@ -334,8 +330,8 @@ class Security:
                 "",
                 [str(each.get("name")) for each in changes if each.get("name") not in refused],
             )
-        elif api_key in _TOKEN_DONE and not _body_or_empty(exchange, "response").get("error_code"):
-            answer = _body_or_empty(exchange, "response")
+        elif api_key in _TOKEN_DONE and not view_or_empty(exchange, "response").get("error_code"):
+            answer = view_or_empty(exchange, "response")
             rows = list(structs_at(answer, "tokens")) if api_key == 41 else [answer]
             owners = [
                 f"{each.get('principal_type')}:{each['principal_name']}" for each in rows if each.get("principal_name")

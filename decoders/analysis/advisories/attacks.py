@@ -19,7 +19,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     name_of_api_key,
 )
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
-from decoders.analysis.exchange_facts import error_codes_by_partition, topic_of_element
+from decoders.analysis.exchange_facts import error_codes_by_partition, topic_of_element, view_or_empty
 from decoders.errors import DecodeError, LimitExceeded
 from decoders.exchanges.libraries import BROKER, find_program_of_client_id
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at
@@ -27,7 +27,15 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.advisories import ReleaseRange, make_release_of_line
 from decoders.protocol_facts.find_alike_releases import find_most_alike_releases
 from decoders.protocol_facts.headers import request_header_version
-from decoders.protocol_facts.keys import FETCH, PRODUCE, PUSH_TELEMETRY, SASL_HANDSHAKE
+from decoders.protocol_facts.keys import (
+    ALTER_CONFIGS,
+    FETCH,
+    FETCH_SNAPSHOT,
+    INCREMENTAL_ALTER_CONFIGS,
+    PRODUCE,
+    PUSH_TELEMETRY,
+    SASL_HANDSHAKE,
+)
 from decoders.records.codecs import NAMES as CODECS
 from decoders.records.codecs import inflate
 from decoders.records.summarize_records import read_batch_heads
@@ -80,11 +88,6 @@ class AttackObserver(NamedTuple):
         return frozenset(self.request if side == "request" else self.response)
 
 
-def _body_or_empty(exchange: Exchange, side: Side) -> dict[str, Any]:
-    view = exchange.view(side)
-    return view if isinstance(view, dict) else {}
-
-
 def _observe_declared_counts(seen: Observations, exchange: Exchange, client: str) -> None:
     """Observe how many tagged fields a request header declares, and how many elements an array beyond its frame."""
     failure = (exchange._failed or {}).get("request")
@@ -132,7 +135,7 @@ def observe_sent_batches(seen: Observations, exchange: Exchange, client: str) ->
 
 def _observe_pushed_metrics(seen: Observations, exchange: Exchange, client: str) -> None:
     """Observe metrics that unpack to more than any client has to say."""
-    request = _body_or_empty(exchange, "request")
+    request = view_or_empty(exchange, "request")
     metrics, codec = request.get("metrics"), request.get("compression_type")
     if not isinstance(metrics, bytes) or not isinstance(codec, int) or not 0 < codec < len(CODECS):
         return
@@ -157,7 +160,7 @@ def _observe_login_modules(seen: Observations, exchange: Exchange, client: str) 
 
 
 def _observe_empty_snapshot_fetch(seen: Observations, exchange: Exchange, client: str) -> None:
-    request = _body_or_empty(exchange, "request")
+    request = view_or_empty(exchange, "request")
     topics = request.get("topics")
     if isinstance(topics, list) and not any(True for topic in topics for _ in structs_at(topic, "partitions")):
         seen.get_or_make("snapshot-fetch-empty", client, exchange.connection_info.broker).count_exchange(exchange)
@@ -165,7 +168,7 @@ def _observe_empty_snapshot_fetch(seen: Observations, exchange: Exchange, client
 
 def _observe_claimed_replica(seen: Observations, exchange: Exchange, client: str) -> None:
     """Observe a Fetch of a replica whose client id is none that brokers have."""
-    request = _body_or_empty(exchange, "request")
+    request = view_or_empty(exchange, "request")
     state = request.get("replica_state")
     replica = state.get("replica_id") if isinstance(state, dict) else request.get("replica_id")
     if not isinstance(replica, int) or replica < 0:
@@ -180,10 +183,10 @@ def _observe_claimed_replica(seen: Observations, exchange: Exchange, client: str
 
 def _observe_login_in_clear(seen: Observations, exchange: Exchange, client: str) -> None:
     """Observe a login with SCRAM that begins on a connection without TLS."""
-    mechanism = _body_or_empty(exchange, "request").get("mechanism")
+    mechanism = view_or_empty(exchange, "request").get("mechanism")
     if not isinstance(mechanism, str) or not mechanism.startswith("SCRAM-"):
         return
-    if exchange.connection_info.tls is None and _body_or_empty(exchange, "response").get("error_code") == 0:
+    if exchange.connection_info.tls is None and view_or_empty(exchange, "response").get("error_code") == 0:
         its = seen.get_or_make("scram-in-clear", exchange.connection_info.broker, mechanism)
         its.count_exchange(exchange)
         its.count_name("clients", client)
@@ -194,9 +197,9 @@ _CONFIGS: Final = AttackObserver(_observe_login_modules, ("resources[].configs[]
 ATTACKS: Final[dict[int | None, AttackObserver]] = {
     FETCH: AttackObserver(_observe_claimed_replica, ("replica_id", "replica_state")),
     SASL_HANDSHAKE: AttackObserver(_observe_login_in_clear, ("mechanism",), ("error_code",)),
-    33: _CONFIGS,
-    44: _CONFIGS,
-    59: AttackObserver(_observe_empty_snapshot_fetch, ("topics",)),
+    ALTER_CONFIGS: _CONFIGS,
+    INCREMENTAL_ALTER_CONFIGS: _CONFIGS,
+    FETCH_SNAPSHOT: AttackObserver(_observe_empty_snapshot_fetch, ("topics",)),
     PUSH_TELEMETRY: AttackObserver(_observe_pushed_metrics, ("compression_type", "metrics")),
 }
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.dimensions import client_of, host_of
-from decoders.analysis.exchange_facts import topic_of_element
+from decoders.analysis.exchange_facts import topic_of_element, view_or_empty
 from decoders.embedded import decode_embedded
 from decoders.errors import DecodeError
 from decoders.exchanges.topic_arrays import structs_at
@@ -31,7 +31,6 @@ from decoders.schema.json_form import text_of_json
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Side
 
 __all__ = ["EVENT_APIS", "Assigned", "Described", "GroupEvent", "Heard", "Joining", "group_events_of"]
 
@@ -109,11 +108,6 @@ class Described(NamedTuple):
 Found = Iterator[tuple[str, GroupEvent | Heard | Described]]
 
 
-def _body_or_empty(exchange: Exchange, side: Side) -> dict[str, Any]:
-    view = exchange.view(side)
-    return view if isinstance(view, dict) else {}
-
-
 class _GroupExchange:
     """The parts of an exchange that all readers below use."""
 
@@ -121,7 +115,7 @@ class _GroupExchange:
 
     def __init__(self, exchange: Exchange) -> None:
         self.exchange = exchange
-        self.request, self.answer = _body_or_empty(exchange, "request"), _body_or_empty(exchange, "response")
+        self.request, self.answer = view_or_empty(exchange, "request"), view_or_empty(exchange, "response")
         self.answered = exchange.response_ns is not None and bool(self.answer)
         self.error = int(self.answer.get("error_code") or 0)
         self.group = str(self.request.get("group_id") or "")
