@@ -36,7 +36,7 @@ from decoders.exchanges.library_table import LIBRARIES
 from decoders.exchanges.library_traits import Traits
 from decoders.limits import HISTORY_MAX, SESSION_PARTITIONS_ALL_MAX, SESSION_PARTITIONS_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import DESCRIBE_CLUSTER, FETCH, METADATA, PRODUCE
+from decoders.protocol_facts.keys import DESCRIBE_CLUSTER, FETCH, METADATA, PRODUCE, WRITE_TXN_MARKERS
 from decoders.schema.json_form import json_text
 from decoders.wire.primitives import format_uuid, write_uvarint
 from decoders.wire.state_serialization import state_fields
@@ -210,7 +210,6 @@ _PRODUCERS: Final[dict[int, ProducerFields]] = {
     26: ProducerFields(new=True),
     28: ProducerFields(),
 }
-_MARKERS: Final = 27
 _MARKED: Final = frozenset({"markers[].producer_id", "markers[].producer_epoch"})
 _NEW_PRODUCER: Final = frozenset({_ERROR, "producer_id", "producer_epoch"})
 
@@ -267,7 +266,7 @@ class History:
             PRODUCE: self._follow_produce_request,
             _LEAVE: self._follow_leave_group,
             _OFFSET_FETCH: self._add_group_of_request,
-            _MARKERS: self._add_transaction_of_producer,
+            WRITE_TXN_MARKERS: self._add_transaction_of_producer,
         }
 
     def remember_libraries_only(self) -> None:

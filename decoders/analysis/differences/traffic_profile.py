@@ -165,7 +165,7 @@ class TrafficProfile:
             self.measured.setdefault(key, MeasuredValues()).merge(values)
 
     def rows(self) -> list[Row]:
-        """A row for each client and API: how often, and its median latency bin; comparing is compare_profiles.py."""
+        """A row for each client and API: how often it was used; comparing is compare_profiles.py."""
         return [
             {"client_id": thing[1], "api": thing[2], "count": sum(slices.values())}
             for thing, slices in sorted(self.things.items())

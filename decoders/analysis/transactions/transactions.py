@@ -41,6 +41,7 @@ from decoders.analysis.transactions.timeline import TransactionTimeline
 from decoders.errors import Malformed
 from decoders.limits import PARTITIONS_KEPT_MAX, TRANSACTION_EVENTS_ALL_MAX, TRANSACTION_EVENTS_MAX
 from decoders.protocol_facts.keys import (
+    DESCRIBE_PRODUCERS,
     DESCRIBE_TRANSACTIONS,
     END_TXN,
     FETCH,
@@ -145,7 +146,11 @@ class Transactions(Portraits):
         super().add(exchange)
         if exchange.api_key is None:
             return
-        held = () if self._learns and exchange.api_key not in (FETCH, 61) else self._offsets.learn(exchange)
+        held = (
+            ()
+            if self._learns and exchange.api_key not in (FETCH, DESCRIBE_PRODUCERS)
+            else self._offsets.learn(exchange)
+        )
         self._places.update(held)
         if not self._learns:
             self._learn_events(exchange)

@@ -94,7 +94,7 @@ def list_records_of_bodies(
 
 def _read_base_offsets(response: Any) -> dict[tuple[str | None, int], int]:
     """The offset of the first record of each partition, by the topic's name or id; refused ones have none."""
-    (answer,) = (each for each in TOPIC_ARRAYS[PRODUCE] if each.side == "response")
+    _, answer = TOPIC_ARRAYS[PRODUCE]
     return {
         (_name_or_id(topic), partition[answer.number]): partition[answer.offset]
         for topic, partition in partitions_in(response, answer)
