@@ -11,11 +11,17 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import decoders.analysis
+from decoders.analysis import client_compatibility
+from decoders.analysis.advisories.advisory_audit import ADVISORY_VERDICTS
 from decoders.analysis.client_and_broker_portraits import Portraits
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.fold_interface import Fold
 from decoders.capture.link_types import LINKS
+from kwcli.analyses.audit_upgrade_and_security import FAIL_ON_VERDICTS
+from kwcli.analyses.compare_traffic import FAIL_ON_CHANGES
+from kwcli.analyses.doctor import FAIL_ON
 from kwcli.analyses.flat_columns import FLAT_COLUMNS
+from kwcli.commands.analyses import audit, diff
 from kwcli.proxy.deciding.faults.parse_rule import ACTIONS, parse_rule
 from kwcli.report.exchange_folds import FOLDS as FOLDS_OF_REPORT
 from tests.analysis import test_doctor, test_doctor_precision, test_folds, test_portraits
@@ -109,3 +115,10 @@ def test_every_answer_has_a_published_schema() -> None:
     sentence = "no schema in decoders/messages/*.schema.json describes these kinds of rows"
     attributes = {"derived always"}  # a table of attributes, whose key is called so
     assert missing({*written_kinds()} - attributes, published | OF_KAFKA, sentence) == ""
+
+
+def test_words_of_options_are_those_of_the_tables() -> None:
+    """The commands have the words themselves, so that --help and completion load no analysis."""
+    assert sorted(diff.CHANGES) == sorted(FAIL_ON_CHANGES)
+    assert sorted(audit.VERDICTS) == sorted({*client_compatibility.VERDICTS, *ADVISORY_VERDICTS})
+    assert sorted(audit.LEVELS) == sorted({*FAIL_ON_VERDICTS, *FAIL_ON} | {"affected"})
