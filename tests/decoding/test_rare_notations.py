@@ -151,7 +151,7 @@ def test_rare_notations(name: str) -> None:
     assert bytes_of(RARE[name]) == [FRAME]
 
 
-@pytest.mark.parametrize("words", ["xxd -b", "xxd -e", "xxd -d", "hexdump -X", "hd", "od -t x8", "od -t x1 -w24"])
+@pytest.mark.parametrize("words", ["xxd -b", "xxd -e", "xxd -d", "hd", "od -t x8", "od -t x1 -w24"])
 def test_what_programs_print_in_their_rare_modes(words: str, tmp_path: Path) -> None:
     if shutil.which(words.split()[0]) is None:
         pytest.skip(f"{words.split()[0]} is missing")
