@@ -477,10 +477,10 @@ def busy(times: int, clients: int, every: float = 0.005) -> Scene:
     return scene
 
 
-def left(silence: float, *, came: bool = False, fetches: int = 20) -> Scene:
-    """A member that fetches, is silent, leaves its group, and perhaps joins again."""
-    scene = polled(0.5, fetches)
-    at = fetches / 2 + silence
+def left(silence: float, *, came: bool = False, fetches: int = 20, every: float = 0.5, took: float = 0.001) -> Scene:
+    """A member that fetches, asks for nothing more, leaves its group, and perhaps joins again."""
+    scene = polled(every, fetches, took=took)
+    at = (fetches - 1) * every + silence
     scene.ask(at, (13, 1), {"group_id": "billing", "member_id": "m"}, {}, line=1)
     return scene.ask(at + 1, (JOIN_GROUP, 5), *join(2), line=1) if came else scene
 
@@ -870,7 +870,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     ),
     ("fetch-loop", polled(0.01, 300), "warning", "app asks 10.0.0.9:9092 100 times a second and gets nothing at once"),
     ("busiest-client", busy(600, 3), "note", "busy makes 100% of all exchanges: 200 a second"),
-    ("poll-stopped", left(8), "warning", "app fetched nothing for 9.00s, then left group billing"),
+    ("poll-stopped", left(8), "warning", "app fetched nothing for more than 7 s, then left group billing"),
     ("poll-stopped", left(8, came=True), "warning", "then left group billing, and came back"),
     (
         *("tls-refused", refused_alert(bytes.fromhex("15030300020230")), "error"),
@@ -1040,6 +1040,7 @@ NEAR: list[tuple[str, Scene]] = [
     ("busiest-client", busy(600, 1)),
     ("busiest-client", busy(600, 3, every=0.1)),
     ("poll-stopped", left(2)),
+    ("poll-stopped", left(6, every=6, took=5.9)),  # brokers hold its fetches, then it closes
     ("poll-stopped", left(8, fetches=0)),
     ("login-expired", logged_in(60_000, 30, 40, answered=1)),
     ("login-expired", logged_in(60_000, 30, 61, answered=1, again=True)),

@@ -141,13 +141,12 @@ def _find_stopped_polls(case: Case) -> Iterator[Found]:
             at = bisect_left(fetched, second + 1)
             if at:
                 silence = max(silence, second - fetched[at - 1])
-        if silence >= case.limits["poll.silence"]:
+        if silence > case.limits["poll.silence"]:
             joined = case.seen.get_observation("joined", group, client)
             came = joined is not None and joined.most["last"] > seen.first
             then = ", and came back" if came else ""
-            what = (
-                f"fetched nothing for {format_latency(silence * 1000)}, then left group {words_of_value(group)}{then}"
-            )
+            # Whole seconds are marked: their difference is less than a second too large.
+            what = f"fetched nothing for more than {silence - 1} s, then left group {words_of_value(group)}{then}"
             yield case.make_finding("poll-stopped", seen, what=what, **_about_member(client, group))
             told.add((group, client))
     for (group, client, _), seen in case.seen.items_of_kind("membership"):
