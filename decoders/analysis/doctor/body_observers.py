@@ -201,8 +201,8 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
         return None
     reading = seen.get_or_make("reading", client)
     reading.mark_second(exchange.time_ns)
-    if exchange.response_end_ns is not None:
-        reading.mark_second(exchange.response_end_ns)  # a broker holds a Fetch for as long as there is no record
+    # A broker holds a Fetch for as long as there is no record.
+    reading.mark_second(exchange.response_end_ns or exchange.time_ns)
     _observe_opened_session(seen, exchange, client, (request, answer))
     _observe_asked_partitions(seen, client, positions)
     raw = exchange.response_raw
