@@ -51,7 +51,7 @@ IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Thin out the rows of a test that is marked `one_in(n)`: the first and each n-th stay as they are.
 
-    Of the others each third is `long` and the rest `full`; those of a test that is `long` itself are all `full`.
+    Of the others each sixth is `long` and the rest `full`; those of a test that is `long` itself are all `full`.
     """
     mark = item.get_closest_marker("one_in")
     if mark is None or item.get_closest_marker("full"):
@@ -61,7 +61,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     ROWS[test] += 1
     if row % every:
         others = row - row // every - 1
-        item.add_marker("full" if item.get_closest_marker("long") or others % 3 else "long")
+        item.add_marker("full" if item.get_closest_marker("long") or others % 6 else "long")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
