@@ -1,0 +1,19 @@
+"""Every answer of the lists is written to the last letter as it stands there."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+import pytest
+
+from tests.habits.whole_answers import FOLDER, Answer, read_answers, run_line
+
+ANSWERS = [answer for path in sorted(FOLDER.glob("*.txt")) for answer in read_answers(path)]
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: answer.line)
+def test_an_answer_is_as_it_stands(answer: Answer, tmp_path: Path) -> None:
+    found = run_line(answer.line, tmp_path)
+    changes = list(difflib.unified_diff(answer.written.splitlines(), found.splitlines(), lineterm="", n=1))
+    assert changes == [], "if that is better: python -m tests.habits.whole_answers, and look at git diff"
