@@ -32,6 +32,7 @@ from decoders.tcp.chunks import Segment
 __all__ = ["LatePackets", "LiveMerger", "shift_segment"]
 
 _TIME: Final = 1  # of a segment
+_PACKET: Final = 2
 _NEVER: Final = 1 << 63
 
 
@@ -63,12 +64,16 @@ def shift_segment(segment: Segment, by_ns: int) -> Segment:
 
 
 class LiveMerger:
-    """Segments by place in, segments by time out; no clock and no I/O of its own: callers say what time it is (s)."""
+    """Segments by place in, segments by time out; no clock and no I/O of its own: callers say what time it is (s).
+
+    `arrivals_s`: when the packets of the segments that were given last came, by their numbers.
+    """
 
     def __init__(self, delay_s: float) -> None:
         self._delay_s = delay_s
         self._places: list[_MergedPlace] = []
         self._given_ns = 0
+        self.arrivals_s: dict[int, float] = {}
 
     def add_place(self, now_s: float, *, is_live: bool) -> int:
         """A new place; returns its number, from 0. `is_live`: its packets come as they are captured."""
@@ -114,6 +119,7 @@ class LiveMerger:
     def take_segments(self, now_s: float) -> list[Segment]:
         """The segments whose turn it is, by time."""
         out: list[Segment] = []
+        self.arrivals_s = {}
         while True:
             heads = [(place.waiting[0][0], number) for number, place in enumerate(self._places) if place.waiting]
             if not heads:
@@ -148,5 +154,6 @@ class LiveMerger:
                 break
             waiting.popleft()
             out.append(segment)
+            self.arrivals_s[segment[_PACKET]] = came_s
             self._given_ns = max(self._given_ns, time_ns)
         return len(out) > taken

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shlex
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -20,12 +22,16 @@ from kwcli.reading.decompress_inputs import InputProblem
 from kwcli.reading.live import capture_commands, live_inputs
 from kwcli.reading.live.capture_commands import CaptureCommand, CommandProcess, parse_capture_commands
 from kwcli.reading.live.capture_commands import skip_text_before_capture as skip_text
+from kwcli.reading.live.live_inputs import LiveInput
+from kwcli.reading.live.live_places import LivePlaces, MergeOptions
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import Outcome, kw, world, written
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 FIRST, SECOND = CAPTURES / "first-steps.pcapng", CAPTURES / "sasl-framed.pcapng"
 LONG_S = 20.0
+# A message of the day, and a prompt, which has no end of line.
+PROMPT = "printf 'Welcome\\n[sudo] password for x: ';"
 
 
 def until(holds: Callable[[], object]) -> None:
@@ -39,8 +45,8 @@ def rows(out: str) -> list[dict[str, Any]]:
     return [row for row in map(json.loads, out.splitlines()) if row["kind"] == "exchange"]
 
 
-def cat(*paths: Path, then: str = "") -> str:
-    return f"sh -c {shlex.quote(f'cat {shlex.join(map(str, paths))}; {then}')}"
+def cat(*paths: Path, first: str = "", then: str = "") -> str:
+    return f"sh -c {shlex.quote(f'{first} cat {shlex.join(map(str, paths))}; {then}')}"
 
 
 def is_running(word: str) -> bool:
@@ -91,6 +97,50 @@ def test_rows_of_all_pipes_come_while_their_writers_go_on(tmp_path: Path) -> Non
     expected = kw("sniff", str(FIRST), str(SECOND))
     assert without("point", rows(outcome.out)) == without("", rows(expected.out))
     assert expected.err.split(" · ")[:3] == outcome.err.split(" · ")[:3]
+
+
+def test_rows_of_silent_pipes_wait_for_one_delay_of_kws_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The writers write no more, and do not close. All that has an answer is shown a second after it came.
+
+    The clock stands still until kw has read everything, and then at this second: how fast the machine is says nothing.
+    """
+    captures = {tmp_path / "one": FIRST, tmp_path / "two": SECOND}
+    expected = rows(kw("sniff", str(FIRST), str(SECOND), "-f", "status == complete").out)
+    came = dict.fromkeys(map(str, captures), 0)
+    add_piece = LivePlaces.add_piece
+
+    def count_bytes(self: LivePlaces, place: LiveInput, piece: bytes, now_s: float) -> object:
+        problem = add_piece(self, place, piece, now_s)
+        came[place.name] += len(piece)
+        return problem
+
+    monkeypatch.setattr(LivePlaces, "add_piece", count_bytes)
+    clock = [100.0]
+    env = world()
+    env.monotonic = lambda: clock[0]
+    shown: list[list[dict[str, Any]]] = []
+
+    def write_and_wait() -> None:
+        with ExitStack() as ending:
+            for pipe, capture in captures.items():
+                file = ending.enter_context(pipe.open("wb", buffering=0))
+                file.write(capture.read_bytes())
+            try:
+                until(lambda: came == {str(pipe): capture.stat().st_size for pipe, capture in captures.items()})
+                clock[0] += MergeOptions().delay_s
+                until(lambda: written(env.stdout).count(b"\n") >= len(expected))
+            finally:
+                shown.append(rows(written(env.stdout).decode()))
+
+    for pipe in captures:
+        os.mkfifo(pipe)
+    writer = Thread(target=write_and_wait)
+    writer.start()
+    outcome = kw("sniff", *map(str, captures), "-f", "status == complete", env=env)
+    writer.join()
+    assert outcome.code == Exit.DONE, outcome.err
+    assert without("point", shown[0]) == without("", expected)
+    assert MergeOptions().delay_s + live_inputs.TICK_S < 2
 
 
 @pytest.mark.long
@@ -149,7 +199,8 @@ def test_what_goes_wrong_at_one_place_is_a_line_and_the_others_go_on(tmp_path: P
     (tmp_path / "cut.pcapng").write_bytes(SECOND.read_bytes()[:-150])
     outcome = kw(
         *("sniff", "--on", f"good={cat(FIRST)}"),
-        *("--on", f"motd={cat(SECOND).replace('cat', 'echo Last login: today; cat')}"),
+        *("--on", f"motd={cat(SECOND, first='echo Last login: today;')}"),
+        *("--on", f"prompt={cat(SECOND, first=PROMPT)}"),
         *("--on", f"cut={cat(tmp_path / 'cut.pcapng')}"),
         *("--on", "text=echo hello world"),
         *("--on", f"fails={shlex.join(('sh', '-c', 'echo no such device >&2; exit 3'))}"),
@@ -159,6 +210,7 @@ def test_what_goes_wrong_at_one_place_is_a_line_and_the_others_go_on(tmp_path: P
     assert {row["point"] for row in rows(outcome.out)} >= {"good", "motd"}
     for said in (
         "kw: motd: before its capture: Last login: today\n",
+        "kw: prompt: before its capture: Welcome [sudo] password for x:\n",
         "kw: text: no capture in what it writes: hello world",
         "kw: cut: cut off at byte ",
         "kw: fails: no such device\n",
@@ -167,6 +219,32 @@ def test_what_goes_wrong_at_one_place_is_a_line_and_the_others_go_on(tmp_path: P
     ):
         assert said in outcome.err, outcome.err
     assert "Traceback" not in outcome.err
+
+
+def test_a_prompt_that_waits_for_an_answer_is_told_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A prompt has no end of line, and nothing follows it: neither on standard output nor on standard error."""
+    monkeypatch.setattr(capture_commands, "_QUIET_S", 0.05)
+    env = world()
+
+    def is_told() -> None:
+        until(lambda: written(env.stderr).count(b"password for") == 2 and b"has ended" in written(env.stderr))
+        signal.raise_signal(signal.SIGINT)
+
+    told = Thread(target=is_told)
+    told.start()
+    asks = [f"sh -c {shlex.quote(f'{PROMPT[:-1]} {where}; sleep 300')}" for where in ("", ">&2")]
+    outcome = kw("sniff", "--on", f"a={asks[0]}", "--on", f"b={asks[1]}", "--on", cat(FIRST), env=env)
+    told.join()
+    assert without("point", rows(outcome.out)) == without("", rows(kw("sniff", str(FIRST)).out))
+    assert "kw: a: no capture yet, but: Welcome [sudo] password for x:\n" in outcome.err
+    assert "kw: b: [sudo] password for x:\n" in outcome.err
+
+
+def test_a_compressed_capture_may_stand_behind_text(tmp_path: Path) -> None:
+    (tmp_path / "packed").write_bytes(gzip.compress(FIRST.read_bytes()))
+    outcome = kw("sniff", "--on", f"b1={cat(tmp_path / 'packed', first=PROMPT)}")
+    assert outcome.code == Exit.DONE, outcome.err
+    assert rows(outcome.out) == [row | {"point": "b1"} for row in rows(kw("sniff", str(FIRST)).out)]
 
 
 @pytest.mark.long
@@ -320,11 +398,19 @@ def test_options_that_clash(words: tuple[str, ...], said: str) -> None:
 
 @pytest.mark.parametrize("step", [1, 3, 7, 10**6])
 def test_text_before_a_capture_is_skipped_and_told(step: int) -> None:
-    data = b"Last login:\n  today\x1b[0m\r\n" + FIRST.read_bytes()[:4000]
+    data = b"Last login:\n\r\r\n  today\x1b[0m\r\n" + FIRST.read_bytes()[:4000]
     told: list[str] = []
     pieces = (data[at : at + step] for at in range(0, len(data), step))
     assert b"".join(skip_text("b1", pieces, told.append)) == FIRST.read_bytes()[:4000]
     assert told == ["before its capture: Last login: today\x1b[0m"]
+
+
+def test_text_is_told_where_nothing_follows_it() -> None:
+    told: list[str] = []
+    capture = FIRST.read_bytes()[:4000]
+    pieces = [b"", b"Password", b": ", b"", b"", b"wrong\nPassword: " + capture[:700], b"", capture[700:], b""]
+    assert b"".join(skip_text("b1", iter(pieces), told.append)) == capture
+    assert told == ["no capture yet, but: Password:", "before its capture: wrong Password:"]
 
 
 def test_text_without_end_is_no_capture() -> None:
@@ -337,7 +423,7 @@ def test_lines_of_standard_error_are_told_up_to_a_number(monkeypatch: pytest.Mon
     told: list[str] = []
     command = CaptureCommand("b1", ("sh", "-c", "for i in 1 2 3 4; do echo line $i >&2; done"))
     process = CommandProcess(command, told.append)
-    assert process.read(100) == b""
+    assert not list(filter(None, process.read_pieces()))
     process.close_output()
     assert process.describe_end() == ("has ended", False)
     assert told == ["line 1", "line 2", "more lines of its standard error are not shown"]

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import shlex
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from threading import Lock, Thread
-from typing import Final
+from typing import IO, Final
 
 from decoders.capture.inflate import PIECE_SIZE
 from decoders.named_tuple import NamedTuple
@@ -34,10 +35,18 @@ _LONGEST_TOLD: Final = 200
 # Lines of a process's standard error that are told; more are counted.
 _LINES_TOLD: Final = 20
 _GRACE_S: Final = 1.0
+# Text that nothing has followed for so long is told: a prompt has no end of line, and waits for an answer.
+_QUIET_S: Final = 1.0
 _GUARD: Final = 'read -r done && exit; kill -s TERM -- "-$1"; sleep 1; kill -s KILL -- "-$1"'
-# First bytes of a capture: its magic number, or gzip's, Zstandard's and LZ4's.
+# First bytes of a capture: its magic number, or gzip's, Zstandard's and LZ4's. That of pcapng is made of ends of lines,
+# and may stand in a text; its second number may not.
 _COMPRESSED: Final = (b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18")
-_BEGIN: Final = re.compile(b"|".join(map(re.escape, (*sorted(CAPTURE_MAGICS), *_COMPRESSED))))
+_PCAPNG: Final = b"\n\r\r\n"
+_BEGIN: Final = re.compile(
+    b"|".join(map(re.escape, (*sorted(CAPTURE_MAGICS - {_PCAPNG}), *_COMPRESSED)))
+    + rb"|\n\r\r\n.{4}(?:\x1a\x2b\x3c\x4d|\x4d\x3c\x2b\x1a)",
+    re.DOTALL,
+)
 
 
 class CaptureCommand(NamedTuple):
@@ -116,10 +125,10 @@ class CommandProcess:
         except OSError:
             return None
 
-    def read(self, size: int) -> bytes:
-        """Up to `size` bytes of its standard output, as many as are there; b"" at the end."""
+    def read_pieces(self) -> Iterator[bytes]:
+        """Its standard output as it comes; b"" each time that nothing has come for a moment."""
         assert self._process.stdout is not None
-        return os.read(self._process.stdout.fileno(), size)
+        return _read_pieces(self._process.stdout)
 
     def close_output(self) -> None:
         """Close its standard output; for the thread that reads it."""
@@ -161,10 +170,11 @@ class CommandProcess:
             self._guard.wait()
 
     def _tell_lines(self) -> None:
+        """Tell the lines of its standard error, and what it has begun and does not go on with."""
         assert self._process.stderr is not None
         told = 0
-        with self._process.stderr as lines:
-            for line in iter(lambda: lines.readline(PIECE_SIZE), b""):
+        with self._process.stderr as file:
+            for line in _split_lines(_read_pieces(file)):
                 text = line.decode("utf-8", "replace").strip()
                 if not text or self.is_stopped:
                     continue
@@ -175,21 +185,50 @@ class CommandProcess:
                     self._tell("more lines of its standard error are not shown")
 
 
-def skip_text_before_capture(name: str, pieces: Iterator[bytes], tell: Callable[[str], None]) -> Iterator[bytes]:
+def _read_pieces(file: IO[bytes]) -> Iterator[bytes]:
+    """The bytes of a pipe as they come, and b"" each time that nothing has come for a moment."""
+    waiting = select.poll()
+    waiting.register(file, select.POLLIN)
+    while True:
+        if not waiting.poll(_QUIET_S * 1000):
+            yield b""
+        elif piece := os.read(file.fileno(), PIECE_SIZE):
+            yield piece
+        else:
+            return
+
+
+def _split_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines of a text; one that is not gone on with (an empty piece), or is very long, is given as it is."""
+    begun = b""
+    for piece in pieces:
+        *lines, begun = (begun + piece).split(b"\n")
+        yield from lines
+        if begun and (not piece or len(begun) > PIECE_SIZE):
+            yield begun
+            begun = b""
+    yield begun
+
+
+def skip_text_before_capture(name: str, pieces: Iterable[bytes], tell: Callable[[str], None]) -> Iterator[bytes]:
     """The pieces from the first bytes of a capture on; `tell` gets the text before it.
 
-    Raises InputProblem where there is no capture in the first 64 KiB.
+    An empty piece says that nothing comes for now: then `tell` gets the text so far. Raises InputProblem where there is
+    no capture in the first 64 KiB.
     """
-    head = b""
+    head, told, pieces = b"", 0, iter(pieces)
     for piece in pieces:
         head += piece
         match = _BEGIN.search(head)
         if match is not None:
-            if text := _describe_text(head[: match.start()]):
+            if text := _describe_text(head[told : match.start()]):
                 tell(f"before its capture: {text}")
             yield head[match.start() :]
-            yield from pieces
+            yield from filter(None, pieces)
             return
+        if not piece and (text := _describe_text(head[told:])):
+            tell(f"no capture yet, but: {text}")
+            told = len(head)
         if len(head) > _TEXT_MAX:
             break
     if not head:

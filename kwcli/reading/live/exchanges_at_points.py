@@ -1,7 +1,8 @@
 """Exchanges of several capture points in, as they are settled; out they come with the times of one point each.
 
 An exchange is settled by the copies of its packets that came first, those of one point or of several. It waits until
-the other points have shown theirs, for as long as a packet waits for those of other places. Then its times and packet
+the other points have shown theirs, until its packet and it have waited for as long as a packet waits for those of other
+places. Then its times and packet
 numbers are those of the point nearest to its client: the one with the greatest latency of those that saw both request
 and response. What the latency is less at the point farthest from it has the way between them taken: `network_ms`.
 Neither depends on clocks that agree. Where no point saw both sides and their clocks are not known to be one, there is
@@ -11,7 +12,7 @@ no latency.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from decoders.capture.merge_captures import file_index_of_packet
@@ -33,10 +34,12 @@ class ExchangesAtPoints:
         self._delay_s = delay_s
         self._waiting: deque[tuple[float, int, Settled]] = deque()
 
-    def set_times(self, rows: Iterable[Settled], now_s: float, packet_ns: int) -> list[Settled]:
-        """The rows whose turn it is. `packet_ns`: the time of the latest packet."""
+    def set_times(
+        self, rows: Iterable[Settled], now_s: float, packet_ns: int, arrivals_s: Mapping[int, float]
+    ) -> list[Settled]:
+        """The rows whose turn it is. `packet_ns`: the time of the latest packet; `arrivals_s`: when packets came."""
         waiting = self._waiting
-        waiting.extend((now_s, packet_ns, row) for row in rows)
+        waiting.extend((arrivals_s.get(_last_packet(row), now_s), packet_ns, row) for row in rows)
         out: list[Settled] = []
         while waiting:
             came_s, came_ns, row = waiting[0]
@@ -51,7 +54,7 @@ class ExchangesAtPoints:
 
     def set_times_of_all(self) -> list[Settled]:
         """The rows that wait: nothing more comes."""
-        return self.set_times((), float("inf"), 0)
+        return self.set_times((), float("inf"), 0, {})
 
     def _is_seen_everywhere(self, row: Settled, packet_ns: int) -> bool:
         if not isinstance(row, Exchange):
@@ -85,6 +88,11 @@ class ExchangesAtPoints:
         begun = self._packets.sightings(row.request_packet, last=False)
         row.request_end_ns, row.request_packet_end = asked[point]
         row.time_ns, row.request_packet = begun.get(point, (row.time_ns + later_ns, row.request_packet))
+
+
+def _last_packet(row: Settled) -> int:
+    """The number of the packet that has settled a row; 0 where that was none."""
+    return (row.response_packet_end or row.request_packet_end or 0) if isinstance(row, Exchange) else 0
 
 
 def _set_response_times(row: Exchange, point: int, answered: Sightings, ended: Sightings) -> None:

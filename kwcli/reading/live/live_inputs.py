@@ -245,8 +245,9 @@ class LiveInputs:
         if one.interface is not None:
             return one.interface.stream_pcapng()
         if one.process is not None:
-            source = CaptureSource(one.name, one.process.read)
-            return skip_text_before_capture(one.name, source.read_plain_pieces(), partial(self._put_given, one, turn))
+            tell = partial(self._put_given, one, turn)
+            pieces = skip_text_before_capture(one.name, one.process.read_pieces(), tell)
+            return CaptureSource(one.name, lambda size: next(pieces, b"")).read_plain_pieces()
         assert one.word is not None
         source = open_source(one.word, self._env)  # waits for the writer of a pipe
         head = source.peek_head()

@@ -123,26 +123,35 @@ class LivePlaces(PacketSource):
             self._keeper = _PacketKeeper(self.kept, self.points, self._delay_s, self._env.monotonic(), self._places)
         inputs = self._inputs
         inputs.start()
-        while inputs.are_going_on:
+        try:
+            while inputs.are_going_on:
+                inputs.take_given()
+                now_s = self._env.monotonic()
+                segments = (
+                    [] if self._waits_for_clocks(now_s) else self._leave_out_copies(self._merger.take_segments(now_s))
+                )
+                clock.note_segments(segments)
+                if self._keeper is not None:
+                    self._keeper.write_due_packets(now_s)
+                inputs.look_after_inputs(now_s)
+                self.is_broken = inputs.is_broken
+                yield SegmentBatch(segments, clock.now_ns())
+        except KeyboardInterrupt:  # while it waits: packets that wait for those of other places have been captured
             inputs.take_given()
-            now_s = self._env.monotonic()
-            segments = (
-                [] if self._waits_for_clocks(now_s) else self._leave_out_copies(self._merger.take_segments(now_s))
-            )
-            clock.note_segments(segments)
-            if self._keeper is not None:
-                self._keeper.write_due_packets(now_s)
-            inputs.look_after_inputs(now_s)
-            self.is_broken = inputs.is_broken
-            yield SegmentBatch(segments, clock.now_ns())
+            yield self._take_rest(clock)
+            raise
         inputs.take_rest()
         self.is_broken = inputs.is_broken
-        yield SegmentBatch(self._leave_out_copies(self._merger.take_all()), clock.now_ns())
+        yield self._take_rest(clock)
+
+    def _take_rest(self, clock: PacketClock) -> SegmentBatch:
+        """All packets that wait."""
+        return SegmentBatch(self._leave_out_copies(self._merger.take_all()), clock.now_ns())
 
     def set_times_of_rows(self, rows: list[Settled]) -> list[Settled]:
         if len(self._places) < 2:
             return rows
-        return self._exchanges.set_times(rows, self._env.monotonic(), self._latest_ns)
+        return self._exchanges.set_times(rows, self._env.monotonic(), self._latest_ns, self._merger.arrivals_s)
 
     def finish_rows(self, rows: list[Settled]) -> list[Settled]:
         return self.set_times_of_rows(rows) + self._exchanges.set_times_of_all()
