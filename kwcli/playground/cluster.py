@@ -62,8 +62,7 @@ class Cluster:
 
     def bootstrap(self, listener: str = "PLAINTEXT") -> str:
         """`host:port,…` of one listener on every broker."""
-        host = self._host
-        return ",".join(f"{host}:{node.ports[listener]}" for node in self.nodes if node.broker)
+        return ",".join(node.address(listener) for node in self.nodes if node.broker)
 
     @property
     def ports(self) -> list[int]:
@@ -191,8 +190,8 @@ class Cluster:
             return "down"
         if process.paused:
             return "paused"
-        port = self._find_plain_port(number)
-        return "up" if port is None or is_kafka_answering(self.options.host, port, timeout_s=_LOOK_S) else "silent"
+        host, port = self.find_node_plan(number).host, self._find_plain_port(number)
+        return "up" if port is None or is_kafka_answering(host, port, timeout_s=_LOOK_S) else "silent"
 
     def is_node_running(self, number: int) -> bool:
         """Whether the process of this node is alive."""
@@ -203,7 +202,7 @@ class Cluster:
         node, process = self.find_node_plan(number), self._processes[number]
         port = self._find_plain_port(number)
         deadline = time.monotonic() + self.options.start_timeout_s
-        while port is not None and not is_kafka_answering(self.options.host, port):
+        while port is not None and not is_kafka_answering(node.host, port):
             if not process.running or time.monotonic() > deadline:
                 raise StartFailed(f"node {number} does not answer: {process.tail()}{self._read_log_tail(node)}")
             time.sleep(0.05)
@@ -220,7 +219,7 @@ class Cluster:
         wanted = {number for number in brokers if self.is_node_running(number)}
         for number in wanted:
             port = next((port for name, port in brokers[number].ports.items() if LISTENERS.get(name) == "PLAINTEXT"), 0)
-            while port and not wanted <= fetch_known_broker_ids(self.options.host, port):
+            while port and not wanted <= fetch_known_broker_ids(brokers[number].host, port):
                 if time.monotonic() > deadline:
                     raise StartFailed(
                         f"node {number} does not see the other nodes: {self._read_log_tail(brokers[number])}"
@@ -233,10 +232,6 @@ class Cluster:
 
     # Preparation
 
-    @property
-    def _host(self) -> str:
-        return f"[{self.options.host}]" if ":" in self.options.host else self.options.host
-
     def _plan_nodes(self) -> list[NodePlan]:
         options = self.options
         brokers, controllers = list(range(1, options.nodes + 1)), self._controller_numbers()
@@ -246,7 +241,15 @@ class Cluster:
             ports = {name: port for (owner, name), port in taken.items() if owner == number}
             folder = self.folder / f"node-{number}"
             nodes.append(
-                NodePlan(number, folder, ports, number in brokers, number in controllers, _make_random_uuid_text())
+                NodePlan(
+                    number,
+                    folder,
+                    options.host,
+                    ports,
+                    number in brokers,
+                    number in controllers,
+                    _make_random_uuid_text(),
+                )
             )
         return nodes
 
@@ -286,7 +289,7 @@ class Cluster:
         if self.options.quorum == "dynamic":
             voters = [each for each in self.nodes if each.controller]
             if node.controller:
-                text = ",".join(f"{v.id}@{self._host}:{v.ports['CONTROLLER']}:{v.directory_id}" for v in voters)
+                text = ",".join(f"{v.id}@{v.address('CONTROLLER')}:{v.directory_id}" for v in voters)
                 arguments += ["--initial-controllers", text]
             else:
                 arguments += ["--no-initial-controllers"]

@@ -72,15 +72,20 @@ _SECURITY: Final = "org.apache.kafka.common.security"
 
 @dataclass(slots=True)
 class NodePlan:
-    """One node: its id, its folder and the port of each of its listeners (CONTROLLER among them)."""
+    """One node: its id, its folder, and the address and port of each of its listeners (CONTROLLER among them)."""
 
     id: int
     folder: Path
+    host: str
     ports: dict[str, int]
     broker: bool = True
     controller: bool = True
     directory_id: str = ""
     arguments: list[str] = field(default_factory=list)
+
+    def address(self, listener: str) -> str:
+        """`host:port` of one of its listeners."""
+        return f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.ports[listener]}"
 
 
 def make_server_properties(options: ClusterOptions, node: NodePlan, nodes: Sequence[NodePlan]) -> dict[str, str]:
@@ -157,9 +162,8 @@ def _make_common_properties(options: ClusterOptions, brokers: int) -> dict[str, 
 
 
 def _make_listener_properties(options: ClusterOptions, node: NodePlan) -> dict[str, str]:
-    host = f"[{options.host}]" if ":" in options.host else options.host
-    mine = [(name, node.ports[name]) for name in _list_listener_names(options, node)]
-    lines = {"listeners": ",".join(f"{name}://{host}:{port}" for name, port in mine)}
+    mine = _list_listener_names(options, node)
+    lines = {"listeners": ",".join(f"{name}://{node.address(name)}" for name in mine)}
     protocols = {name: LISTENERS.get(name, "PLAINTEXT") for name in ("CONTROLLER", *options.listeners)}
     lines["listener.security.protocol.map"] = ",".join(f"{name}:{protocol}" for name, protocol in protocols.items())
     if node.broker:
@@ -175,8 +179,7 @@ def _list_listener_names(options: ClusterOptions, node: NodePlan) -> list[str]:
 
 
 def _make_quorum_properties(options: ClusterOptions, node: NodePlan, nodes: Sequence[NodePlan]) -> dict[str, str]:
-    host = f"[{options.host}]" if ":" in options.host else options.host
-    controllers = [(each.id, f"{host}:{each.ports['CONTROLLER']}") for each in nodes if each.controller]
+    controllers = [(each.id, each.address("CONTROLLER")) for each in nodes if each.controller]
     roles = [name for name, has in (("broker", node.broker), ("controller", node.controller)) if has]
     lines = {
         "process.roles": ",".join(roles),

@@ -10,11 +10,13 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-__all__ = ["NetworkNamespace", "cannot_isolate"]
+__all__ = ["NetworkNamespace", "cannot_isolate", "join_network"]
 
 _CLONE_NEWNET: Final = 0x40000000
 _TABLE: Final = "inet kw"
@@ -32,6 +34,24 @@ def cannot_isolate() -> str | None:
     if subprocess.run(probe, capture_output=True, check=False).returncode:
         return "needs a kernel that filters packets (nftables)"
     return None
+
+
+@contextmanager
+def join_network(name: str) -> Iterator[None]:
+    """Have the calling thread, and what it starts, in the network of `ip netns add NAME`."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    there = os.open(f"/run/netns/{name}", os.O_RDONLY)
+    try:
+        if libc.setns(there, _CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), f"no way into the network namespace {name}")
+        yield
+    finally:
+        failed = libc.setns(before, _CLONE_NEWNET)
+        os.close(there)
+        os.close(before)
+        if failed:
+            raise OSError(ctypes.get_errno(), "no way back from the network namespace")
 
 
 class NetworkNamespace:

@@ -9,14 +9,13 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
 from kwcli.playground.cluster import Cluster
 from kwcli.playground.node_control import SOCKET, NodeControlServer, ask_playground
 from kwcli.playground.process import Process
+from kwcli.playground.properties import NodePlan
 from kwcli.playground.temp_dirs import PlaygroundFolder
 from kwcli.run_environment import Exit
 from tests.broker.fixture import needs_brokers
@@ -35,7 +34,7 @@ class Sleepers(Cluster):
         self.program = PROGRAM
         self._processes = {}
         places = range(1, count + 1)
-        self.nodes = cast(Any, [SimpleNamespace(id=n, folder=folder, ports={"SSL": 9000 + n}) for n in places])
+        self.nodes = [NodePlan(n, folder, "127.0.0.1", {"SSL": 9000 + n}) for n in places]
         for number in places:
             self.start_node(number, wait=False)
 

@@ -1,7 +1,7 @@
-"""Hosts that are network namespaces, each with a real sshd, behind one bridge; nothing of the machine's own network.
+"""Hosts that are network namespaces, each with a real sshd, behind one router; nothing of the machine's own network.
 
-kw, ssh, clients ── bridge (namespace PREFIX-0, 10.77.0.100) ──┬── PREFIX-1, 10.77.0.1: sshd, a broker
-                                                               ├── PREFIX-2, 10.77.0.2 …
+kw, ssh, clients ── router (namespace PREFIX-0) ──┬── h1, 10.77.1.100 ── eth0, 10.77.1.1: PREFIX-1 with sshd, a broker
+                                                  ├── h2, 10.77.2.100 ── eth0, 10.77.2.1: PREFIX-2 …
 """
 
 from __future__ import annotations
@@ -84,14 +84,16 @@ class Hosts:
         shutil.copy(f"{key}.pub", self._folder / "authorized")
         Path("/run/sshd").mkdir(exist_ok=True)
         self._add_namespace(0)
+        self.run(0, "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward").check_returncode()
         for number in self.numbers:
             self._add_namespace(number)
-            here, there = self._name(0), self._name(number)
+            here, there = self.name(0), self.name(number)
             _run("ip", "-n", here, "link", "add", f"h{number}", "type", "veth", "peer", "name", "eth0", "netns", there)
             _run("ip", "-n", here, "addr", "add", f"10.77.{number}.100/24", "dev", f"h{number}")
             _run("ip", "-n", here, "link", "set", f"h{number}", "up")
             _run("ip", "-n", there, "addr", "add", f"{self.address(number)}/24", "dev", "eth0")
             _run("ip", "-n", there, "link", "set", "eth0", "up")
+            _run("ip", "-n", there, "route", "add", "default", "via", f"10.77.{number}.100")
             options = ["ListenAddress=" + self.address(number), f"HostKey={key}", "UsePAM=no", "StrictModes=no"]
             options += [f"AuthorizedKeysFile={self._folder / 'authorized'}", "PermitRootLogin=yes", "PidFile=none"]
             words = [SSHD, "-D", "-e", "-f", "/dev/null", *(word for each in options for word in ("-o", each))]
@@ -101,16 +103,17 @@ class Hosts:
             self._wait_for(number)
 
     def _add_namespace(self, number: int) -> None:
-        _run("ip", "netns", "add", self._name(number))
-        self._ending.callback(_run, "ip", "netns", "del", self._name(number))
-        _run("ip", "-n", self._name(number), "link", "set", "lo", "up")
+        _run("ip", "netns", "add", self.name(number))
+        self._ending.callback(_run, "ip", "netns", "del", self.name(number))
+        _run("ip", "-n", self.name(number), "link", "set", "lo", "up")
 
     def _wait_for(self, number: int) -> None:
         end = time.monotonic() + 60
         while self.run(0, *self.ssh(number), "true").returncode or self.ask(1, 0, number).returncode:
             assert time.monotonic() < end, f"host {number} does not answer"
 
-    def _name(self, number: int) -> str:
+    def name(self, number: int) -> str:
+        """The name of a host's namespace."""
         return f"{self._prefix}-{number}"
 
     @staticmethod
@@ -125,20 +128,20 @@ class Hosts:
         words = ["ssh", "-i", str(self._folder / "key"), *(word for each in options for word in ("-o", each))]
         return [*words, self.address(number)]
 
-    def tcpdump(self, number: int, behind: str = "") -> str:
+    def tcpdump(self, number: int, behind: str = "", what: str = f"port {PORT}") -> str:
         """The command that captures on a host, as a line; its output goes through the command `behind` there."""
-        return shlex.join([*self.ssh(number), f"tcpdump -U -i eth0 -w - port {PORT} 2>/dev/null{behind}"])
+        return shlex.join([*self.ssh(number), f"tcpdump -U -i eth0 -w - {what} 2>/dev/null{behind}"])
 
     def start(self, number: int, *words: str, **more: Any) -> subprocess.Popen[bytes]:
         """Start a program on a host; it is killed at the end."""
         asked: dict[str, Any] = {"stderr": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "cwd": ROOT, **more}
-        process = subprocess.Popen(["ip", "netns", "exec", self._name(number), *words], **asked)
+        process = subprocess.Popen(["ip", "netns", "exec", self.name(number), *words], **asked)
         self._ending.callback(_kill, process)
         return process
 
     def run(self, number: int, *words: str) -> subprocess.CompletedProcess[str]:
         """Run a program on a host."""
-        command = ["ip", "netns", "exec", self._name(number), *words]
+        command = ["ip", "netns", "exec", self.name(number), *words]
         return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
 
     def ask(self, count: int, pause_s: float, *numbers: int) -> subprocess.CompletedProcess[str]:
@@ -148,7 +151,7 @@ class Hosts:
 
     def cut(self, number: int) -> None:
         """Take the link of a host down."""
-        _run("ip", "-n", self._name(0), "link", "set", f"h{number}", "down")
+        _run("ip", "-n", self.name(0), "link", "set", f"h{number}", "down")
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -247,7 +247,7 @@ class LiveInputs:
         if one.process is not None:
             tell = partial(self._put_given, one, turn)
             pieces = skip_text_before_capture(one.name, one.process.read_pieces(), tell)
-            return CaptureSource(one.name, lambda size: next(pieces, b"")).read_plain_pieces()
+            return CaptureSource(one.name, lambda _: next(pieces, b"")).read_plain_pieces()
         assert one.word is not None
         source = open_source(one.word, self._env)  # waits for the writer of a pipe
         head = source.peek_head()
