@@ -56,7 +56,7 @@ def build_filter(
         if option == "--client":
             parts += [f"({' or '.join(map(_build_client_expression, values))})"] if values else []
         elif texts := [
-            _quote_filter_text(text) for value in values for text in _EXPANDED.get(option, _keep_word)(value)
+            quote_filter_text(text) for value in values for text in _EXPANDED.get(option, _keep_word)(value)
         ]:
             part = f"{_QUESTIONS[option]} ({', '.join(texts)})"
             _parse_filter(part, option)
@@ -103,11 +103,11 @@ def join_filters(expression: str, selection: Filter) -> Filter:
 
 def _build_client_expression(name: str) -> str:
     """The filter expression for a client: by its address where the name is one, else by its id."""
-    by_address = f"client == {_quote_filter_text(name)}"
+    by_address = f"client == {quote_filter_text(name)}"
     try:
         parse(by_address)
     except FilterError:
-        return f"client_id like {_quote_filter_text(name)}"
+        return f"client_id like {quote_filter_text(name)}"
     return by_address
 
 
@@ -166,7 +166,8 @@ def resolve_time_range(
     return first, last
 
 
-def _quote_filter_text(text: str) -> str:
+def quote_filter_text(text: str) -> str:
+    """A text as a string literal of the filter language."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

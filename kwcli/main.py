@@ -30,6 +30,7 @@ from kwcli.run_environment import (
 # Command → the module below kwcli that has its `command`, or the attribute behind the colon; its line in `kw --help`.
 COMMANDS: dict[str, tuple[str, str]] = {
     "sniff": ("commands.sniff", "Decode captures or live traffic into Kafka exchanges."),
+    "browse": ("commands.browse", "Look through captures or live traffic in the terminal."),
     "call": ("commands.call", "Send any request to a broker; print the response."),
     "proxy": ("commands.proxy", "Relay and log the traffic between clients and a cluster."),
     "stats": ("commands.analyses.stats", "Count exchanges: latency, bytes, errors, records."),

@@ -45,6 +45,7 @@ COLORS: Final = ("auto", "always", "never")
 ANSWER_FORMATS: Final = ("text", "table", "md", "ndjson", "json", "csv", "yaml", "fields")
 # Those of a command that judges: also documents for programs that show the results of checks.
 CHECK_FORMATS: Final = (*ANSWER_FORMATS, "sarif", "junit")
+REVEALING: Final = "Show tokens, salts and config values instead of {redacted}."
 NO_SUMMARY: Final = "No summary and no progress bar."
 # Formats that have columns.
 WITH_COLUMNS: Final = (*find_format_names(columns="chosen"), *COLUMN_FORMATS)
@@ -691,9 +692,7 @@ def content_options(command: Command) -> Command:
     return add_options(
         pass_options_as_value("content", ContentOptions, ContentOptions._fields)(command),
         click.option("--records", is_flag=True, help="Show every record, with key, value and headers."),
-        click.option(
-            "--reveal-secrets", is_flag=True, help="Show tokens, salts and config values instead of {redacted}."
-        ),
+        click.option("--reveal-secrets", is_flag=True, help=REVEALING),
         click.option("--names", is_flag=True, help="Name numbers in JSON, YAML, fields: 1 is read_committed."),
         click.option("--raw-values", is_flag=True, help="Show keys and values of records as bytes alone."),
         schemas_option,

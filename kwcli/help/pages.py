@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 TOPICS: Final = (
     *(
         "sniff",
+        "browse",
         "stats",
         "clients",
         "groups",

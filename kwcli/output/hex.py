@@ -20,7 +20,7 @@ from decoders.schema.plan_walker import BytePart
 from decoders.wire.format_and_escape_text import escape_text, format_bytes, format_rfc3339
 from decoders.wire.primitives import format_uuid
 from kwcli.output.body_printer import encode_lines
-from kwcli.output.short_texts import Palette, cell_width, cut, format_number_with_word, palette
+from kwcli.output.short_texts import PLAIN, Palette, cell_width, cut, format_number_with_word, palette
 from kwcli.output.text import LineRenderer
 
 if TYPE_CHECKING:
@@ -355,6 +355,16 @@ class _HexView:
 
     def lines(self) -> Iterator[str]:
         """The lines of the header, the body and the undecoded rest."""
+        rows = self.make_rows()
+        widths = lay_out_hex_columns(len(self._data) - self._shift, rows, self._width)
+        paints = cycle(self._colors.fields)
+        for row in rows:
+            yield from self._format_row_lines(row, widths, next(paints) if row.runs else self._colors.dim)
+        if self._found.failure is not None:
+            yield from self.decode_failure_lines()
+
+    def make_rows(self) -> list[HexRow]:
+        """The rows of the header, the body and the undecoded rest."""
         found = self._found
         head = [part for part in found.header if part.at >= self._shift]
         whole = self._whole
@@ -366,12 +376,7 @@ class _HexView:
             rows += [self._make_heading_row(f"body{layout}"), *HexRows(whole=whole).make_rows(found.body)]
         if found.rest_at < len(self._data):
             rows.append(self._make_row_of_undecoded_rest())
-        widths = lay_out_hex_columns(len(self._data) - self._shift, rows, self._width)
-        paints = cycle(self._colors.fields)
-        for row in rows:
-            yield from self._format_row_lines(row, widths, next(paints) if row.runs else self._colors.dim)
-        if found.failure is not None:
-            yield from self._decode_failure_lines()
+        return rows
 
     @staticmethod
     def _make_heading_row(text: str) -> HexRow:
@@ -387,7 +392,8 @@ class _HexView:
         row.paint = "dim"
         return row
 
-    def _decode_failure_lines(self) -> Iterator[str]:
+    def decode_failure_lines(self) -> Iterator[str]:
+        """The lines that say why the end could not be decoded."""
         found, colors = self._found, self._colors
         assert found.failure is not None
         place = f" in {found.failure.path}" if found.failure.path else ""
@@ -533,13 +539,8 @@ class Hex(LineRenderer):
 
     def _exchange_frame_lines(self, exchange: Exchange) -> Iterator[str]:
         settings, colors = self._settings, self._colors
-        format_part_value = (
-            settings.reveal_secrets,
-            settings.verbose > 0,
-            make_conceal_of_exchange(exchange),
-            exchange.topic_name,
-            settings.values if settings.records else None,
-        )
+        values = settings.values if settings.records else None
+        whole = settings.width is None or settings.verbose > 0
         for side, arrow in ARROWS.items():
             data = exchange.raw(side)
             size = exchange.request_size if side == "request" else exchange.response_size
@@ -549,27 +550,53 @@ class Hex(LineRenderer):
             version = "" if exchange.api_version is None else f" {exchange.api_version}"
             amount = "size unknown" if size is None else f"{size:,} B"
             yield f"  {colors.api}{arrow}{colors.off} {name}{version} {side} · {amount}"
-            if exchange.outcome == "token":
+            if exchange.is_sasl_token:
                 yield from format_sasl_token_as_hex(data, settings.width, colors, reveal=settings.reveal_secrets)
                 continue
-            missing = exchange.extra.get(side) if exchange.extra is not None else None
-            yield from format_frame_as_hex(
-                data,
-                side,
-                exchange.api_key,
-                exchange.api_version,
-                HexStyle(settings.width, colors, *format_part_value),
-                missing=missing,
-            )
+            found = split_exchange_frame(exchange, side, data, reveal=settings.reveal_secrets, values=values)
+            yield from _HexView(data, found, settings.width, colors, 0, whole).lines()
+
+
+def split_exchange_frame(
+    exchange: Exchange, side: Side, data: bytes, *, reveal: bool, values: RecordValueReader | None
+) -> FrameParts:
+    """The parts of one side's frame, with its size field; secrets of the exchange are marked in error messages, too."""
+    if exchange.is_sasl_token:
+        return split_sasl_token(data, reveal=reveal)
+    found = split_frame(
+        data,
+        side,
+        exchange.api_key,
+        exchange.api_version,
+        reveal=reveal,
+        missing=exchange.extra.get(side) if exchange.extra is not None else None,
+        topic_name=exchange.topic_name,
+        values=values,
+    )
+    if side == "response" and not reveal and (conceal := make_conceal_of_exchange(exchange)) is not None:
+        found.body = list(conceal_echoes_in_parts(found.body, conceal))
+    return found
+
+
+def split_sasl_token(data: bytes, *, reveal: bool) -> FrameParts:
+    """The parts of a bare SASL token with its size field."""
+    parts = [BytePart("size", 0, 4, "value", int.from_bytes(data[:4], "big"), "int32")]
+    if len(data) > 4:
+        parts.append(BytePart("token", 4, len(data), "value", data[4:], "bytes", not reveal))
+    return FrameParts(parts, -1, [], len(data), rest_secret=False)
+
+
+def list_exchange_rows(exchange: Exchange, side: Side, data: bytes, settings: Settings) -> list[HexRow]:
+    """The rows of one side's frame, nothing shortened, and the failure where it could not be decoded to its end."""
+    found = split_exchange_frame(exchange, side, data, reveal=settings.reveal_secrets, values=settings.values)
+    view = _HexView(data, found, None, PLAIN, 0, whole=True)
+    rows = view.make_rows()
+    if found.failure is not None:
+        row = HexRow(found.failure.path, "! not decoded", "", " ".join(view.decode_failure_lines()), "bad")
+        rows.append(row)
+    return rows
 
 
 def format_sasl_token_as_hex(data: bytes, width: int | None, colors: Palette, *, reveal: bool) -> Iterator[str]:
     """The lines of a bare SASL token with its size field."""
-    from decoders.schema.plan_walker import BytePart
-
-    parts = [BytePart("size", 0, 4, "value", int.from_bytes(data[:4], "big"), "int32")]
-    if len(data) > 4:
-        parts.append(BytePart("token", 4, len(data), "value", data[4:], "bytes", not reveal))
-    found = FrameParts(parts, -1, [], len(data), rest_secret=False)
-    view = _HexView(data, found, width, colors, 0, whole=True)
-    yield from view.lines()
+    yield from _HexView(data, split_sasl_token(data, reveal=reveal), width, colors, 0, whole=True).lines()

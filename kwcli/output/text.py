@@ -171,7 +171,17 @@ class TextLines:
     Lines are f-strings with ready escape codes: a line costs about as much as reading the two views of its exchange.
     """
 
-    def __init__(self, width: int | None, *, color: bool, zone: TimeZone = UTC_ZONE) -> None:
+    def __init__(
+        self,
+        width: int | None,
+        *,
+        color: bool,
+        zone: TimeZone = UTC_ZONE,
+        nodes: NodeIds | None = None,
+        alone: bool = False,
+    ) -> None:
+        """`nodes`: those known already. `alone`: each exchange takes one line, without lines for days and troubles."""
+        self._alone = alone
         self.layout: LineLayout = lay_out_line(width)
         self._width = width
         before_facts = (TIME_WIDTH, *self.layout.widths_before_api, SIGN_WIDTH, self.layout.api)
@@ -189,7 +199,7 @@ class TextLines:
         self._second = -1
         self._day = ""
         self._clock = ""
-        self._nodes = NodeIds()
+        self._nodes = NodeIds() if nodes is None else nodes
         self._api_readers: dict[ApiReader, tuple[Facts, str]] = {}
         self._between_of: dict[tuple[ConnectionInfo, str | None, bool], str] = {}
 
@@ -312,7 +322,7 @@ class TextLines:
         self._clock = f"{p.dim}{when.hour:02d}:{when.minute:02d}:{when.second:02d}."
         day = f"{when.year:04d}-{when.month:02d}-{when.day:02d}"
         before, self._day = self._day, day
-        if before in ("", day):
+        if self._alone or before in ("", day):
             return self._clock
         return f"{p.dim}── {day} {self.zone.name(seconds)} ──{p.off}\n{self._clock}"
 
@@ -413,7 +423,7 @@ class TextLines:
             left = room - cell_width(trouble) - 1
             return self._join_facts_and_trouble(_cut_to_first_facts_that_fit(facts, left), trouble, bad=bad)
         head = head.removeprefix("group ")  # the name says enough
-        if exchange._error_codes or exchange.status == "unanswered":
+        if not self._alone and (exchange._error_codes or exchange.status == "unanswered"):
             width = self._width or room
             if max(cell_width(head), cell_width(trouble)) <= width - CONTINUED_AT:
                 return self._put_trouble_below(head, trouble, width, bad=bad)

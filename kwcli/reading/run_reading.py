@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from decoders.errors import DecodeError
+    from decoders.exchanges.learned_names import Topics
     from decoders.filters import Filter
     from kwcli.capture_options import CaptureOptions
     from kwcli.options import FilterOptions
@@ -152,6 +153,11 @@ class ReadingRun:
         found = RunSchemas(reader, self._ports, self._keys)
         found.watch_engine(self._engine)
         return found
+
+    @property
+    def topics(self) -> Topics:
+        """The names of topics known so far."""
+        return self._engine.pairer.context.topics
 
     def run(self) -> ReadingOutcome:
         """Read what the options name: places merged as they come, an interface, a file that grows, or files."""

@@ -1,0 +1,129 @@
+"""Every action of the screen, a literal table: its name, its keys, where they work, and what it does.
+
+Key bindings, `?` and the command palette are made of it. A row's name is that of a method `action_NAME` of the pane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, Literal
+
+from textual.binding import Binding
+
+from decoders.named_tuple import NamedTuple
+
+__all__ = ["ACTIONS", "PLACES", "Place", "ScreenAction", "bindings_of", "key_names"]
+
+Place = Literal["lines", "list", "message", "bytes", "everywhere"]
+# The place → its heading in the help.
+PLACES: Final[dict[Place, str]] = {
+    "everywhere": "Everywhere",
+    "lines": "In every pane",
+    "list": "List",
+    "message": "Message",
+    "bytes": "Bytes",
+}
+
+
+class ScreenAction(NamedTuple):
+    """One action. `keys` are textual's names; `text` says what it does, as a verb with its object."""
+
+    name: str
+    keys: tuple[str, ...]
+    where: Place
+    text: str
+    bar: str = ""  # its word in the line of keys, where it is there
+
+
+ACTIONS: Final[tuple[ScreenAction, ...]] = (
+    ScreenAction("show_help", ("question_mark", "f1"), "everywhere", "Show all keys", "help"),
+    ScreenAction("command_palette", ("colon", "ctrl+p"), "everywhere", "Find an action by its name", "actions"),
+    ScreenAction("edit_filter", ("f", "slash"), "everywhere", "Edit the filter of the list", "filter"),
+    ScreenAction("clear_filter", ("F",), "everywhere", "Show all rows again"),
+    ScreenAction("go_back", ("escape", "q"), "everywhere", "Close the pane; from the list, quit", "back"),
+    ScreenAction("quit", ("Q", "ctrl+q", "ctrl+c"), "everywhere", "Quit"),
+    ScreenAction("suspend_process", ("ctrl+z",), "everywhere", "Suspend kw; fg comes back"),
+    ScreenAction("focus_next_pane", ("tab",), "everywhere", "Go to the next pane", "pane"),
+    ScreenAction("focus_earlier_pane", ("shift+tab",), "everywhere", "Go to the pane before"),
+    ScreenAction("change_times", ("t",), "everywhere", "Show times absolute, since the first, since the row before"),
+    ScreenAction("change_zone", ("z",), "everywhere", "Show times in UTC, or in this machine's zone"),
+    ScreenAction("show_list", ("1",), "everywhere", "Show the list"),
+    ScreenAction("move_down", ("j", "down"), "lines", "Go down one line"),
+    ScreenAction("move_up", ("k", "up"), "lines", "Go up one line"),
+    ScreenAction("page_down", ("pagedown", "ctrl+f"), "lines", "Go down one page"),
+    ScreenAction("page_up", ("pageup", "ctrl+b"), "lines", "Go up one page"),
+    ScreenAction("half_page_down", ("ctrl+d",), "lines", "Go down half a page"),
+    ScreenAction("half_page_up", ("ctrl+u",), "lines", "Go up half a page"),
+    ScreenAction("go_to_start", ("g", "home"), "lines", "Go to the first line"),
+    ScreenAction("go_to_end", ("G", "end"), "lines", "Go to the last line; a live list then follows"),
+    ScreenAction("scroll_left", ("less_than_sign", "shift+left"), "lines", "Scroll to the left"),
+    ScreenAction("scroll_right", ("greater_than_sign", "shift+right"), "lines", "Scroll to the right"),
+    ScreenAction("open_message", ("enter", "l", "right"), "list", "Open the message of this row", "open"),
+    ScreenAction("next_error", ("e",), "list", "Go to the next row with an error", "error"),
+    ScreenAction("earlier_error", ("E",), "list", "Go to the row with an error before"),
+    ScreenAction("this_client", ("c",), "list", "Filter by this client", "client"),
+    ScreenAction("this_connection", ("n",), "list", "Filter by this connection", "connection"),
+    ScreenAction("this_topic", ("p",), "list", "Filter by this topic", "topic"),
+    ScreenAction("this_group", ("r",), "list", "Filter by this group"),
+    ScreenAction("this_api", ("a",), "list", "Filter by this API"),
+    ScreenAction("only_errors", ("exclamation_mark",), "list", "Filter by errors"),
+    ScreenAction("this_slow", ("w",), "list", "Filter by what was at least as slow as this"),
+    ScreenAction("toggle_fold", ("space", "enter"), "message", "Fold or unfold the field", "fold"),
+    ScreenAction("fold_or_leave", ("h", "left"), "message", "Fold the field, or go to the one around it"),
+    ScreenAction("unfold", ("l", "right"), "message", "Unfold the field"),
+    ScreenAction("fold_all", ("minus",), "message", "Fold everything"),
+    ScreenAction("unfold_all", ("plus", "equals_sign"), "message", "Unfold everything"),
+    ScreenAction("search_text", ("s",), "message", "Search names and values", "search"),
+    ScreenAction("next_match", ("n",), "message", "Go to the next match"),
+    ScreenAction("earlier_match", ("N",), "message", "Go to the match before"),
+    ScreenAction("change_side", ("o",), "message", "Go to the other side: request, response"),
+    ScreenAction("toggle_bytes", ("x",), "message", "Show or hide the bytes", "bytes"),
+    ScreenAction("next_row", ("J", "right_square_bracket"), "message", "Show the next row of the list", "next"),
+    ScreenAction("earlier_row", ("K", "left_square_bracket"), "message", "Show the row before"),
+    ScreenAction("byte_forward", ("l", "right"), "bytes", "Go to the next byte"),
+    ScreenAction("byte_back", ("h", "left"), "bytes", "Go to the byte before"),
+    ScreenAction("leave_bytes", ("x",), "bytes", "Hide the bytes"),
+)
+
+# Keys as people read them, where textual has a word for a sign.
+_SIGNS: Final = {
+    "question_mark": "?",
+    "colon": ":",
+    "slash": "/",
+    "minus": "-",
+    "plus": "+",
+    "equals_sign": "=",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "exclamation_mark": "!",
+    "space": "Space",
+    "enter": "Enter",
+    "escape": "Esc",
+    "tab": "Tab",
+    "shift+tab": "Shift-Tab",
+    "pagedown": "PgDn",
+    "pageup": "PgUp",
+    "home": "Home",
+    "end": "End",
+    "up": "↑",
+    "down": "↓",
+    "left": "←",
+    "right": "→",
+    "shift+left": "Shift-←",
+    "shift+right": "Shift-→",
+    "f1": "F1",
+}
+
+
+def key_names(action: ScreenAction) -> list[str]:
+    """The keys of an action as people read them: `?`, `Ctrl-P`, `Enter`."""
+    return [_SIGNS.get(key) or (f"Ctrl-{key[5:].upper()}" if key.startswith("ctrl+") else key) for key in action.keys]
+
+
+def bindings_of(*places: Place) -> Iterator[Binding]:
+    """The bindings of the actions at these places."""
+    for action in ACTIONS:
+        if action.where in places:
+            yield Binding(",".join(action.keys), action.name, action.text, show=False, priority=False)

@@ -1,0 +1,221 @@
+"""The line in which a filter is typed: completion and errors while typing, earlier filters by the arrow keys.
+
+The same line asks for the text to search and the names of files. It is hidden while nothing is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, Final, Literal
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from decoders.errors import FilterError
+from decoders.filters import parse
+from decoders.wire.near_words import did_you_mean
+
+__all__ = ["Ask", "FilterBar", "describe_filter_error"]
+
+# What the line asks for.
+Ask = Literal["filter", "search", "file"]
+_TITLES: Final[dict[Ask, str]] = {"filter": "filter", "search": "search", "file": "write to"}
+# Candidates that are shown at once.
+_CANDIDATES: Final = 6
+_HISTORY_MAX: Final = 200
+# Text → the texts that it may become, each with what its last word means.
+Complete = Callable[[str], Iterable[tuple[str, str]]]
+
+
+def describe_filter_error(text: str) -> tuple[int, str] | None:
+    """The column (from 0) of the error in a filter, and what it is; None where it is a filter."""
+    try:
+        parse(text)
+    except FilterError as error:
+        hint = did_you_mean(error.word, error.candidates) if error.word else ""
+        return max(error.column - 1, 0), f"{error.text}{hint}"
+    return None
+
+
+class FilterLine(Input):
+    """The line itself. Keys that move in the history or complete are those of a shell."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "earlier_entry", "Take the entry before", show=False),
+        Binding("down", "later_entry", "Take the next entry", show=False),
+        Binding("tab", "complete", "Complete the word", show=False),
+        Binding("escape", "give_up", "Leave the line as it was", show=False),
+    ]
+
+    def __init__(self, bar: FilterBar) -> None:
+        super().__init__(compact=True, select_on_focus=False)
+        self._bar = bar
+
+    def action_earlier_entry(self) -> None:
+        self._bar.recall(-1)
+
+    def action_later_entry(self) -> None:
+        self._bar.recall(1)
+
+    def action_complete(self) -> None:
+        self._bar.complete_word()
+
+    def action_give_up(self) -> None:
+        self._bar.give_up()
+
+
+class FilterBar(Vertical):
+    """The line, with candidates or the error above it."""
+
+    DEFAULT_CSS = """
+    FilterBar { height: auto; display: none; }
+    FilterBar #hints { height: auto; }
+    FilterBar #line { height: 1; }
+    FilterBar #title { width: auto; height: 1; }
+    FilterBar Input { border: none; height: 1; padding: 0; }
+    """
+
+    class TextTyped(Message):
+        """The text has changed while it is typed."""
+
+        def __init__(self, ask: Ask, text: str) -> None:
+            super().__init__()
+            self.ask = ask
+            self.text = text
+
+    class TextEntered(Message):
+        """The text is entered; None: given up, and all is to be as it was before."""
+
+        def __init__(self, ask: Ask, text: str | None) -> None:
+            super().__init__()
+            self.ask = ask
+            self.text = text
+
+    def __init__(self, complete: Complete, **options: Any) -> None:
+        super().__init__(**options)
+        self._complete = complete
+        self.ask: Ask = "filter"
+        self._history: dict[Ask, list[str]] = {"filter": [], "search": [], "file": []}
+        self._recalled = 0
+        self._typed = ""
+        self.is_open = False
+
+    def compose(self) -> ComposeResult:
+        """The parts of the bar."""
+        from textual.containers import Horizontal
+
+        yield Static("", id="hints", markup=False)
+        with Horizontal(id="line"):
+            yield Static("", id="title", markup=False)
+            yield FilterLine(self)
+
+    @property
+    def line(self) -> Input:
+        """The line."""
+        return self.query_one(FilterLine)
+
+    def open(self, ask: Ask, text: str = "") -> None:
+        """Ask for a text."""
+        self.ask = ask
+        self.is_open = True
+        self.display = True
+        self.query_one("#title", Static).update(f"{_TITLES[ask]}: ")
+        self._recalled = len(self._history[ask])
+        self.line.value = text
+        self.line.cursor_position = len(text)
+        self.line.focus()
+        self._show_hints(text)
+
+    def close(self) -> None:
+        """Hide the line."""
+        self.is_open = False
+        self.display = False
+
+    def give_up(self) -> None:
+        """Leave all as it was."""
+        self.close()
+        self.post_message(self.TextEntered(self.ask, None))
+
+    def remember(self, text: str, ask: Ask = "filter") -> None:
+        """Put a text in the history."""
+        history = self._history[ask]
+        if text and text not in history[-1:]:
+            history.append(text)
+            del history[:-_HISTORY_MAX]
+
+    def recall(self, step: int) -> None:
+        """Take the entry before, or the one after, from the history."""
+        history = self._history[self.ask]
+        at = max(0, min(self._recalled + step, len(history)))
+        if self._recalled == len(history):
+            self._typed = self.line.value
+        self._recalled = at
+        text = history[at] if at < len(history) else self._typed
+        self.line.value = text
+        self.line.cursor_position = len(text)
+
+    def complete_word(self) -> None:
+        """Complete the word before the cursor as far as all candidates agree."""
+        if self.ask != "filter":
+            return
+        text = self.line.value
+        found = [each for each, _ in self._complete(text)]
+        if not found:
+            return
+        whole = found[0]
+        for each in found[1:]:
+            while not each.startswith(whole):
+                whole = whole[:-1]
+        if len(found) == 1 and not whole.endswith((".", "(")):
+            whole += " "
+        if len(whole) > len(text):
+            self.line.value = whole
+            self.line.cursor_position = len(whole)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show what the text may become, or what is wrong with it."""
+        event.stop()
+        if self.is_open:
+            self._show_hints(event.value)
+            self.post_message(self.TextTyped(self.ask, event.value))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take the text; a filter with an error stays where it is."""
+        event.stop()
+        text = event.value.strip()
+        if self.ask == "filter" and describe_filter_error(text) is not None:
+            return
+        self.remember(text, self.ask)
+        self.close()
+        self.post_message(self.TextEntered(self.ask, text))
+
+    def _show_hints(self, text: str) -> None:
+        hints = self.query_one("#hints", Static)
+        if self.ask != "filter":
+            hints.update("")
+            hints.display = False
+            return
+        wrong = describe_filter_error(text)
+        room = max(self.size.width or self.app.size.width, 20)
+        lines: list[Text] = []
+        words = list(self._complete(text))[: 4 * _CANDIDATES] if text or wrong is None else []
+        fits = ""
+        for whole, meaning in words:
+            word = whole.rpartition(" ")[2] or whole
+            said = f"{word} ({meaning})" if meaning and len(words) <= 3 else word
+            if len(fits) + len(said) + 2 > room:
+                break
+            fits += f"{'  ' if fits else ''}{said}"
+        if fits:
+            lines.append(Text(fits, style="dim", no_wrap=True))
+        if wrong is not None and text.strip():
+            column, why = wrong
+            at = len(_TITLES["filter"]) + 2 + column
+            lines.append(Text(why[:room], style="red", no_wrap=True))
+            lines.append(Text(" " * min(at, room - 1) + "▾", style="red", no_wrap=True))
+        hints.display = bool(lines)
+        hints.update(Text("\n").join(lines))

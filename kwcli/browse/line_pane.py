@@ -1,0 +1,156 @@
+"""Lines by their number in, a pane with a cursor that scrolls through them out: what all panes have in common.
+
+Lines are made when they are drawn (textual's Line API), so that a million of them cost nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Final
+
+from rich.style import Style
+from textual.binding import BindingType
+from textual.events import Click
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from kwcli.browse.actions import bindings_of
+
+__all__ = ["CURSOR", "LinePane"]
+
+CURSOR: Final = Style(reverse=True, dim=False)
+_SIDEWAYS: Final = 8  # cells that one key scrolls
+
+
+class LinePane(ScrollView, can_focus=True):
+    """A pane of lines. Subclasses say how many there are, and make each."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of("lines")]
+    DEFAULT_CSS = """
+    LinePane { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; }
+    """
+
+    class CursorMoved(Message):
+        """The cursor of a pane is at another line."""
+
+        def __init__(self, pane: LinePane) -> None:
+            super().__init__()
+            self.pane = pane
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.cursor = 0
+        self.line_width = 0  # the most cells of a line; 0: as wide as the pane
+
+    # -- what subclasses say -------------------------------------------------------------------------------------------
+
+    def count_lines(self) -> int:
+        """How many lines there are."""
+        raise NotImplementedError
+
+    def make_line(self, at: int) -> Strip:
+        """A line."""
+        raise NotImplementedError
+
+    # -- drawing -------------------------------------------------------------------------------------------------------
+
+    def redraw_lines(self) -> None:
+        """Draw anew, with as many lines as there are now."""
+        count = self.count_lines()
+        self.cursor = max(0, min(self.cursor, count - 1))
+        self.virtual_size = Size(max(self.line_width, self.size.width), count)
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """A line of the screen."""
+        left, top = self.scroll_offset
+        at, width = top + y, self.size.width
+        if at >= self.count_lines():
+            return Strip.blank(width)
+        strip = self.make_line(at)
+        if at == self.cursor:
+            strip = Strip([*strip.adjust_cell_length(max(width + left, strip.cell_length))]).apply_style(
+                CURSOR if self.has_focus else Style(underline=True)
+            )
+        return strip.crop_extend(left, left + width, None)
+
+    # -- the cursor ----------------------------------------------------------------------------------------------------
+
+    def move_to(self, at: int) -> None:
+        """Put the cursor on a line, and show it."""
+        before, count = self.cursor, self.count_lines()
+        self.cursor = max(0, min(at, count - 1))
+        self.show_cursor()
+        if self.cursor != before:
+            self._refresh_line(before)
+            self._refresh_line(self.cursor)
+            self.post_message(self.CursorMoved(self))
+
+    def _refresh_line(self, at: int) -> None:
+        self.refresh(Region(0, at - self.scroll_offset.y, self.size.width, 1))
+
+    def show_cursor(self) -> None:
+        """Scroll so far that the line of the cursor is shown."""
+        height, top = max(self.size.height, 1), self.scroll_offset.y
+        if self.cursor < top:
+            self.scroll_to(y=self.cursor, animate=False, immediate=True)
+        elif self.cursor >= top + height:
+            self.scroll_to(y=self.cursor - height + 1, animate=False, immediate=True)
+
+    def on_focus(self) -> None:
+        """Show the cursor as that of the pane that keys go to."""
+        self.refresh()
+
+    def on_blur(self) -> None:
+        """Show the cursor as one that keys do not move."""
+        self.refresh()
+
+    def on_resize(self) -> None:
+        """Draw anew; the cursor stays on the screen."""
+        self.redraw_lines()
+        self.show_cursor()
+
+    def on_click(self, event: Click) -> None:
+        """Go to the line that was clicked at; a second click opens it."""
+        at = self.scroll_offset.y + event.y
+        if at < self.count_lines():
+            again = at == self.cursor and event.chain > 1
+            self.move_to(at)
+            if again:
+                self.open_line()
+
+    def open_line(self) -> None:
+        """Do what Enter does."""
+
+    # -- actions -------------------------------------------------------------------------------------------------------
+
+    def action_move_down(self) -> None:
+        self.move_to(self.cursor + 1)
+
+    def action_move_up(self) -> None:
+        self.move_to(self.cursor - 1)
+
+    def action_page_down(self) -> None:
+        self.move_to(self.cursor + max(self.size.height - 1, 1))
+
+    def action_page_up(self) -> None:
+        self.move_to(self.cursor - max(self.size.height - 1, 1))
+
+    def action_half_page_down(self) -> None:
+        self.move_to(self.cursor + max(self.size.height // 2, 1))
+
+    def action_half_page_up(self) -> None:
+        self.move_to(self.cursor - max(self.size.height // 2, 1))
+
+    def action_go_to_start(self) -> None:
+        self.move_to(0)
+
+    def action_go_to_end(self) -> None:
+        self.move_to(self.count_lines() - 1)
+
+    def action_scroll_left(self) -> None:
+        self.scroll_relative(x=-_SIDEWAYS, animate=False, immediate=True)
+
+    def action_scroll_right(self) -> None:
+        self.scroll_relative(x=_SIDEWAYS, animate=False, immediate=True)

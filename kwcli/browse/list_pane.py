@@ -1,0 +1,241 @@
+"""Rows of the spool in, the list of exchanges out: lines as `kw sniff` prints them, of all rows or of a filter's."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.binding import BindingType
+from textual.message import Message
+from textual.strip import Strip
+
+from kwcli.browse.actions import bindings_of
+from kwcli.browse.line_pane import LinePane
+from kwcli.browse.row_times import TIME_CELLS, TimeForm, format_row_time
+from kwcli.browse.spool import BlockLost, SpooledRows
+from kwcli.browse.styled_lines import make_strip
+from kwcli.output.short_texts import find_zone
+from kwcli.output.text import TextLines
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Settled
+    from kwcli.output.settings import Settings
+
+__all__ = ["ListPane"]
+
+_LINES_KEPT: Final = 2000
+# Lines have columns for at least so many cells; narrower terminals show their beginning.
+_NARROWEST: Final = 60
+# The most cells that a line may have: facts beyond the width are reached by scrolling.
+_DIM: Final = Style(dim=True)
+
+
+class ListPane(LinePane):
+    """The list. `numbers`: the rows of a filter, by their number in the spool; None for all rows."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of("list")]
+
+    class MessageWanted(Message):
+        """The message of the row at the cursor is to be shown."""
+
+    class ErrorWanted(Message):
+        """The cursor is to go to the next row with an error, or to the one before."""
+
+        def __init__(self, step: int) -> None:
+            super().__init__()
+            self.step = step
+
+    class QuickFilterWanted(Message):
+        """The list is to be filtered by what the row at the cursor is about."""
+
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
+    def __init__(self, rows: SpooledRows, settings: Settings, **options: Any) -> None:
+        super().__init__(**options)
+        self.rows = rows
+        self._settings = settings
+        self.numbers: array[int] | None = None
+        self.time_form = TimeForm.ABSOLUTE
+        self.follows = False  # the cursor stays on the last row
+        self._strips: OrderedDict[int, Strip] = OrderedDict()
+        self._lines: TextLines | None = None
+        self._lost = 0  # rows that the list has lost at its start
+        self.to_ascii: Callable[[str], str] = str
+
+    # -- rows ----------------------------------------------------------------------------------------------------------
+
+    def count_lines(self) -> int:
+        """How many rows are in the list."""
+        return self.rows.end - self.rows.first if self.numbers is None else len(self.numbers)
+
+    def number_at(self, at: int) -> int:
+        """The number in the spool of a row of the list."""
+        return self.rows.first + at if self.numbers is None else self.numbers[at]
+
+    def row_at(self, at: int) -> Settled | None:
+        """A row of the list; None where there is none, or it is no longer kept."""
+        if not 0 <= at < self.count_lines():
+            return None
+        try:
+            return self.rows.find_row(self.number_at(at))
+        except BlockLost:
+            return None
+
+    @property
+    def row(self) -> Settled | None:
+        """The row at the cursor."""
+        return self.row_at(self.cursor)
+
+    def find_line_of(self, number: int) -> int:
+        """The line of a row by its number in the spool, or of the next one that is in the list."""
+        if self.numbers is None:
+            return number - self.rows.first
+        return bisect_left(self.numbers, number)
+
+    def show_numbers(self, numbers: array[int] | None) -> None:
+        """Show these rows, or all; the cursor stays on its row, or goes to the next one that is there."""
+        number = self.number_at(self.cursor) if self.count_lines() else 0
+        self.numbers = numbers
+        self.cursor = max(0, min(self.find_line_of(number), self.count_lines() - 1))
+        self.redraw_lines()
+        self.call_after_refresh(self.show_cursor)
+
+    def take_new_rows(self) -> None:
+        """Draw rows that have come; the line at the top stays where it is, unless the list follows."""
+        lost = self.rows.first - self._lost
+        if lost and self.numbers is None:
+            self.cursor -= lost
+            self.scroll_to(y=max(self.scroll_offset.y - lost, 0), animate=False, immediate=True)
+        elif lost and self.numbers is not None:
+            gone = bisect_left(self.numbers, self.rows.first)
+            del self.numbers[:gone]
+            self.cursor -= gone
+        self._lost = self.rows.first
+        self.redraw_lines()
+        if self.follows:
+            self.cursor = max(self.count_lines() - 1, 0)
+            self.call_after_refresh(self.show_cursor)
+
+    # -- lines ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that lines are made by."""
+        return self._settings
+
+    @settings.setter
+    def settings(self, settings: Settings) -> None:
+        self._settings = settings
+        self.forget_lines()
+
+    def forget_lines(self) -> None:
+        """Make all lines anew, in another width or form."""
+        self._lines = None
+        self._strips.clear()
+        self.redraw_lines()
+
+    def on_resize(self) -> None:
+        """Make the lines anew in the new width."""
+        self._lines = None
+        self._strips.clear()
+        super().on_resize()
+
+    @property
+    def text_lines(self) -> TextLines:
+        """What makes the lines, for the width that the pane has now."""
+        if self._lines is None:
+            width = max(self.size.width - 1, _NARROWEST)
+            zone = find_zone(self._settings.zone)
+            self._lines = TextLines(width, color=self._settings.color, zone=zone, nodes=self.rows.nodes, alone=True)
+            self.line_width = width + 1
+        return self._lines
+
+    def make_titles(self) -> Strip:
+        """The titles of the columns."""
+        strip = make_strip(self.to_ascii(self.text_lines.column_titles_line()))
+        if self.time_form is not TimeForm.ABSOLUTE:
+            strip = _replace_time(strip, f"{self.time_form.value:<{TIME_CELLS}}", Style(dim=True))
+        left = self.scroll_offset.x
+        return strip.crop_extend(left, left + self.size.width, _DIM)
+
+    def make_line(self, at: int) -> Strip:
+        """The line of a row."""
+        number = self.number_at(at)
+        strip = self._strips.get(number)
+        if strip is None:
+            strip = self._make_row_line(at)
+            self._strips[number] = strip
+            if len(self._strips) > _LINES_KEPT:
+                self._strips.popitem(last=False)
+        return strip
+
+    def _make_row_line(self, at: int) -> Strip:
+        row = self.row_at(at)
+        if row is None:
+            return Strip([Segment("no longer kept: the spool is full", _DIM)])
+        lines = self.text_lines
+        line = lines.exchange_line(row) if row.kind == "exchange" else lines.skipped_line(row)
+        strip = make_strip(self.to_ascii(line))
+        if self.time_form is TimeForm.ABSOLUTE:
+            return strip
+        before = self.row_at(0 if self.time_form is TimeForm.RELATIVE else max(at - 1, 0))
+        since_ns = row.time_ns if before is None else before.time_ns
+        return _replace_time(strip, format_row_time(row.time_ns, since_ns, lines.zone), _DIM)
+
+    # -- actions -------------------------------------------------------------------------------------------------------
+
+    def open_line(self) -> None:
+        """Open the message."""
+        self.post_message(self.MessageWanted())
+
+    def action_open_message(self) -> None:
+        self.open_line()
+
+    def action_next_error(self) -> None:
+        self.post_message(self.ErrorWanted(1))
+
+    def action_earlier_error(self) -> None:
+        self.post_message(self.ErrorWanted(-1))
+
+    def action_this_client(self) -> None:
+        self.post_message(self.QuickFilterWanted("this_client"))
+
+    def action_this_connection(self) -> None:
+        self.post_message(self.QuickFilterWanted("this_connection"))
+
+    def action_this_topic(self) -> None:
+        self.post_message(self.QuickFilterWanted("this_topic"))
+
+    def action_this_group(self) -> None:
+        self.post_message(self.QuickFilterWanted("this_group"))
+
+    def action_this_api(self) -> None:
+        self.post_message(self.QuickFilterWanted("this_api"))
+
+    def action_only_errors(self) -> None:
+        self.post_message(self.QuickFilterWanted("only_errors"))
+
+    def action_this_slow(self) -> None:
+        self.post_message(self.QuickFilterWanted("this_slow"))
+
+    def action_go_to_end(self) -> None:
+        self.follows = True
+        super().action_go_to_end()
+
+    def move_to(self, at: int) -> None:
+        """Put the cursor on a row; a list that follows new rows does so only from its last one."""
+        if at < self.count_lines() - 1:
+            self.follows = False
+        super().move_to(at)
+
+
+def _replace_time(strip: Strip, text: str, style: Style) -> Strip:
+    """The line with another text in place of the time."""
+    return Strip([Segment(text, style), *strip.crop(TIME_CELLS)])

@@ -1,0 +1,61 @@
+"""A row in, the filter for what it is about out: its client, connection, topic, group, errors, those slower than it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from kwcli.filter_options import WENT_WRONG, quote_filter_text
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+
+__all__ = ["QUICK_FILTERS", "join_with_filter"]
+
+
+def _make_client_filter(row: Exchange) -> str:
+    if row.client_id:
+        return f"client_id == {quote_filter_text(row.client_id)}"
+    return f"client == {quote_filter_text(row.client.rpartition(':')[0].strip('[]'))}"
+
+
+def _make_topic_filter(row: Exchange) -> str:
+    return f"topic == {quote_filter_text(row.topics[0])}" if row.topics else ""
+
+
+def find_group(row: Exchange) -> str:
+    """The group that an exchange is about, or that its client is known to be in; empty for none."""
+    if row.groups:
+        return row.groups[0]
+    known = (row.extra or {}).get("group")
+    return str(known["id"]) if isinstance(known, dict) and known.get("id") else ""
+
+
+def _make_group_filter(row: Exchange) -> str:
+    group = find_group(row)
+    return f"group == {quote_filter_text(group)}" if group else ""
+
+
+def _make_slower_filter(row: Exchange) -> str:
+    latency_ms = row.latency_ms
+    return "" if latency_ms is None else f"latency >= {latency_ms:.6f}".rstrip("0").rstrip(".") + "ms"
+
+
+# The name of an action → the filter that it makes of a row, empty where the row has nothing of the kind.
+QUICK_FILTERS: Final[dict[str, Callable[[Exchange], str]]] = {
+    "this_client": _make_client_filter,
+    "this_connection": lambda row: f"connection == {row.connection}",
+    "this_topic": _make_topic_filter,
+    "this_group": _make_group_filter,
+    "this_api": lambda row: "" if row.api is None else f"api == {row.api}",
+    "only_errors": lambda _: WENT_WRONG,
+    "this_slow": _make_slower_filter,
+}
+
+
+def join_with_filter(text: str, more: str) -> str:
+    """The filter for which both hold; a part that is there already is not added again."""
+    if not text or text == more:
+        return more
+    parts = f"({text})" if " or " in f" {text} " and not text.startswith("(") else text
+    return text if more in text else f"{parts} and {more}"

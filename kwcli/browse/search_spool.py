@@ -1,0 +1,189 @@
+"""The searcher's side: questions about all rows of the spool in, answers out while blocks are still being written.
+
+A question is asked by the screen under a number; its answer comes in parts, a part a block, until the screen gives the
+number up. Between two blocks the searcher looks for messages, so that a new question replaces an old one at once.
+
+| question | answer |
+| --- | --- |
+| `FindRows` | `RowsFound`: the numbers of the rows that a filter lets through, with their times |
+| `FindCauses` | `CausesFound`: the findings of the doctor |
+| `CountTop` | `TopCounted`: rates, errors and latencies by client, API, topic |
+| `ExportRows` | `RowsExported`: a file of NDJSON |
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from decoders.exchanges.body_reader import ApiReaders
+from decoders.filters import parse
+from decoders.named_tuple import NamedTuple
+from kwcli.browse.read_into_spool import CaptureFaults, ReadingEnded
+from kwcli.browse.spool import BlockLost, NewBlock, SpooledRows
+from kwcli.output.renderers import WantedPaths
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    from decoders.exchanges.exchange import Ended, Settled
+    from kwcli.output.settings import Settings
+
+__all__ = ["FindRows", "Forget", "Question", "RowsFound", "Searcher"]
+
+Send = Callable[[Any], None]
+
+
+class FindRows(NamedTuple):
+    """A question: the rows that a filter lets through; `times`: also when they began and were answered."""
+
+    number: int
+    text: str
+    times: bool = False
+
+
+class Forget(NamedTuple):
+    """The message that the answer to a question is no longer wanted."""
+
+    number: int
+
+
+class RowsFound(NamedTuple):
+    """A part of an answer: the rows found (unsigned, 64 bits each), of all rows before `until`.
+
+    `times`: for each row, when its request and its response began in ns since 1970; 0 where a side is not there.
+    """
+
+    number: int
+    rows: bytes
+    until: int
+    times: bytes = b""
+
+
+class Question(Protocol):
+    """A question at work. `api_readers` read what it asks for; `done`: it wants no further block."""
+
+    api_readers: ApiReaders
+    done: bool
+
+    def add_block(self, first: int, rows: list[Settled], ended: list[Ended]) -> None:
+        """Take the rows of a block, the first of which has this number."""
+
+    def note_end(self) -> None:
+        """Note that all rows so far were taken; more may come."""
+
+
+class RowFinder:
+    """Answers FindRows."""
+
+    done = False
+
+    def __init__(self, asked: FindRows, settings: Settings, send: Send) -> None:
+        self._asked, self._send = asked, send
+        selection = parse(asked.text)
+        selection.decode_values_with(settings.values)
+        self._matches = selection.matches
+        self.api_readers = ApiReaders(WantedPaths(selection.needs))
+
+    def add_block(self, first: int, rows: list[Settled], _ended: list[Ended]) -> None:
+        """Send the rows of the block that the filter lets through."""
+        matches = self._matches
+        found = [at for at, row in enumerate(rows) if row.kind == "exchange" and matches(row)]
+        times = array("Q")
+        if self._asked.times:
+            for at in found:
+                row = rows[at]
+                times.append(row.time_ns if row.kind == "exchange" and row.request_end_ns is not None else 0)
+                times.append((row.response_ns or 0) if row.kind == "exchange" else 0)
+        numbers = array("Q", [first + at for at in found])
+        self._send(RowsFound(self._asked.number, numbers.tobytes(), first + len(rows), times.tobytes()))
+
+    def note_end(self) -> None:
+        """Do nothing: each part was sent."""
+
+
+class Searcher:
+    """Works on the questions in turn, a block at a time."""
+
+    def __init__(self, rows: SpooledRows, settings: Settings, send: Send) -> None:
+        self._rows = rows
+        self._settings = settings
+        self._send = send
+        self._questions: dict[int, Question] = {}
+        self._next: dict[int, int] = {}  # question → the block that it takes next
+        self._told_end: set[int] = set()
+        self.faults: list[str] = []
+        self.ended = False
+
+    def take_message(self, message: object) -> None:
+        """Take a message of the reader or of the screen."""
+        if isinstance(message, NewBlock):
+            self._rows.add_block(message)
+            self._told_end.clear()
+        elif isinstance(message, Forget):
+            self._questions.pop(message.number, None)
+        elif isinstance(message, CaptureFaults):
+            self.faults = message.sentences
+        elif isinstance(message, ReadingEnded):
+            self.ended = True
+            self._told_end.clear()
+        elif (make := QUESTIONS.get(type(message))) is not None:
+            number: int = message.number  # type: ignore[attr-defined]  # each question has one
+            self._questions[number] = make(message, self)
+            self._next[number] = self._rows.first_block
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the run."""
+        return self._settings
+
+    @property
+    def send(self) -> Send:
+        """Sends an answer to the screen."""
+        return self._send
+
+    def work(self) -> bool:
+        """Let each question take a block; False where there was nothing to do."""
+        worked = False
+        for number, question in [*self._questions.items()]:
+            block = max(self._next[number], self._rows.first_block)
+            if question.done:
+                del self._questions[number]
+            elif block < self._rows.blocks:
+                self._next[number] = block + 1
+                worked = True
+                try:
+                    rows, ended = self._rows.unpack_block(block, question.api_readers)
+                except BlockLost:
+                    continue
+                question.add_block(self._rows.first_row_of_block(block), rows, ended)
+            elif number not in self._told_end:
+                self._told_end.add(number)
+                question.note_end()
+        return worked
+
+    def serve(self, connections: list[Connection]) -> None:
+        """Work until one of the others is gone: the reader may end first, the screen is the last."""
+        from multiprocessing.connection import wait
+
+        left = [*connections]
+        screen = connections[0]
+        worked = False
+        while True:
+            for each in wait(left, 0 if worked else None):
+                connection: Connection = each  # type: ignore[assignment]  # only these were given
+                try:
+                    while connection.poll():
+                        self.take_message(connection.recv())
+                except (EOFError, OSError):
+                    if connection is screen:
+                        return
+                    left.remove(connection)
+            worked = self.work()
+
+
+# The class of a question → what makes it work.
+QUESTIONS: Final[dict[type, Callable[[Any, Searcher], Question]]] = {
+    FindRows: lambda asked, searcher: RowFinder(asked, searcher.settings, searcher.send),
+}

@@ -1,0 +1,123 @@
+"""A capture in, the screen of `kw browse` on a terminal of a test out, its processes done in this one, step by step."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kwcli.browse.app import BrowseApp, Source
+from kwcli.browse.read_into_spool import SpoolingRun
+from kwcli.browse.search_spool import Searcher
+from kwcli.browse.spool import Spool, SpooledRows
+from kwcli.capture_options import CaptureOptions
+from kwcli.options import ContentOptions, FilterOptions
+from kwcli.output.facts.line_fact_functions import facts_paths
+from kwcli.output.renderers import WantedPaths
+from kwcli.output.settings import Settings
+from kwcli.run_environment import Environment
+from tests.cli.worlds import world
+
+if TYPE_CHECKING:
+    from textual.pilot import Pilot
+
+TOUR = "captures/tour.pcapng"
+
+
+class LocalWork:
+    """The reader and the searcher in this process. `held`: messages of the reader that do not come yet."""
+
+    def __init__(self, run: SpoolingRun, spool: Spool, settings: Settings) -> None:
+        self.held: deque[Any] = deque()
+        self.answers: deque[Any] = deque()
+        self.asked: list[Any] = []
+        self.stopped = False
+        self.searcher = Searcher(SpooledRows(spool, WantedPaths()), settings, self.answers.append)
+        run.read(self.held.append)
+        self.waits = False
+
+    def collect_messages(self, most: int) -> list[Any]:
+        """What has come."""
+        found: list[Any] = []
+        while self.held and len(found) < most and not self.waits:
+            self.searcher.take_message(self.held[0])
+            found.append(self.held.popleft())
+        self.searcher.work()
+        while self.answers:
+            found.append(self.answers.popleft())
+        return found
+
+    def send_question(self, question: Any) -> None:
+        """Ask the searcher."""
+        self.asked.append(question)
+        self.searcher.take_message(question)
+
+    def stop(self) -> None:
+        """Note that the processes were ended."""
+        self.stopped = True
+
+
+class Browsing:
+    """One screen over captures."""
+
+    def __init__(
+        self,
+        *files: str,
+        text: str = "",
+        live: bool = False,
+        color: bool = True,
+        reveal: bool = False,
+        env: Environment | None = None,
+        capacity: int = 1 << 30,
+    ) -> None:
+        self.env = env or world()
+        content = ContentOptions(records=True, reveal_secrets=reveal)
+        self.settings = content.add_to_settings(Settings(color=color), self.env)
+        self.spool = Spool(capacity)
+        capture = CaptureOptions(files or (TOUR,))
+        run = SpoolingRun(self.env, self.settings, capture, FilterOptions(), self.spool)
+        run.open_files()
+        self.work = LocalWork(run, self.spool, self.settings)
+        self.rows = SpooledRows(self.spool, WantedPaths(facts_paths))
+        source = Source("tour.pcapng", run.size, live=live)
+        self.app = BrowseApp(self.env, self.settings, self.rows, self.work, source, text)
+
+    def screen_lines(self) -> list[str]:
+        """The text on the screen."""
+        return ["".join(segment.text for segment in strip) for strip in self.app.screen._compositor.render_strips()]
+
+    @property
+    def screen_text(self) -> str:
+        """The text on the screen, as one text."""
+        return "\n".join(line.rstrip() for line in self.screen_lines())
+
+    async def settle(self, pilot: Pilot[int]) -> None:
+        """Take all that is to come, until nothing changes."""
+        for _ in range(500):
+            self.app.take_messages()
+            await pilot.pause()
+            if (not self.work.held or self.work.waits) and not self.searching:
+                break
+        self.app.take_messages()
+        await pilot.pause()
+
+    @property
+    def searching(self) -> bool:
+        """Whether the searcher still has blocks to look at."""
+        return bool(self.work.answers) or self.work.searcher.work() or bool(self.work.answers)
+
+
+Steps = Callable[[Browsing, "Pilot[int]"], Any]
+
+
+def run_steps(browsing: Browsing, steps: Steps, size: tuple[int, int] = (80, 24)) -> Browsing:
+    """Run steps on the screen."""
+    import asyncio
+
+    async def run() -> None:
+        async with browsing.app.run_test(size=size) as pilot:
+            await browsing.settle(pilot)
+            await steps(browsing, pilot)
+
+    asyncio.run(run())
+    return browsing
