@@ -27,7 +27,7 @@ from tests.broker.cluster import Cluster
 from tests.broker.options import Options
 from tests.broker.recorder import Recorder
 
-__all__ = ["Played", "main"]
+__all__ = ["Played", "main", "play_client"]
 
 BROKERS: Final = ("3.9.1", "4.3.1")
 # A client that has not ended by then has sent all its kinds of requests.
@@ -71,14 +71,15 @@ def _record(broker: str, labels: list[str]) -> Iterator[dict[str, object]]:
             with Recorder(raw, [int(place.rpartition(":")[2])]):
                 for number, label in enumerate(labels):
                     begin_ns = time.time_ns()
-                    said = _play(label, place, f"orders-{number}", f"billing-{number}")
+                    said = play_client(label, place, f"orders-{number}", f"billing-{number}")
                     played.append(Played(label, begin_ns, time.time_ns()))
                     sys.stderr.write(f"{broker}: {label}: {said}\n")
         with raw.open("rb") as file:
             yield from _traits(broker, played, list(read_exchanges(file)))
 
 
-def _play(label: str, place: str, topic: str, group: str) -> str:
+def play_client(label: str, place: str, topic: str, group: str) -> str:
+    """Have a client (`java 3.9.1`) write twenty records and read them in a group; gives `done`, or what went wrong."""
     family, _, release = label.partition(" ")
     if family in ("java", "librdkafka"):
         program = f"java-{release}" if family == "java" else f"rdkafka-{release}"

@@ -81,6 +81,33 @@ def produce(
     return done
 
 
+def produce_in_turn(
+    bootstrap: str,
+    properties: dict[str, str],
+    *,
+    topics: list[str],
+    count: int = 5,
+    rounds: int = 5,
+    every: float = 0.0,
+    config: Mapping[str, str] | None = None,
+) -> int:
+    """Send batches of `count` records with one producer, one to each topic a round; gives how many were acknowledged.
+
+    `every`: seconds between two rounds.
+    """
+    producer = _producer(bootstrap, properties, **(config or {}))
+    done = 0
+    for number in range(rounds):
+        for topic in topics:
+            made = steps.values(count, 0, number * count)
+            waiting = [producer.send(_record(topic, None, key, topic.encode() + value, [])) for key, value in made]
+            producer.flush()
+            done += sum(map(_settled, waiting))
+        time.sleep(every)
+    producer.close()
+    return done
+
+
 def _settled(future: Any) -> int:
     try:
         future.get()
@@ -283,6 +310,7 @@ def offsets(bootstrap: str, properties: dict[str, str], *, topic: str, partition
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "produce": produce,
+    "produce_in_turn": produce_in_turn,
     "consume": consume,
     "share": share,
     "transact": transact,
