@@ -18,6 +18,9 @@ _PRODUCE: Final = "kw call produce topic=orders key=k value=v sends records"
 _LIST: Final = "kw call Metadata -b HOST:PORT lists brokers, topics and partitions"
 _LOGIN: Final = "-X sasl.username=… -X sasl.password=…, -F FILE or a profile say who you are (kw help connect)"
 
+# Options that others have for the release to come; hints with `{release}` name the one that was typed.
+RELEASE_WORDS: Final = ("--to", "-t", "--kafka", "--version")
+
 # Options of commands that read captures.
 _READING: Final[Mapping[str, str]] = {
     "-T": _JSON,
@@ -267,12 +270,12 @@ _TABLES: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 _AUDITING: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("--to", "-t", "--kafka", "--version"), "--target 4.0 is the release to come"),
-    "--from": "--target 4.0 is the release to come; what the brokers are now is in the capture",
+    **dict.fromkeys(RELEASE_WORDS, "--target {release} is the release to come"),
+    "--from": "--target {release} is the release to come; what the brokers are now is in the capture",
     **dict.fromkeys(("--only", "--breaks"), "--verdict breaks shows the clients that break"),
     **dict.fromkeys(("--cve", "--cves", "--vulnerabilities"), "--advisories finds who has a known defect"),
     **dict.fromkeys(("--allow", "--baseline", "--exclude"), "--ignore FILE is a list of what is accepted"),
-    "--html": "kw report FILE --html page.html --target 4.0 has the audit on a page",
+    "--html": "kw report FILE --html page.html --target {release} has the audit on a page",
 }  # fmt: skip
 
 _COUNTING: Final[Mapping[str, str]] = {

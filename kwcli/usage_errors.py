@@ -15,6 +15,7 @@ from kwcli import other_tools_hints
 __all__ = ["describe_usage_error"]
 
 _CAPTURE: Final = re.compile(r"\.(pcap|pcapng|cap|dmp)\d*(\.(gz|zst|lz4))?$", re.IGNORECASE)
+_RELEASE: Final = re.compile(r"\d+\.\d+(\.\d+)*")
 # Messages repeat at most so many characters of a word.
 _SHOWN: Final = 80
 
@@ -26,7 +27,7 @@ def describe_usage_error(error: click.UsageError, words: Sequence[str], commands
     if one_dash := _find_one_dash_option(error, words):
         text = f"no such option {one_dash!r} (did you mean -{one_dash}?)"
     elif isinstance(error, click.exceptions.NoSuchOption):
-        text = _unknown_option_message(error, path)
+        text = _unknown_option_message(error, path, words)
     elif isinstance(error, click.exceptions.NoSuchCommand):
         text = _unknown_command_message(error, words)
     elif isinstance(error, click.MissingParameter):
@@ -62,14 +63,14 @@ def _find_one_dash_option(error: click.UsageError, words: Sequence[str]) -> str:
     return next((word for word in found if f"-{word}" in own), "")
 
 
-def _unknown_option_message(error: click.exceptions.NoSuchOption, path: str) -> str:
+def _unknown_option_message(error: click.exceptions.NoSuchOption, path: str, words: Sequence[str]) -> str:
     name = error.option_name
     text = f"no such option {name!r}"
     command = path.partition(" ")[2]
     own = list(_option_names(error.ctx.command, error.ctx)) if error.ctx else []
     for table in other_tools_hints.OPTIONS.get(command, ()):
         if name in table:
-            return f"{text}: {table[name]}"
+            return f"{text}: {table[name].replace('{release}', _find_release(words))}"
     if error.ctx is None:
         return text
     near = nearest_words(name, [each for each in own if each.startswith("--")]) if name.startswith("--") else []
@@ -80,6 +81,13 @@ def _unknown_option_message(error: click.exceptions.NoSuchOption, path: str) -> 
     elsewhere = [f"kw {other}" for other, names in _other_commands(error.ctx) if name in names and other != command]
     example = ", for example" if elsewhere[1:] else ""
     return f"{text}: {elsewhere[0]} has it{example}" if elsewhere else text
+
+
+def _find_release(words: Sequence[str]) -> str:
+    """The release in words like `--to 4.3` and `--to=4.3`; 4.0 where there is none."""
+    pairs = [word.split("=", 1) for word in words if "=" in word] + [*zip(words, words[1:], strict=False)]
+    found = (value for name, value in pairs if name in (*other_tools_hints.RELEASE_WORDS, "--target"))
+    return next((value for value in found if _RELEASE.fullmatch(value)), "4.0")
 
 
 def _option_names(command: click.Command, ctx: click.Context) -> Iterator[str]:
