@@ -1,0 +1,84 @@
+"""Pairs of recorded captures with one known change each: it comes first; halves of healthy captures differ in nothing.
+
+What is expected was written before `kw diff` had seen the captures; `captures/make/differences.py` records them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import pytest
+
+from tests.captures.shipped import FOLDER
+from tests.cli.worlds import kw
+
+RECORDED: Final = FOLDER / "differences"
+_PRODUCE: Final = {"client_id": "shop", "api": "Produce"}
+# Before, after, and what the change is: any of these rows may be first, since what is new comes beside what is gone
+# for it, and batches that wait longer are both fewer and larger.
+PAIRS: Final[dict[str, tuple[str, str, list[dict[str, Any]]]]] = {
+    "another version": (
+        *("java-4.1.1", "java-4.1.2"),
+        [
+            {
+                "change": "new-version",
+                "client_id": "shop",
+                "before": "apache-kafka-java 4.1.1",
+                "after": "apache-kafka-java 4.1.2",
+            }
+        ],
+    ),
+    "another linger": (
+        *("steady", "other-linger"),
+        [
+            {"change": "quieter", "metric": "rate", **_PRODUCE},
+            {"change": "larger", "metric": "request_size", **_PRODUCE},
+        ],
+    ),
+    "a slower broker": ("through-proxy", "slow-broker", [{"change": "slower", "metric": "latency"}]),
+    "a new error": (
+        *("steady", "new-error"),
+        [{"change": "new-error", "error": "NOT_ENOUGH_REPLICAS", **_PRODUCE}],
+    ),
+    "a gone client": ("steady-again", "gone-client", [{"change": "gone-client", "client_id": "audit"}]),
+    "a new topic": ("steady", "new-topic", [{"change": "new-topic", "topic": "invoices"}]),
+    "a new API": (
+        *("steady-again", "new-api"),
+        [{"change": "new-api", "client_id": "audit", "api": "DescribeConfigs"}],
+    ),
+    "another codec": (
+        *("steady", "compressed"),
+        [{"change": "smaller", "metric": "request_size", **_PRODUCE}],
+    ),
+    "another group": (
+        *("steady-again", "new-group"),
+        [{"change": "new-group", "group": "billing-v2"}, {"change": "gone-group", "group": "billing"}],
+    ),
+    "other acks": (
+        *("steady", "other-acks"),
+        [{"change": "new-acks", "before": "all", "after": "1", **_PRODUCE}],
+    ),
+}
+
+
+def compare(before: str, after: str) -> list[dict[str, Any]]:
+    """The rows of kw diff on two of the recorded captures."""
+    ran = kw("diff", str(RECORDED / f"{before}.pcap.zst"), str(RECORDED / f"{after}.pcap.zst"), "-o", "ndjson")
+    assert ran.code == 0
+    return [json.loads(line) for line in ran.out.splitlines()]
+
+
+@pytest.mark.parametrize("change", PAIRS)
+def test_the_one_change_of_a_recorded_pair_comes_first(change: str) -> None:
+    before, after, expected = PAIRS[change]
+    found = compare(before, after)
+    assert found
+    assert any(its.items() <= found[0].items() for its in expected), found[:3]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("steady", "steady-again"), ("steady-again", "steady"), ("steady", "steady")]
+)
+def test_recordings_of_the_same_traffic_differ_in_nothing(before: str, after: str) -> None:
+    assert compare(before, after) == []
