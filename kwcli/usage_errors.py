@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Container, Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 import click
@@ -85,7 +86,7 @@ def _unknown_option_message(error: click.exceptions.NoSuchOption, path: str, wor
 
 def _find_release(words: Sequence[str]) -> str:
     """The release in words like `--to 4.3` and `--to=4.3`; 4.0 where there is none."""
-    pairs = [word.split("=", 1) for word in words if "=" in word] + [*zip(words, words[1:], strict=False)]
+    pairs = [word.split("=", 1) for word in words if "=" in word] + [*pairwise(words)]
     found = (value for name, value in pairs if name in (*other_tools_hints.RELEASE_WORDS, "--target"))
     return next((value for value in found if _RELEASE.fullmatch(value)), "4.0")
 

@@ -1,8 +1,8 @@
 """advisories/FAMILY-RELEASE.pcap.zst: clients of releases that advisories name, and of releases that are mended.
 
 `python -m captures.make.advisories [WORD…]`: those with one of the words in their names, else all. Each client writes
-twenty records to `orders` and reads them in the group `billing`, a program of Kafka Streams copies them, and a worker of
-Kafka Connect starts.
+twenty records to `orders` and reads them in a group of its own, a program of Kafka Streams copies them, and a worker
+of Kafka Connect starts.
 """
 
 from __future__ import annotations
@@ -67,7 +67,13 @@ def _play(name: str, place: str, scratch: Path) -> str:
 
 
 def _play_streams(release: str, place: str, _scratch: Path) -> str:
-    copied = {"source": _TOPIC, "target": "invoices", "id": f"shop-{release}", "protocol": "classic", "seconds": _STREAMS_S}
+    copied = {
+        "source": _TOPIC,
+        "target": "invoices",
+        "id": f"shop-{release}",
+        "protocol": "classic",
+        "seconds": _STREAMS_S,
+    }
     return str(run(f"streams-{release}", place, [("copy", copied)]))
 
 

@@ -1,8 +1,8 @@
 """advisories/misrouted.pcap.zst: a batch that reaches another topic than it was made for, as with CVE-2026-35554.
 
-A Java 3.9.1 producer writes to `invoices` and `orders` in turn, through `kw proxy` with a script that sends one batch of
-`invoices` once more, in place of that for `orders`. What the proxy sends the broker is recorded. The broker takes it,
-since both partitions have reached the same sequence, and the producer learns of nothing.
+A Java 3.9.1 producer writes to `invoices` and `orders` in turn, through `kw proxy` with a script that sends one batch
+of `invoices` once more, in place of that for `orders`. What the proxy sends the broker is recorded. The broker takes
+it, since both partitions have reached the same sequence, and the producer learns of nothing.
 """
 
 from __future__ import annotations
@@ -50,7 +50,16 @@ def make() -> None:
             warm = ("produce", {"topic": "warm", "config": {"enable.idempotence": "true"}})
             run("librdkafka", place, [("create", {"topics": {"orders": 1, "invoices": 1, "warm": 1}}), warm])
             (base,) = find_free_ports(1, "127.0.0.1")
-            command = ["proxy", "-b", place, "--port-base", str(base), "--script", str(folder / "misroute.py"), "--no-log"]
+            command = [
+                "proxy",
+                "-b",
+                place,
+                "--port-base",
+                str(base),
+                "--script",
+                str(folder / "misroute.py"),
+                "--no-log",
+            ]
             with Recorder(folder / "raw.pcap", [int(place.rpartition(":")[2])]):
                 proxy = Process([sys.executable, "-m", "kwcli", *command], folder / "proxy.log")
                 try:

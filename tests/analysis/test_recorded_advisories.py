@@ -93,16 +93,22 @@ def test_verdicts_on_recorded_releases_are_those_of_the_texts(name: str) -> None
             assert its == {None: "unknown"}, client
             continue
         assert software[1].removeprefix("v") == ("dev" if family == "sarama" else release), client
-        expected = {id: "affected" for id, text in OF_CLIENTS[software[0]].items() if is_named(release, text)}
+        expected: dict[str | None, str] = {
+            id: "affected" for id, text in OF_CLIENTS[software[0]].items() if is_named(release, text)
+        }
         failing = failing or bool(expected)
         if family in OF_PROGRAMS and programs[family] in client:
-            more = {id: "maybe" for id, text in OF_PROGRAMS[family].items() if is_named(release, text)}
+            more: dict[str | None, str] = {
+                id: "maybe" for id, text in OF_PROGRAMS[family].items() if is_named(release, text)
+            }
             expected = {**more, **expected}
         assert its == (expected or {None: "not_affected"}), client
     assert code == (4 if failing else 0)
     brokers = [row for row in rows if row["broker"]]
     # A client of sarama before 1.46 does not ask what the broker serves.
-    said = {None: "unknown"} if name.startswith("sarama-1.43") else dict.fromkeys(OF_BROKERS_4_3, "maybe")
+    said: dict[str | None, str] = dict.fromkeys(OF_BROKERS_4_3, "maybe")
+    if name.startswith("sarama-1.43"):
+        said = {None: "unknown"}
     assert {row["id"]: row["verdict"] for row in brokers} == said
     assert {row["seen"] for row in rows} == {None}
 
