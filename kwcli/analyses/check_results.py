@@ -4,7 +4,7 @@ SARIF (OASIS, sarif-v2.1.0): one run with a result for each row. A row that fail
 3.27.10), all others another kind and the level `none`; where a row has evidence, its capture is the location (3.28),
 and who it is about is a logical location (3.33). JUnit: one suite with a case for each row; a row that fails has a
 `failure`, one that could not be judged is `skipped`. The attributes are those that both of its common schemas know
-(Jenkins' and Apache Ant's).
+(Jenkins' and Apache Ant's, whose older copies do not know `skipped`).
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _make_sarif_result(its: CheckResult, order: Mapping[str, int]) -> dict[str, 
     }
 
 
-def format_junit(command: str, _version: str, results: Sequence[CheckResult], notes: Iterable[str] = ()) -> str:
+def format_junit(command: str, version: str, results: Sequence[CheckResult], notes: Iterable[str] = ()) -> str:
     """A JUnit document with one suite, whose cases are the results; `notes` are its output."""
     failed = sum(each.failed for each in results)
     skipped = sum(each.open and not each.failed for each in results)
@@ -105,7 +105,8 @@ def format_junit(command: str, _version: str, results: Sequence[CheckResult], no
     counts = f'tests="{len(results)}" failures="{failed}" errors="0" skipped="{skipped}" time="0"'
     names = f'package="kw" id="0" name="kw {command}" hostname="localhost" timestamp="{time}"'
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>", f"  <testsuite {names} {counts}>"]
-    lines += ["    <properties/>"]
+    # Jenkins' schema has no empty list of properties, Apache Ant's no suite without one.
+    lines += [f'    <properties><property name="kw" value={quoteattr(version)}/></properties>']
     for each in results:
         lines += _format_junit_case(command, each)
     lines += [f"    <system-out>{_escape_xml(chr(10).join(notes))}</system-out>", "    <system-err/>"]
@@ -119,7 +120,7 @@ def _format_junit_case(command: str, its: CheckResult) -> list[str]:
     if its.failed:
         inner = f"<failure type={quoteattr(its.rule)} message={quoteattr(text)}>{_escape_xml(its.title)}</failure>"
     elif its.open:
-        inner = f"<skipped message={quoteattr(text)}/>"
+        inner = f"<skipped>{_escape_xml(its.text)}</skipped>"
     else:
         return [f"{head}/>"]
     return [f"{head}>", f"      {inner}", "    </testcase>"]
