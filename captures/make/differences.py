@@ -39,14 +39,17 @@ _rd: Any = admin
 
 @dataclass(frozen=True)
 class Traffic:
-    """What the clients do; `java` is the release of `shop`, `faults` the words of the proxy in front of the broker."""
+    """What the clients do; `java` is the release of `shop`, `faults` the words of the proxy in front of the broker.
+
+    `largest`: the largest batch of `orders` that the broker takes, in bytes.
+    """
 
     topics: tuple[str, ...] = ("orders",)
     config: Mapping[str, str] = field(default_factory=dict)
     group: str = "billing"
     audit: bool = True
     describe: bool = False
-    replicas: int = 1
+    largest: int = 1_048_588
     java: str = ""
     faults: tuple[str, ...] | None = None
 
@@ -55,7 +58,7 @@ SCENES: Final[Mapping[str, Traffic]] = {
     "steady": Traffic(),
     "steady-again": Traffic(),
     "other-linger": Traffic(config={"linger.ms": "400"}),
-    "new-error": Traffic(replicas=2),
+    "new-error": Traffic(largest=200),
     "gone-client": Traffic(audit=False),
     "new-topic": Traffic(topics=("orders", "invoices")),
     "new-api": Traffic(describe=True),
@@ -82,6 +85,8 @@ def make(names: Collection[str]) -> None:
             warm = ("produce", {"topic": "warm", "config": {"enable.idempotence": "true"}})
             read = ("consume", {"topics": ["warm"], "group": "warm"})
             run("librdkafka", place, [("create", {"topics": {"orders": 1, "invoices": 1, "warm": 1}}), warm, read])
+            # A broker's first seconds are slow: the first recording would differ from all others in that.
+            _record(SCENES["steady"], place, base, raw)
             for name in names or SCENES:
                 _record(SCENES[name], place, base, raw)
                 count = ship(raw, FOLDER / "differences" / f"{name}.pcap.zst")
@@ -89,7 +94,7 @@ def make(names: Collection[str]) -> None:
 
 
 def _record(traffic: Traffic, place: str, base: int, raw: Path) -> None:
-    _require_replicas(place, traffic.replicas)
+    _limit_batches(place, traffic.largest)
     with ExitStack() as stack:
         seen = place
         if traffic.faults is not None:
@@ -147,11 +152,11 @@ def _ask_for_metadata(place: str, over: Event, traffic: Traffic) -> None:
                 future.result(timeout=10)
 
 
-def _require_replicas(place: str, count: int) -> None:
-    """Set how many replicas a write to `orders` needs."""
+def _limit_batches(place: str, size: int) -> None:
+    """Set how large a batch of `orders` may be."""
     client = _rd.AdminClient({"bootstrap.servers": place})
-    least = _rd.ConfigEntry("min.insync.replicas", str(count), incremental_operation=_rd.AlterConfigOpType.SET)
-    wanted = _rd.ConfigResource(_rd.ConfigResource.Type.TOPIC, "orders", incremental_configs=[least])
+    most = _rd.ConfigEntry("max.message.bytes", str(size), incremental_operation=_rd.AlterConfigOpType.SET)
+    wanted = _rd.ConfigResource(_rd.ConfigResource.Type.TOPIC, "orders", incremental_configs=[most])
     for future in client.incremental_alter_configs([wanted]).values():
         future.result(timeout=10)
 

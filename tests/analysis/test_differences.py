@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import combinations
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -14,12 +14,12 @@ from decoders.analysis.differences.traffic_profile import TrafficProfile
 from decoders.capture.read_capture import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
-from decoders.protocol_facts.keys import API_VERSIONS, HEARTBEAT, METADATA, PRODUCE
+from decoders.protocol_facts.keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, PRODUCE
 from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Batch, Record
 from kwcli.output.renderers import WantedPaths
-from tests.analysis.scenes import BEGUN, MS, NS, Scene
-from tests.captures.shipped import CLEAN, capture_bytes
+from tests.analysis.scenes import BEGUN, BROKER, MS, NS, Scene
+from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 
 SECONDS = 40
 
@@ -41,6 +41,7 @@ class Traffic:
     took = 0.002
     slow_broker = 0.0
     error = 0
+    acks = 1
     topic = "orders"
     group = "billing"
     without = ""
@@ -89,7 +90,9 @@ class Traffic:
         part = {"index": 0, "records": encode_batch(records, Batch())}
         code = self.error if self.error and not self.random.randrange(3) else 0
         answer = {"name": self.topic, "partition_responses": [{"index": 0, "error_code": code}]}
-        return {"acks": 1, "topic_data": [{"name": self.topic, "partition_data": [part]}]}, {"responses": [answer]}
+        return {"acks": self.acks, "topic_data": [{"name": self.topic, "partition_data": [part]}]}, {
+            "responses": [answer]
+        }
 
 
 @cache
@@ -109,6 +112,7 @@ def compare(one: list[Exchange], other: list[Exchange]) -> list[dict[str, Any]]:
         ({"version": "4.1.2"}, {"change": "new-version", "before": "apache-kafka-java 3.9.1"}),
         ({"produce": 8}, {"change": "new-api-version", "client_id": "shop", "api": "Produce", "after": "8"}),
         ({"records": 40}, {"change": "larger", "metric": "request_size", "client_id": "shop", "api": "Produce"}),
+        ({"acks": -1}, {"change": "new-acks", "client_id": "shop", "before": "1", "after": "all"}),
         ({"slow_broker": 0.02}, {"change": "slower", "metric": "latency"}),
         ({"took": 0.03}, {"change": "slower", "metric": "latency", "api": "Produce"}),
         ({"error": 19}, {"change": "new-error", "client_id": "shop", "error": "NOT_ENOUGH_REPLICAS"}),
@@ -153,13 +157,75 @@ def test_a_trend_within_a_capture_is_no_change() -> None:
     assert compare(*halves(scene.exchanges(TrafficProfile()))) == []
 
 
+def fetched(every: float, *, left: int = 0, took: float = 0.001) -> list[Exchange]:
+    """Fetches each of which is answered once the next batch is written; `left`: records behind it that stay."""
+    scene, draw = Scene(), Random(4)
+    for number in range(round(SECONDS / every)):
+        batch = encode_batch([Record(number, BEGUN // MS, None, b"x" * 50)], Batch(base_offset=number))
+        part = {"partition_index": 0, "high_watermark": number + 1 + left, "records": batch}
+        asked = {
+            "max_wait_ms": 10_000,
+            "topics": [{"topic": "orders", "partitions": [{"partition": 0, "fetch_offset": number}]}],
+        }
+        latency = took * draw.lognormvariate(0, 0.4)
+        scene.ask(
+            number * every,
+            (FETCH, 11),
+            asked,
+            {"responses": [{"topic": "orders", "partitions": [part]}]},
+            took=latency if left else every * 0.9,
+        )
+    return scene.exchanges(TrafficProfile())
+
+
+def test_a_reader_at_the_end_waits_for_writers_and_not_for_the_broker() -> None:
+    """Writers that write more rarely make no broker slower; one that answers late from the middle of a log is."""
+    rows = compare(fetched(0.1), fetched(0.4))
+    assert [(row["change"], row["metric"]) for row in rows] == [("quieter", "rate")]
+    (row,) = compare(fetched(0.1, left=9), fetched(0.1, left=9, took=0.03))
+    assert (row["change"], row["broker"], row["api"]) == ("slower", BROKER, "Fetch")
+
+
+def test_what_is_true_of_the_only_client_of_a_broker_is_told_once() -> None:
+    """Latency is the broker's, sizes are the client's."""
+    found = compare(before(), Traffic(seed=2, took=0.03, records=40).exchanges())
+    produced = [(row["change"], row["client_id"], row["broker"]) for row in found if row["api"] == "Produce"]
+    assert sorted(produced) == [("larger", "shop", None), ("slower", None, BROKER)]
+
+
+# Healthy captures whose clients do the same from beginning to end.
+HEALTHY: Final = (
+    *sorted(f"differences/{file.name}" for file in (FOLDER / "differences").iterdir()),
+    *("sasl-framed.pcapng", "telemetry.pcapng", "transactions/hanging.pcap.zst"),
+    *(f"advisories/connect-{release}.pcap.zst" for release in ("3.3.2", "3.9.2")),
+    *("advisories/franz-go-1.15.4.pcap.zst", "advisories/sarama-1.43.3.pcap.zst"),
+)
+
+
+def read_capture(name: str) -> list[Exchange]:
+    """The exchanges of a shipped capture."""
+    reader, engine = CaptureReader(), Engine(needs=WantedPaths(TrafficProfile().needs))
+    found = engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]) + engine.finish()
+    return [each for each in found if isinstance(each, Exchange)]
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("name", HEALTHY)
+def test_halves_of_healthy_captures_differ_in_nothing(name: str) -> None:
+    one, other = halves(read_capture(name))
+    assert min(len(one), len(other)) >= 8
+    assert compare(one, other) == []
+
+
+def test_twenty_captures_are_halved() -> None:
+    assert len(HEALTHY) >= 20
+
+
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", CLEAN)
 def test_halves_of_shipped_captures_differ_in_no_value(name: str) -> None:
     """Their clients come and go by a script, so that things are new; how fast and how large answers are is not."""
-    reader, engine = CaptureReader(), Engine(needs=WantedPaths(TrafficProfile().needs))
-    found = engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]) + engine.finish()
-    some = [each for each in found if isinstance(each, Exchange)]
+    some = read_capture(name)
     assert [row for row in compare(*halves(some)) if row["metric"]] == []
     assert compare(some, some) == []
 

@@ -39,7 +39,7 @@ PAIRS: Final[dict[str, tuple[str, str, list[dict[str, Any]]]]] = {
     "a slower broker": ("through-proxy", "slow-broker", [{"change": "slower", "metric": "latency"}]),
     "a new error": (
         *("steady", "new-error"),
-        [{"change": "new-error", "error": "NOT_ENOUGH_REPLICAS", **_PRODUCE}],
+        [{"change": "new-error", "error": "MESSAGE_TOO_LARGE", **_PRODUCE}],
     ),
     "a gone client": ("steady-again", "gone-client", [{"change": "gone-client", "client_id": "audit"}]),
     "a new topic": ("steady", "new-topic", [{"change": "new-topic", "topic": "invoices"}]),

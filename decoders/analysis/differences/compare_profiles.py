@@ -44,12 +44,14 @@ _STEADY: Final = 1.5
 _SLICES_SHIFT: Final = 2
 _SLICES_LEAST: Final = 8
 _VALUES_LEAST: Final = 20
+# A client with this share of a broker's values is nearly its only one.
+_SHARE_OF_ALL: Final = 0.8
 
 # The kinds of differences, the gravest first; those of values are one rank, ordered by their effect.
 _RANKS: Final = (
     ("new-error",),
     ("gone-client", "new-client"),
-    ("new-version",),
+    ("new-version", "new-acks"),
     ("gone-topic", "new-topic", "gone-group", "new-group"),
     ("gone-api", "new-api"),
     ("new-api-version",),
@@ -94,14 +96,40 @@ def compare_profiles(before: TrafficProfile, after: TrafficProfile) -> list[Row]
         if each.row is not None
     ]
     rows = [row for row in rows if row["significant"] or row["change"] in _PRESENCE]
-    return sorted(rows, key=_rank_row)
+    return sorted(_tell_once(rows), key=_rank_row)
+
+
+def _tell_once(rows: list[Row]) -> Iterator[Row]:
+    """The rows without those that say the same of a broker and of its only client, or nearly, with an API.
+
+    How fast answers come is the broker's, sizes are the client's.
+    """
+    sides: dict[tuple[str, ...], tuple[list[Row], list[Row]]] = {}
+    for row in rows:
+        if row["metric"]:
+            sides.setdefault((row["api"], row["change"]), ([], []))[row["broker"] is None].append(row)
+    for row in rows:
+        is_client = row["broker"] is None
+        if row["metric"] and is_client == (row["metric"] == "latency"):
+            others = sides[row["api"], row["change"]][not is_client]
+            if any(_is_most_of(row, other) if is_client else _is_most_of(other, row) for other in others):
+                continue
+        yield row
+
+
+def _is_most_of(client: Row, broker: Row) -> bool:
+    """Whether nearly all values of a broker are those of a client, on both sides."""
+    return client["metric"] == broker["metric"] and all(
+        _SHARE_OF_ALL * broker[count] <= client[count] <= broker[count] for count in ("count_before", "count_after")
+    )
 
 
 _PRESENCE: Final = frozenset(f"{word}-{kind}" for word in ("new", "gone") for kind in (*_KINDS, "error"))
 
 
 def _rank_row(row: Row) -> tuple[Any, ...]:
-    effect = abs(log(row["ratio"])) if row["ratio"] else float(row["count_before"] + row["count_after"])
+    # The ratio, weighed by how many of the values are beyond those of the other side.
+    effect = abs(log(row["ratio"]) * row["delta"]) if row["ratio"] else float(row["count_before"] + row["count_after"])
     names = [str(row[key]) for key in ("client_id", "broker", "api", "topic", "group", "error", "metric")]
     return not row["significant"], _RANK_OF[row["change"]], -effect, names
 
@@ -145,8 +173,8 @@ def _test_one_sided(seen: int, spans: tuple[int, int]) -> float:
 
 
 def _compare_sets(before: TrafficProfile, after: TrafficProfile) -> Iterator[_TestedDifference]:
-    """Clients that name another software, or use other versions of an API, and none of those before."""
-    for kind, change in (("software", "new-version"), ("version", "new-api-version")):
+    """Clients that name another software, ask for other acks, or use other versions of an API; none of those before."""
+    for kind, change in (("software", "new-version"), ("acks", "new-acks"), ("version", "new-api-version")):
         sides = [_gather_last_names(side, kind) for side in (before, after)]
         for names in sorted(sides[0].keys() & sides[1].keys()):
             one, other = sides[0][names], sides[1][names]

@@ -11,10 +11,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from decoders.analysis.dimensions import DIMENSIONS, client_of, paths_of_dimensions, software_of
-from decoders.analysis.exchange_facts import WAITS, waited_ns
+from decoders.analysis.exchange_facts import FETCHES, WAITS, view_or_empty, waited_ns
 from decoders.analysis.percentiles import bin_number_of
 from decoders.analysis.time_buckets import SHIFT_MIN, add_amounts, join_slices, merge_slices, shift_for
+from decoders.exchanges.topic_arrays import RECORD_ARRAYS, partitions_in
 from decoders.protocol_facts.errors.error_codes import error_name
+from decoders.protocol_facts.keys import PRODUCE
+from decoders.records.summarize_records import read_batch_heads
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
@@ -33,6 +36,8 @@ PLACES: Final = ("client", "broker")
 # Things beyond this number are counted, and not kept.
 _THINGS_MAX: Final = 100_000
 _NAMES: Final = ("topic", "group")
+# The acks of a Produce that waits for all replicas in sync, and their name in clients' settings.
+_ACKS: Final = {-1: "all"}
 
 
 class MeasuredValues:
@@ -66,8 +71,8 @@ class MeasuredValues:
 class TrafficProfile:
     """What the exchanges show: `things` by kind and names, `measured` by place, name, API and metric.
 
-    Kinds of things: client, software (client, text), api (client, API), version (client, API, version), topic, group,
-    error (client, API, error). `left_out` counts things beyond the limit.
+    Kinds of things: client, software (client, text), api (client, API), version (client, API, version), acks (client,
+    API, acks), topic, group, error (client, API, error). `left_out` counts things beyond the limit.
     """
 
     def __init__(self) -> None:
@@ -77,8 +82,11 @@ class TrafficProfile:
         self.shift = SHIFT_MIN
 
     def needs(self, api_key: int, side: Side) -> frozenset[str]:
-        """The paths of names, and those that tell waiting from latency."""
-        return paths_of_dimensions(_NAMES, api_key, side) | WAITS.needed_paths(api_key, side)
+        """The paths of names, of acks, and those that tell waiting from latency."""
+        paths = paths_of_dimensions(_NAMES, api_key, side) | WAITS.needed_paths(api_key, side)
+        if api_key == PRODUCE and side == "request":
+            paths |= {"acks"}
+        return paths | (_ENDS[api_key] if api_key in _ENDS and side == "response" else frozenset())
 
     def add(self, exchange: Exchange) -> None:
         """Count an exchange; one of no known API, or inside an Envelope, counts nowhere."""
@@ -96,6 +104,10 @@ class TrafficProfile:
         if software is not None:
             text = software_of(software["name"], software["version"]) or ""
             self._count_thing(("software", client, text), at)
+        if exchange.api_key == PRODUCE:
+            acks = view_or_empty(exchange, "request").get("acks")
+            if acks is not None:
+                self._count_thing(("acks", client, api, _ACKS.get(acks, str(acks))), at)
         for kind in _NAMES:
             for name in DIMENSIONS[kind].get(exchange):
                 if isinstance(name, str) and name:
@@ -106,7 +118,7 @@ class TrafficProfile:
 
     def _measure(self, exchange: Exchange, client: str, api: str, at: int) -> None:
         latency = None
-        if exchange.response_ns is not None and exchange.request_end_ns is not None and waited_ns(exchange) is None:
+        if exchange.response_ns is not None and exchange.request_end_ns is not None and not _may_have_waited(exchange):
             latency = max(exchange.response_ns - exchange.request_end_ns, 0)
         values = (latency, exchange.request_size, exchange.response_size)
         for place, name in zip(PLACES, (client, exchange.connection_info.broker), strict=True):
@@ -189,6 +201,35 @@ class TrafficProfile:
             key, *parts = state_fields(item, tuple, dict, dict, dict)
             values = self.measured[_read_names(key)] = MeasuredValues()
             values.bins, values.counts, values.sums = map(_read_slices, parts)
+
+
+# API key → the paths of partitions' records, and of their ends.
+_ENDS: Final = {
+    key: frozenset(
+        f"{array.topics}[].{array.partitions}[].{name}" for name in (array.watermark, f"{array.records}:span") if name
+    )
+    for key, array in RECORD_ARRAYS.items()
+    if key in FETCHES
+}
+
+
+def _may_have_waited(exchange: Exchange) -> bool:
+    """Whether an answer waits by design, or is a fetch that may have waited for the records that it brings.
+
+    A fetch that brings the last records of its partitions came before they were written: its time is that between two
+    writes. One that leaves records behind was answered at once.
+    """
+    if exchange.api_key not in FETCHES or exchange.api_key is None:
+        return waited_ns(exchange) is not None
+    array = RECORD_ARRAYS[exchange.api_key]
+    for _, part in partitions_in(exchange.view("response"), array):
+        end = part.get(array.watermark) if array.watermark else None
+        if end is not None and any(
+            head.last_offset + 1 < end
+            for head in [*read_batch_heads(part.get(array.records), exchange.response_raw)][-1:]
+        ):
+            return False
+    return True
 
 
 def _read_names(names: Any) -> tuple[str, ...]:

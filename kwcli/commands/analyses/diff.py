@@ -14,9 +14,9 @@ Examples:
   kw diff monday/ tuesday/ --client-id 'checkout-*' --fail-on new-error,slower
   kw diff before.pcapng after.pcapng -o html > diff.html"""
 CHANGES = (
-    *("new-error", "gone-error", "new-client", "gone-client", "new-version", "new-topic", "gone-topic", "new-group"),
-    *("gone-group", "new-api", "gone-api", "new-api-version", "slower", "faster", "larger", "smaller", "busier"),
-    *("quieter", "any", "never"),
+    *("new-error", "gone-error", "new-client", "gone-client", "new-version", "new-acks", "new-topic", "gone-topic"),
+    *("new-group", "gone-group", "new-api", "gone-api", "new-api-version", "slower", "faster", "larger", "smaller"),
+    *("busier", "quieter", "any", "never"),
 )
 
 
@@ -32,7 +32,7 @@ CHANGES = (
 def command(
     env: Environment, capture: CaptureOptions, fail_on: tuple[str, ...], filters: FilterOptions, shown: OutputOptions
 ) -> int:
-    """Say what changed between two captures: clients, versions, errors, topics, groups, latency, sizes.
+    """Say what changed between two captures: clients, versions, acks, errors, topics, groups, latency, sizes.
 
     FILE as for `kw sniff`, twice: before and after. A difference is told where its effect is large and more than chance
     (kw help diff). Two halves of one sound capture differ in nothing.
