@@ -124,7 +124,7 @@ def _gather_lossy_links(case: Case) -> dict[tuple[str, str], Observation]:
     for link, some in by_link.items():
         whole = merge_observations(some)
         again = whole.sums.get("retransmitted", 0)
-        if again >= limits["retransmitted.least"] and again >= limits["retransmitted.share"] * whole.count:
+        if again >= max(limits["retransmitted.least"], 1, limits["retransmitted.share"] * whole.count):
             found[link] = whole
     return found
 

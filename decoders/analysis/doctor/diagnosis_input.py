@@ -132,7 +132,7 @@ def most_frequent_clients(seen: Observation) -> list[str]:
 
 def describe_retry_pace(case: Case, seen: Observation) -> str | None:
     """Words for how often and how fast a client tries again; None where it is no loop."""
-    if seen.count < case.limits["loop.least"]:
+    if seen.count < max(case.limits["loop.least"], 2):
         return None
     every = format_latency((seen.last - seen.first) / (seen.count - 1) / MS)
     return f", {seen.count:,} times, every {every}"

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from math import log2
+from math import inf, log2
 from statistics import median
 from typing import TYPE_CHECKING, Final, Self
 
@@ -204,7 +204,8 @@ class BrokerLatencies:
             both = min(here[0], there[0])
             weight += both
             apart += both * (_mean_of_sum(here) - _mean_of_sum(there))
-        return weight >= limits["slow.exchanges"] and apart >= weight * _STEPS * log2(limits["slow.factor"])
+        steps = _STEPS * log2(limits["slow.factor"]) if limits["slow.factor"] else -inf
+        return weight >= limits["slow.exchanges"] and apart >= weight * steps
 
     def _is_slower_all_the_time(self, broker: str, api_key: int, limits: Thresholds) -> bool:
         compared = slower = 0
