@@ -51,7 +51,7 @@ __all__ = ["Decryption", "export_tls_connection", "missing_secrets_of"]
 # The first bytes of a hello: the header of a handshake record, and the message type.
 _HELLO: Final = re.compile(rb"\x16\x03[\x00-\x04][\x00-\x48].[\x01\x02]", re.DOTALL)
 _HELLO_SIZE: Final = 6
-_HELLO_STARTS: Final = (b"\x16", b"\x16\x03")
+_HELLO_START: Final = b"\x16\x03"
 # A record in the middle of a stream: its type, its version, its size.
 _RECORD: Final = re.compile(rb"[\x14-\x17]\x03[\x01-\x03]([\x00-\x48].)", re.DOTALL)
 
@@ -216,7 +216,7 @@ class Decryption:
             return
         first = half is connection.first
         head = look.heads[first] + data[:_HELLO_SIZE] if look.begun else data[:_HELLO_SIZE]
-        if look.begun and len(head) < _HELLO_SIZE and (head.startswith(_HELLO_STARTS) or head in _HELLO_STARTS):
+        if look.begun and len(head) < _HELLO_SIZE and _HELLO_START.startswith(head[: len(_HELLO_START)]):
             look.heads[first] = head
             look.chunks.append(chunk)
             return

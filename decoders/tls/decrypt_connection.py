@@ -186,9 +186,9 @@ class TlsConnection:
         """Note why nothing was decrypted, unless a reason is noted already."""
         if self.facts.problem:
             return
-        if not (self.client.hello and self.server.hello):
-            if self.client.hello or not self.server.hello:
-                return  # nobody answered: there is nothing to decrypt
+        if not self.server.hello:
+            return  # nobody answered: there is nothing to decrypt
+        if not self.client.hello:
             self.facts.problem = f"{NO_START}: no ClientHello in the capture"
         elif self.client.searching or self.server.searching or self.client.dead or self.server.dead:
             self.facts.problem = DAMAGED if self._find_epoch_cipher(self.server, APPLICATION) else self._why_no_key()
