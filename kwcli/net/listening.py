@@ -69,9 +69,6 @@ def open_listener(host: str, port: int, option: str = "--port-base") -> socket.s
     except OSError as error:
         sock.close()
         raise _make_bind_failure(host, port, error, option) from None
-    except BaseException:
-        sock.close()
-        raise
     return sock
 
 

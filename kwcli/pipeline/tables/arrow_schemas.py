@@ -17,7 +17,7 @@ from kwcli.pipeline.tables.table_columns import (
 
 
 def _make_list_type(of: pa.DataType) -> pa.DataType:
-    return pa.list_(pa.field("element", of, nullable=True))
+    return pa.list_(pa.field("element", of))
 
 
 # Types in table_columns.py → Arrow types that Spark, too, has.
@@ -46,7 +46,7 @@ SCHEMAS: Final[dict[str, pa.Schema]] = {name: build_table_schema(columns) for na
 _FIRST_OWN: Final = SCHEMAS["topic_partitions"].get_field_index("topic")
 SHARED: Final = tuple(column.name for column in TOPIC_PARTITIONS[:_FIRST_OWN])
 OWN: Final = TOPIC_PARTITIONS[_FIRST_OWN:]
-PARTITION: Final = pa.struct([pa.field(column.name, TYPES[column.type], nullable=True) for column in OWN])
+PARTITION: Final = pa.struct([pa.field(column.name, TYPES[column.type]) for column in OWN])
 # Columns of skipped runs that exchanges do not have.
 RUN: Final = tuple(column for column in SKIPPED if not any(column.name == other.name for other in EXCHANGES))
 
@@ -57,8 +57,8 @@ ROWS: Final = pa.schema(
             pa.field(column.name, TYPES[column.type], nullable=column.null or column.name not in _NEVER_NULL)
             for column in EXCHANGES
         ),
-        pa.field("partitions", pa.list_(pa.field("element", PARTITION, nullable=True)), nullable=True),
-        *(pa.field(column.name, TYPES[column.type], nullable=True) for column in RUN),
+        pa.field("partitions", pa.list_(pa.field("element", PARTITION))),
+        *(pa.field(column.name, TYPES[column.type]) for column in RUN),
     ]
 )
 ENDED: Final = build_table_schema(CONNECTIONS)

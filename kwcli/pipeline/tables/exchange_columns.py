@@ -193,12 +193,12 @@ def _add_packet_columns(arrays: Arrays, files: Sequence[str]) -> None:
 
 def _build_partition_lists(counts: Sequence[int], parts: list[list[Any]]) -> pa.Array:
     columns = list(zip(*parts, strict=True)) or [()] * len(OWN)
-    fields = [pa.field(column.name, TYPES[column.type], nullable=True) for column in OWN]
+    fields = [pa.field(column.name, TYPES[column.type]) for column in OWN]
     structs = pa.StructArray.from_arrays(
         [pa.array(values, field.type) for values, field in zip(columns, fields, strict=True)], fields=fields
     )
     offsets = pc.cumulative_sum(pa.array([0, *counts], pa.int32()))
-    return pa.ListArray.from_arrays(offsets, structs).cast(pa.list_(pa.field("element", PARTITION, nullable=True)))
+    return pa.ListArray.from_arrays(offsets, structs).cast(pa.list_(pa.field("element", PARTITION)))
 
 
 # `add` reads what it needs of an exchange into one tuple and lets go of its bytes; values that many rows share
