@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import io
 from itertools import chain
 
 import pytest
 
-from kwcli.terminal.ascii_text import SIGNS, to_ascii
+from kwcli.terminal.ascii_text import SIGNS, AsciiOutput, to_ascii
 from tests.cli.worlds import kw, world
 from tests.test_layers import ROOT, trees
 
@@ -85,3 +86,35 @@ def test_every_sign_of_the_sources_is_known() -> None:
     found = {sign for sign in signs if not sign.isascii() and sign.isprintable() and not sign.isalnum()}
     read = set("＋－＝＠┊")  # looked for in cells and in dumps of hexyl, never written
     assert sorted(found - set(SIGNS)) == sorted(read)
+
+
+class Unbuffered(io.RawIOBase):
+    """A stream that takes three bytes at once, and notes what becomes of it."""
+
+    def __init__(self) -> None:
+        self.taken: list[bytes] = []
+        self.flushed = 0
+
+    def write(self, data: object, /) -> int:
+        self.taken.append(bytes(data)[:3])  # type: ignore[call-overload]  # it is bytes
+        return len(self.taken[-1])
+
+    def flush(self) -> None:
+        self.flushed += 1
+
+    def fileno(self) -> int:
+        return 73
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 1000])
+def test_a_stream_in_ascii_is_the_stream_beneath_in_other_letters(size: int) -> None:
+    text = "17 → 19 · é · orders ✗ \N{GRINNING FACE}"
+    data = text.encode()
+    beneath = Unbuffered()
+    stream = AsciiOutput(beneath)
+    pieces = [data[at : at + size] for at in range(0, len(data), size)]
+    assert [stream.write(piece) for piece in pieces] == [len(piece) for piece in pieces]
+    assert b"".join(beneath.taken) == to_ascii(text).encode()
+    assert (beneath.flushed, stream.fileno()) == (0, 73)
+    stream.flush()
+    assert beneath.flushed == 1
