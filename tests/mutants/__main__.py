@@ -150,7 +150,8 @@ def judge_in_forks(
 ) -> tuple[list[Result], list[tuple[str, Mutant]]]:
     """Judge mutants of functions in forks of one process; what these cannot judge, or do not kill, is left over.
 
-    Unless survivors are to be `left_undecided`, they are results as well.
+    Unless survivors are to be `left_undecided`, they are results as well, but for those of functions that no test calls
+    but by the import of their module, which is over when a fork begins.
     """
     changes: dict[int, Change] = {}
     for number, (path, mutant) in enumerate(drawn):
@@ -176,7 +177,7 @@ def judge_in_forks(
         end = said.get(str(number))
         if end:
             results.append(Result(path, mutant, "killed", end))
-        elif end is None or left_undecided or not changes[number].tests:
+        elif end is None or left_undecided or not tests.is_called(path, mutant.function):
             undecided.append((path, mutant))
         else:
             results.append(Result(path, mutant, "survived", f"({len(changes[number].tests)} tests)"))

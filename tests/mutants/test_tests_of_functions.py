@@ -44,7 +44,7 @@ def tests(tmp_path: Path) -> TestsOfFunctions:
     [
         ("decoders/wire/text.py", "f", "close wide far test_text.py test_cut.py"),
         ("decoders/wire/text.py", "g", "other wide far test_text.py test_cut.py"),
-        ("decoders/wire/text.py", "cut_text", "test_cut.py test_text.py"),
+        ("decoders/wire/text.py", "cut_text", "close other wide far test_cut.py test_text.py"),
         ("decoders/wire/text.py", "", "close other wide far test_text.py test_cut.py"),
         ("decoders/wire/parse_units.py", "C.f", "other test_text.py"),
         ("decoders/none/nothing.py", "f", ""),
@@ -52,3 +52,9 @@ def tests(tmp_path: Path) -> TestsOfFunctions:
 )
 def test_the_closest_tests_come_first(tests: TestsOfFunctions, path: str, function: str, chosen: str) -> None:
     assert [re.split("::|/", name)[-1] for name in tests.choose(path, function)] == chosen.split()
+
+
+def test_a_function_that_runs_at_import_alone_is_not_called(tests: TestsOfFunctions) -> None:
+    assert tests.is_called("decoders/wire/text.py", "f")
+    assert not tests.is_called("decoders/wire/text.py", "cut_text")
+    assert not tests.is_called("decoders/wire/text.py", "")

@@ -67,8 +67,12 @@ class TestsOfFunctions:
             for file in {function.partition(":")[0] for function in noted.functions}:
                 self._by_file.setdefault(file, []).append(noted)
 
+    def is_called(self, path: str, function: str) -> bool:
+        """Whether a test calls this function of a file, unlike one that runs only when its module is imported."""
+        return f"{path}:{function}" in self._by_function
+
     def choose(self, path: str, function: str) -> list[str]:
-        """The tests that call this function of a file; outside of functions, those that call any.
+        """The tests that call this function of a file; outside of functions, or if none calls it, those that call any.
 
         First come those of the folder that mirrors the file's, and of them those that call least besides. What a test
         got from a cache is not known, nor what is new since the notes: files of tests that speak of the file, or of the
@@ -79,7 +83,7 @@ class TestsOfFunctions:
         def closeness(noted: _Noted) -> tuple[bool, int, float, str]:
             return not noted.name.startswith(mirror), len(noted.functions), noted.seconds, noted.name
 
-        found = self._by_function.get(f"{path}:{function}", []) if function else self._by_file.get(path, [])
+        found = self._by_function.get(f"{path}:{function}") or self._by_file.get(path, [])
         chosen: list[str] = []
         left = SECONDS
         for noted in sorted(found, key=closeness):
