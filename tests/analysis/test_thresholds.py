@@ -11,7 +11,8 @@ import pytest
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.thresholds import THRESHOLDS, Thresholds
 from decoders.exchanges.exchange import Ended, Exchange
-from decoders.records.encode_batches import Batch, Record, encode_batch
+from decoders.records.encode_batches import encode_batch
+from decoders.records.model import Batch, Record
 from tests.analysis.scenes import BEGUN, MS, Scene
 from tests.analysis.test_doctor import PRODUCE_9, SCENES, busy, fetched, joined, left, produced, too_large
 
@@ -88,7 +89,7 @@ LEAST: Final[list[tuple[str, str, Scene, float]]] = [
     ("batch.records", "small-batches", staged("small-batches"), nextafter(1, 2)),
 ]
 # What the topic of a scene needs besides, of those that are small.
-BESIDES: Final = {"skew.size": {"skew.share": 0.5}, "skew.share": {"skew.size": 1}}
+BESIDES: Final[dict[str, dict[str, float]]] = {"skew.size": {"skew.share": 0.5}, "skew.share": {"skew.size": 1}}
 
 
 def find(scene: Scene, thresholds: Mapping[str, float]) -> set[str]:
