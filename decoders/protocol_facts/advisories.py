@@ -170,6 +170,7 @@ ADVISORIES: Final[tuple[Advisory, ...]] = (
         "the iteration count of SCRAM that a broker asks for is not bounded: the client's event loop stands",
         "https://github.com/advisories/GHSA-2jcm-hq8r-84wx",
         library=KAFKA_PYTHON,
+        signs={"scram-iterations": "attempt"},
         mechanism="SCRAM",
     ),
     Advisory(

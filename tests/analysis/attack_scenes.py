@@ -7,7 +7,15 @@ from struct import pack
 from typing import Any, Final
 
 from decoders import encode_request
-from decoders.protocol_facts.keys import API_VERSIONS, FETCH, METADATA, PRODUCE, PUSH_TELEMETRY, SASL_HANDSHAKE
+from decoders.protocol_facts.keys import (
+    API_VERSIONS,
+    FETCH,
+    METADATA,
+    PRODUCE,
+    PUSH_TELEMETRY,
+    SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
+)
 from decoders.protocol_facts.releases import api_versions_of_release
 from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Batch, Record
@@ -76,6 +84,19 @@ def logged_in(release: str | None, mechanism: str = "SCRAM-SHA-256") -> Scene:
     return scene.ask(1, (SASL_HANDSHAKE, 1), {"mechanism": mechanism}, {"error_code": 0, "mechanisms": [mechanism]})
 
 
+def challenged(iterations: int, *, name: str = "", version: str = "") -> Scene:
+    """A login with SCRAM whose broker asks for so many iterations; the client may name its software."""
+    mechanism, first = "SCRAM-SHA-256", b"n,,n=alice,r=abc"
+    challenge = b"r=abcdef,s=c2FsdA==,i=%d" % iterations
+    scene = Scene()
+    if name:
+        named = {"client_software_name": name, "client_software_version": version}
+        scene.ask(0, (API_VERSIONS, 3), named, {"api_keys": []})
+    scene.ask(1, (SASL_HANDSHAKE, 1), {"mechanism": mechanism}, {"error_code": 0, "mechanisms": [mechanism]})
+    scene.ask(2, (SASL_AUTHENTICATE, 1), {"auth_bytes": first}, {"error_code": 0, "auth_bytes": challenge})
+    return scene.ask(3, (METADATA, 9), {}, {})
+
+
 def tried(*tries: tuple[float, float | None], scene: Scene | None = None) -> Scene:
     """Tries of one batch: when each began and how long it took, None: its connection ended without an answer."""
     batch = encode_batch([Record(0, BEGUN // MS, None, b"x" * 40)], Batch(producer_id=7, producer_epoch=0))
@@ -133,6 +154,11 @@ ATTACK_SCENES: Final[list[tuple[str, Scene, str, str]]] = [
     ("jndi-login-module", altered(44, JNDI), "error", "app sets JndiLoginModule"),
     ("ldap-login-module", altered(44, LDAP), "error", "app sets LdapLoginModule"),
     ("snapshot-fetch-empty", fetched_snapshot(), "warning", "app sends 10.0.0.9:9092 a FetchSnapshot without"),
+    (
+        "scram-iterations",
+        challenged(500_000_000),
+        *("error", "10.0.0.9:9092 asks app for 500,000,000 iterations of SCRAM"),
+    ),
     ("scram-in-clear", logged_in("3.7"), "warning", "SASL/SCRAM-SHA-256 logins cross to 10.0.0.9:9092 without TLS"),
     ("scram-in-clear", logged_in(None), "warning", "SASL/SCRAM-SHA-256 logins"),
     (
@@ -167,6 +193,8 @@ ATTACK_NEAR: Final[list[tuple[str, Scene]]] = [
     ("jndi-login-module", altered(44, LDAP)),
     ("ldap-login-module", altered(33, JNDI)),
     ("snapshot-fetch-empty", fetched_snapshot({"partition": 0, "snapshot_id": {"end_offset": 1, "epoch": 1}})),
+    ("scram-iterations", challenged(1_000_000)),
+    ("scram-iterations", challenged(16_384)),
     ("scram-in-clear", logged_in("3.9")),
     ("scram-in-clear", logged_in("3.7", "PLAIN")),
     ("batch-misrouted", routed(*["orders+invoices"] * 5)),
@@ -178,6 +206,7 @@ ATTACK_NEAR: Final[list[tuple[str, Scene]]] = [
 ]
 ATTACK_BESIDES: Final = {
     "header-tags": {"request-closed"},
+    "scram-iterations": {"scram-in-clear"},
     "array-beyond-frame": {"request-closed"},
     "batch-expired": {"unanswered", "sent-again", "idle-cut"},
 }

@@ -13,7 +13,17 @@ from decoders.analysis.advisories.advisory_audit import AdvisoryAudit, is_found
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.protocol_facts.advisories import ADVISORIES, read_kafka_release, split_numbers
 from decoders.protocol_facts.keys import API_VERSIONS, METADATA, PRODUCE, SASL_HANDSHAKE
-from tests.analysis.attack_scenes import JNDI, LATE, altered, declared_tags, fetched_as, offering, routed, tried
+from tests.analysis.attack_scenes import (
+    JNDI,
+    LATE,
+    altered,
+    challenged,
+    declared_tags,
+    fetched_as,
+    offering,
+    routed,
+    tried,
+)
 from tests.analysis.scenes import Scene
 from tests.captures.shipped import CLEAN, FOLDER
 from tests.cli.worlds import kw
@@ -156,6 +166,26 @@ def test_what_is_seen_is_told_apart_from_what_is_affected(scene: Scene, advisory
     assert is_found(row)
     assert row["findings"]
     assert row["evidence"]
+
+
+@pytest.mark.parametrize(
+    ("version", "verdict"), [("2.3.1", "affected"), ("2.3.2", "not_affected")], ids=["2.3.1", "2.3.2"]
+)
+def test_iterations_without_bound_are_an_attempt_on_a_client(version: str, verdict: str) -> None:
+    """Also on one that bounds them: whoever asks is no broker of Kafka."""
+    rows = rows_of(challenged(500_000_000, name="kafka-python", version=version))
+    (row,) = [row for row in rows if row["seen"] and row["broker"] is None]
+    found = row["id"], row["verdict"], row["seen"], row["client_id"]
+    assert found == ("CVE-2026-10143", verdict, "attempt", "app")
+    assert is_found(row)
+    assert {each["id"] for each in row["findings"]} == {"scram-iterations"}
+
+
+def test_what_kafka_asks_for_is_no_attempt() -> None:
+    rows = rows_of(challenged(16_384, name="kafka-python", version="2.3.1"))
+    assert {row["seen"] for row in rows if row["broker"] is None} == {None}
+    (row,) = [row for row in rows if row["id"] == "CVE-2026-10143"]
+    assert "logins with SCRAM were seen" in row["why"]
 
 
 def test_a_trigger_harms_nobody_who_is_not_affected() -> None:

@@ -34,6 +34,7 @@ from decoders.protocol_facts.keys import (
     INCREMENTAL_ALTER_CONFIGS,
     PRODUCE,
     PUSH_TELEMETRY,
+    SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
 )
 from decoders.records.codecs import NAMES as CODECS
@@ -64,6 +65,8 @@ UNPACKED_MAX: Final = 16 * 1024 * 1024
 # A request header has no tagged field so far; a smaller request cannot hold as many as are declared by an attack.
 _TAGS_LEAST: Final = 1000
 _TAGGED_SIZE: Final = 2 * _TAGS_LEAST
+# The most iterations of SCRAM that a broker of Kafka stores with a password.
+_ITERATIONS_OF_KAFKA: Final = 16_384
 # Where the client id of a request begins, in the frame behind its size field.
 _CLIENT_ID_AT: Final = 8
 # What the decoder says of an array that does not fit into its frame (schema/codegen_support.py).
@@ -192,10 +195,20 @@ def _observe_login_in_clear(seen: Observations, exchange: Exchange, client: str)
         its.count_name("clients", client)
 
 
+def _observe_scram_iterations(seen: Observations, exchange: Exchange, client: str) -> None:
+    """Observe more iterations of SCRAM than a broker of Kafka asks for."""
+    iterations = ((exchange.extra or {}).get("sasl") or {}).get("iterations", 0)
+    if iterations > _ITERATIONS_OF_KAFKA:
+        its = seen.get_or_make("scram-iterations", client, exchange.connection_info.broker)
+        its.count_exchange(exchange)
+        its.keep_greatest("iterations", iterations)
+
+
 _CONFIGS: Final = AttackObserver(_observe_login_modules, ("resources[].configs[].name",))
 # API key → the observer of its requests.
 ATTACKS: Final[dict[int | None, AttackObserver]] = {
     FETCH: AttackObserver(_observe_claimed_replica, ("replica_id", "replica_state")),
+    SASL_AUTHENTICATE: AttackObserver(_observe_scram_iterations, ()),
     SASL_HANDSHAKE: AttackObserver(_observe_login_in_clear, ("mechanism",), ("error_code",)),
     ALTER_CONFIGS: _CONFIGS,
     INCREMENTAL_ALTER_CONFIGS: _CONFIGS,
@@ -263,6 +276,10 @@ def _find_attempts(case: Case) -> Iterator[Found]:
         yield case.make_finding("replica-claimed", seen, **_name_subject(client, broker), node_id=replica)
     for (client, broker), seen in case.seen.items_of_kind("snapshot-fetch-empty"):
         yield case.make_finding("snapshot-fetch-empty", seen, **_name_subject(client, broker))
+    for (client, broker), seen in case.seen.items_of_kind("scram-iterations"):
+        if seen.most["iterations"] > case.limits["scram.iterations"]:
+            words = {"iterations": f"{seen.most['iterations']:,}"}
+            yield case.make_finding("scram-iterations", seen, **_name_subject(client, broker), **words)
     for kind in LOGIN_MODULES.values():
         for (client, broker), seen in case.seen.items_of_kind(kind):
             names = sort_names_by_count(seen.names.get("names", {}))[:LISTED]

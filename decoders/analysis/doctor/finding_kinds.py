@@ -579,6 +579,13 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "a controller with a defect ends on it (CVE-2026-83525); no broker sends one",
         "find the program; allow CLUSTER_ACTION to brokers alone",
     ),
+    "scram-iterations": FindingKind(
+        _ERROR,
+        "{broker} asks {client} for {iterations} iterations of SCRAM",
+        "brokers of Kafka ask for 16,384 at most: likely no broker, and an attempt to keep the client busy"
+        " (CVE-2026-10143)",
+        "find out what answers at this address, and have clients verify certificates; upgrade kafka-python to 2.3.2",
+    ),
     "scram-in-clear": FindingKind(
         _WARNING,
         "SASL/{mechanism} logins cross to {broker} without TLS",

@@ -81,6 +81,7 @@ THRESHOLDS: Final[dict[str, Threshold]] = {
     "again.offsets": Threshold(1000, "offsets", "fewer are the beginning of a batch that was asked for in the middle"),
     "again.share": Threshold(0.2, "of the offsets", "less is a seek or a rebalance now and then"),
     "array.elements": Threshold(1_000_000, "elements", "fewer are a client with a fault, and no memory of a broker"),
+    "scram.iterations": Threshold(1_000_000, "iterations", "fewer are worked off in half a second"),
     "delivery.timeout": Threshold(120, "s", "the default of delivery.timeout.ms"),
     "again.batches": Threshold(2, "batches", "one is an answer that got lost"),
     "in-flight.least": Threshold(200, "requests", "fewer have no meaningful mean"),
