@@ -6,6 +6,7 @@ What is expected was written before `kw diff` had seen the captures; `captures/m
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -82,3 +83,19 @@ def test_the_one_change_of_a_recorded_pair_comes_first(change: str) -> None:
 )
 def test_recordings_of_the_same_traffic_differ_in_nothing(before: str, after: str) -> None:
     assert compare(before, after) == []
+
+
+def test_numbers_of_rows_have_the_digits_that_mean_something() -> None:
+    rows = compare("steady", "other-linger")
+    assert {row["metric"] for row in rows} >= {"rate", "request_size"}
+    for row in rows:
+        assert [type(row[name]) for name in ("count_before", "count_after")] == [int, int]
+        assert (float(f"{row['ratio']:.4g}"), float(f"{row['p']:.2g}")) == (row["ratio"], row["p"])
+
+
+def test_rows_of_ndjson_differ_in_the_same_as_their_captures(tmp_path: Path) -> None:
+    for name in ("steady", "other-acks"):
+        rows = kw("sniff", str(RECORDED / f"{name}.pcap.zst"), "-o", "ndjson").out
+        (tmp_path / f"{name}.ndjson").write_text(rows)
+    ran = kw("diff", *(str(tmp_path / f"{name}.ndjson") for name in ("steady", "other-acks")), "-o", "ndjson")
+    assert [json.loads(line) for line in ran.out.splitlines()] == compare("steady", "other-acks")

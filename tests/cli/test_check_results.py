@@ -11,11 +11,12 @@ import io
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from xml.etree import ElementTree
 
 import duckdb
 import pytest
+from markdown_it import MarkdownIt
 
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw
@@ -107,6 +108,48 @@ def test_markdown_is_one_table(words: tuple[str, ...]) -> None:
     assert lines
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {cells + 2}
     assert len(lines) == len(rows_of(*words))
+
+
+DIFFERENT: Final = ("diff", *(str(FOLDER / "differences" / f"{name}.pcap.zst") for name in ("steady", "other-linger")))
+TABLES: Final = [*RUNS, DIFFERENT, *((word, TOUR) for word in ("clients", "groups", "topics", "brokers"))]
+
+
+def read_markdown(text: str) -> list[list[str]]:
+    """The cells of a document of Markdown that is one table, as a reader of CommonMark with tables shows them."""
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    assert [each.type for each in tokens if each.level == 0] == ["table_open", "table_close"]
+    rows: list[list[str]] = []
+    for token in tokens:
+        if token.type == "tr_open":
+            rows.append([])
+        elif token.type == "inline":
+            children = token.children or []
+            assert {each.type for each in children} <= {"text", "text_special"}
+            rows[-1].append("".join(each.content for each in children))
+    return rows
+
+
+@pytest.mark.parametrize("words", TABLES)
+def test_markdown_shows_the_cells_of_csv(words: tuple[str, ...]) -> None:
+    heading, *rows = read_markdown(kw(*words, "-o", "md").out)
+    told = list(csv.DictReader(io.StringIO(kw(*words, "-o", "csv").out)))
+    assert len(rows) == len(told) > 0
+    for row, cells in zip(rows, told, strict=True):
+        for name, cell in zip(heading, row, strict=True):
+            # A long cell is cut.
+            assert cells[name] == cell or (len(cell) > 100 and cells[name].startswith(cell.rstrip("…")))
+        assert not any(cells[name] for name in cells.keys() - {*heading})
+
+
+@pytest.mark.parametrize("words", TABLES)
+def test_duckdb_reads_the_cells_of_csv(words: tuple[str, ...], tmp_path: Path) -> None:
+    path = tmp_path / "answer.csv"
+    path.write_text(kw(*words, "-o", "csv").out)
+    read = duckdb.read_csv(str(path), header=True, all_varchar=True)
+    with path.open(newline="") as file:
+        heading, *rows = csv.reader(file)
+    assert read.columns == heading
+    assert [[cell or "" for cell in row] for row in read.fetchall()] == rows
 
 
 def test_markdown_shows_what_an_audit_refuses() -> None:

@@ -91,7 +91,7 @@ def compare_profiles(before: TrafficProfile, after: TrafficProfile) -> list[Row]
     found = [*_compare_things(before, after), *_compare_sets(before, after), *_compare_values(before, after)]
     kept = correct_by_holm([each.p for each in found])
     rows = [
-        {**each.row, "p": each.p, "significant": passed and each.steady}
+        {**each.row, "p": _round_to(each.p, 2), "significant": passed and each.steady}
         for each, passed in zip(found, kept, strict=True)
         if each.row is not None
     ]
@@ -233,7 +233,7 @@ def _compare_metric(
                 unit=METRIC_UNITS[metric],
                 before=medians[0],
                 after=medians[1],
-                ratio=medians[1] / medians[0] if medians[0] else None,
+                ratio=_round_to(medians[1] / medians[0], 4) if medians[0] else None,
                 delta=round(delta, 3),
                 count_before=counts[0],
                 count_after=counts[1],
@@ -273,14 +273,19 @@ def _compare_rates(
             unit="exchanges/s",
             before=round(rates[0] / width, 3),
             after=round(rates[1] / width, 3),
-            ratio=rates[1] / rates[0],
+            ratio=_round_to(rates[1] / rates[0], 4),
             delta=round(delta, 3),
-            count_before=counts[0],
-            count_after=counts[1],
+            count_before=round(counts[0]),
+            count_after=round(counts[1]),
         ),
         p,
         _is_steady(*sides, ratio=True),
     )
+
+
+def _round_to(value: float, digits: int) -> float:
+    """A number with so many significant digits."""
+    return float(f"{value:.{digits}g}")
 
 
 def _average_slices(values: MeasuredValues) -> list[float]:
