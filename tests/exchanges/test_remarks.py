@@ -151,6 +151,17 @@ def test_an_answer_in_the_layout_of_another_version_is_read() -> None:
     assert found.response == decode_message(FETCH, 0, "response", answer)
 
 
+def test_a_record_of_an_answer_in_another_layout_has_its_fields() -> None:
+    answer = encode_message(FETCH, 0, "response", FETCHED)
+    record = to_json_dict(exchange_of(FETCH, 1, encode_message(FETCH, 1, "request", {}), answer), Options())
+    again = FromRecords().read(record)
+    assert isinstance(again, Exchange)
+    assert again.view("response")["responses"] == record["response"]["responses"]
+    unknown = FromRecords().read({**record, "response": {"of_a_newer_kw": 1}})
+    assert isinstance(unknown, Exchange)
+    assert unknown.view("response") == {}
+
+
 @pytest.mark.parametrize("key", [key for key in KEYS if key not in (7, 17, 18, 36, 58)])
 def test_an_answer_of_any_other_version_ends_nothing(key: int) -> None:
     rng = Random(key)

@@ -99,6 +99,18 @@ def test_several_key_logs(tmp_path: Path) -> None:
     assert records(CAPTURE, *words) == records(CAPTURE, "--keylog", KEYS)
 
 
+def test_the_last_line_of_a_key_log_needs_no_newline(tmp_path: Path) -> None:
+    lines = [line for line in Path(KEYS).read_text().splitlines() if line.startswith("CLIENT_TRAFFIC_SECRET_0")]
+    needed = records(CAPTURE, "--keylog", KEYS)
+    cut = tmp_path / "keys"
+    for last in (lines[0], lines[-1]):
+        others = [line for line in Path(KEYS).read_text().splitlines() if line != last]
+        cut.write_text("\n".join([*others, ""]))
+        assert records(CAPTURE, "--keylog", str(cut)) != needed
+        cut.write_text("\n".join([*others, last]))
+        assert records(CAPTURE, "--keylog", str(cut)) == needed
+
+
 @pytest.mark.parametrize(
     ("content", "text"),
     [

@@ -220,6 +220,19 @@ def test_a_gap_of_one_connection_costs_no_rows_of_another(tmp_path: Path) -> Non
     assert sum(row["client"].endswith(":5001") and row["status"] == "complete" for row in rows) == 6
 
 
+@pytest.mark.parametrize("how", ["fin", "rst"])
+def test_a_connection_ends_in_the_file_as_it_ended(how: str, tmp_path: Path) -> None:
+    env, path = world(), tmp_path / "x.pcapng"
+    recorder = Recorder(env, LogPlan(NDJSON, write=str(path)))
+    ends = json.dumps(["127.0.0.1:5000", "127.0.0.1:19093", "127.0.0.1:9092"]).encode()
+    side, time_ns, request = conversation(1)[0]
+    recorder.record_messages([(MessageKind.OPENED, 1, time_ns, ends), (side, 1, time_ns, request)])
+    recorder.record_messages([(MessageKind.CLOSED, 1, time_ns + 1, f"{how}\n".encode())])
+    recorder.finish()
+    (logged_row,), (row,) = records(env.stdout.getvalue()), sniffed(path)  # type: ignore[attr-defined]
+    assert (logged_row["status"], logged_row["closed"]) == (row["status"], row["closed"]) == ("unanswered", how)
+
+
 @pytest.mark.long
 def test_rows_and_file_find_their_step_again_behind_a_gap(tmp_path: Path) -> None:
     told = conversation(30_000)
