@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from decoders.analysis.record_traces.record_index import RecordIndex, TopicPartition
 
-__all__ = ["LivesOfRecords", "identity_of_batch", "tables_by_topic"]
+__all__ = ["Identity", "LivesOfRecords", "identity_of_batch", "make_identity", "tables_by_topic"]
 
 _MS: Final = 1_000_000
 # By what a batch is known again: producer id, epoch and sequence; without them checksum, size and newest time stamp.
@@ -41,9 +41,14 @@ Identity = tuple[int, int, int, int]
 
 def identity_of_batch(batch: Write | LoggedBatch) -> Identity | None:
     """By what a batch is known again; None where nothing is known."""
-    if batch.producer >= 0 and batch.sequence >= 0:
-        return 0, batch.producer, batch.epoch, batch.sequence
-    return None if batch.crc < 0 else (1, batch.crc, batch.size, batch.newest_ms)
+    return make_identity(batch.size, batch.producer, batch.epoch, batch.sequence, batch.crc, batch.newest_ms)
+
+
+def make_identity(size: int, producer: int, epoch: int, sequence: int, crc: int, newest_ms: int) -> Identity | None:
+    """By what the batch with these numbers is known again; None where nothing is known."""
+    if producer >= 0 and sequence >= 0:
+        return 0, producer, epoch, sequence
+    return None if crc < 0 else (1, crc, size, newest_ms)
 
 
 def tables_by_topic(index: RecordIndex) -> dict[TopicPartition, list[PartitionTables]]:
@@ -134,7 +139,8 @@ class LivesOfRecords:
         self._index = index
         self._file_names = file_names
         self.tables = tables_by_topic(index)
-        self._partitions: dict[TopicPartition, _PartitionRows] = {}
+        self._latest: tuple[TopicPartition, _PartitionRows] | None = None  # those of all would take a GB
+        self._clients: dict[int, tuple[str, str]] = {}
         self._groups = ReaderGroups(index.histories, self._committers())
         self._aborted: defaultdict[TopicPartition, set[tuple[int, int]]] = defaultdict(set)
         self._ends: defaultdict[int, list[TransactionEnd]] = defaultdict(list)
@@ -155,8 +161,11 @@ class LivesOfRecords:
 
     def client_of(self, sender: int) -> tuple[str, str]:
         """The client of a connection: its client id, or else its host; and its host."""
-        ends = self.ends_of(sender)
-        return client_of(ends.client_id, ends.client), host_of(ends.client)
+        found = self._clients.get(sender)
+        if found is None:
+            ends = self.ends_of(sender)
+            found = self._clients[sender] = client_of(ends.client_id, ends.client), host_of(ends.client)
+        return found
 
     def client_id_of(self, sender: int) -> str | None:
         """The client id on a connection."""
@@ -197,15 +206,15 @@ class LivesOfRecords:
         return make_evidence_row(name_file_of_evidence(evidence, self._file_names) if self._file_names else evidence)
 
     def partition(self, where: TopicPartition) -> _PartitionRows:
-        """The rows of a partition."""
-        found = self._partitions.get(where)
-        if found is None:
-            names = {where[0], *(identity for identity, name in self._index.topic_names.items() if name == where[0])}
-            absent: dict[int, int] = {}
-            for name in names:
-                absent |= self._index.absent.get((name, where[1]), {})
-                self._aborted[where] |= self._index.aborted.get((name, where[1]), set())
-            found = self._partitions[where] = _PartitionRows(self.tables.get(where, ()), absent)
+        """The rows of a partition; those of the latest one are kept."""
+        if self._latest is not None and self._latest[0] == where:
+            return self._latest[1]
+        absent: dict[int, int] = {}
+        for name in self._names_of_topic(where[0]):
+            absent |= self._index.absent.get((name, where[1]), {})
+            self._aborted[where] |= self._index.aborted.get((name, where[1]), set())
+        found = _PartitionRows(self.tables.get(where, ()), absent)
+        self._latest = where, found
         return found
 
     def offsets_seen(self, where: TopicPartition, first: int, last: int) -> list[int]:

@@ -1,7 +1,8 @@
 """Rows of integers in, tables of them out that take 8 bytes a number; and the table of texts that numbers stand for.
 
-A capture has as many rows as batches and fetches, so they are no objects: a table is one array, and a text is the
-number that it has among the values of the index. Rows come in any order, and from several parts of a capture.
+A capture has as many rows as batches and fetches, so they are no objects: a table is an array, of which all but the
+last ROWS_PACKED rows are compressed, and a text is the number that it has among the values of the index. Rows come in
+any order, and from several parts of a capture.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Self
+
+from lz4.block import compress, decompress  # type: ignore[import-untyped]  # lz4 ships no types
 
 from decoders.errors import Malformed
 from decoders.named_tuple import NamedTuple
@@ -191,44 +194,77 @@ _TABLES: Final[dict[str, type[Any]]] = {
 COLUMNS_OF_VALUES: Final = frozenset({"sender", "codec", "transaction", "group", "member"})
 
 
+# Rows that are compressed at a time: LZ4 takes 1 ns a byte, and leaves two fifths of them.
+_ROWS_PACKED: Final = 512
+
+
 class Table:
     """Rows of one kind."""
 
-    __slots__ = ("_cells", "_kind", "_width")
+    __slots__ = ("_cells", "_full", "_kind", "_packed", "_width")
 
     def __init__(self, kind: type[Any]) -> None:
         self._kind = kind
         self._width = len(kind._fields)
+        self._full = _ROWS_PACKED * self._width
+        self._packed: list[bytes] = []  # of _full cells each, before those in _cells
         self._cells = array("q")
 
     def __len__(self) -> int:
-        return len(self._cells) // self._width
+        return len(self._packed) * _ROWS_PACKED + len(self._cells) // self._width
 
     def add_row(self, row: tuple[int, ...]) -> None:
         """Add a row."""
-        self._cells.extend(row)
+        cells = self._cells
+        cells.extend(row)
+        if len(cells) >= self._full:
+            self._pack_cells()
+
+    def _pack_cells(self) -> None:
+        """Compress full blocks of the cells."""
+        cells, full = self._cells, self._full
+        for at in range(0, len(cells) - full + 1, full):
+            self._packed.append(compress(cells[at : at + full].tobytes()))
+        del cells[: len(cells) // full * full]
+
+    def _each_block(self) -> Iterator[array[int]]:
+        """The cells, block by block."""
+        for packed in self._packed:
+            yield array("q", decompress(packed))
+        yield self._cells
 
     def __iter__(self) -> Iterator[Any]:
-        numbers = iter(self._cells)
-        return map(self._kind._make, zip(*[numbers] * self._width, strict=True))
+        make = self._kind._make
+        for cells in self._each_block():
+            yield from map(make, zip(*[iter(cells)] * self._width, strict=True))
+
+    def select(self, *names: str) -> Iterator[tuple[int, ...]]:
+        """These columns of each row: a fifth of the time of whole rows."""
+        columns = [self._kind._fields.index(name) for name in names]
+        for cells in self._each_block():
+            yield from zip(*[cells[number :: self._width] for number in columns], strict=True)
 
     def add_rows_of(self, other: Self, numbers_here: list[int]) -> None:
         """Add the rows of another table, whose values have these numbers here."""
         columns = [number for number, name in enumerate(self._kind._fields) if name in COLUMNS_OF_VALUES]
-        numbers = iter(other._cells)
-        for row in zip(*[numbers] * self._width, strict=True):
-            cells = list(row)
-            for number in columns:
-                if cells[number] >= 0:
-                    cells[number] = numbers_here[cells[number]]
-            self._cells.extend(cells)
+        for block in other._each_block():
+            for row in zip(*[iter(block)] * self._width, strict=True):
+                cells = list(row)
+                for number in columns:
+                    if cells[number] >= 0:
+                        cells[number] = numbers_here[cells[number]]
+                self._cells.extend(cells)
+            self._pack_cells()
 
     def state(self) -> bytes:
         """The state as bytes, big-endian."""
-        cells = array("q", self._cells)
-        if _LITTLE:
-            cells.byteswap()
-        return cells.tobytes()
+        found = []
+        for block in self._each_block():
+            cells = array("q", block)
+            if _LITTLE:
+                cells.byteswap()
+            found.append(cells.tobytes())
+        return b"".join(found)
 
     def resume_state(self, state: bytes, most: int) -> None:
         """Restore a `state`, whose values have numbers below `most`. Raises DecodeError."""
@@ -240,6 +276,7 @@ class Table:
         for number, name in enumerate(self._kind._fields):
             if name in COLUMNS_OF_VALUES and max(self._cells[number :: self._width], default=NONE) >= most:
                 raise Malformed("a table with a number that no value has")
+        self._pack_cells()
 
 
 def read_pair(value: object) -> tuple[int, int]:

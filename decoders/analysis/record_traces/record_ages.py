@@ -17,14 +17,14 @@ not in the capture has none: its create time is the clock of its producer, not t
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Final, Self
 
 from decoders.analysis.dimensions import host_of
 from decoders.analysis.percentiles import bin_number_of
-from decoders.analysis.record_traces.life_of_record import LivesOfRecords, identity_of_batch
-from decoders.analysis.record_traces.partition_tables import Commit, Read
+from decoders.analysis.record_traces.life_of_record import Identity, LivesOfRecords, make_identity
 from decoders.analysis.record_traces.record_index import RecordIndex
 from decoders.analysis.statistics import NS, GroupStatistics, Statistics
 from decoders.errors import Malformed
@@ -41,6 +41,12 @@ if TYPE_CHECKING:
 __all__ = ["COMMIT_AGE", "RecordAges"]
 
 COMMIT_AGE: Final = "commit-age"
+# The tables that are read for each metric. Commits tell the groups of readers, too.
+_KEPT: Final = {
+    "age": frozenset({"writes", "batches", "reads", "commits"}),
+    COMMIT_AGE: frozenset({"writes", "batches", "commits"}),
+}
+_OF_IDENTITY: Final = ("size", "producer", "epoch", "sequence", "crc", "newest_ms")
 
 
 class _WrittenRange(NamedTuple):
@@ -66,7 +72,7 @@ class RecordAges:
     def __init__(self, by: Sequence[str], metric: str, *, bucket_ns: int = 10 * NS, over_time: bool = False) -> None:
         self.by = tuple(by)
         self.metric = metric
-        self.index = RecordIndex()
+        self.index = RecordIndex(kept=_KEPT[metric])
         self._bucket_ns = bucket_ns
         self._over_time = over_time
         self._span: tuple[int, int] | None = None  # of all time looked at
@@ -77,7 +83,9 @@ class RecordAges:
 
     def add(self, exchange: Exchange) -> None:
         """Add what an exchange says of offsets."""
-        self.extend_time(exchange.time_ns, exchange.time_ns)
+        time_ns = exchange.time_ns
+        if self._span is None or not self._span[0] <= time_ns <= self._span[1]:
+            self.extend_time(time_ns, time_ns)
         self.index.add(exchange)
 
     def learn(self, exchange: Exchange) -> None:
@@ -130,15 +138,30 @@ class RecordAges:
             written = _list_written_ranges(lives, where)
             by_group = _list_commits(lives, where) if self.metric == COMMIT_AGE else _list_reads(lives, where)
             for group, arrivals in by_group.items():
-                for arrival, age, records in _measure_ages(written, arrivals):
-                    its = groups[self._make_key(lives, where, group, arrival)]
-                    its.count += records
-                    its.unsized += records
-                    its.add_binned_values({bin_number_of(age): records}, age * records, age, age)
-                    if self._over_time:
-                        its.add_to_slice(arrival.time // width, age, max)
+                pieces: dict[tuple[int, int], list[tuple[_Arrival, int, int]]] = {}
+                for piece in _measure_ages(written, arrivals):
+                    bucket = piece[0].time // self._bucket_ns if "time" in self.by else 0
+                    pieces.setdefault((piece[0].sender, bucket), []).append(piece)
+                for its in pieces.values():
+                    key = self._make_key(lives, where, group, its[0][0])
+                    self._count_pieces(groups[key], its, width)
         made.add_groups(groups.items(), *self._span, width.bit_length() - 1)
         return made
+
+    def _count_pieces(self, group: GroupStatistics, pieces: list[tuple[_Arrival, int, int]], width: int) -> None:
+        """Count the records of pieces, each with its age, in a group; `width` of time slices is in ns."""
+        bins: Counter[int] = Counter()
+        total = 0
+        for arrival, age, records in pieces:
+            bins[bin_number_of(age)] += records
+            total += age * records
+            if self._over_time:
+                group.add_to_slice(arrival.time // width, age, max)
+        ages = [age for _, age, _ in pieces]
+        count = sum(bins.values())
+        group.count += count
+        group.unsized += count
+        group.add_binned_values(bins, total, min(ages), max(ages))
 
     def _make_key(self, lives: LivesOfRecords, where: TopicPartition, group: str | None, arrival: _Arrival) -> Key:
         ends = lives.ends_of(arrival.sender)
@@ -157,36 +180,44 @@ class RecordAges:
 
 def _list_written_ranges(lives: LivesOfRecords, where: TopicPartition) -> list[_WrittenRange]:
     """What was written to a partition, in the order of offsets; each offset once, as it was written first."""
-    partition = lives.partition(where)
-    sent = {identity: min(write.time for write in tries) for identity, tries in partition.by_identity.items()}
-    placed = [(write.first, write.first + write.records, write) for write in partition.writes if write.first >= 0]
-    found: list[_WrittenRange] = []
-    for first, end, write in placed:
-        identity = identity_of_batch(write)
-        found.append(_WrittenRange(first, end, write.time if identity is None else sent[identity]))
-    for batch in partition.batches:  # of tries whose answers had no offset
-        identity = identity_of_batch(batch)
-        if identity is not None and identity in sent:
-            found.append(_WrittenRange(batch.first, batch.last + 1, sent[identity]))
+    tables = lives.tables[where]
+    sent: dict[Identity, int] = {}
+    placed: list[tuple[int, int, int, Identity | None]] = []
+    columns = "time", "first", "records", *_OF_IDENTITY
+    for time, first, records, *its in chain.from_iterable(each.writes.select(*columns) for each in tables):
+        identity = make_identity(*its)
+        if identity is not None:
+            sent[identity] = min(time, sent.get(identity, time))
+        if first >= 0:
+            placed.append((first, first + records, time, identity))
+    found = [(first, end, time if its is None else sent[its]) for first, end, time, its in placed]
+    known = {first for first, _, _ in found}
+    of_batch = "first", "last", *_OF_IDENTITY
+    for first, last, *its in chain.from_iterable(each.batches.select(*of_batch) for each in tables):
+        if first not in known:  # of a try whose answer had no offset
+            identity = make_identity(*its)
+            if identity is not None and identity in sent:
+                found.append((first, last + 1, sent[identity]))
     apart: list[_WrittenRange] = []
-    for each in sorted(found):
-        first = max(each.first, apart[-1].end if apart else each.first)
-        if first < each.end:
-            apart.append(each._replace(first=first))
+    reached = 0
+    for first, end, time in sorted(found):
+        if end > reached:
+            apart.append(_WrittenRange(max(first, reached), end, time))
+            reached = end
     return apart
 
 
 def _list_reads(lives: LivesOfRecords, where: TopicPartition) -> dict[str | None, list[_Arrival]]:
     """What consumers got of a partition, by their group; what readers without a known group got is under None."""
     found: defaultdict[tuple[str | None, str], list[_Arrival]] = defaultdict(list)
-    reads: list[Read] = lives.partition(where).reads
-    for read in reads:
-        if read.replica >= 0:
-            continue
-        time = read.answered if read.answered >= 0 else read.time
-        its = lives.group_of_read(read.sender, where, time)
-        key = (None, lives.client_of(read.sender)[0]) if its is None else (its.group, "")
-        found[key].append(_Arrival(time, read.first, read.end, read.sender))
+    columns = "time", "answered", "first", "end", "sender", "replica"
+    reads = chain.from_iterable(each.reads.select(*columns) for each in lives.tables[where])
+    for asked, answered, first, end, sender, replica in reads:
+        if replica < 0:
+            time = answered if answered >= 0 else asked
+            its = lives.group_of_read(sender, where, time)
+            key = (None, lives.client_of(sender)[0]) if its is None else (its.group, "")
+            found[key].append(_Arrival(time, first, end, sender))
     by_group: defaultdict[str | None, list[_Arrival]] = defaultdict(list)
     for (group, _), arrivals in found.items():
         by_group[group] += _keep_first_arrivals(arrivals)
@@ -195,16 +226,13 @@ def _list_reads(lives: LivesOfRecords, where: TopicPartition) -> dict[str | None
 
 def _list_commits(lives: LivesOfRecords, where: TopicPartition) -> dict[str | None, list[_Arrival]]:
     """The offsets that each group committed first at a time."""
-    found: dict[str | None, list[_Arrival]] = {}
-    for number, commits in lives.partition(where).commits.items():
-        arrivals = [_arrival_of_commit(commit) for commit in commits if commit.offset > 0]
-        found[lives.text_of(number)] = list(_keep_first_arrivals(arrivals))
-    return found
-
-
-def _arrival_of_commit(commit: Commit) -> _Arrival:
-    time = commit.answered if commit.answered >= 0 else commit.time
-    return _Arrival(time, 0, commit.offset, commit.sender)
+    found: defaultdict[int, list[_Arrival]] = defaultdict(list)
+    columns = "time", "answered", "offset", "code", "sender", "group"
+    commits = chain.from_iterable(each.commits.select(*columns) for each in lives.tables[where])
+    for asked, answered, offset, code, sender, group in commits:
+        if code == 0 and offset > 0:
+            found[group].append(_Arrival(answered if answered >= 0 else asked, 0, offset, sender))
+    return {lives.text_of(number): list(_keep_first_arrivals(arrivals)) for number, arrivals in found.items()}
 
 
 def _keep_first_arrivals(arrivals: list[_Arrival]) -> Iterator[_Arrival]:
@@ -228,11 +256,13 @@ def _keep_first_arrivals(arrivals: list[_Arrival]) -> Iterator[_Arrival]:
 
 def _measure_ages(written: list[_WrittenRange], arrivals: list[_Arrival]) -> Iterator[tuple[_Arrival, int, int]]:
     """Each arrival with the age in ns of so many of its records."""
+    firsts = [each.first for each in written]
     for arrival in arrivals:
-        at = bisect_right(written, arrival.first, key=lambda each: each.first) - 1
-        for each in written[max(at, 0) :]:
-            if each.first >= arrival.end:
+        low, high = arrival.first, arrival.end
+        for number in range(max(bisect_right(firsts, low) - 1, 0), len(written)):
+            first, end, time = written[number]
+            if first >= high:
                 break
-            records = min(each.end, arrival.end) - max(each.first, arrival.first)
-            if records > 0 and each.time <= arrival.time:
-                yield arrival, arrival.time - each.time, records
+            records = min(end, high) - max(first, low)
+            if records > 0 and time <= arrival.time:
+                yield arrival, arrival.time - time, records

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["RECORD_FAULTS", "RecordFaults"]
 
-# Kind of row → the function that finds them.
-RECORD_FAULTS: Final[dict[str, Callable[[LivesOfRecords], Iterator[Row]]]] = {
-    "duplicate": find_duplicates,
-    "loss": find_losses,
-    "misrouted": find_misrouted_batches,
+# Kind of row → the function that finds them, and the tables that it reads.
+RECORD_FAULTS: Final[dict[str, tuple[Callable[[LivesOfRecords], Iterator[Row]], frozenset[str]]]] = {
+    "duplicate": (find_duplicates, frozenset({"writes", "batches", "fingerprints"})),
+    "loss": (find_losses, frozenset({"writes", "reads", "wanted", "commits", "positions", "starts"})),
+    "misrouted": (find_misrouted_batches, frozenset({"writes"})),
 }
 
 
@@ -29,9 +29,9 @@ class RecordFaults(RecordFold):
     """Records that were written twice, lost, or misrouted, as `kind` says."""
 
     def __init__(self, kind: str) -> None:
-        super().__init__(RecordIndex(fingerprints=kind == "duplicate", wanted=kind == "loss"), kind)
+        super().__init__(RecordIndex(kept=RECORD_FAULTS[kind][1]), kind)
         self.kind = kind
 
     def rows(self) -> list[Row]:
         """A row for each duplicate, loss or misrouted batch."""
-        return list(RECORD_FAULTS[self.kind](LivesOfRecords(self.index, self.file_names)))
+        return list(RECORD_FAULTS[self.kind][0](LivesOfRecords(self.index, self.file_names)))

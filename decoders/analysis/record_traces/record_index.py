@@ -18,7 +18,8 @@ Metadata              ─► names of topic ids, node ids of brokers
 
 Whatever is asked is put together at the end, in `rows()` of the answers, so that exchanges may come in any order and
 from several parts of a capture. With a question (asked_records.py) only the rows that concern it are kept; without one,
-a row for each batch, fetch and commit, which take 70 to 150 bytes each, up to ROWS_INDEXED_MAX; `left_out` counts more.
+a row for each batch, fetch and commit in the tables that an answer needs, up to ROWS_INDEXED_MAX; `left_out` counts
+more.
 
 A topic that an exchange names by its id alone stands under its id until some exchange has told the name. Where none
 does, a batch that was written under a name and read under an id, at the same offset with the same checksum, tells it.
@@ -65,25 +66,38 @@ from decoders.wire.primitives import format_uuid
 from decoders.wire.state_serialization import state_fields
 
 if TYPE_CHECKING:
-    from decoders.exchanges.exchange import Exchange
+    from decoders.exchanges.exchange import ConnectionInfo, Exchange
     from decoders.schema.model import Side
 
-__all__ = ["RecordIndex", "TopicPartition"]
+__all__ = ["KEPT_FOR_LIVES", "RecordIndex", "TopicPartition"]
 
 _OUT_OF_RANGE: Final = 1
+KEPT_FOR_LIVES: Final = frozenset({"writes", "reads", "batches", "commits", "positions", "starts"})
+_OF_GROUPS: Final = frozenset({"reads", "wanted"})
+# The characters of the text of a topic's id.
+_TOPIC_ID_LENGTH: Final = 22
+# Connections whose number is remembered between their exchanges.
+_SENDERS_MAX: Final = 1024
 
 
 class RecordIndex:
     """The index of one run. `asked`: keep only what concerns these records; None: keep all.
 
-    `fingerprints`: keep one of each record of a producer without idempotence, whose copies nothing else tells;
-    `wanted`: keep the offsets that consumers want next.
+    `kept`: the tables of partitions (partition_tables.py) that the answer needs; without those of readers, groups are
+    not learnt either.
     """
 
-    def __init__(self, asked: AskedRecords | None = None, *, fingerprints: bool = False, wanted: bool = False) -> None:
+    def __init__(self, asked: AskedRecords | None = None, *, kept: frozenset[str] = KEPT_FOR_LIVES) -> None:
         self.asked = asked
-        self._keeps_fingerprints = fingerprints
-        self._keeps_wanted = wanted
+        self._kept = kept
+        self._keeps_batches = "batches" in kept
+        self._keeps_fingerprints = "fingerprints" in kept
+        self._keeps_groups = not kept.isdisjoint(_OF_GROUPS)
+        self._keeps_reads = "reads" in kept
+        self._keeps_starts = "starts" in kept
+        self._keeps_wanted = "wanted" in kept
+        self._readers = {key: read for key, (read, tables) in _READERS.items() if not kept.isdisjoint(tables)}
+        self._senders: dict[ConnectionInfo, tuple[str | None, str | None, int]] = {}
         self.values = InternedValues()
         self.partitions: dict[TopicPartition, PartitionTables] = {}
         self.histories = GroupHistories()
@@ -108,11 +122,12 @@ class RecordIndex:
 
     def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths that are read of a side of an API."""
-        found = set(_MORE.get((api_key, side), ()))
-        if api_key in _READERS:
+        found: set[str] = set()
+        if api_key in self._readers:
             found |= topic_array_paths(api_key, side)
+            found.update(_MORE.get((api_key, side), ()))
         events = EVENT_APIS.get(api_key)
-        if events is not None:
+        if events is not None and self._keeps_groups:
             found.update(events.request if side == "request" else events.response)
         for source in TOPIC_ID_SOURCES.get(api_key, ()):
             if source.side == side:
@@ -129,7 +144,7 @@ class RecordIndex:
         exchange._read_sides()
         if not self._learns:
             self._learn_names_and_groups(exchange, key)
-        read = _READERS.get(key)
+        read = self._readers.get(key)
         if read is not None:
             read(self, exchange)
 
@@ -144,7 +159,7 @@ class RecordIndex:
             self._learn_names_and_groups(exchange, exchange.api_key)
 
     def _learn_names_and_groups(self, exchange: Exchange, key: int) -> None:
-        if key in EVENT_APIS:
+        if key in EVENT_APIS and self._keeps_groups:
             for group, said in group_events_of(exchange):
                 self.histories.keep_event(group, said, exchange)
         if key in NODE_LISTS and isinstance(exchange._response_view, dict):
@@ -178,7 +193,13 @@ class RecordIndex:
     def _make_source(self, exchange: Exchange) -> tuple[int, int, int, int]:
         """The number of the exchange's connection, its correlation id, first and last packet."""
         _, number, client, broker, correlation, first, last, file = make_evidence_of_exchange(exchange)
-        sender = self.values.number_of_value(ConnectionEnds(exchange.client_id, client, broker, number, file))
+        info, client_id = exchange.connection_info, exchange.client_id
+        *its, sender = self._senders.get(info, (None, None, NONE))
+        if sender < 0 or its != [client_id, file]:
+            if len(self._senders) >= _SENDERS_MAX:
+                self._senders.clear()
+            sender = self.values.number_of_value(ConnectionEnds(client_id, client, broker, number, file))
+            self._senders[info] = client_id, file, sender
         return (
             sender,
             NONE if correlation is None else correlation,
@@ -206,8 +227,22 @@ class RecordIndex:
         asked = self.asked
         return number is not None and (not isinstance(asked, AskedOffsets) or asked.partition == number)
 
-    def _each_partition(self, exchange: Exchange, array: Any) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    def _list_partitions(self, exchange: Exchange, array: Any) -> list[tuple[str, int, dict[str, Any]]]:
         """Topic, number and struct of each partition of an array that is asked about."""
+        if isinstance(self.asked, AskedOffsets):
+            return list(self._each_partition_asked_about(exchange, array))
+        view = exchange._request_view if array.side == "request" else exchange._response_view
+        number = array.number
+        found = []
+        for element in structs_at(view, array.topics):
+            topic = topic_of_element(exchange, element)
+            if topic is not None:
+                parts = structs_at(element, array.partitions)
+                found += [(topic, part[number], part) for part in parts if part.get(number) is not None]
+        return found
+
+    def _each_partition_asked_about(self, exchange: Exchange, array: Any) -> Iterator[tuple[str, int, dict[str, Any]]]:
+        """Those of the partition that is asked about; the others are noted."""
         for element in structs_at(exchange.view(array.side), array.topics):
             topic = self._topic_asked_about(exchange, element)
             if topic is None:
@@ -227,7 +262,7 @@ class RecordIndex:
     def _add_writes(self, exchange: Exchange) -> None:
         """Add the batches of a Produce."""
         asked, answered = TOPIC_ARRAYS[PRODUCE]
-        answers = {(topic, number): part for topic, number, part in self._each_partition(exchange, answered)}
+        answers = {(topic, number): part for topic, number, part in self._list_partitions(exchange, answered)}
         request = exchange._request_view
         request = request if isinstance(request, dict) else {}
         acks = int(request.get("acks") or 0)
@@ -235,7 +270,7 @@ class RecordIndex:
         source: tuple[int, int, int, int] | None = None
         answered_ns = NONE if exchange.response_ns is None else exchange.response_ns
         transaction = self.values.number_of_value(request.get("transactional_id"))
-        for topic, number, part in self._each_partition(exchange, asked):
+        for topic, number, part in self._list_partitions(exchange, asked):
             answer = answers.get((topic, number), {})
             code, first = answer.get(answered.error, no_answer), answer.get(answered.offset, NONE)
             if code:
@@ -333,6 +368,8 @@ class RecordIndex:
                 self.contents[key] = max(self.contents.get(key, contents), contents, key=repr)
 
     def _note_end(self, where: TopicPartition, end: int) -> None:
+        if not isinstance(self.asked, AskedOffsets):
+            return  # nothing else may have been meant
         if where in self.seen_to or len(self.seen_to) < PARTITIONS_KEPT_MAX:
             self.seen_to[where] = max(self.seen_to.get(where, end), end)
 
@@ -343,7 +380,7 @@ class RecordIndex:
         wanted, given = TOPIC_ARRAYS[FETCH]
         positions = {
             (topic, number): part.get(wanted.offset, NONE)
-            for topic, number, part in self._each_partition(exchange, wanted)
+            for topic, number, part in self._list_partitions(exchange, wanted)
         }
         replica = replica_id_of_fetch(request)
         committed = int(request.get("isolation_level") or 0)
@@ -351,10 +388,10 @@ class RecordIndex:
         source: tuple[int, int, int, int] | None = None
         if self._keeps_wanted and replica < 0:
             self._add_wanted(exchange, positions)
-        for topic, number, part in self._each_partition(exchange, given):
+        for topic, number, part in self._list_partitions(exchange, given):
             where, position = (topic, number), positions.get((topic, number), NONE)
             records = part.get(given.records)
-            if part.get(given.error) == _OUT_OF_RANGE or part.get("log_start_offset", 0) > 0:
+            if self._keeps_starts and (part.get(given.error) == _OUT_OF_RANGE or part.get("log_start_offset", 0) > 0):
                 self._add_log_start(exchange, where, part, position)
             preferred = part.get("preferred_read_replica", NONE)
             if preferred is not None and preferred >= 0:
@@ -366,13 +403,14 @@ class RecordIndex:
             if not heads:
                 continue
             for head in heads:
-                if head.base_sequence < 0 <= head.producer_id and self._has_room():
+                if head.base_sequence < 0 <= head.producer_id and self._keeps_reads and self._has_room():
                     self._tables_of_partition(topic, number).markers.add((head.producer_id, head.base_offset))
             first, end = max(heads[0].base_offset, position), heads[-1].last_offset + 1
             self._note_end(where, end)
             if (
                 end > first
                 and self._is_read_asked_for(exchange, where, records, heads, (first, end))
+                and self._keeps_reads
                 and self._has_room()
             ):
                 source = source or self._make_source(exchange)
@@ -407,8 +445,8 @@ class RecordIndex:
         first, end = span
         raw = exchange.response_raw
         if asked is None:
-            for head in heads:
-                self._add_batch(where, head)
+            if self._keeps_batches or len(where[0]) == _TOPIC_ID_LENGTH:  # which the batches may name
+                self._add_batches(where, heads)
             return True
         if isinstance(asked, AskedOffsets):
             low, high = max(asked.first, first), min(asked.last + 1, end)
@@ -432,20 +470,21 @@ class RecordIndex:
                 if found:
                     self._note_matches(where, found)
                     inside.append(head)
+        self._add_batches(where, inside)
         for head in inside:
-            self._add_batch(where, head)
             self._note_contents(exchange, where, records, head, head.base_offset)
         return bool(inside) or isinstance(asked, AskedOffsets)
 
-    def _add_batch(self, where: TopicPartition, head: BatchHead) -> None:
-        """Add a batch of a log once; it is known by the offset where it begins."""
+    def _add_batches(self, where: TopicPartition, heads: list[BatchHead]) -> None:
+        """Add batches of a log, each once; a batch is known by the offset where it begins."""
         tables = self._tables_of_partition(*where)
-        if head.base_offset not in tables.begun and self._has_room():
-            tables.begun.add(head.base_offset)
-            crc = NONE if head.crc is None else head.crc
-            newest = NONE if head.max_timestamp is None else head.max_timestamp
-            its = (head.base_offset, head.last_offset, head.records, head.size, head.producer_id, head.producer_epoch)
-            tables.batches.add_row((*its, head.base_sequence, crc, newest))
+        begun = tables.begun
+        for head in heads:
+            base, last, newest, crc = head.base_offset, head.last_offset, head.max_timestamp, head.crc
+            if base not in begun and self._has_room():
+                begun.add(base)
+                its = base, last, head.records, head.size, head.producer_id, head.producer_epoch, head.base_sequence
+                tables.batches.add_row((*its, NONE if crc is None else crc, NONE if newest is None else newest))
 
     def _note_absent(
         self, exchange: Exchange, where: TopicPartition, records: Any, heads: list[BatchHead], span: tuple[int, int]
@@ -480,7 +519,7 @@ class RecordIndex:
     def _add_deleted(self, exchange: Exchange) -> None:
         """Add where logs begin once DeleteRecords was answered."""
         _, answered = TOPIC_ARRAYS[DELETE_RECORDS]
-        for topic, number, part in self._each_partition(exchange, answered):
+        for topic, number, part in self._list_partitions(exchange, answered):
             if not part.get(answered.error):
                 self._add_log_start(
                     exchange, (topic, number), {"log_start_offset": part.get("low_watermark", NONE)}, NONE
@@ -495,7 +534,7 @@ class RecordIndex:
         asked, answered = TOPIC_ARRAYS[exchange.api_key]
         codes = {
             (topic, number): part.get(answered.error)
-            for topic, number, part in self._each_partition(exchange, answered)
+            for topic, number, part in self._list_partitions(exchange, answered)
         }
         values = self.values
         named = (
@@ -506,7 +545,7 @@ class RecordIndex:
         )
         source: tuple[int, int, int, int] | None = None
         answered_ns = NONE if exchange.response_ns is None else exchange.response_ns
-        for topic, number, part in self._each_partition(exchange, asked):
+        for topic, number, part in self._list_partitions(exchange, asked):
             offset = int(part.get(asked.offset, NONE))
             if isinstance(self.asked, AskedOffsets) and offset <= self.asked.first:
                 continue
@@ -673,15 +712,16 @@ class RecordIndex:
             self.preferred.add((client_id, host, topic, number, node))
 
 
-_READERS: Final[dict[int, Callable[[RecordIndex, Exchange], None]]] = {
-    PRODUCE: RecordIndex._add_writes,
-    FETCH: RecordIndex._add_reads,
-    OFFSET_COMMIT: RecordIndex._add_commits,
-    TXN_OFFSET_COMMIT: RecordIndex._add_commits,
-    OFFSET_FETCH: RecordIndex._add_positions,
-    DELETE_RECORDS: RecordIndex._add_deleted,
-    END_TXN: RecordIndex._add_transaction_end,
-    WRITE_TXN_MARKERS: RecordIndex._add_transaction_markers,
+# What reads an API, and the tables that it fills.
+_READERS: Final[dict[int, tuple[Callable[[RecordIndex, Exchange], None], tuple[str, ...]]]] = {
+    PRODUCE: (RecordIndex._add_writes, ("writes",)),
+    FETCH: (RecordIndex._add_reads, ("reads", "batches", "starts", "wanted")),
+    OFFSET_COMMIT: (RecordIndex._add_commits, ("commits",)),
+    TXN_OFFSET_COMMIT: (RecordIndex._add_commits, ("commits",)),
+    OFFSET_FETCH: (RecordIndex._add_positions, ("positions",)),
+    DELETE_RECORDS: (RecordIndex._add_deleted, ("starts",)),
+    END_TXN: (RecordIndex._add_transaction_end, ("reads",)),
+    WRITE_TXN_MARKERS: (RecordIndex._add_transaction_markers, ("reads",)),
 }
 _OF_PARTITION: Final = ("log_start_offset", "preferred_read_replica", "aborted_transactions")
 # The paths that are read beside those of topics and partitions.
