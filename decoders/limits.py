@@ -240,7 +240,7 @@ PARTITIONS_KEPT_MAX: Final = 10**5
 MOMENTS_MAX: Final = 16
 # Ranges of offsets that one client has read of a partition: they tell what it reads again.
 RANGES_MAX: Final = 64
-# Rows of `kw trace` (a batch written or read, a commit), 70 to 150 bytes each: those of a million exchanges and more.
+# Rows of `kw trace` (a batch written or read, a commit), 30 to 60 bytes each: those of a million exchanges and more.
 ROWS_INDEXED_MAX: Final = 2**21
 # Records that one question of `kw trace` is answered for, and the characters that are shown of a key or header.
 RECORDS_TRACED_MAX: Final = 10_000

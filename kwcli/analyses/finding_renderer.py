@@ -32,6 +32,12 @@ __all__ = [
 _NAMED: Final = 3
 # So many files are written one by one where no pattern stands for them.
 _FILES_FEW: Final = 3
+# The option of `kw trace` that lists the records of a finding.
+_RECORDS_OF_FINDINGS: Final = {
+    "batch-misrouted": "--misrouted",
+    "read-past": "--losses",
+    "written-twice": "--duplicates",
+}
 
 
 class FindingRenderer(AnswerRenderer):
@@ -71,7 +77,16 @@ def add_commands_to_findings(rows: Iterable[Row], capture: CaptureOptions, names
     for row in rows:
         chosen = _choose_exchanges(row["evidence"], unique, alone=alone)
         if chosen:
-            row["command"] = " ".join(["kw sniff", *map(quote_shell_word, [*words, *chosen]), "-v"])
+            row["command"] = _make_command(row, words, chosen)
+
+
+def _make_command(row: Row, words: Sequence[str], chosen: Sequence[str]) -> str:
+    """The command line that shows a finding: the records that it is about, or else the exchanges of its evidence."""
+    option = _RECORDS_OF_FINDINGS.get(row["id"])
+    if option is None:
+        return " ".join(["kw sniff", *map(quote_shell_word, [*words, *chosen]), "-v"])
+    about = [word for key in ("topic", "group") if row.get(key) for word in (f"--{key}", row[key])]
+    return " ".join(["kw trace", *map(quote_shell_word, [*words, option, *about])])
 
 
 def add_commands_to_stored_findings(rows: Iterable[Row], options: Sequence[str] = ()) -> None:
@@ -83,7 +98,7 @@ def add_commands_to_stored_findings(rows: Iterable[Row], options: Sequence[str] 
         files = [*dict.fromkeys(each["file"] for each in row["evidence"][:_NAMED] if each["file"] and each["packets"])]
         chosen = _choose_exchanges(row["evidence"], {}, alone=len(files) == 1) if files else []
         if chosen:
-            row["command"] = " ".join(["kw sniff", *map(quote_shell_word, [*files, *options, *chosen]), "-v"])
+            row["command"] = _make_command(row, [*files, *options], chosen)
 
 
 def _choose_exchanges(evidence: Sequence[dict[str, Any]], unique: dict[str, str], *, alone: bool) -> list[str]:

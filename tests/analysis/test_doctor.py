@@ -42,6 +42,7 @@ from kwcli.output.renderers import WantedPaths
 from kwcli.output.settings import Settings
 from kwcli.run_environment import Exit
 from tests.analysis.attack_scenes import ATTACK_BESIDES, ATTACK_NEAR, ATTACK_SCENES
+from tests.analysis.record_scenes import RECORD_BESIDES, RECORD_NEAR, RECORD_SCENES
 from tests.analysis.scenes import BEGUN, BROKER, FIN, MS, NS, RST, Scene
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import kw, world
@@ -630,6 +631,7 @@ THROTTLED = {"throttle_time_ms": 400, "brokers": [], "topics": []}
 
 SCENES: list[tuple[str, Scene, str, str]] = [
     *ATTACK_SCENES,
+    *RECORD_SCENES,
     # finding, scene, severity, text in the title
     ("topic-unknown", asked_again(4), "error", "topic ordres does not exist (did the client mean orders?)"),
     ("topic-unknown", asked_again(2), "warning", "topic ordres"),
@@ -971,9 +973,11 @@ BESIDES = {
     "broker-gone": {"under-replicated"},
     "broker-back": {"replicas-missing", "under-replicated"},
     **ATTACK_BESIDES,
+    **RECORD_BESIDES,
 }
 NEAR: list[tuple[str, Scene]] = [
     *ATTACK_NEAR,
+    *RECORD_NEAR,
     ("tls-refused", refused_alert(b"")),
     ("tls-refused", refused_alert(bytes.fromhex("15030300020100"))),  # an orderly end
     ("tls-refused", refused_alert(bytes.fromhex("15030300020230"), broker="10.0.0.9:443")),
@@ -1149,7 +1153,9 @@ def test_batches_of_an_older_state_are_taken_for_batches_sent_again() -> None:
     state: Any = sent_batches.state()
     older = [[number, fields[:8]] for number, fields in state]
     resumed = [*SentBatches.make_resumed(older).find_batches_sent_again()]
-    assert resumed == [its._replace(checksums=None, ended=None) for its in sent_batches.find_batches_sent_again()]
+    added = dict.fromkeys(("checksums", "ended", "newest_ms", "first", "offsets"))
+    unknown = {**added, "epoch": -1, "records": 0, "senders": 1}
+    assert resumed == [its._replace(**unknown) for its in sent_batches.find_batches_sent_again()]
     assert len(resumed) == 4
 
 

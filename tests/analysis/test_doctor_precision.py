@@ -24,6 +24,7 @@ from tests.analysis.faults.nodes import NODE_FAULTS
 from tests.analysis.incidents.brokers import BROKER_INCIDENTS
 from tests.analysis.incidents.clients import CLIENT_INCIDENTS
 from tests.analysis.incidents.recording import NETWORK_INCIDENTS
+from tests.analysis.record_scenes import RECORD_SCENES
 from tests.captures.shipped import CLEAN, FOLDER
 from tests.cli.worlds import kw
 
@@ -137,7 +138,12 @@ TRUTH: Final[dict[str, dict[str, int]]] = {
     },
     "faults/retransmissions.pcap.zst": {"warning retransmissions": 1, "note many-in-flight": 1},
     "faults/sent-again.pcap.zst": {"note capture-begins-late": 1, "note coordinator-moved": 1, "note sent-again": 1},
-    "faults/sent-twice.pcap.zst": {"warning sent-twice": 1, "warning unanswered": 1, "note capture-begins-late": 1},
+    "faults/sent-twice.pcap.zst": {
+        "warning sent-twice": 1,
+        "warning unanswered": 1,
+        "warning written-twice": 1,
+        "note capture-begins-late": 1,
+    },
     "faults/lz4-refused.pcap.zst": {"error lz4-refused": 1, "warning broker-failed": 1},
     "faults/sequence-reused.pcap.zst": {"error sequence-reused": 1, "note coordinator-moved": 1},
     "faults/sequence-broken.pcap.zst": {"warning sequence-broken": 1, "note coordinator-moved": 1},
@@ -179,8 +185,8 @@ TRUTH: Final[dict[str, dict[str, int]]] = {
 LIVE: Final = {
     *("controller-clock", "controller-silent", "feature-behind", "not-looked-at", "releases-differ", "unreachable")
 }
-# Attacks, and what only a fault of minutes brings: scenes alone show them (tests/analysis/attack_scenes.py).
-STAGED: Final = {row[0] for row in ATTACK_SCENES}
+# Attacks, what only a fault of minutes brings, and records that were passed: scenes alone show them.
+STAGED: Final = {row[0] for row in (*ATTACK_SCENES, *RECORD_SCENES)} - {"written-twice"}
 FAULTS: Final = sorted(f"faults/{file.name}" for file in (FOLDER / "faults").iterdir())
 
 

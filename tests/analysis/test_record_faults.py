@@ -13,6 +13,7 @@ from decoders.exchanges.exchange import Exchange
 from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Batch, Record
 from kwcli.run_environment import Exit
+from tests.analysis.record_scenes import RECORD_SCENES
 from tests.analysis.scenes import FIN, Scene
 from tests.analysis.test_groups import join, sync
 from tests.analysis.test_record_traces import SCHEMA, commit, fetch, make_batch, produce
@@ -263,6 +264,26 @@ def in_order() -> Scene:
 @pytest.mark.parametrize("scene", [written_to_both(), in_order()])
 def test_what_is_not_misrouted(scene: Scene) -> None:
     assert rows("misrouted", scene) == []
+
+
+# Findings.
+
+KINDS = {"written-twice": "duplicate", "read-past": "loss", "batch-misrouted": "misrouted"}
+
+
+@pytest.mark.parametrize(("finding", "scene"), [row[:2] for row in RECORD_SCENES])
+def test_what_is_a_finding_is_listed(finding: str, scene: Scene) -> None:
+    """The command that kw doctor prints with a finding about records lists these."""
+    assert rows(KINDS[finding], scene) != []
+
+
+def test_a_finding_comes_with_the_command_that_lists_its_records() -> None:
+    file = str(FOLDER / "faults" / "sent-twice.pcap.zst")
+    found = map(json.loads, kw("doctor", file, "-o", "ndjson").out.splitlines())
+    (row,) = (row for row in found if row["id"] == "written-twice")
+    assert row["command"] == f"kw trace {file} --duplicates --topic sent-twice"
+    (first, *_) = map(json.loads, kw(*row["command"].split()[1:], "-o", "ndjson").out.splitlines())
+    assert first["evidence"][0]["packets"] == row["evidence"][0]["packets"]
 
 
 # Captures.

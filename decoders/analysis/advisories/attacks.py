@@ -44,6 +44,7 @@ from decoders.wire.format_and_escape_text import format_latency, format_size
 from decoders.wire.primitives import read_uvarint
 
 if TYPE_CHECKING:
+    from decoders.analysis.doctor.misrouted_batches import MisroutedBatch
     from decoders.analysis.doctor.observations import Observations
     from decoders.analysis.doctor.resent_batches import SentAgain
     from decoders.exchanges.exchange import Exchange
@@ -133,7 +134,7 @@ def observe_sent_batches(seen: Observations, exchange: Exchange, client: str) ->
         topic, number = topic_of_element(exchange, element), part.get(_PRODUCED.number)
         code = None if unanswered else max(refused.get((topic, number), (0,)))
         for head in read_batch_heads(part.get(_PRODUCED.records), exchange.request_raw):
-            seen.sent.add_try(head, exchange, client, topic, number, code)
+            seen.sent.add_try(head, exchange, client, (topic, number), code)
 
 
 def _observe_pushed_metrics(seen: Observations, exchange: Exchange, client: str) -> None:
@@ -324,18 +325,34 @@ def _find_expired_batches(case: Case) -> Iterator[Found]:
 
 
 def _find_misrouted_batches(case: Case) -> Iterator[Found]:
-    """Batches under two topics, by client and topics; kw trace finds those that went to the wrong one alone, too."""
-    found: defaultdict[tuple[str, str, str], list[SentAgain]] = defaultdict(list)
-    for one, other in case.seen.sent.find_batches_under_two_topics():
-        found[one.client, one.topic or "", other.topic or ""] += [one, other]
-    for (client, topic, elsewhere), some in found.items():
+    """Batches that went elsewhere than they were made for, by client, where to, and how that is known."""
+    found: defaultdict[tuple[str, str, str, bool], list[MisroutedBatch]] = defaultdict(list)
+    for each in case.seen.sent.find_misrouted_batches():
+        (topic, number), batch = each.rightful, each.batch
+        places = (topic, batch.topic) if topic != batch.topic else (f"{topic}-{number}", f"{topic}-{batch.partition}")
+        found[batch.source.client, *places, each.twin is not None].append(each)
+    for (client, meant, elsewhere, has_twins), some in found.items():
         seen = Observation()
-        for its in some:
-            seen.count_evidence(its.last)
-        seen.count //= 2
-        words = {"batches": "a batch" if len(some) == 2 else f"{len(some) // 2:,} batches", "elsewhere": elsewhere}
-        about = {"client": client, "client_id": client, "topic": topic, "topics": [topic, elsewhere]}
+        for each in some:
+            for batch in filter(None, (each.twin, each.batch)):
+                seen.count_evidence(batch.source.last)
+        seen.count = len(some)
+        words = {"batches": "a batch" if len(some) == 1 else f"{len(some):,} batches", "elsewhere": elsewhere}
+        words |= {"meant": meant, "also": " as well" if has_twins else ""}
+        words["proof"] = _UNDER_TWO_TOPICS if has_twins else _MISSING_ELSEWHERE
+        topic = some[0].rightful[0]
+        topics = sorted({topic, some[0].batch.topic})
+        about = {"client": client, "client_id": client, "topic": topic, "topics": topics if topics[1:] else None}
         yield case.make_finding("batch-misrouted", seen, **about, **words)
+
+
+_UNDER_TWO_TOPICS: Final = (
+    "the same batch, by producer id, sequence number and checksum, is under two topics, and the producer does not write"
+    " everything to both"
+)
+_MISSING_ELSEWHERE: Final = (
+    "its sequence number does not follow there, and is the one that is missing where it was made for"
+)
 
 
 ATTACK_FINDINGS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (

@@ -13,6 +13,7 @@ from decoders.analysis.doctor.observe_positions import (
     observe_held_records,
     observe_listed_offsets,
     observe_position_out_of_range,
+    observe_unread_answer,
 )
 from decoders.analysis.exchange_facts import (
     GATHERINGS,
@@ -63,7 +64,7 @@ _READ_COMMITTED: Final = 1
 _STABLE: Final = "last_stable_offset"
 _METADATA_LOG: Final = "__cluster_metadata"
 # Where Produce and Fetch have topics, partitions and their values, in requests and responses.
-_PRODUCED, _ = TOPIC_ARRAYS[PRODUCE]
+_PRODUCED, _ANSWERED = TOPIC_ARRAYS[PRODUCE]
 _WANTED, _FETCHED = TOPIC_ARRAYS[FETCH]
 
 
@@ -111,6 +112,7 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
             its.keep_greatest("ended", exchange.response_ns)
     topics = []
     packed_refused = False
+    offsets = _read_offsets_of_answer(exchange) if answered else {}
     transactional = _body_or_empty(exchange, "request").get("transactional_id")
     for element in structs_at(exchange._request_view, _PRODUCED.topics):
         topic = topic_of_element(exchange, element)
@@ -121,14 +123,17 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
             size = batches = records = plain = 0
             number = part.get(_PRODUCED.number)
             code = max(refused.get((topic, number), (0,))) if refused else 0
+            offset = offsets.get((topic, number), -1)
             for head in read_batch_heads(part.get(_PRODUCED.records), raw):
                 size += head.size
                 batches += 1
                 records += head.records
                 if answered:
-                    seen.sent.add_try(head, exchange, client, topic, number, code)
+                    seen.sent.add_try(head, exchange, client, (topic, number), code, offset)
                     its_sequence = seen.get_or_make("sequence", client, topic, number, head.producer_id)
                     _observe_sequence(its_sequence, head, exchange, code)
+                    if offset >= 0:
+                        offset = _observe_accepted_offsets(its_sequence, offset, head)
                     if transactional:
                         writer = seen.get_or_make("transactional", topic, number, head.producer_id)
                         writer.keep_greatest("epoch", head.producer_epoch)
@@ -148,6 +153,26 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
     if packed_refused:
         observe_refused_batches(seen, exchange, client)
     return topics
+
+
+def _read_offsets_of_answer(exchange: Exchange) -> dict[tuple[str | None, Any], int]:
+    """Topic and partition → the offset at which a Produce was written."""
+    offsets: dict[tuple[str | None, Any], int] = {}
+    for element in structs_at(exchange._response_view, _ANSWERED.topics):
+        topic = topic_of_element(exchange, element)
+        for part in structs_at(element, _ANSWERED.partitions):
+            if not part.get(_ANSWERED.error):
+                offsets[topic, part.get(_ANSWERED.number)] = part.get(_ANSWERED.offset, -1)
+    return offsets
+
+
+def _observe_accepted_offsets(its: Observation, offset: int, head: BatchHead) -> int:
+    """Observe the offsets of a batch that was accepted; returns the one behind it."""
+    count = head.last_offset - head.base_offset + 1
+    its.add_to_sum("accepted", count)
+    its.keep_greatest("accepted", offset + count)
+    its.keep_greatest("accepted-from", -offset)
+    return offset + count
 
 
 def _observe_batch_head(
@@ -203,9 +228,10 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
     reading.mark_second(exchange.time_ns)
     # A broker holds a Fetch for as long as there is no record.
     reading.mark_second(exchange.response_end_ns or exchange.time_ns)
+    if exchange._failed:
+        observe_unread_answer(seen, client)
     _observe_opened_session(seen, exchange, client, (request, answer))
     _observe_asked_partitions(seen, client, positions)
-    raw = exchange.response_raw
     found = False
     committed_only = request.get("isolation_level") == _READ_COMMITTED
     for element in structs_at(answer, _FETCHED.topics):
@@ -213,14 +239,9 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
         topics.append(topic)
         for part in structs_at(element, _FETCHED.partitions):
             number, newest = part.get(_FETCHED.number), part.get(_FETCHED.watermark)
-            position = asked = positions.get((topic, number))
-            for head in read_batch_heads(part.get(_FETCHED.records), raw):
-                found = True
-                position = head.last_offset + 1
-                if head.magic < 2:
-                    seen.get_or_make("old-format", client, topic, "fetches").count_exchange(exchange)
-                if not head.sound:
-                    seen.get_or_make("crc", client, topic, "fetched").count_exchange(exchange)
+            asked = positions.get((topic, number))
+            begin, position = _observe_fetched_batches(seen, exchange, client, topic, (part, asked))
+            found |= begin is not None
             if asked is not None and position == asked and (committed_only or part.get(_FETCHED.error)):
                 _observe_stopped_position(seen, exchange, client, (topic, number, asked), part)
             if position is not None and asked is not None and position > asked:
@@ -233,6 +254,10 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
                 its = seen.get_or_make("lag", client, topic, number)
                 its.count_exchange(exchange)
                 its.keep_first_and_last("lag", exchange.response_ns or exchange.time_ns, max(newest - position, 0))
+                if begin is not None:
+                    its.add_to_sum("got", position - begin)
+                    its.keep_greatest("got", position)
+                    its.keep_greatest("got-from", -begin)
                 if position > newest and not found:
                     _observe_position_beyond_watermark(seen, exchange, client, (topic, number), (position, newest))
     if not found:
@@ -240,6 +265,23 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
     elif request.get("min_bytes", 1) > 1:
         _observe_held_back_fetch(seen, exchange, client, request.get("max_wait_ms") or 0)
     return topics
+
+
+def _observe_fetched_batches(
+    seen: Observations, exchange: Exchange, client: str, topic: str | None, asked: tuple[dict[str, Any], int | None]
+) -> tuple[int | None, int | None]:
+    """Observe the batches that a Fetch got of a partition; returns the first offset, None without one, and the next."""
+    part, position = asked
+    begin = None
+    for head in read_batch_heads(part.get(_FETCHED.records), exchange.response_raw):
+        if begin is None:
+            begin = head.base_offset if position is None else position
+        position = head.last_offset + 1
+        if head.magic < 2:
+            seen.get_or_make("old-format", client, topic, "fetches").count_exchange(exchange)
+        if not head.sound:
+            seen.get_or_make("crc", client, topic, "fetched").count_exchange(exchange)
+    return begin, position
 
 
 def _observe_opened_session(

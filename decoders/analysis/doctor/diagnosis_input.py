@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.analysis.doctor.finding_kinds import FINDINGS, SEVERITIES, Severity
 from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
 from decoders.apis import NAMES, api
+from decoders.frames.framing import BEGINS_LATE
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import FETCH, PRODUCE
 from decoders.schema.model import Versions
@@ -70,6 +71,7 @@ class Case:
         self.latencies = latencies
         self.offers = {where: _correct_offer(offers, *where, versions) for where, versions in offers.items()}
         self.faults = faults
+        self.holes = [fault for fault in faults if not fault.startswith(BEGINS_LATE)]
         self.limits = limits
         self.brokers = {broker for (_, _, broker), _ in seen.items_of_kind("client")}
         self.topics = {topic for (topic,), _ in seen.items_of_kind("topic")}

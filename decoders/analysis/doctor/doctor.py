@@ -29,6 +29,7 @@ from decoders.analysis.doctor.observe_odd_bytes import (
     observe_odd_bytes,
     observe_protocol_of_connection,
 )
+from decoders.analysis.doctor.observe_positions import observe_unread_answer
 from decoders.analysis.doctor.observe_values import observe_values
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
@@ -48,6 +49,7 @@ from decoders.filters.read_partitions_and_records import structure_needs
 from decoders.limits import GROUPS_MAX
 from decoders.protocol_facts.keys import (
     API_VERSIONS,
+    FETCH,
     FIND_COORDINATOR,
     HEARTBEAT,
     METADATA,
@@ -71,7 +73,7 @@ __all__ = ["Doctor"]
 
 _topics_of: Final = DIMENSIONS["topic"].get
 # APIs by whose latency brokers are compared: clients send them to all brokers, which answer them at once.
-_COMPARED: Final = frozenset({PRODUCE, METADATA, OFFSET_COMMIT, HEARTBEAT, 1})
+_COMPARED: Final = frozenset({PRODUCE, METADATA, OFFSET_COMMIT, HEARTBEAT, FETCH})
 NS_PER_S: Final = 1_000_000_000
 # Frames of this size and more are remembered; the threshold for huge ones is applied later.
 _LARGE: Final = 1 << 20
@@ -247,6 +249,8 @@ class Doctor:
         closed, size = exchange.closed, exchange.request_size or 0
         if api_key == PRODUCE:
             observe_sent_batches(self._seen, exchange, client)
+        elif api_key == FETCH and closed not in ("fin", "rst"):
+            observe_unread_answer(self._seen, client)
         if size >= _LARGE and closed in ("fin", "rst"):
             its = self._seen.get_or_make("size-refused", client, exchange.connection_info.broker, api_key)
             its.count_exchange(exchange)

@@ -33,7 +33,6 @@ from decoders.analysis.doctor.refusal_findings import REFUSALS
 from decoders.analysis.doctor.sequence_findings import SEQUENCES, describe_broken_sequence
 from decoders.analysis.doctor.value_findings import VALUES
 from decoders.analysis.transactions.abort_commands import make_abort_command
-from decoders.frames.framing import BEGINS_LATE
 from decoders.protocol_facts.errors.error_codes import ERRORS, error_name
 from decoders.protocol_facts.errors.remedies import REMEDIES
 from decoders.protocol_facts.keys import INIT_PRODUCER_ID, METADATA
@@ -509,8 +508,8 @@ def _find_client_load(case: Case) -> Iterator[Found]:
 
 def _find_capture_faults(case: Case) -> Iterator[Found]:
     for fault in case.faults:
-        late = fault.startswith(BEGINS_LATE)
-        yield case.make_finding("capture-begins-late" if late else "capture", Observation(), fault=fault)
+        kind = "capture" if fault in case.holes else "capture-begins-late"
+        yield case.make_finding(kind, Observation(), fault=fault)
     if case.seen.left_out:
         yield case.make_finding("left-out", Observation())
 

@@ -452,6 +452,21 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "where the first try was written, the records are there twice, and the second time behind later ones",
         "set enable.idempotence=true; find out why answers did not come (request.timeout.ms, load, cut connections)",
     ),
+    "written-twice": FindingKind(
+        _ERROR,
+        "{likely}{batches} of {client} {were} written to {topic} twice: {what}",
+        "{proof}; consumers get these records twice, unless the log was truncated in between",
+        "{remedy}",
+        went_on=_WARNING,
+    ),
+    "read-past": FindingKind(
+        _WARNING,
+        "group {group} passed {records} of {topic}, partition {places}, without reading them",
+        "their Produce was acknowledged, the group read records before and behind them, and no answer that its members"
+        " got had them: they began anew at the end (auto.offset.reset=latest without a commit), went ahead (seek), or"
+        " an offset behind them was committed",
+        "find out why: kw trace --losses says which records, and how each was passed; commit only what was processed",
+    ),
     "producer-fenced": FindingKind(_WARNING, "{subject}: {error}{by}{of}", went_on=_WARNING),
     "transactions-abort": FindingKind(
         _WARNING,
@@ -595,10 +610,8 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     ),
     "batch-misrouted": FindingKind(
         _ERROR,
-        "{batches} of {client} for {topic} went to {elsewhere} as well",
-        "the same batch, by producer id, sequence number and checksum, is under two topics, and the producer does not"
-        " write everything to both: likely records of one topic in the other (CVE-2026-35554), or a proxy that changes"
-        " topics",
+        "{batches} of {client} for {meant} went to {elsewhere}{also}",
+        "{proof}: likely records of one topic in the other (CVE-2026-35554), or a proxy that changes topics",
         "look at the records: kw trace --misrouted; upgrade a Java client to 3.9.2, 4.0.2, 4.1.2 or 4.2.0",
     ),
     "batch-expired": FindingKind(

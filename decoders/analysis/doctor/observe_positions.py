@@ -24,6 +24,7 @@ __all__ = [
     "observe_held_records",
     "observe_listed_offsets",
     "observe_position_out_of_range",
+    "observe_unread_answer",
 ]
 
 _COMMITTED, _ = TOPIC_ARRAYS[OFFSET_COMMIT]
@@ -107,3 +108,8 @@ def observe_held_records(
     its.count_exchange(exchange)
     its.count_name("clients", client)
     its.count_name("brokers", exchange.connection_info.broker)
+
+
+def observe_unread_answer(seen: Observations, client: str) -> None:
+    """Observe that a client may have got records which the capture does not show."""
+    seen.get_or_make("unseen-records", client).add_to_sum("answers", 1)

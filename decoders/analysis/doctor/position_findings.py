@@ -138,8 +138,70 @@ def _describe_marker(case: Case, topic: str, number: int, leader: str) -> str:
     )
 
 
+def _find_passed_records(case: Case) -> Iterator[Found]:
+    """Acknowledged records that a group passed without reading them: one finding for a group and topic.
+
+    Members got fewer offsets than lie between the first and the last that they got, and each of these was written in
+    the capture. What was read twice hides what was not read; and where the capture may lack an answer, nothing is told.
+    """
+    nodes = {format_advertised_address(host, port) for (_, _, host, port), _ in case.seen.items_of_kind("advertised")}
+    if not nodes <= case.brokers or case.holes or case.seen.left_out:
+        return
+    members: defaultdict[tuple[str | None, int], defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for (group, topic, number), seen in case.seen.items_of_kind("committed"):
+        members[topic, number][group].update(seen.names.get("clients", ()))
+    for (group, client, topic, number), _ in case.seen.items_of_kind("assigned"):
+        members[topic, number][group].add(client)
+    reading: defaultdict[tuple[str | None, int], dict[str, Observation]] = defaultdict(dict)
+    for (client, topic, number), seen in case.seen.items_of_kind("lag"):
+        if "got" in seen.sums:
+            reading[topic, number][client] = seen
+    found: defaultdict[tuple[str, str | None], dict[int, tuple[int, list[Observation]]]] = defaultdict(dict)
+    for where, by_group in members.items():
+        written = _find_range_written(case, *where)
+        for group, clients in by_group.items():
+            others = {each for name, its in by_group.items() if name != group for each in its} - clients
+            readers = {client: seen for client, seen in reading[where].items() if client not in others}
+            passed = _count_passed_offsets(case, where, readers, written) if clients & readers.keys() else 0
+            if passed > 0:
+                found[group, where[0]][where[1]] = passed, list(readers.values())
+    for (group, topic), by_partition in found.items():
+        whole = merge_observations(seen for _, some in by_partition.values() for seen in some)
+        count = whole.count = sum(passed for passed, _ in by_partition.values())
+        about: dict[str, Any] = {"group": group, "topic": topic, "partitions": sorted(by_partition)}
+        about |= {"records": "a record" if count == 1 else f"{count:,} records", "places": sorted(by_partition)}
+        yield case.make_finding("read-past", whole, **about)
+
+
+def _find_range_written(case: Case, topic: str | None, number: int) -> tuple[int, int] | None:
+    """The offsets of a partition, from and to, each of which was written once in the capture; None without such."""
+    its = [
+        seen
+        for (_, where, index, _), seen in case.seen.items_of_kind("sequence")
+        if (where, index) == (topic, number) and "accepted" in seen.sums
+    ]
+    first = -max((seen.most["accepted-from"] for seen in its), default=0)
+    end = max((seen.most["accepted"] for seen in its), default=0)
+    return (first, end) if its and end - first == sum(seen.sums["accepted"] for seen in its) else None
+
+
+def _count_passed_offsets(
+    case: Case, where: tuple[str | None, int], readers: dict[str, Observation], written: tuple[int, int] | None
+) -> int:
+    """How many offsets of a partition the readers of a group passed, at least; 0 where that is not known."""
+    first = -max(seen.most["got-from"] for seen in readers.values())
+    end = max(seen.most["got"] for seen in readers.values())
+    if written is None or first < written[0] or end > written[1]:
+        return 0
+    for client in readers:
+        if case.seen.get_observation("unseen-records", client) or case.seen.get_observation("outside", client, *where):
+            return 0
+    return end - first - sum(seen.sums["got"] for seen in readers.values())
+
+
 POSITIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     _find_lost_commits,
     _find_unread_assignments,
     _find_held_records,
+    _find_passed_records,
 )

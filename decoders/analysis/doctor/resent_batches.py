@@ -22,14 +22,14 @@ So counts are complete up to that number, and those of a sample beyond it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from heapq import heappush, heappushpop
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final, Self
 from zlib import crc32
 
+from decoders.analysis.dimensions import host_of
+from decoders.analysis.doctor.misrouted_batches import MisroutedBatch, SentBatch, find_misrouted_batches
 from decoders.capture.merge_captures import FILE_SHIFT, file_index_of_packet, packet_number_in_file
 from decoders.limits import BATCHES_REMEMBERED_MAX
 from decoders.named_tuple import NamedTuple
@@ -61,6 +61,11 @@ _Place = tuple[int | None, int, int]
 _NO_PLACE: Final[_Place] = (None, -1, -1)
 # retry.backoff.ms of most clients.
 _PAUSE_NS: Final = 100_000_000
+# How far time stamps of new records are from the capture's clock at most.
+_STAMPED_NS: Final = 300_000_000_000
+_MS: Final = 1_000_000
+# `senders` of a client that sends a batch again on another connection.
+_RECONNECTED: Final = 2
 
 
 @lru_cache(maxsize=1024)
@@ -117,16 +122,14 @@ def name_file_of_evidence(evidence: Evidence, names: Sequence[str]) -> Evidence:
     return time_ns, number, client, broker, correlation_id, *own, file
 
 
-# A producer id and two topics.
-_Routes = tuple[int, str, str]
-
-
 class SentAgain(NamedTuple):
     """A batch that was sent `tries` times: `refused` of the tries were refused, `unknown` may have been written.
 
     `began` is when it was sent first, in ns; `place` is partition, producer id and base sequence; `duplicates` counts
     answers DUPLICATE_SEQUENCE_NUMBER; `checksums` are the least and the greatest of the tries, None where unknown.
-    `ended` is when the last try was answered, in ns, None without an answer.
+    `ended` is when the last try was answered, in ns, None without an answer; `first` is the first try. `newest_ms` is
+    the newest time stamp of its records. `offsets` are the least and the greatest at which tries were accepted, None
+    where none was. `senders` are 1 for one connection, 2 for several of one client, 3 for several clients.
     """
 
     client: str
@@ -141,6 +144,12 @@ class SentAgain(NamedTuple):
     duplicates: int = 0
     checksums: tuple[int, int] | None = None
     ended: int | None = None
+    epoch: int = -1
+    records: int = 0
+    newest_ms: int | None = None
+    first: Evidence | None = None
+    offsets: tuple[int, int] | None = None
+    senders: int = 1
 
     @property
     def has_other_records(self) -> bool:
@@ -153,6 +162,20 @@ class SentAgain(NamedTuple):
         accepted = self.tries - self.refused - self.unknown
         return self.has_other_records and (self.duplicates > 0 or accepted > 1)
 
+    @property
+    def is_written_twice(self) -> bool:
+        """Whether the batch was accepted at two offsets: as it must not be, or because its client had sent it again.
+
+        Without idempotence a batch counts whose client had opened a new connection since, and whose time stamps are of
+        the time of its first try: new records of a constant payload have time stamps of their own.
+        """
+        if self.offsets is None or self.offsets[0] == self.offsets[1] or self.has_other_records:
+            return False
+        if self.idempotent:
+            return self.checksums is not None
+        stamped = self.newest_ms is not None and abs(self.newest_ms * _MS - self.began) <= _STAMPED_NS
+        return stamped and self.senders == _RECONNECTED and self.last[0] - self.began >= _PAUSE_NS
+
 
 class SentBatches:
     """The batches that are remembered; `merge` in any order gives the same."""
@@ -163,9 +186,19 @@ class SentBatches:
         self._heap: list[int] = []
 
     def add_try(
-        self, head: BatchHead, exchange: Exchange, client: str, topic: str | None, partition: Any, code: int | None
+        self,
+        head: BatchHead,
+        exchange: Exchange,
+        client: str,
+        place: tuple[str | None, Any],
+        code: int | None,
+        offset: int = -1,
     ) -> None:
-        """Count one try of a batch; `code` is the error code of its partition, None without an answer."""
+        """Count one try of a batch for a topic and partition; `code` is its error code, None without an answer.
+
+        `offset` is the one that it was written at, -1 where that is not known.
+        """
+        topic, partition = place
         idempotent = head.producer_id >= 0
         # Hashes of numbers are the same in every process.
         where = _hash_topic_name(topic)
@@ -188,6 +221,8 @@ class SentBatches:
             int(code == _DUPLICATE),
             None if crc is None else (crc, crc),
             exchange.response_ns,
+            *(head.producer_epoch, head.last_offset - head.base_offset + 1, head.max_timestamp, last),
+            None if offset < 0 else (offset, offset),
         )
         if number not in self._entries and len(heap) < BATCHES_REMEMBERED_MAX:
             heappush(heap, -number)
@@ -218,7 +253,8 @@ class SentBatches:
     def name_files(self, names: Sequence[str]) -> None:
         """Name the files of the evidence."""
         for number, its in self._entries.items():
-            self._entries[number] = its._replace(last=name_file_of_evidence(its.last, names))
+            first = None if its.first is None else name_file_of_evidence(its.first, names)
+            self._entries[number] = its._replace(last=name_file_of_evidence(its.last, names), first=first)
 
     def find_batches_sent_again(self) -> Iterator[SentAgain]:
         """The batches that were sent more than once because a try failed."""
@@ -243,36 +279,19 @@ class SentBatches:
             if begun < age_ns <= ended:
                 yield its
 
-    def find_batches_under_two_topics(self) -> Iterator[tuple[SentAgain, SentAgain]]:
-        """The same batch (producer id, sequence number, checksum) under two topics, the earlier one first.
+    def find_batches_written_twice(self) -> Iterator[SentAgain]:
+        """The batches that were accepted at two offsets."""
+        return (its for its in self._entries.values() if its.is_written_twice)
 
-        The checksum covers the producer's epoch and the records. A producer that writes everything to two topics sends
-        each batch to both from its first on: then the batches with sequence number 0 are the same too, or more than
-        half of one topic's.
-        """
-        alike: dict[tuple[int, int, int], dict[str, SentAgain]] = {}
-        totals: Counter[tuple[int, str]] = Counter()
-        for its in self._entries.values():
-            if its.idempotent and its.topic and its.checksums is not None and not its.has_other_records:
-                _, producer, sequence = its.place
-                alike.setdefault((producer, sequence, its.checksums[0]), {}).setdefault(its.topic, its)
-                totals[producer, its.topic] += 1
-        shared: Counter[_Routes] = Counter()
-        copied: set[_Routes] = set()
-        pairs: list[tuple[_Routes, SentAgain, SentAgain]] = []
-        for (producer, sequence, _), topics in alike.items():
-            in_order = sorted(topics.values(), key=lambda each: (each.began, each.topic))
-            for one, other in combinations(in_order, 2):
-                low, high = sorted((one.topic or "", other.topic or ""))
-                where = producer, low, high
-                shared[where] += 1
-                pairs.append((where, one, other))
-                if sequence == 0:
-                    copied.add(where)
-        for where, one, other in sorted(pairs, key=lambda pair: (pair[1].began, pair[0])):
-            producer, low, high = where
-            if where not in copied and 2 * shared[where] <= max(totals[producer, low], totals[producer, high]):
-                yield one, other
+    def find_misrouted_batches(self) -> list[MisroutedBatch]:
+        """The batches that went to another topic or partition than they were made for; `source` is a SentAgain."""
+        sent = (
+            SentBatch(its.began, its.topic, its.place[0], its.place[1], its.epoch, its.place[2], its.records, crc, its)
+            for its in self._entries.values()
+            if its.idempotent and its.topic and its.place[0] is not None and not its.has_other_records
+            for crc in (-1 if its.checksums is None else its.checksums[0],)
+        )
+        return find_misrouted_batches(sent, complete=len(self._heap) < BATCHES_REMEMBERED_MAX)
 
     def state(self) -> list[object]:
         """The state as built-in values, for `make_resumed`."""
@@ -286,21 +305,29 @@ class SentBatches:
         for item in items:
             number, its = state_fields(item, int, list)
             whole = add_fields_to_older_state(add_fields_to_older_state(its, 8, 8, _NO_PLACE, 0, None), 11, 11, None)
-            *counted, last, place, duplicates, checksums, ended = state_fields(
-                whole, *(str, str | None, bool, int, int, int, int, tuple, tuple, int, tuple | None, int | None)
+            whole = add_fields_to_older_state(whole, 12, 12, -1, 0, None, None, None, 1)
+            *counted, last, place, duplicates, checksums, ended, epoch, records, newest, first, offsets, senders = (
+                state_fields(
+                    whole,
+                    *(str, str | None, bool, int, int, int, int, tuple, tuple, int, tuple | None, int | None),
+                    *(int, int, int | None, tuple | None, tuple | None, int),
+                )
             )
             client, topic, idempotent, tries, refused, unknown, began = counted
             state_fields(place, int | None, int, int)
-            if checksums is not None:
-                state_fields(checksums, int, int)
+            for pair in (checksums, offsets):
+                if pair is not None:
+                    state_fields(pair, int, int)
             counts = SentAgain(client, topic, idempotent, tries, refused, unknown, began, read_evidence(last))
             counts = counts._replace(place=place, duplicates=duplicates, checksums=checksums, ended=ended)
+            counts = counts._replace(epoch=epoch, records=records, newest_ms=newest, offsets=offsets, senders=senders)
+            counts = counts._replace(first=None if first is None else read_evidence(first))
             made._join_counts(number, counts)
         return made
 
 
 def _is_retry(its: SentAgain) -> bool:
-    if its.has_other_records:
+    if its.has_other_records or its.is_written_twice:
         return False
     late = its.idempotent and its.last[0] - its.began >= _PAUSE_NS
     return late or its.refused + its.unknown > 0
@@ -322,12 +349,23 @@ def _sum_counts(one: SentAgain, other: SentAgain) -> SentAgain:
         late.last,
         late.place if late.place != _NO_PLACE else max(one.place, other.place, key=lambda its: its[1:]),
         one.duplicates + other.duplicates,
-        _span_of_checksums(one.checksums, other.checksums),
+        _join_spans(one.checksums, other.checksums),
         late.ended,
+        *(late.epoch, late.records, late.newest_ms),
+        min(filter(None, (one.first, other.first)), key=lambda its: (its[0], its[2], its[3]), default=None),
+        _join_spans(one.offsets, other.offsets),
+        max(one.senders, other.senders, _compare_senders(one, other)),
     )
 
 
-def _span_of_checksums(one: tuple[int, int] | None, other: tuple[int, int] | None) -> tuple[int, int] | None:
+def _compare_senders(one: SentAgain, other: SentAgain) -> int:
+    if one.last[1:4] == other.last[1:4]:
+        return 1
+    alike = one.client == other.client and host_of(one.last[2]) == host_of(other.last[2])
+    return _RECONNECTED if alike else _RECONNECTED + 1
+
+
+def _join_spans(one: tuple[int, int] | None, other: tuple[int, int] | None) -> tuple[int, int] | None:
     if one is None or other is None:
         return one or other
     return min(one[0], other[0]), max(one[1], other[1])

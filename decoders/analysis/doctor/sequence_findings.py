@@ -92,6 +92,39 @@ def _find_numbers_used_again(case: Case) -> Iterator[Found]:
         yield Found("sequence-reused", severity, seen, about)
 
 
+def _find_batches_written_twice(case: Case) -> Iterator[Found]:
+    """Batches that were accepted at two offsets: one finding for a client, topic and degree of certainty."""
+    found: dict[tuple[bool, str, str | None], list[SentAgain]] = defaultdict(list)
+    for its in case.seen.sent.find_batches_written_twice():
+        found[its.idempotent, its.client, its.topic].append(its)
+    for (sure, client, topic), some in found.items():
+        seen = Observation()
+        for its in some:
+            for evidence in filter(None, (its.first, its.last)):
+                seen.count_evidence(evidence)
+        seen.count = len(some)
+        first = min(some, key=lambda its: (its.began, its.offsets or ()))
+        low, high = first.offsets or (0, 0)
+        about: dict[str, Any] = {"client": client, "client_id": client, "topic": topic}
+        about["what"] = f"{'the first ' if len(some) > 1 else ''}at offsets {low:,} and {high:,}"
+        about |= {"batches": "a batch" if len(some) == 1 else f"{len(some):,} batches"}
+        about |= {"were": "was" if len(some) == 1 else "were", "likely": "" if sure else "likely "}
+        about["proof"], about["remedy"] = _SAME_SEQUENCE if sure else _SAME_BYTES
+        kind = FINDINGS["written-twice"]
+        yield Found("written-twice", kind.severity if sure else kind.went_on, seen, about)
+
+
+_SAME_SEQUENCE: Final = (
+    "the same producer id, epoch, sequence number and checksum was accepted at two offsets",
+    "find out why the broker did not know the batch again: the leader had lost it (unclean.leader.election.enable), or"
+    " had forgotten the producer (producer.id.expiration.ms)",
+)
+_SAME_BYTES: Final = (
+    "the same bytes were accepted at two offsets, the second time on a connection that the client had opened since",
+    "set enable.idempotence=true; find out why the answer came too late (request.timeout.ms, load, cut connections)",
+)
+
+
 def _was_used_for_other_batches(case: Case, its: SentAgain) -> bool:
     """Whether the capture has the numbers before and behind those of a batch, which came once."""
     reached = _reached_sequences(case, its)
@@ -115,5 +148,6 @@ def _reached_sequences(case: Case, its: SentAgain) -> tuple[int, int] | None:
 SEQUENCES: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     _find_resent_batches,
     _find_restarted_sequences,
+    _find_batches_written_twice,
     _find_numbers_used_again,
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.analysis.record_traces.find_duplicates import find_duplicates
 from decoders.analysis.record_traces.find_losses import find_losses
-from decoders.analysis.record_traces.find_misrouted import find_misrouted_batches
+from decoders.analysis.record_traces.find_misrouted import find_misrouted
 from decoders.analysis.record_traces.life_of_record import LivesOfRecords
 from decoders.analysis.record_traces.record_fold import RecordFold
 from decoders.analysis.record_traces.record_index import RecordIndex
@@ -21,7 +21,7 @@ __all__ = ["RECORD_FAULTS", "RecordFaults"]
 RECORD_FAULTS: Final[dict[str, tuple[Callable[[LivesOfRecords], Iterator[Row]], frozenset[str]]]] = {
     "duplicate": (find_duplicates, frozenset({"writes", "batches", "fingerprints"})),
     "loss": (find_losses, frozenset({"writes", "reads", "wanted", "commits", "positions", "starts"})),
-    "misrouted": (find_misrouted_batches, frozenset({"writes"})),
+    "misrouted": (find_misrouted, frozenset({"writes"})),
 }
 
 

@@ -176,7 +176,7 @@ def _one_under_way(actor: NodesActor) -> None:
 HANG: Final = {
     *("isr-flapping", "isr-shrunk", "under-replicated", "follower-behind", "leader-moved", "no-connection"),
     # A process that hangs does not read.
-    *("zero-window", "unanswered", "timed-out", "coordinator-moved", "sent-again", "sent-twice"),
+    *("zero-window", "unanswered", "timed-out", "coordinator-moved", "sent-again", "sent-twice", "written-twice"),
 }
 NODE_FAULTS: Final[tuple[Fault[NodesActor], ...]] = (
     Fault("many-in-flight", _many_under_way, replicas=3, besides={"zero-window"}),

@@ -1,0 +1,141 @@
+"""Batches as producers sent them in, those that went to another topic or partition than they were made for out.
+
+Theory of operation. A producer counts the records of each partition by itself: the next batch begins with the sequence
+that follows the last one. A batch that begins elsewhere, while in another partition of the same producer just this
+sequence is missing, was made for that partition. And a batch is made for one topic: the same producer id, epoch,
+sequence and checksum under two topics is one batch that was sent to both, unless the application writes everything to
+both. Then the batches with sequence 0 are the same too, or most batches of one of the two topics. And batches whose
+sequences follow under both topics are two, which are alike by chance: the same text in the same millisecond.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+from typing import Any
+
+from decoders.named_tuple import NamedTuple
+
+__all__ = ["MisroutedBatch", "SentBatch", "find_misrouted_batches"]
+
+Place = tuple[str, int]
+
+
+class SentBatch(NamedTuple):
+    """A batch of an idempotent producer; `time` of its first try in ns, `crc` -1 where unknown; `source`: any value."""
+
+    time: int
+    topic: str
+    partition: int
+    producer: int
+    epoch: int
+    sequence: int
+    records: int
+    crc: int
+    source: Any
+
+
+class MisroutedBatch(NamedTuple):
+    """A batch, and the topic and partition that it was made for.
+
+    `twin`: the same batch there; without one, its sequence is missing there. `sure`: its sequence does not follow.
+    """
+
+    batch: SentBatch
+    rightful: Place
+    twin: SentBatch | None
+    sure: bool
+
+
+def find_misrouted_batches(batches: Iterable[SentBatch], *, complete: bool = True) -> list[MisroutedBatch]:
+    """The misrouted batches, in the order of time; `complete`: these are all batches, so that sequences can be told."""
+    sent: defaultdict[tuple[int, int], dict[Place, list[SentBatch]]] = defaultdict(dict)
+    for batch in batches:
+        sent[batch.producer, batch.epoch].setdefault((batch.topic, batch.partition), []).append(batch)
+    found: list[MisroutedBatch] = []
+    for by_place in sent.values():
+        for its in by_place.values():
+            its.sort(key=_order)
+        found += _find_batches_of_other_topics(by_place, complete=complete)
+        if complete and len(by_place) > 1:
+            found += _find_sequences_of_other_partitions(by_place)
+    return sorted(found, key=lambda each: (_order(each.batch), each.rightful))
+
+
+def _order(batch: SentBatch) -> tuple[int, str, int, int]:
+    return batch.time, batch.topic, batch.partition, batch.sequence
+
+
+def _find_batches_of_other_topics(
+    by_place: dict[Place, list[SentBatch]], *, complete: bool
+) -> Iterator[MisroutedBatch]:
+    """Batches that are the same under two topics."""
+    if len({topic for topic, _ in by_place}) < 2:
+        return
+    alike: defaultdict[tuple[int, int], dict[str, SentBatch]] = defaultdict(dict)
+    totals: Counter[str] = Counter()
+    for (topic, _), its in by_place.items():
+        for batch in {each.sequence: each for each in reversed(its) if each.crc >= 0}.values():
+            alike[batch.sequence, batch.crc].setdefault(topic, batch)
+            totals[topic] += 1
+    shared: Counter[tuple[str, ...]] = Counter()
+    copied: set[tuple[str, ...]] = set()
+    pairs: list[tuple[tuple[str, ...], SentBatch, SentBatch]] = []
+    for (sequence, _), by_topic in alike.items():
+        for one, other in combinations(sorted(by_topic.values(), key=_order), 2):
+            topics = tuple(sorted((one.topic, other.topic)))
+            shared[topics] += 1
+            pairs.append((topics, one, other))
+            if sequence == 0:
+                copied.add(topics)
+    for topics, one, other in pairs:
+        if topics in copied or 2 * shared[topics] > max(totals[name] for name in topics):
+            continue
+        broken = []
+        if complete:
+            places = [(by_place[each.topic, each.partition], each) for each in (one, other)]
+            if all(_follows_sequence(*place) for place in places):
+                continue
+            broken = [each for its, each in places if _breaks_sequence(its, each)]
+        wrong, right = (one, other) if broken == [one] else (other, one)
+        yield MisroutedBatch(wrong, (right.topic, right.partition), right, bool(broken))
+
+
+def _find_sequences_of_other_partitions(by_place: dict[Place, list[SentBatch]]) -> Iterator[MisroutedBatch]:
+    """Batches whose sequence does not follow in their partition, and is just the one that is missing in another."""
+    missing: dict[tuple[int, int], set[Place]] = defaultdict(set)
+    for where, its in by_place.items():
+        for span in _missing_sequences(its):
+            missing[span].add(where)
+    if not missing:
+        return
+    for where, its in by_place.items():
+        told: set[int] = set()
+        for batch in its:
+            rightful = missing.get((batch.sequence, batch.sequence + batch.records), set()) - {where}
+            if batch.sequence not in told and len(rightful) == 1 and _breaks_sequence(its, batch):
+                told.add(batch.sequence)
+                (right,) = rightful
+                yield MisroutedBatch(batch, right, None, sure=True)
+
+
+def _breaks_sequence(its: list[SentBatch], batch: SentBatch) -> bool:
+    """Whether a batch does not follow the batches before it in its partition; False where there are none before."""
+    before = any(each.time < batch.time and each.sequence != batch.sequence for each in its)
+    return before and batch.sequence != 0 and not _follows_sequence(its, batch)
+
+
+def _follows_sequence(its: list[SentBatch], batch: SentBatch) -> bool:
+    """Whether a batch follows one before it in its partition."""
+    return any(each.sequence + each.records == batch.sequence and each.time < batch.time for each in its)
+
+
+def _missing_sequences(its: list[SentBatch]) -> Iterator[tuple[int, int]]:
+    """The runs of sequences, as (first, end), that lie between the batches of a partition and are in none of them."""
+    spans = sorted({(each.sequence, each.sequence + each.records) for each in its})
+    reached = spans[0][1]
+    for first, end in spans[1:]:
+        if first > reached:
+            yield reached, first
+        reached = max(reached, end)
