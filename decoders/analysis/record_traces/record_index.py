@@ -93,6 +93,7 @@ class RecordIndex:
         self._keeps_batches = "batches" in kept
         self._keeps_fingerprints = "fingerprints" in kept
         self._keeps_groups = not kept.isdisjoint(_OF_GROUPS)
+        self._keeps_positions = not kept.isdisjoint({"reads", "starts", "wanted"})
         self._keeps_reads = "reads" in kept
         self._keeps_starts = "starts" in kept
         self._keeps_wanted = "wanted" in kept
@@ -124,7 +125,8 @@ class RecordIndex:
         """The paths that are read of a side of an API."""
         found: set[str] = set()
         if api_key in self._readers:
-            found |= topic_array_paths(api_key, side)
+            if self._keeps_positions or (api_key, side) != (FETCH, "request"):
+                found |= topic_array_paths(api_key, side)
             found.update(_MORE.get((api_key, side), ()))
         events = EVENT_APIS.get(api_key)
         if events is not None and self._keeps_groups:
@@ -307,9 +309,10 @@ class RecordIndex:
     ) -> None:
         """Add a fingerprint of each record of a batch that was written from the offset `first` on."""
         table = self._tables_of_partition(*where).fingerprints
+        time_ns, first = exchange.time_ns, first - head.base_offset
         for row in read_record_rows(records, exchange.request_raw, head):
             if row[1] is not None and self._has_room():  # magic 0 has no create time
-                table.add_row((first + row[0] - head.base_offset, hash_record(row), exchange.time_ns, *source))
+                table.add_row((first + row[0], hash_record(row), time_ns, *source))
 
     def _is_write_asked_for(
         self, exchange: Exchange, where: TopicPartition, records: Any, head: BatchHead, first: int, count: int
@@ -380,7 +383,7 @@ class RecordIndex:
         wanted, given = TOPIC_ARRAYS[FETCH]
         positions = {
             (topic, number): part.get(wanted.offset, NONE)
-            for topic, number, part in self._list_partitions(exchange, wanted)
+            for topic, number, part in (self._list_partitions(exchange, wanted) if self._keeps_positions else ())
         }
         replica = replica_id_of_fetch(request)
         committed = int(request.get("isolation_level") or 0)
