@@ -217,7 +217,9 @@ class TraceRenderer(_RecordAnswerRenderer):
         asked, index = self._asked, self.fold.index
         if not isinstance(asked, AskedOffsets):
             return ""
-        seen = {(index.topic_names.get(topic, topic), number): end for (topic, number), end in index.seen_to.items()}
+        seen = {
+            (index.topic_names.get(topic, topic), number): end for (topic, number), end in index.found.seen_to.items()
+        }
         end = seen.get((asked.topic, asked.partition))
         if end is not None and end > 0:
             return f": the records of {escape_text(asked.topic)}/{asked.partition} seen there end at offset {end - 1:,}"

@@ -1154,7 +1154,7 @@ def test_batches_of_an_older_state_are_taken_for_batches_sent_again() -> None:
     older = [[number, fields[:8]] for number, fields in state]
     resumed = [*SentBatches.make_resumed(older).find_batches_sent_again()]
     added = dict.fromkeys(("checksums", "ended", "newest_ms", "first", "offsets"))
-    unknown = {**added, "epoch": -1, "records": 0, "senders": 1}
+    unknown: dict[str, Any] = {**added, "epoch": -1, "records": 0, "senders": 1}
     assert resumed == [its._replace(**unknown) for its in sent_batches.find_batches_sent_again()]
     assert len(resumed) == 4
 

@@ -71,12 +71,12 @@ class Traffic:
     def _make_batches(self, number: int) -> list[bytearray]:
         """A batch of each number of records, of one producer; those with even numbers have a producer id."""
         identity = (4711 + number, 0, 0) if number % 2 == 0 else (-1, -1, -1)
+        header = Batch(producer_id=identity[0], producer_epoch=identity[1], base_sequence=identity[2])
         made = []
         for count in range(1, RECORDS_MOST + 1):
             text = b"%x" % self._rng.getrandbits(400)
             records = [Record(at, 0, b"key-%d" % at, text[at:], ()) for at in range(count)]
-            names = dict(zip(("producer_id", "producer_epoch", "base_sequence"), identity, strict=True))
-            made.append(bytearray(encode_batch(records, Batch(**names))))
+            made.append(bytearray(encode_batch(records, header)))
         return made
 
     def _write(self, number: int, exchange: Exchange) -> None:
@@ -137,8 +137,8 @@ class Traffic:
                 | {**ends, "records": b"".join(batch for _, batch in new)}
             )
             self._positions[group, where] = new[-1][0] if new else position
-        request = {"max_wait_ms": 500, "min_bytes": 1, "max_bytes": 50 << 20}
-        request["topics"] = [{"topic": topic, "partitions": parts} for topic, parts in asked.items()]
+        topics = [{"topic": topic, "partitions": parts} for topic, parts in asked.items()]
+        request = {"max_wait_ms": 500, "min_bytes": 1, "max_bytes": 50 << 20, "topics": topics}
         answer = {"responses": [{"topic": topic, "partitions": parts} for topic, parts in got.items()]}
         self._write(number, self._make_exchange(1, 10, f"{group}-{member}", request, answer))
 

@@ -44,9 +44,9 @@ from decoders.wire.format_and_escape_text import format_latency, format_size
 from decoders.wire.primitives import read_uvarint
 
 if TYPE_CHECKING:
-    from decoders.analysis.doctor.misrouted_batches import MisroutedBatch
     from decoders.analysis.doctor.observations import Observations
     from decoders.analysis.doctor.resent_batches import SentAgain
+    from decoders.analysis.misrouted_batches import MisroutedBatch
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side, Versions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from decoders.analysis.doctor.misrouted_batches import MisroutedBatch, SentBatch, find_misrouted_batches
+from decoders.analysis.misrouted_batches import MisroutedBatch, SentBatch, find_misrouted_batches
 from decoders.analysis.record_traces.life_of_record import LivesOfRecords
 from decoders.named_tuple import NamedTuple
 

@@ -211,7 +211,7 @@ class LivesOfRecords:
             return self._latest[1]
         absent: dict[int, int] = {}
         for name in self._names_of_topic(where[0]):
-            absent |= self._index.absent.get((name, where[1]), {})
+            absent |= self._index.found.absent.get((name, where[1]), {})
             self._aborted[where] |= self._index.aborted.get((name, where[1]), set())
         found = _PartitionRows(self.tables.get(where, ()), absent)
         self._latest = where, found
@@ -292,10 +292,10 @@ class LivesOfRecords:
 
     def _find_contents(self, where: TopicPartition, offset: int) -> Any:
         index = self._index
-        found = index.contents.get((*where, offset))
+        found = index.found.contents.get((*where, offset))
         if found is None:
             names = (identity for identity, name in index.topic_names.items() if name == where[0])
-            found = next(filter(None, (index.contents.get((name, where[1], offset)) for name in names)), None)
+            found = next(filter(None, (index.found.contents.get((name, where[1], offset)) for name in names)), None)
         return found
 
     def _make_event(self, kind: str, time: int, row: Any, **fields: Any) -> _Event:

@@ -36,6 +36,7 @@ from decoders.analysis.groups.events import EVENT_APIS, group_events_of
 from decoders.analysis.groups.histories import GroupHistories
 from decoders.analysis.groups.lag import TopicPartition, replica_id_of_fetch
 from decoders.analysis.record_traces.asked_records import AskedOffsets, AskedProducer, AskedRecords, RecordCondition
+from decoders.analysis.record_traces.found_records import FoundRecords
 from decoders.analysis.record_traces.partition_tables import (
     NONE,
     UNACKNOWLEDGED,
@@ -47,10 +48,10 @@ from decoders.analysis.record_traces.partition_tables import (
     read_items_by_partition,
     read_pair,
 )
-from decoders.analysis.record_traces.record_contents import RecordContents, hash_record, read_record_rows
+from decoders.analysis.record_traces.record_contents import hash_record, read_record_rows
 from decoders.exchanges.learned_names import NODE_LISTS, TOPIC_ID_SOURCES, TOPICS_MAX, NodeIds, values_at_path
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at, topic_array_paths
-from decoders.limits import PARTITIONS_KEPT_MAX, RECORDS_TRACED_MAX, ROWS_INDEXED_MAX
+from decoders.limits import PARTITIONS_KEPT_MAX, ROWS_INDEXED_MAX
 from decoders.protocol_facts.keys import (
     DELETE_RECORDS,
     END_TXN,
@@ -105,21 +106,19 @@ class RecordIndex:
         self.nodes = NodeIds()
         self.topic_names: dict[str, str] = {}  # id → name
         self.ends: list[TransactionEnd] = []
-        # Offsets of the records that meet a condition, and their contents as far as these were seen.
-        self.matches: dict[TopicPartition, set[int]] = {}
-        self.contents: dict[tuple[str, int, int], RecordContents] = {}
-        # Offsets that a log no longer has, though it has later ones: partition → (offset, when a Fetch passed it).
-        self.absent: dict[TopicPartition, dict[int, int]] = {}
+        self.found = FoundRecords(asked)
         # Partition → producer id and first offset of transactions that answers to Fetch say to be aborted.
         self.aborted: dict[TopicPartition, set[tuple[int, int]]] = {}
         # Reader (client id, host), partition, and the node from which its leader told it to read.
         self.preferred: set[tuple[str | None, str, str, int, int]] = set()
-        # Where the batches end that were seen; for partitions and topics that are not asked about NONE: what a question
-        # may have meant instead.
-        self.seen_to: dict[TopicPartition, int] = {}
-        self.left_out = 0
+        self._left_out = 0
         self._rows = 0
         self._learns = False
+
+    @property
+    def left_out(self) -> int:
+        """How many rows and offsets the index had no room for."""
+        return self._left_out + self.found.left_out
 
     def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths that are read of a side of an API."""
@@ -181,13 +180,13 @@ class RecordIndex:
             if len(self.partitions) < PARTITIONS_KEPT_MAX:
                 self.partitions[topic, number] = found
             else:
-                self.left_out += 1
+                self._left_out += 1
         return found
 
     def _has_room(self) -> bool:
         """Whether one more row may be kept, which is then counted."""
         if self._rows >= ROWS_INDEXED_MAX:
-            self.left_out += 1
+            self._left_out += 1
             return False
         self._rows += 1
         return True
@@ -248,7 +247,7 @@ class RecordIndex:
         for element in structs_at(exchange.view(array.side), array.topics):
             topic = self._topic_asked_about(exchange, element)
             if topic is None:
-                self._note_end((topic_of_element(exchange, element) or "", NONE), NONE)
+                self.found.note_end((topic_of_element(exchange, element) or "", NONE), NONE)
                 continue
             for part in structs_at(element, array.partitions):
                 number = part.get(array.number)
@@ -257,7 +256,7 @@ class RecordIndex:
                 if self._is_asked_about(number):
                     yield topic, number, part
                 else:
-                    self._note_end((topic, number), NONE)
+                    self.found.note_end((topic, number), NONE)
 
     # What each API says.
 
@@ -296,7 +295,7 @@ class RecordIndex:
                         self._add_fingerprints(exchange, (topic, number), records, head, first, source)
                 if first >= 0:
                     first += count
-                    self._note_end((topic, number), first)
+                    self.found.note_end((topic, number), first)
 
     def _add_fingerprints(
         self,
@@ -325,7 +324,7 @@ class RecordIndex:
             if first >= 0 and (first > asked.last or first + count <= asked.first):
                 return False
             if first >= 0:
-                self._note_contents(exchange, where, records, head, first)
+                self.found.note_contents(exchange, where, records, head, first)
             return True  # without an offset, it may be a try to write the records asked for
         if isinstance(asked, AskedProducer):
             if head.producer_id != asked.producer_id:
@@ -339,42 +338,9 @@ class RecordIndex:
                 if asked.is_met_by(where[0], where[1], row)
             ]
         if found and first >= 0:
-            self._note_matches(where, [first + number for number in found])
-            self._note_contents(exchange, where, records, head, first)
+            self.found.note_matches(where, [first + number for number in found])
+            self.found.note_contents(exchange, where, records, head, first)
         return bool(found)
-
-    def _note_matches(self, where: TopicPartition, offsets: list[int]) -> None:
-        its = self.matches.setdefault(where, set())
-        for offset in offsets:
-            if len(its) < RECORDS_TRACED_MAX:
-                its.add(offset)
-            elif offset not in its:
-                self.left_out += 1
-
-    def _is_offset_asked_for(self, where: TopicPartition, offset: int) -> bool:
-        asked = self.asked
-        if isinstance(asked, AskedOffsets):
-            return asked.first <= offset <= asked.last
-        return offset in self.matches.get(where, ())
-
-    def _note_contents(
-        self, exchange: Exchange, where: TopicPartition, records: Any, head: BatchHead, first: int
-    ) -> None:
-        """Note key and headers of the records asked for in a batch, whose first record has the offset `first`."""
-        raw = exchange.request_raw if exchange.api_key == PRODUCE else exchange.response_raw
-        if len(self.contents) >= RECORDS_TRACED_MAX:
-            return
-        for row in read_record_rows(records, raw, head):
-            offset = first + row[0] - head.base_offset
-            if self._is_offset_asked_for(where, offset):
-                contents, key = RecordContents.from_row(row), (*where, offset)
-                self.contents[key] = max(self.contents.get(key, contents), contents, key=repr)
-
-    def _note_end(self, where: TopicPartition, end: int) -> None:
-        if not isinstance(self.asked, AskedOffsets):
-            return  # nothing else may have been meant
-        if where in self.seen_to or len(self.seen_to) < PARTITIONS_KEPT_MAX:
-            self.seen_to[where] = max(self.seen_to.get(where, end), end)
 
     def _add_reads(self, exchange: Exchange) -> None:
         """Add what a Fetch got, and where logs begin."""
@@ -409,7 +375,7 @@ class RecordIndex:
                 if head.base_sequence < 0 <= head.producer_id and self._keeps_reads and self._has_room():
                     self._tables_of_partition(topic, number).markers.add((head.producer_id, head.base_offset))
             first, end = max(heads[0].base_offset, position), heads[-1].last_offset + 1
-            self._note_end(where, end)
+            self.found.note_end(where, end)
             if (
                 end > first
                 and self._is_read_asked_for(exchange, where, records, heads, (first, end))
@@ -455,7 +421,7 @@ class RecordIndex:
             low, high = max(asked.first, first), min(asked.last + 1, end)
             if low >= high:
                 return False
-            self._note_absent(exchange, where, records, heads, (low, high))
+            self.found.note_absent(exchange, where, records, heads, (low, high))
             inside = [head for head in heads if head.last_offset >= low and head.base_offset < high]
         else:
             inside = []
@@ -471,11 +437,11 @@ class RecordIndex:
                     offset = head.base_offset + asked.sequence - head.base_sequence
                     found = [offset] if max(head.base_offset, first) <= offset <= head.last_offset else []
                 if found:
-                    self._note_matches(where, found)
+                    self.found.note_matches(where, found)
                     inside.append(head)
         self._add_batches(where, inside)
         for head in inside:
-            self._note_contents(exchange, where, records, head, head.base_offset)
+            self.found.note_contents(exchange, where, records, head, head.base_offset)
         return bool(inside) or isinstance(asked, AskedOffsets)
 
     def _add_batches(self, where: TopicPartition, heads: list[BatchHead]) -> None:
@@ -488,27 +454,6 @@ class RecordIndex:
                 begun.add(base)
                 its = base, last, head.records, head.size, head.producer_id, head.producer_epoch, head.base_sequence
                 tables.batches.add_row((*its, NONE if crc is None else crc, NONE if newest is None else newest))
-
-    def _note_absent(
-        self, exchange: Exchange, where: TopicPartition, records: Any, heads: list[BatchHead], span: tuple[int, int]
-    ) -> None:
-        """Note offsets asked for that lie between those of the records that a Fetch got."""
-        low, high = span
-        if high - low > RECORDS_TRACED_MAX:
-            return
-        there: set[int] = set()
-        for head in heads:
-            if head.last_offset < low or head.base_offset >= high:
-                continue
-            if head.records == head.last_offset - head.base_offset + 1:
-                there.update(range(head.base_offset, head.last_offset + 1))
-            else:
-                there.update(row[0] for row in read_record_rows(records, exchange.response_raw, head))
-        time_ns = exchange.response_ns or exchange.time_ns
-        for offset in range(low, high):
-            if offset not in there:
-                its = self.absent.setdefault(where, {})
-                its[offset] = min(its.get(offset, time_ns), time_ns)
 
     def _add_log_start(self, exchange: Exchange, where: TopicPartition, part: dict[str, Any], position: int) -> None:
         """Add where a log begins, where that is new, or a position that was outside of the log."""
@@ -626,7 +571,8 @@ class RecordIndex:
         for where, tables in other.partitions.items():
             self._tables_of_partition(*where).merge(tables, numbers)
         self._rows += other._rows
-        self.left_out += other.left_out
+        self._left_out += other._left_out
+        self.found.merge(other.found)
         self.histories.merge(other.histories)
         self.nodes.update(other.nodes)
         for identity, name in other.topic_names.items():
@@ -634,20 +580,9 @@ class RecordIndex:
         for end in other.ends:
             transaction = numbers[end.transaction] if end.transaction >= 0 else NONE
             self.ends.append(end._replace(transaction=transaction, sender=numbers[end.sender]))
-        for where, offsets in other.matches.items():
-            self._note_matches(where, sorted(offsets))
-        for key, contents in other.contents.items():
-            if key in self.contents or len(self.contents) < RECORDS_TRACED_MAX:
-                self.contents[key] = max(self.contents.get(key, contents), contents, key=repr)
-        for where, times in other.absent.items():
-            mine = self.absent.setdefault(where, {})
-            for offset, time_ns in times.items():
-                mine[offset] = min(mine.get(offset, time_ns), time_ns)
         for where, aborted in other.aborted.items():
             self.aborted.setdefault(where, set()).update(aborted)
         self.preferred |= other.preferred
-        for where, last in other.seen_to.items():
-            self._note_end(where, last)
 
     def state(self) -> list[object]:
         """The state as built-in values, for `resume_state`."""
@@ -658,36 +593,22 @@ class RecordIndex:
             dict(self.nodes),
             self.topic_names,
             [tuple(end) for end in self.ends],
-            [[where, sorted(offsets)] for where, offsets in self.matches.items()],
-            [[key, contents.state()] for key, contents in self.contents.items()],
-            [[where, times] for where, times in self.absent.items()],
+            self.found.state(),
             [[where, sorted(pairs)] for where, pairs in self.aborted.items()],
             sorted(self.preferred, key=repr),
-            list(self.seen_to.items()),
-            self.left_out,
+            self._left_out,
             self._rows,
             self._learns,
         ]
 
     def resume_state(self, state: object) -> None:
         """Restore a `state` of an index with the same question. Raises DecodeError."""
-        kinds = (list, list, list, dict, dict, *[list] * 7, int, int, bool)
-        (
-            values,
-            partitions,
-            histories,
-            nodes,
-            names,
-            ends,
-            matches,
-            contents,
-            absent,
-            aborted,
-            preferred,
-            seen,
-            *rest,
-        ) = state_fields(state, *kinds)
-        self.left_out, self._rows, self._learns = rest
+        kinds = (list, list, list, dict, dict, *[list] * 4, int, int, bool)
+        values, partitions, histories, nodes, names, ends, found, aborted, preferred, *rest = state_fields(
+            state, *kinds
+        )
+        self._left_out, self._rows, self._learns = rest
+        self.found.resume_state(found)
         self.values = InternedValues.make_resumed(values)
         for where, its in read_items_by_partition(partitions, list):
             self.partitions[where] = PartitionTables.make_resumed(its, len(self.values.values))
@@ -699,17 +620,8 @@ class RecordIndex:
             identity, name = state_fields(pair, str, str)
             self.topic_names[identity] = name
         self.ends = [TransactionEnd(*state_fields(end, *[int] * len(TransactionEnd._fields))) for end in ends]
-        for where, offsets in read_items_by_partition(matches, list):
-            self.matches[where] = set(state_fields(offsets, *[int] * len(offsets)))
-        for item in contents:
-            key, its = state_fields(item, tuple, list)
-            topic, number, offset = state_fields(key, str, int, int)
-            self.contents[topic, number, offset] = RecordContents.make_resumed(its)
-        for where, times in read_items_by_partition(absent, dict):
-            self.absent[where] = dict(map(read_pair, times.items()))
         for where, pairs in read_items_by_partition(aborted, list):
             self.aborted[where] = set(map(read_pair, pairs))
-        self.seen_to.update(read_items_by_partition(seen, int))
         for each in preferred:
             client_id, host, topic, number, node = state_fields(each, str | None, str, str, int, int)
             self.preferred.add((client_id, host, topic, number, node))

@@ -38,7 +38,8 @@ class RecordTraces(RecordFold):
         names = self.index.topic_names
         if not isinstance(asked, AskedOffsets):
             its = {
-                (names.get(topic, topic), number): offsets for (topic, number), offsets in self.index.matches.items()
+                (names.get(topic, topic), number): offsets
+                for (topic, number), offsets in self.index.found.matches.items()
             }
             return [(where, offset) for where, offsets in sorted(its.items()) for offset in sorted(offsets)]
         where = names.get(asked.topic, asked.topic), asked.partition
