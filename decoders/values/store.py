@@ -178,7 +178,7 @@ class SchemaStore:
         found: Sequence[StoredSchema] = self._by_subject.get(subject, ())
         if version is None:
             found = [each for each in found if each.registered.origin.kind == "file"] or found
-            version = max((each.registered.version or 0 for each in found), default=0)
+            version = max((each.registered.version or 0 for each in found), default=None)
         return _best_schemas([each for each in found if (each.registered.version or 0) == version], registry)
 
     def find_by_topic(self, topic: str, is_key: bool, *, registry: str | None = None) -> list[StoredSchema]:

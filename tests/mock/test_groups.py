@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.mock.stage import TOPIC, Client, Stage, only_partition
 
 SESSION = {"session_timeout_ms": 6000, "rebalance_timeout_ms": 3000, "protocol_type": "consumer", "group_id": "g"}
@@ -58,6 +60,24 @@ def test_two_members_share_and_one_takes_over() -> None:
     assert two.ask("LeaveGroup", leaving, 4)["members"][0]["error_code"] == 0
     assert beat(one, again) == 27
     assert join(one, again["member_id"])["generation_id"] == 3
+
+
+@pytest.mark.parametrize(
+    ("member", "code"),
+    [
+        ({"member_id": "nobody"}, 25),
+        ({"member_id": "nobody", "group_instance_id": "i"}, 25),
+        ({"member_id": "", "group_instance_id": "i"}, 25),
+    ],
+)
+def test_only_members_can_leave(member: dict[str, Any], code: int) -> None:
+    stage = Stage()
+    client = stage.client()
+    joined = join(client)
+    answer = client.ask("LeaveGroup", {"group_id": "g", "members": [member]}, 4)
+    assert [row["error_code"] for row in answer["members"]] == [code]
+    sync(client, joined, {})
+    assert beat(client, joined) == 0
 
 
 def test_a_silent_member_is_out_after_its_session() -> None:
