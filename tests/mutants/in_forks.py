@@ -24,10 +24,11 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 # No test of a mutant begins after so many seconds of the processor's time. A mutant is a loop without end where its
-# process takes so many, and waits without end where it takes none for so long: a slow machine makes it neither.
+# process takes so many, and waits without end where it takes next to none for so long: a slow machine makes it neither.
 SECONDS: Final = 8.0
 LOOP_SECONDS: Final = 40.0
 WAIT_S: Final = 120.0
+WAITING_SECONDS: Final = 0.5
 
 
 class Change(NamedTuple):
@@ -98,11 +99,12 @@ def _run_in_fork(items: list[pytest.Item], change: Change | None) -> str | None:
         finally:
             os._exit(0)
     os.close(writing)
-    took, since = 0.0, time.monotonic()
+    took_before, ends_at = 0.0, time.monotonic() + WAIT_S
     while os.waitpid(child, os.WNOHANG) == (0, 0):
-        if (takes := _read_processor_seconds(child)) > took:
-            took, since = takes, time.monotonic()
-        if took > LOOP_SECONDS or time.monotonic() > since + WAIT_S:
+        took, is_over = _read_processor_seconds(child), time.monotonic() > ends_at
+        if is_over and took > took_before + WAITING_SECONDS:
+            took_before, ends_at, is_over = took, time.monotonic() + WAIT_S, False
+        if is_over or took > LOOP_SECONDS:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
             break
