@@ -35,6 +35,8 @@ pytestmark = [
 
 WHAT: Final = f"portrange {PORTS[0]}-{PORTS[1]}"
 NODES: Final = 3
+# Longer than what a busy machine takes between two places that see one packet.
+PATIENT: Final = ("--merge-delay", "15s")
 COUNTS: Final = (1, 2, 8)  # of places
 # Clients, each on the host with its number; all that a cluster of three has to say about: groups, transactions.
 CLIENTS: Final[dict[int, tuple[str, list[tuple[str, dict[str, Any]]]]]] = {
@@ -72,13 +74,13 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
         for count in COUNTS:
             (folder / str(count)).mkdir()
             places = (f"b{number}={hosts.tcpdump(number, what=WHAT)}" for number in range(1, count + 1))
-            readers[count] = sniff(hosts, folder / str(count), *places)
+            readers[count] = sniff(hosts, folder / str(count), *places, more=PATIENT)
         until(lambda: count_tcpdumps(WHAT) >= 9 + sum(COUNTS))
         time.sleep(3)  # tcpdump listens a moment after it was started
         cluster = ending.enter_context(SpreadCluster(hosts, NODES, folder / "nodes"))
         _play(hosts, cluster)
         made.until = datetime.now(UTC).isoformat()
-        time.sleep(10)
+        time.sleep(5)
         for count, reader in readers.items():
             made.found[count] = ended(reader, folder / str(count))
         for process in spot:

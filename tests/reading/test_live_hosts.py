@@ -33,9 +33,9 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
         yield started
 
 
-def sniff(hosts: Hosts, folder: Path, *commands: str) -> subprocess.Popen[bytes]:
+def sniff(hosts: Hosts, folder: Path, *commands: str, more: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
     """kw on host 0; its rows and what it says are in the files `out` and `err`."""
-    words = [sys.executable, "-m", "kwcli", "sniff", "-o", "ndjson"]
+    words = [sys.executable, "-m", "kwcli", "sniff", "-o", "ndjson", *more]
     words += [word for command in commands for word in ("--on", command)]
     with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
         return hosts.start(0, *words, stdout=out, stderr=err)
