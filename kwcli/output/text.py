@@ -368,14 +368,17 @@ class TextLines:
 
     def _format_node_address(self, address: str, shown: str = "") -> str:
         """A node's id, with its address where there is room for both. For an unknown node, as much of the address as
-        fits: its end, which tells it apart. `shown`: the address with the name of its host.
+        fits: its end, which tells it apart. `shown`: the address with the name of its host; that goes before the id.
         """
         number, room = self._nodes.get(address), self._broker
-        address = shown or address
-        if number is None:
-            return address if room is None else cut_start_to_width(address, room)
-        text = f"{number} {address}"
-        return text if room is None or len(text) <= room else str(number)
+        whole = shown or address
+        name = whole if whole == address else whole.rpartition(":")[0]
+        texts = [whole] if number is None else [f"{number} {whole}", f"{number} {name}"]
+        texts += [name] if whole != address else []
+        for text in texts:
+            if room is None or len(text) <= room:
+                return text
+        return str(number) if number is not None else cut_start_to_width(name, room or 0)
 
     def _format_number_columns(self, exchange: Exchange) -> str:
         """The columns of numbers that only wide terminals have room for."""

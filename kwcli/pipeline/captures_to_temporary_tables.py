@@ -128,6 +128,11 @@ class _TableRenderer(FoldRenderer):
         """Take the names of the captures."""
         self._captures = names
 
+    def name_points(self, points: Sequence[str]) -> None:
+        """Take the names of the places that are read as they come, where there are several: they are the files."""
+        if points:
+            self._columns.point = None
+
     def end_connection(self, ended: Ended) -> None:
         """Add the row of a connection that ended."""
         self._connections.add_connection(ended)

@@ -167,3 +167,11 @@ def test_tables_have_the_names(hosts: str, tmp_path: Path) -> None:
     assert kw("pipeline", "run", str(CAPTURE), "--out", bare).code == Exit.DONE
     assert kw("sql", bare, query, "-o", "csv").out.splitlines()[1:] == [","]
     assert json.loads(kw("sniff", bare, "--hosts", hosts, "--limit", "1").out)["broker_name"] == "broker-0"
+
+
+@pytest.mark.parametrize(("name", "cell"), [("b-0", "1 b-0"), ("broker", "broker"), ("payments-3", "1")])
+def test_a_narrow_terminal_shows_the_name_without_its_port(tmp_path: Path, name: str, cell: str) -> None:
+    (tmp_path / "hosts").write_text(f"127.0.0.1 {name}\n")
+    words = ("-f", "api == SaslHandshake", "--limit", "1", "-o", "text")
+    env = world(terminal=True, columns=80)
+    assert f" {cell} " in kw("sniff", str(CAPTURE), "--hosts", str(tmp_path / "hosts"), *words, env=env).out

@@ -182,6 +182,14 @@ def test_answers_take_commands_too(words: str) -> None:
         assert len(outcome.out.splitlines()) == len(files.out.splitlines())
 
 
+@pytest.mark.long
+def test_tables_of_a_query_have_the_places() -> None:
+    query = "select point, count(*) from exchanges where kind = 'exchange' group by 1 order by 1"
+    found = kw("sql", "--on", f"b1={cat(FIRST)}", "--on", f"b2={cat(SECOND)}", query, "-o", "csv")
+    counts = [f"b{number},{len(rows(kw('sniff', str(file)).out))}" for number, file in enumerate((FIRST, SECOND), 1)]
+    assert found.out.splitlines()[1:] == counts, found.err
+
+
 def test_what_two_places_see_counts_once() -> None:
     outcome = kw("sniff", "--on", f"b1={cat(SECOND)}", "--on", f"b2={cat(SECOND)}")
     assert without("point network_ms", rows(outcome.out)) == without("", rows(kw("sniff", str(SECOND)).out))

@@ -73,7 +73,7 @@ Arrays = dict[str, pa.Array]
 
 
 def build_row_batch(
-    point: str,
+    point: str | None,
     files: Sequence[str],
     rows: list[tuple[Any, ...]],
     parts: list[list[Any]],
@@ -82,7 +82,10 @@ def build_row_batch(
     api_readers: list[ApiReader],
     pools: Mapping[str, list[Any]],
 ) -> pa.RecordBatch:
-    """The record batch of some rows; `pools` are those of clients, topics, groups, rare columns, runs and servers."""
+    """The record batch of some rows; `pools` are those of clients, topics, groups, rare columns, runs and servers.
+
+    `point`: the capture point of all rows; None where each file is a point of its own.
+    """
     columns: Sequence[Sequence[Any]] = list(zip(*rows, strict=True)) or [()] * ROW
     count = len(rows)
     at = {name: pa.array(columns[n], pa.int32()) for n, name in enumerate(_PLACES)}
@@ -99,9 +102,9 @@ def build_row_batch(
     arrays |= runs
     arrays["kind"] = pc.if_else(is_run, "skipped", "exchange")
     arrays["schema"] = pa.repeat(pa.scalar(SCHEMA, pa.int32()), count)
-    arrays["point"] = pa.repeat(pa.scalar(point, pa.string()), count)
     _add_time_columns(arrays)
     _add_packet_columns(arrays, files)
+    arrays["point"] = arrays["source_file"] if point is None else pa.repeat(pa.scalar(point, pa.string()), count)
     arrays["partitions"] = _build_partition_lists(given[len(_PLAIN)], parts)
     return pa.RecordBatch.from_arrays([arrays[field.name] for field in ROWS], schema=ROWS)
 
@@ -280,7 +283,7 @@ class ExchangeColumns:
         *,
         bodies: Options | None = None,
     ) -> None:
-        self.point = point
+        self.point: str | None = point  # None: each file is a point of its own
         self.files = files
         self._build_partition_lists = "topic_partitions" in tables
         self._bodies = bodies

@@ -157,10 +157,13 @@ PACKETS: Final = ("request_packet", "request_packet_end", "response_packet", "re
 
 
 class TableSink(Protocol):
-    """Takes what only tables have of captures: names of files, ends of connections."""
+    """Takes what only tables have of captures: names of files and places, ends of connections."""
 
     def name_files(self, names: Sequence[str]) -> None:
         """Take the files, in the order of their numbers in packets (merge_captures.py); further ones may join them."""
+
+    def name_points(self, points: Sequence[str]) -> None:
+        """Take the places that are read as they come, by the same numbers; none where captures are no places."""
 
     def end_connection(self, ended: Ended) -> None:
         """Take the end of a connection."""

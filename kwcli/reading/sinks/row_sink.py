@@ -219,6 +219,8 @@ class FilteredRowSink:
     def name_points(self, points: Sequence[str]) -> None:
         """Give the names of the places, by their numbers: each row names its own."""
         self._points = points
+        if self.tables is not None:
+            self.tables.name_points(points)
 
     @property
     def needs_file_numbers(self) -> bool:
