@@ -132,7 +132,10 @@ def _check_capture_options(capture: CaptureOptions, *, cuts: bool) -> None:
 
 
 def _check_live_options(capture: CaptureOptions, context: click.Context, *, cuts: bool) -> None:
-    """Raise UsageError where options of live captures have none."""
+    """Raise UsageError where options of live captures have none, or an interface is given twice."""
+    for interface in capture.interfaces:
+        if capture.interfaces.count(interface) > 1:
+            raise click.UsageError(f"-i {interface} is given more than once", context)
     if capture.bpf is not None and not capture.interfaces:
         raise click.UsageError("--bpf is for a live capture: it needs -i IFACE", context)
     if capture.write is not None and not cuts and not capture.places:

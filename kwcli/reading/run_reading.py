@@ -221,7 +221,7 @@ class ReadingRun:
         from kwcli.reading.live_capture import KernelFilter, LiveCapture
 
         asked, env = self._capture, self._env
-        commands = parse_capture_commands(asked.commands)
+        commands = parse_capture_commands(asked.commands, asked.interfaces)
         words = [
             found.path
             for word in asked.files

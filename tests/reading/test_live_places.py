@@ -205,11 +205,14 @@ def test_a_filter_and_a_column_for_the_place() -> None:
 
 def test_what_goes_wrong_at_one_place_is_a_line_and_the_others_go_on(tmp_path: Path) -> None:
     (tmp_path / "cut.pcapng").write_bytes(SECOND.read_bytes()[:-150])
+    pcap = bytes.fromhex("d4c3b2a1 0200 0400 00000000 00000000 00000400 01000000")
+    (tmp_path / "mixed").write_bytes(pcap + b"tcpdump: listening on eth0\r\n")
     outcome = kw(
         *("sniff", "--on", f"good={cat(FIRST)}"),
         *("--on", f"motd={cat(SECOND, first='echo Last login: today;')}"),
         *("--on", f"prompt={cat(SECOND, first=PROMPT)}"),
         *("--on", f"cut={cat(tmp_path / 'cut.pcapng')}"),
+        *("--on", f"terminal={shlex.join(('sh', '-c', f'cat {tmp_path}/mixed', '-t'))}"),
         *("--on", "text=echo hello world"),
         *("--on", f"fails={shlex.join(('sh', '-c', 'echo no such device >&2; exit 3'))}"),
         *("--on", "absent=no-such-program -w -"),
@@ -221,11 +224,14 @@ def test_what_goes_wrong_at_one_place_is_a_line_and_the_others_go_on(tmp_path: P
         "kw: prompt: before its capture: Welcome [sudo] password for x:\n",
         "kw: text: no capture in what it writes: hello world",
         "kw: cut: cut off at byte ",
+        "kw: terminal: no packet record: a packet of ",
+        " bytes at byte 24; give it no terminal (-t); the others go on\n",
         "kw: fails: no such device\n",
         "kw: fails: empty: there is no capture in it; it ended with exit code 3: sh -c",
         "kw: absent: no-such-program: no such file or directory; the others go on\n",
     ):
         assert said in outcome.err, outcome.err
+    assert outcome.err.index("kw: fails: no such device") < outcome.err.index("kw: fails: empty")
     assert "Traceback" not in outcome.err
 
 
@@ -294,6 +300,7 @@ def test_a_command_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     outcome = kw("sniff", "--on", f"b1={command}", "--restart", "-f", "status == complete", "--limit", str(complete))
     assert outcome.code == Exit.DONE, outcome.err[-2000:]
     assert "kw: b1: has ended; it is started again in 0 s" in outcome.err
+    assert outcome.err.count("kw: b1: a capture again after 0 s\n") == 1
     assert len(rows(outcome.out)) == complete
 
 
@@ -396,6 +403,8 @@ def test_words_that_are_no_commands(texts: tuple[str, ...], said: str) -> None:
         (("a.pcap", "--merge-delay", "2s"), "--merge-delay is for several inputs"),
         (("--on", "cat x", "--bpf", "port 1"), "--bpf is for a live capture: it needs -i IFACE"),
         (("--on", "cat x", "--follow"), "leave --follow out"),
+        (("-i", "lo", "-i", "eth0", "-i", "lo"), "-i lo is given more than once"),
+        (("-i", "lo", "--on", "lo=cat x"), "--on lo=: two places have this name"),
     ],
 )
 def test_options_that_clash(words: tuple[str, ...], said: str) -> None:
@@ -433,6 +442,7 @@ def test_lines_of_standard_error_are_told_up_to_a_number(monkeypatch: pytest.Mon
     process = CommandProcess(command, told.append)
     assert not list(filter(None, process.read_pieces()))
     process.close_output()
+    process.wait_for_words()
     assert process.describe_end() == ("has ended", False)
     assert told == ["line 1", "line 2", "more lines of its standard error are not shown"]
     process.stop()

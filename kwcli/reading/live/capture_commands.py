@@ -32,6 +32,8 @@ _NAMED: Final = re.compile(r"([A-Za-z0-9._-]+)=(.*)", re.DOTALL)
 # Text may stand before a capture: a message of the day, a prompt of sudo.
 _TEXT_MAX: Final = 64 << 10
 _LONGEST_TOLD: Final = 200
+# Words of ssh, kubectl and docker that ask for a terminal.
+_TERMINAL: Final = frozenset({"-t", "-tt", "-it", "-ti", "--tty"})
 # Lines of a process's standard error that are told; more are counted.
 _LINES_TOLD: Final = 20
 _GRACE_S: Final = 1.0
@@ -61,10 +63,10 @@ class CaptureCommand(NamedTuple):
         return shlex.join(self.words)
 
 
-def parse_capture_commands(texts: tuple[str, ...]) -> list[CaptureCommand]:
+def parse_capture_commands(texts: tuple[str, ...], interfaces: tuple[str, ...] = ()) -> list[CaptureCommand]:
     """The commands of `--on [NAME=]COMMAND`. Without a name it is the first word, numbered where several are alike.
 
-    Raises Failure (usage).
+    `interfaces`: names that other places have. Raises Failure (usage).
     """
     found: list[CaptureCommand] = []
     for text in texts:
@@ -76,7 +78,7 @@ def parse_capture_commands(texts: tuple[str, ...]) -> list[CaptureCommand]:
             raise Failure(f"--on {text}: {str(error).lower()}", Exit.USAGE) from None
         if not words:
             raise Failure(f"--on {text}: no command in it: --on 'ssh HOST tcpdump -U -w - port 9092'", Exit.USAGE)
-        taken = {command.name for command in found}
+        taken = {command.name for command in found}.union(interfaces)
         if name in taken:
             raise Failure(f"--on {name}=: two places have this name", Exit.USAGE)
         base, number = name or os.path.basename(words[0]), 2
@@ -135,13 +137,21 @@ class CommandProcess:
         assert self._process.stdout is not None
         self._process.stdout.close()
 
+    def wait_for_words(self) -> None:
+        """Wait a moment for the end of its standard error: what it says of its end is told before that."""
+        self._said.join(_GRACE_S)
+
+    @property
+    def has_terminal(self) -> bool:
+        """Whether its words ask for a terminal, which changes ends of lines and mixes both outputs."""
+        return not _TERMINAL.isdisjoint(self._command.words)
+
     def describe_end(self) -> tuple[str, bool]:
         """How the command has ended, in words, and whether that is a failure; its output has ended."""
         try:
             code = self._process.wait(_GRACE_S)
         except subprocess.TimeoutExpired:
             return "has closed its standard output", False
-        self._said.join(_GRACE_S)
         if code == 0:
             return "has ended", False
         if code < 0:

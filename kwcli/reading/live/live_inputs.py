@@ -73,6 +73,7 @@ class LiveInput:
         self.heard_s = 0.0
         self.is_silent = False
         self.starts_s: float | None = None  # when the command is started again
+        self.ended_s: float | None = None  # when it ended, until it gives bytes again
         self.tries = 0
         self.empty_tries = 0  # that gave no bytes, one after the other
 
@@ -239,6 +240,7 @@ class LiveInputs:
         finally:
             if process is not None:
                 process.close_output()
+                process.wait_for_words()
         self._put_given(one, turn, ended)
 
     def _read_pieces(self, one: LiveInput, turn: int) -> Iterator[bytes]:
@@ -281,6 +283,9 @@ class LiveInputs:
         if one.is_silent:
             self._report_text(one, f"packets again after {now_s - one.heard_s:.0f} s")
             one.is_silent = False
+        if one.ended_s is not None:
+            self._report_text(one, f"a capture again after {now_s - one.ended_s:.0f} s")
+            one.ended_s = None
         one.heard_s, one.has_bytes = now_s, True
         problem = self._receiver.add_piece(one, piece, now_s)
         if problem is not None:
@@ -301,6 +306,7 @@ class LiveInputs:
             one.empty_tries = 0 if one.has_bytes else one.empty_tries + 1
             pause_s = min(first_s * 2 ** min(one.empty_tries, 16), longest_s)
             one.starts_s = now_s + pause_s
+            one.ended_s = now_s if one.ended_s is None else one.ended_s
             again = f"; it is started again in {pause_s:.0f} s"
         elif any(other.is_open for other in self.inputs):
             again = "; the others go on"
@@ -314,4 +320,5 @@ class LiveInputs:
 
 
 def _describe_fault(one: LiveInput, problem: DecodeError) -> str:
-    return f"{one.name}: {add_byte_offset(problem.text, problem.offset)}"
+    hint = "; give it no terminal (-t)" if one.process is not None and one.process.has_terminal else ""
+    return f"{one.name}: {add_byte_offset(problem.text, problem.offset)}{hint}"
