@@ -86,16 +86,17 @@ def _subject(row: Row) -> tuple[str | None, ...]:
 def format_advisories(rows: Sequence[Row], settings: Settings) -> str:
     """A paragraph for each client and broker with an advisory, then a line for those of whom nothing is known.
 
-    Brokers with the same rows are one paragraph. With -v each advisory has its reason and its address.
+    Clients with the same software, topics and rows are one paragraph, and so are brokers; whoever showed more than a
+    version has one alone. With -v each advisory has its reason and its address.
     """
     by_subject: dict[tuple[str | None, ...], list[Row]] = {}
     for row in rows:
         by_subject.setdefault(_subject(row), []).append(row)
     alike: dict[tuple[object, ...], list[list[Row]]] = {}
     for subject, its in by_subject.items():
-        key = tuple((row["id"], row["verdict"], row["seen"], row["release"], row["why"]) for row in its)
-        named = any(row["id"] for row in its)
-        alike.setdefault(key if its[0]["broker"] or not named else subject, []).append(its)
+        said = tuple((row["id"], row["verdict"], row["seen"], row["release"], row["why"]) for row in its)
+        key = its[0]["broker"] is None, *subject[2:], *its[0]["topics"], said
+        alike.setdefault(subject if any(row["findings"] for row in its) else key, []).append(its)
     lines: list[str] = []
     rest: dict[tuple[str, str], list[str]] = {}
     for some in alike.values():
@@ -105,7 +106,11 @@ def format_advisories(rows: Sequence[Row], settings: Settings) -> str:
             row = some[0][0]
             rest.setdefault((row["verdict"], row["why"]), []).extend(_name_of(each[0]) for each in some)
     for (verdict, why), names in rest.items():
-        lines += _wrap(f"{_join_names(names)}: {verdict.replace('_', ' ')}: {escape_text(why)}", settings, verdict)
+        lines += _wrap(
+            f"{_join_names(names, whole=settings.verbose)}: {verdict.replace('_', ' ')}: {escape_text(why)}",
+            settings,
+            verdict,
+        )
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -113,11 +118,12 @@ def _name_of(row: Row) -> str:
     return escape_text(row["broker"] or row["client_id"])
 
 
-def _join_names(names: Sequence[str]) -> str:
-    """Names for people: `a, b, c and 4 more`."""
+def _join_names(names: Sequence[str], *, whole: bool = False) -> str:
+    """Names for people: `a, b, c and 4 more`, or all of them (`whole`)."""
     shown = [*dict.fromkeys(names)]
-    more = f" and {len(shown) - _NAMED:,} more" if len(shown) > _NAMED else ""
-    return ", ".join(shown[:_NAMED]) + more
+    most = len(shown) if whole else _NAMED
+    more = f" and {len(shown) - most:,} more" if len(shown) > most else ""
+    return ", ".join(shown[:most]) + more
 
 
 def _format_subjects(some: Sequence[list[Row]], settings: Settings) -> list[str]:
@@ -126,7 +132,7 @@ def _format_subjects(some: Sequence[list[Row]], settings: Settings) -> list[str]
     row = rows[0]
     worst = min((each["verdict"] for each in rows), key=ADVISORY_VERDICTS.index)
     about = format_software(row) if row["broker"] is None else f"Kafka {row['release']}" if row["release"] else ""
-    head = [_join_names([_name_of(each[0]) for each in some]), escape_text(about)]
+    head = [_join_names([_name_of(each[0]) for each in some], whole=settings.verbose), escape_text(about)]
     if row["topics"]:
         head.append(f"writes {_join_names([*map(escape_text, row['topics'])])}")
     lines = _wrap("  ".join(filter(None, head)), settings, "affected" if any(map(is_found, rows)) else worst)

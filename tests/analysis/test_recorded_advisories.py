@@ -143,6 +143,23 @@ def test_the_misrouted_batch_is_a_finding_of_doctor_and_a_row_of_trace() -> None
     assert (row["rightful_topic"], row["client_id"]) == ("invoices", "producer-1")
 
 
+def test_clients_that_are_alike_are_told_once() -> None:
+    """A worker of Kafka Connect has seventeen clients of one release; the one that is known for a worker has more."""
+    words = "audit", str(RECORDED / "connect-3.3.2.pcap.zst"), "--advisories", "-o", "text"
+    brief, whole = kw(*words).out, kw(*words, "-v").out
+    heads = [line for line in brief.splitlines() if line.startswith("✗")]
+    assert [head.partition("  apache")[0] for head in heads] == [
+        "✗  adminclient-1, adminclient-10, adminclient-2 and 12 more",
+        "✗  connect-1",
+        "✗  producer-3",
+    ]
+    assert brief.count("CVE-2026-35554") == len(heads)
+    rows, _ = read_rows("connect-3.3.2.pcap.zst")
+    head = next(line for line in whole.splitlines() if line.startswith("✗"))
+    alike = {row["client_id"] for row in rows if row["broker"] is None} - {"connect-1", "producer-3"}
+    assert {*head.removeprefix("✗  ").partition("  ")[0].split(", ")} == alike
+
+
 def every_other_capture() -> list[Path]:
     """All captures that ship, but the one of a misrouted batch."""
     return sorted(file for file in FOLDER.rglob("*.pcap*") if file.name != "misrouted.pcap.zst")
