@@ -107,7 +107,7 @@ def format_advisories(rows: Sequence[Row], settings: Settings) -> str:
             rest.setdefault((row["verdict"], row["why"]), []).extend(_name_of(each[0]) for each in some)
     for (verdict, why), names in rest.items():
         lines += _wrap(
-            f"{_join_names(names, whole=settings.verbose)}: {verdict.replace('_', ' ')}: {escape_text(why)}",
+            f"{_join_names(names, whole=bool(settings.verbose))}: {verdict.replace('_', ' ')}: {escape_text(why)}",
             settings,
             verdict,
         )
@@ -132,7 +132,7 @@ def _format_subjects(some: Sequence[list[Row]], settings: Settings) -> list[str]
     row = rows[0]
     worst = min((each["verdict"] for each in rows), key=ADVISORY_VERDICTS.index)
     about = format_software(row) if row["broker"] is None else f"Kafka {row['release']}" if row["release"] else ""
-    head = [_join_names([_name_of(each[0]) for each in some], whole=settings.verbose), escape_text(about)]
+    head = [_join_names([_name_of(each[0]) for each in some], whole=bool(settings.verbose)), escape_text(about)]
     if row["topics"]:
         head.append(f"writes {_join_names([*map(escape_text, row['topics'])])}")
     lines = _wrap("  ".join(filter(None, head)), settings, "affected" if any(map(is_found, rows)) else worst)

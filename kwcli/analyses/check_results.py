@@ -27,14 +27,25 @@ __all__ = ["CHECK_FORMATS", "RESULTS", "CheckResult"]
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 # Where SARIF and JUnit have no place for a time, a row has none.
 _NO_TIME: Final = "1970-01-01T00:00:00"
+# A result names so many files of the input at most.
+_FILES_MAX: Final = 10
 _LEVELS: Final = ("error", "warning", "note")
+
+
+class RuleText(NamedTuple):
+    """What a rule is about, whatever its results are: in a few words, in a sentence, and what to do."""
+
+    brief: str = ""
+    whole: str = ""
+    remedy: str = ""
 
 
 class CheckResult(NamedTuple):
     """One row as the result of a check.
 
     `rule`: what was checked; `failed`: whether the run fails for it; `open`: it could not be judged, or only in part;
-    `severity`: error, warning, note or none; `subject`: who it is about, and `kind` of it (client, broker, topic …).
+    `severity`: error, warning, note or none; `subject`: who it is about, and `kind` of it (client, broker, topic …);
+    `about`: the rule, where its title is about the row.
     """
 
     rule: str
@@ -49,13 +60,22 @@ class CheckResult(NamedTuple):
     evidence: Sequence[Mapping[str, Any]] = ()
     last: str | None = None
     properties: Mapping[str, Any] = {}
+    about: RuleText = RuleText()
 
 
-def format_sarif(command: str, version: str, results: Sequence[CheckResult], notes: Iterable[str] = ()) -> str:
-    """A SARIF log with one run; `notes`: what the run says of its input (3.20.21)."""
+def format_sarif(
+    command: str,
+    version: str,
+    results: Sequence[CheckResult],
+    notes: Iterable[str] = (),
+    files: Sequence[str] = (),
+) -> str:
+    """A SARIF log with one run; `notes`: what the run says of its input (3.20.21), `files`: the names of that."""
     rules: dict[str, dict[str, Any]] = {}
     for each in results:
-        rule: dict[str, Any] = {"id": each.rule, "shortDescription": {"text": each.title}}
+        rule: dict[str, Any] = {"id": each.rule}
+        for name, text in zip(("shortDescription", "fullDescription", "help"), each.about, strict=True):
+            rule[name] = {"text": text or each.title}
         rules.setdefault(each.rule, rule | ({"helpUri": each.url} if each.url else {}))
     order = {rule: number for number, rule in enumerate(rules)}
     told = [{"level": "note", "message": {"text": escape_text(note)}} for note in notes]
@@ -70,14 +90,15 @@ def format_sarif(command: str, version: str, results: Sequence[CheckResult], not
         },
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": told}],
         "columnKind": "unicodeCodePoints",
-        "results": [_make_sarif_result(each, order) for each in results],
+        "results": [_make_sarif_result(each, order, files) for each in results],
     }
     document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode() + "\n"
 
 
-def _make_sarif_result(its: CheckResult, order: Mapping[str, int]) -> dict[str, Any]:
-    files = [*dict.fromkeys(each["file"] for each in its.evidence if each.get("file"))]
+def _make_sarif_result(its: CheckResult, order: Mapping[str, int], names: Sequence[str]) -> dict[str, Any]:
+    """One result; where no file has its evidence, its locations are the first files of the input."""
+    files = [*dict.fromkeys(each["file"] for each in its.evidence if each.get("file"))] or names[:_FILES_MAX]
     logical = [{"name": its.subject, "fullyQualifiedName": f"{its.kind}/{its.subject}", "kind": "resource"}]
     locations = [
         {"physicalLocation": {"artifactLocation": {"uri": quote(file)}}, "logicalLocations": logical} for file in files
@@ -96,7 +117,13 @@ def _make_sarif_result(its: CheckResult, order: Mapping[str, int]) -> dict[str, 
     }
 
 
-def format_junit(command: str, version: str, results: Sequence[CheckResult], notes: Iterable[str] = ()) -> str:
+def format_junit(
+    command: str,
+    version: str,
+    results: Sequence[CheckResult],
+    notes: Iterable[str] = (),
+    _files: Sequence[str] = (),
+) -> str:
     """A JUnit document with one suite, whose cases are the results; `notes` are its output."""
     failed = sum(each.failed for each in results)
     skipped = sum(each.open and not each.failed for each in results)
@@ -131,8 +158,8 @@ def _escape_xml(text: str) -> str:
     return escape("\n".join(map(escape_text, text.split("\n"))))
 
 
-# Format → the function that writes a document of results: command, version of kw, results, notes.
-CHECK_FORMATS: Final[Mapping[str, Callable[[str, str, Sequence[CheckResult], Iterable[str]], str]]] = {
+# Format → the function that writes a document of results: command, version of kw, results, notes, input files.
+CHECK_FORMATS: Final[Mapping[str, Callable[[str, str, Sequence[CheckResult], Iterable[str], Sequence[str]], str]]] = {
     "sarif": format_sarif,
     "junit": format_junit,
 }
@@ -159,6 +186,7 @@ def make_finding_result(row: Row, *, failed: bool) -> CheckResult:
         row["evidence"],
         row["last"],
         {"severity": row["severity"], "count": row["count"], "first": row["first"], "last": row["last"]},
+        RuleText(row["id"].replace("-", " "), escape_text(row["meaning"]), escape_text(row["remedy"])),
     )
 
 
@@ -185,6 +213,7 @@ def make_audit_result(row: Row, *, failed: bool) -> CheckResult:
         (),
         last,
         {"verdict": verdict, **({"needs": row["needs"]} if row.get("needs") else {})},
+        RuleText(remedy="kw help audit says what the verdicts mean"),
     )
 
 
@@ -208,6 +237,7 @@ def make_advisory_result(row: Row, *, failed: bool) -> CheckResult:
         row["evidence"],
         row["last"],
         {"verdict": verdict, "seen": seen},
+        RuleText(remedy=f"{fixed.removeprefix('; ')}: {row['url']}" if fixed else row["url"] or "kw help advisories"),
     )
 
 

@@ -98,7 +98,8 @@ class AnswerRenderer(FoldRenderer):
         assert self._write is not None
         results = [RESULTS[self._kind](row, failed=self.fails(row)) for row in self.found]
         command = "doctor" if self._kind == "finding" else "audit"
-        document = CHECK_FORMATS[self._settings.format](command, VERSION, results, self.coverage_sentences())
+        files = self.capture.files if self.capture is not None else ()
+        document = CHECK_FORMATS[self._settings.format](command, VERSION, results, self.coverage_sentences(), files)
         self._write(document.encode("utf-8", "backslashreplace"))
 
     def coverage_sentences(self) -> list[str]:

@@ -56,6 +56,9 @@ def test_sarif_has_the_structure_of_its_specification(words: tuple[str, ...]) ->
     assert len(identifiers) == len(set(identifiers))  # 3.19.23: an array of unique elements
     for rule in driver["rules"]:
         check_text(rule["shortDescription"])  # 3.49.9
+        # Code scanning of GitHub takes no rule without these, and shows no result without a file.
+        check_text(rule["fullDescription"])  # 3.49.10
+        check_text(rule["help"])  # 3.49.13
         assert "helpUri" not in rule or rule["helpUri"].startswith("https://")  # 3.49.12
     assert [each["executionSuccessful"] for each in run["invocations"]] == [True]  # 3.20.14
     rows = rows_of(*words)
@@ -69,9 +72,21 @@ def test_sarif_has_the_structure_of_its_specification(words: tuple[str, ...]) ->
         assert result["locations"]  # 3.27.12
         for location in result["locations"]:
             assert location["logicalLocations"][0]["fullyQualifiedName"]  # 3.33.5
-            if "physicalLocation" in location:  # 3.29.3, 3.4.3
-                assert " " not in location["physicalLocation"]["artifactLocation"]["uri"]
+            uri = location["physicalLocation"]["artifactLocation"]["uri"]  # 3.29.3, 3.4.3
+            assert uri.endswith(Path(words[1]).name)
+            assert " " not in uri
         assert all(isinstance(each, str) for each in result["partialFingerprints"].values())  # 3.27.17
+
+
+def test_rules_of_sarif_are_about_no_single_result() -> None:
+    (run,) = json.loads(kw("doctor", TOUR, "-o", "sarif").out)["runs"]
+    rules = {rule["id"]: rule for rule in run["tool"]["driver"]["rules"]}
+    assert rules["topic-unknown"]["shortDescription"]["text"] == "topic unknown"
+    (result,) = [each for each in run["results"] if each["ruleId"] == "topic-unknown"]
+    assert "topic order does not exist" in result["message"]["text"]
+    (run,) = json.loads(kw("audit", GSSAPI, "--advisories", "-o", "sarif").out)["runs"]
+    rules = {rule["id"]: rule for rule in run["tool"]["driver"]["rules"]}
+    assert rules["CVE-2026-35554"]["help"]["text"].startswith("fixed in 3.9.2, 4.0.2, 4.1.2, 4.2.0")
 
 
 @pytest.mark.parametrize("words", RUNS, ids=IDS)
