@@ -14,7 +14,7 @@ from decoders.named_tuple import NamedTuple
 
 __all__ = ["ACTIONS", "PLACES", "Place", "ScreenAction", "bindings_of", "key_names"]
 
-Place = Literal["lines", "list", "message", "bytes", "everywhere"]
+Place = Literal["lines", "list", "message", "bytes", "ladder", "findings", "top", "everywhere"]
 # The place → its heading in the help.
 PLACES: Final[dict[Place, str]] = {
     "everywhere": "Everywhere",
@@ -22,6 +22,9 @@ PLACES: Final[dict[Place, str]] = {
     "list": "List",
     "message": "Message",
     "bytes": "Bytes",
+    "ladder": "Ladder",
+    "findings": "Findings",
+    "top": "Top",
 }
 
 
@@ -47,7 +50,13 @@ ACTIONS: Final[tuple[ScreenAction, ...]] = (
     ScreenAction("focus_earlier_pane", ("shift+tab",), "everywhere", "Go to the pane before"),
     ScreenAction("change_times", ("t",), "everywhere", "Show times absolute, since the first, since the row before"),
     ScreenAction("change_zone", ("z",), "everywhere", "Show times in UTC, or in this machine's zone"),
+    ScreenAction("choose_zone", ("Z",), "everywhere", "Show times in another zone, say Europe/Berlin"),
+    ScreenAction("export_rows", ("W",), "everywhere", "Write the rows, or the open message, to a file", "write"),
+    ScreenAction("copy_call", ("C",), "everywhere", "Copy the kw call line that asks this again"),
     ScreenAction("show_list", ("1",), "everywhere", "Show the list"),
+    ScreenAction("show_ladder", ("2",), "everywhere", "Show the last ladder, or that of this connection", "ladder"),
+    ScreenAction("show_findings", ("3",), "everywhere", "Show what is wrong, and why", "findings"),
+    ScreenAction("show_top", ("4",), "everywhere", "Show rates, errors and latencies", "top"),
     ScreenAction("move_down", ("j", "down"), "lines", "Go down one line"),
     ScreenAction("move_up", ("k", "up"), "lines", "Go up one line"),
     ScreenAction("page_down", ("pagedown", "ctrl+f"), "lines", "Go down one page"),
@@ -68,6 +77,12 @@ ACTIONS: Final[tuple[ScreenAction, ...]] = (
     ScreenAction("this_api", ("a",), "list", "Filter by this API"),
     ScreenAction("only_errors", ("exclamation_mark",), "list", "Filter by errors"),
     ScreenAction("this_slow", ("w",), "list", "Filter by what was at least as slow as this"),
+    ScreenAction("connection_ladder", ("L",), "list", "Show the ladder of this connection", "ladder"),
+    ScreenAction("group_ladder", ("R",), "list", "Show the ladder of this group"),
+    ScreenAction("transaction_ladder", ("X",), "list", "Show the ladder of this transaction"),
+    ScreenAction("copy_row", ("y",), "list", "Copy the line"),
+    ScreenAction("copy_field", ("y",), "message", "Copy the value of the field"),
+    ScreenAction("copy_path", ("Y",), "message", "Copy the path of the field, as filters take it"),
     ScreenAction("toggle_fold", ("space", "enter"), "message", "Fold or unfold the field", "fold"),
     ScreenAction("fold_or_leave", ("h", "left"), "message", "Fold the field, or go to the one around it"),
     ScreenAction("unfold", ("l", "right"), "message", "Unfold the field"),
@@ -83,6 +98,13 @@ ACTIONS: Final[tuple[ScreenAction, ...]] = (
     ScreenAction("byte_forward", ("l", "right"), "bytes", "Go to the next byte"),
     ScreenAction("byte_back", ("h", "left"), "bytes", "Go to the byte before"),
     ScreenAction("leave_bytes", ("x",), "bytes", "Hide the bytes"),
+    ScreenAction("open_step", ("enter",), "ladder", "Open the message of this arrow", "open"),
+    ScreenAction("other_end", ("o",), "ladder", "Go to the other side of this exchange", "other side"),
+    ScreenAction("show_evidence", ("enter",), "findings", "List the exchanges that show it", "evidence"),
+    ScreenAction("next_finding", ("n", "right_square_bracket"), "findings", "Go to the next finding", "next"),
+    ScreenAction("earlier_finding", ("N", "left_square_bracket"), "findings", "Go to the finding before"),
+    ScreenAction("list_rows", ("enter",), "top", "List the rows of this line", "rows"),
+    ScreenAction("next_dimension", ("b",), "top", "Count by client, API, topic, broker in turn", "by"),
 )
 
 # Keys as people read them, where textual has a word for a sign.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
@@ -19,23 +20,32 @@ from textual.widget import Widget
 
 from decoders.wire.format_and_escape_text import escape_text, format_rfc3339
 from kwcli.browse.actions import ACTIONS, Place, bindings_of, key_names
-from kwcli.browse.bars import KeyBar, StatusBar, TitleBar, format_bar
-from kwcli.browse.bytes_pane import BytesPane
-from kwcli.browse.filter_bar import FilterBar, describe_filter_error
-from kwcli.browse.line_pane import LinePane
-from kwcli.browse.list_pane import ListPane
+from kwcli.browse.call_line import make_call_line
+from kwcli.browse.cut_packets import cut_packets, find_reason_against_cutting
 from kwcli.browse.message_fields import find_about
-from kwcli.browse.message_pane import MessagePane
-from kwcli.browse.quick_filters import QUICK_FILTERS, join_with_filter
-from kwcli.browse.read_into_spool import CaptureFaults, ReaderReport, ReadingEnded, ReadProgress
+from kwcli.browse.panes.bars import KeyBar, StatusBar, TitleBar, format_bar
+from kwcli.browse.panes.bytes_pane import BytesPane
+from kwcli.browse.panes.filter_bar import FilterBar, describe_filter_error
+from kwcli.browse.panes.findings_pane import FindingsPane
+from kwcli.browse.panes.ladder_pane import LadderPane
+from kwcli.browse.panes.line_pane import LinePane
+from kwcli.browse.panes.list_pane import ListPane
+from kwcli.browse.panes.message_pane import MessagePane
+from kwcli.browse.panes.top_pane import TopPane
+from kwcli.browse.quick_filters import LADDERS, QUICK_FILTERS, join_with_filter, make_row_filter
 from kwcli.browse.row_filter import FoundRows, ListFilter
-from kwcli.browse.search_spool import FindRows, RowsFound
-from kwcli.browse.spool import NewBlock, SpooledRows
+from kwcli.browse.spooling.count_top import CountTop, TopCounted
+from kwcli.browse.spooling.diagnose_rows import CausesFound, FindCauses
+from kwcli.browse.spooling.export_rows import ENDINGS, ExportRows, RowsExported
+from kwcli.browse.spooling.read_into_spool import CaptureFaults, ReaderReport, ReadingEnded, ReadProgress
+from kwcli.browse.spooling.search_spool import FindRows, Forget, RowsFound
+from kwcli.browse.spooling.spool import NewBlock, SpooledRows
 from kwcli.filter_options import WENT_WRONG
 from kwcli.output.short_texts import LOCAL, count_of, find_zone
-from kwcli.run_environment import Exit
+from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
+    from kwcli.capture_options import CaptureOptions
     from kwcli.output.settings import Settings
     from kwcli.run_environment import Environment
 
@@ -64,12 +74,13 @@ class Work(Protocol):
 
 
 class Source:
-    """What is read: its name for people, its size in bytes where it has one, whether it is live."""
+    """What is read: its name for people, its size in bytes where it has one, and the options that name it."""
 
-    def __init__(self, name: str, size: int | None, *, live: bool) -> None:
+    def __init__(self, name: str, size: int | None, capture: CaptureOptions) -> None:
         self.name = name
         self.size = size
-        self.live = live
+        self.capture = capture
+        self.live = capture.is_live
 
 
 class BrowseApp(App[int]):
@@ -80,6 +91,7 @@ class BrowseApp(App[int]):
     CSS = """
     Screen { layers: base; }
     ListPane { height: 1fr; }
+    LadderPane, FindingsPane, TopPane { height: 1fr; display: none; }
     #message { height: 2fr; display: none; }
     #message.shown { display: block; }
     #message.beside { layout: horizontal; }
@@ -110,10 +122,15 @@ class BrowseApp(App[int]):
         self.faults: list[str] = []
         self.notice = ""
         self.defect: Exception | None = None
-        self._pause: Any = None
+        self._pause: Any = None  # the timer that runs since the last key of a filter
         self.list_pane = ListPane(rows, settings)
         self.message_pane = MessagePane(settings)
         self.bytes_pane = BytesPane()
+        self.ladder_pane = LadderPane(rows, settings)
+        self.findings_pane = FindingsPane(settings)
+        self.top_pane = TopPane(settings)
+        self.view: LinePane = self.list_pane  # the pane at the top of the screen
+        self._asked_causes = self._asked_top = 0  # the numbers of these questions
         self.filter_bar = FilterBar(self._complete_filter)
         self.status_bar = StatusBar()
         self.about_bar = StatusBar()
@@ -121,7 +138,8 @@ class BrowseApp(App[int]):
         if env.ascii:
             from kwcli.terminal.ascii_text import to_ascii
 
-            self.list_pane.to_ascii = self.message_pane.to_ascii = to_ascii
+            for pane in (self.list_pane, self.message_pane, self.ladder_pane, self.findings_pane, self.top_pane):
+                pane.to_ascii = to_ascii
 
     def _next_number(self) -> int:
         return next(self._numbers)
@@ -130,8 +148,11 @@ class BrowseApp(App[int]):
 
     def compose(self) -> ComposeResult:
         """The parts of the screen, from above."""
-        yield TitleBar(self.list_pane.make_titles)
+        yield TitleBar(lambda: self.view.make_titles())
         yield self.list_pane
+        yield self.ladder_pane
+        yield self.findings_pane
+        yield self.top_pane
         with Container(id="message"):
             yield self.message_pane
             yield self.bytes_pane
@@ -179,6 +200,9 @@ class BrowseApp(App[int]):
             "list": self.list_pane,
             "message": self.message_pane,
             "bytes": self.bytes_pane,
+            "ladder": self.ladder_pane,
+            "findings": self.findings_pane,
+            "top": self.top_pane,
             "lines": self.focused if isinstance(self.focused, LinePane) else self.list_pane,
         }
         return panes.get(where)
@@ -203,6 +227,14 @@ class BrowseApp(App[int]):
                 new_rows = True
             elif isinstance(message, RowsFound):
                 new_found |= self._take_found(message)
+            elif isinstance(message, CausesFound):
+                self.findings_pane.show_findings(message)
+                self.query_one(TitleBar).refresh()
+            elif isinstance(message, TopCounted) and message.number == self._asked_top:
+                self.top_pane.take_counts(message)
+            elif isinstance(message, RowsExported):
+                said = message.problem or count_of(message.rows, "row")
+                self.show_notice(f"{message.path}: {said}")
             elif isinstance(message, ReadProgress):
                 self._taken = message.taken
             elif isinstance(message, ReaderReport):
@@ -229,6 +261,9 @@ class BrowseApp(App[int]):
         if self._errors is not None and part.number == self._errors.number:
             self._errors.add_part(part)
             self._go_to_error()
+            return False
+        if part.number == self.ladder_pane.question:
+            self.ladder_pane.take_part(part)
             return False
         return self.row_filter.take_part(part, self._rows.end)
 
@@ -285,6 +320,10 @@ class BrowseApp(App[int]):
         self.message_pane.focus()
         self.call_after_refresh(self.list_pane.show_cursor)
 
+    def _hide_message(self) -> None:
+        self.query_one("#message").remove_class("shown")
+        self.about_bar.display = False
+
     def _show_message(self) -> None:
         if self.is_message_shown:
             self.message_pane.show_row(self.list_pane.row)
@@ -340,8 +379,99 @@ class BrowseApp(App[int]):
             ListPane: ("list", "everywhere"),
             MessagePane: ("message", "everywhere"),
             BytesPane: ("bytes", "everywhere"),
+            LadderPane: ("ladder", "everywhere"),
+            FindingsPane: ("findings", "everywhere"),
+            TopPane: ("top", "everywhere"),
         }
         self.key_bar.show_place(*places.get(type(pane), ("everywhere",)))
+
+    # -- views ---------------------------------------------------------------------------------------------------------
+
+    def _show_view(self, pane: LinePane) -> None:
+        """Show a pane at the top of the screen, in place of the one that is there."""
+        if pane is not self.list_pane and self.is_message_shown:
+            self._hide_message()
+        self.view = pane
+        for each in (self.list_pane, self.ladder_pane, self.findings_pane, self.top_pane):
+            each.display = each is pane
+        pane.focus()
+        self.query_one(TitleBar).refresh()
+        self.show_status()
+
+    def _show_row(self, number: int) -> None:
+        """Show the message of a row in the list, without the filter where it does not let the row through."""
+        line = self.list_pane.find_line_of(number)
+        if not (line < self.list_pane.count_lines() and self.list_pane.number_at(line) == number):
+            self.filter_by("")
+            line = self.list_pane.find_line_of(number)
+        self._show_view(self.list_pane)
+        self.list_pane.move_to(line)
+        self.on_list_pane_message_wanted()
+
+    def on_list_pane_ladder_wanted(self, event: ListPane.LadderWanted) -> None:
+        """Show the ladder of what the row at the cursor is about."""
+        row = self.list_pane.row
+        text = LADDERS[event.name](row) if row is not None and row.kind == "exchange" else ""
+        if not text:
+            self.show_notice("this row has nothing of the kind")
+            return
+        if self.ladder_pane.question:
+            self._work.send_question(Forget(self.ladder_pane.question))
+        number = self._next_number()
+        self.ladder_pane.begin_ladder(number, text, self.list_pane.number_at(self.list_pane.cursor))
+        self._work.send_question(FindRows(number, text, times=True))
+        self._show_view(self.ladder_pane)
+
+    def on_ladder_pane_row_wanted(self, event: LadderPane.RowWanted) -> None:
+        """Show the message of an arrow."""
+        self._show_row(event.number)
+
+    def on_findings_pane_evidence_wanted(self, event: FindingsPane.EvidenceWanted) -> None:
+        """List the exchanges that show a finding."""
+        self._list_rows(event.text, "this finding names no exchange")
+
+    def on_top_pane_rows_wanted(self, event: TopPane.RowsWanted) -> None:
+        """List the rows of a line."""
+        self._list_rows(event.text, "")
+
+    def _list_rows(self, text: str, otherwise: str) -> None:
+        if not text:
+            self.show_notice(otherwise)
+            return
+        self._show_view(self.list_pane)
+        self.filter_by(text)
+
+    def on_top_pane_dimension_wanted(self) -> None:
+        """Count by something else."""
+        self.top_pane.use_next_dimension()
+        self._count_top()
+        self.query_one(TitleBar).refresh()
+
+    def _count_top(self) -> None:
+        if self._asked_top:
+            self._work.send_question(Forget(self._asked_top))
+        self._asked_top = self._next_number()
+        self._work.send_question(CountTop(self._asked_top, self.top_pane.by, window=self._source.live))
+
+    def action_show_list(self) -> None:
+        self._show_view(self.list_pane)
+
+    def action_show_ladder(self) -> None:
+        if self.ladder_pane.question:
+            self._show_view(self.ladder_pane)
+        else:
+            self.on_list_pane_ladder_wanted(ListPane.LadderWanted("connection_ladder"))
+
+    def action_show_findings(self) -> None:
+        if not self._asked_causes:
+            self._asked_causes = self._next_number()
+            self._work.send_question(FindCauses(self._asked_causes))
+        self._show_view(self.findings_pane)
+
+    def action_show_top(self) -> None:
+        if not self._asked_top:
+            self._count_top()
+        self._show_view(self.top_pane)
 
     # -- errors --------------------------------------------------------------------------------------------------------
 
@@ -387,6 +517,7 @@ class BrowseApp(App[int]):
         self._pause = self.set_timer(_PAUSE_S, partial(self._try_filter, event.text.strip()))
 
     def _try_filter(self, text: str) -> None:
+        self._pause = None
         if self.filter_bar.is_open and describe_filter_error(text) is None:
             self.row_filter.try_text(text)
             self._show_found()
@@ -397,16 +528,25 @@ class BrowseApp(App[int]):
         if event.ask == "filter":
             if self._pause is not None:
                 self._pause.stop()
+                self._pause = None
             if event.text is None:
                 self.row_filter.give_up()
             else:
                 self.row_filter.keep_text(event.text)
             self._show_found()
-            self.list_pane.focus()
+            self._show_view(self.list_pane)
+        elif event.text is not None and event.ask in ("file", "zone"):
+            self.view.focus()
+            if event.ask == "file":
+                self._export_to(event.text)
+            else:
+                self._choose_zone(event.text)
         elif event.ask == "search":
             self.message_pane.focus()
             if event.text is not None and not self.message_pane.search(event.text) and event.text:
                 self.show_notice(f"not found: {event.text}")
+        else:
+            self.view.focus()
         self.show_status()
 
     def filter_by(self, text: str) -> None:
@@ -414,8 +554,7 @@ class BrowseApp(App[int]):
         self.filter_bar.remember(text)
         self.row_filter.keep_text(text)
         self._show_found()
-        self.list_pane.focus()
-        self.show_status()
+        self._show_view(self.list_pane)
 
     def on_list_pane_quick_filter_wanted(self, event: ListPane.QuickFilterWanted) -> None:
         """Narrow the filter by what the row at the cursor is about."""
@@ -429,11 +568,13 @@ class BrowseApp(App[int]):
     # -- actions -------------------------------------------------------------------------------------------------------
 
     def action_show_help(self) -> None:
-        from kwcli.browse.help_screen import HelpScreen
+        from kwcli.browse.panes.help_screen import HelpScreen
 
         self.push_screen(HelpScreen())
 
     def action_edit_filter(self) -> None:
+        if self.view is not self.list_pane:
+            self._show_view(self.list_pane)
         self.filter_bar.open("filter", self.row_filter.text)
 
     def action_clear_filter(self) -> None:
@@ -443,22 +584,18 @@ class BrowseApp(App[int]):
         if self.bytes_pane.has_focus:
             self.message_pane.focus()
         elif self.is_message_shown:
-            self.query_one("#message").remove_class("shown")
-            self.about_bar.display = False
+            self._hide_message()
             self.list_pane.focus()
-        elif self.focused is not self.list_pane:
-            self.list_pane.focus()
+        elif self.view is not self.list_pane:
+            self._show_view(self.list_pane)
         else:
             self.exit(int(Exit.DONE))
 
     async def action_quit(self) -> None:
         self.exit(int(Exit.DONE))
 
-    def action_show_list(self) -> None:
-        self.list_pane.focus()
-
     def _panes_shown(self) -> list[LinePane]:
-        panes: list[LinePane] = [self.list_pane]
+        panes: list[LinePane] = [self.view]
         if self.is_message_shown:
             panes.append(self.message_pane)
             if self.bytes_pane.has_class("shown"):
@@ -477,18 +614,76 @@ class BrowseApp(App[int]):
         self._focus_pane(-1)
 
     def action_change_times(self) -> None:
-        self.list_pane.time_form = self.list_pane.time_form.next_form()
+        self.list_pane.time_form = self.ladder_pane.time_form = self.list_pane.time_form.next_form()
         self._redraw_list()
 
     def action_change_zone(self) -> None:
         self._set_zone("" if self._settings.zone else self._env.variables.get("TZ") or LOCAL)
 
+    def action_choose_zone(self) -> None:
+        self.filter_bar.open("zone", self._settings.zone)
+
+    def _choose_zone(self, zone: str) -> None:
+        try:
+            find_zone("" if zone.upper() == "UTC" else zone)
+        except Failure:
+            self.show_notice(f"{zone} is no time zone (write Europe/Berlin)")
+        else:
+            self._set_zone("" if zone.upper() == "UTC" else zone)
+
+    # -- exports -------------------------------------------------------------------------------------------------------
+
+    def action_export_rows(self) -> None:
+        self.filter_bar.open("file", "message.ndjson" if self.is_message_shown else "rows.ndjson")
+
+    def _export_to(self, path: str) -> None:
+        """Write the open message, else the rows of the list, to a file; the end of its name says how."""
+        ending = os.path.splitext(path)[1].lower()
+        row = self.list_pane.row
+        if not path or os.path.lexists(path):
+            self.show_notice(f"{path} exists: give another name" if path else "no name, no file")
+        elif self.is_message_shown and row is None:
+            self.show_notice("no message to write")
+        elif ending in ENDINGS:
+            number = self.list_pane.number_at(self.list_pane.cursor) if self.is_message_shown else None
+            asked = ExportRows(self._next_number(), path, ENDINGS[ending], self.row_filter.text, self._rows.end, number)
+            self._work.send_question(asked)
+            self.show_notice(f"{path}: writing")
+        elif ending in (".pcapng", ".pcap"):
+            self._cut_packets(path, make_row_filter(row) if self.is_message_shown and row else self.row_filter.text)
+        else:
+            self.show_notice(f"{path}: the name ends with none of .pcapng {' '.join(ENDINGS)}")
+
+    def _cut_packets(self, path: str, text: str) -> None:
+        capture = self._source.capture
+        why = find_reason_against_cutting(capture)
+        if why:
+            self.show_notice(why)
+            return
+        self.show_notice(f"{path}: writing")
+
+        async def cut() -> None:
+            self.show_notice(await cut_packets(capture, text, path))
+
+        self.run_worker(cut(), exit_on_error=False)
+
+    def action_copy_call(self) -> None:
+        row = self.list_pane.row
+        line = make_call_line(row, self._settings) if row is not None and row.kind == "exchange" else ""
+        if line:
+            self.copy_to_clipboard(line)
+            self.show_notice(line)
+        else:
+            self.show_notice("there is no request that could be asked again")
+
     def _set_zone(self, zone: str) -> None:
         self._settings = self._settings._replace(zone=zone)
-        self.list_pane.settings = self.message_pane.settings = self._settings
+        for pane in (self.list_pane, self.message_pane, self.ladder_pane, self.findings_pane, self.top_pane):
+            pane.settings = self._settings
         self._redraw_list()
 
     def _redraw_list(self) -> None:
         self.list_pane.forget_lines()
+        self.view.redraw_lines()
         self.query_one(TitleBar).refresh()
         self.show_status()

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from decoders.schema.model import Side
     from kwcli.output.settings import Settings
 
-__all__ = ["MessageFields", "TreeField", "list_fields"]
+__all__ = ["MessageFields", "TreeField", "find_about", "is_below", "list_fields"]
 
-_INDEX: Final = re.compile(r"\[\d+\]")
+INDEX: Final = re.compile(r"\[\d+\]")
 # Fields of one message that are listed from its record, where it has no bytes.
 _FIELDS_MAX: Final = 50_000
 
@@ -209,7 +209,7 @@ def _set_folds(fields: list[TreeField]) -> None:
             field.fold = field.path
             continue
         before = fields[at - 1].path if fields[at - 1].side == field.side else ""
-        for match in reversed(list(_INDEX.finditer(field.path))):
+        for match in reversed(list(INDEX.finditer(field.path))):
             element = field.path[: match.end()]
             if is_below(after.path, element) and not is_below(before, element) and before != element:
                 field.fold = element
@@ -227,7 +227,7 @@ def find_about(exchange: Exchange, field: TreeField) -> str:
 
     if exchange.api_key is None or exchange.api_key not in NAMES or not field.path:
         return ""
-    plain = _INDEX.sub("[]", field.path)
+    plain = INDEX.sub("[]", field.path)
     about = read_api_abouts(exchange.api_key).get(f"{field.side}.{plain}", "")
     if not about:
         header = "RequestHeader" if field.side == "request" else "ResponseHeader"

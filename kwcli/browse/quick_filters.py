@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from kwcli.filter_options import WENT_WRONG, quote_filter_text
 
 if TYPE_CHECKING:
-    from decoders.exchanges.exchange import Exchange
+    from decoders.exchanges.exchange import Exchange, Settled
 
-__all__ = ["QUICK_FILTERS", "join_with_filter"]
+__all__ = ["LADDERS", "QUICK_FILTERS", "join_with_filter", "make_row_filter"]
 
 
 def _make_client_filter(row: Exchange) -> str:
@@ -36,6 +36,12 @@ def _make_group_filter(row: Exchange) -> str:
     return f"group == {quote_filter_text(group)}" if group else ""
 
 
+def _make_transaction_filter(row: Exchange) -> str:
+    known = (row.extra or {}).get("transaction")
+    name = known.get("id") if isinstance(known, dict) else None
+    return f"transaction.id == {quote_filter_text(str(name))}" if name else ""
+
+
 def _make_slower_filter(row: Exchange) -> str:
     latency_ms = row.latency_ms
     return "" if latency_ms is None else f"latency >= {latency_ms:.6f}".rstrip("0").rstrip(".") + "ms"
@@ -53,9 +59,25 @@ QUICK_FILTERS: Final[dict[str, Callable[[Exchange], str]]] = {
 }
 
 
+# The name of an action → the filter for the exchanges of a ladder.
+LADDERS: Final[dict[str, Callable[[Exchange], str]]] = {
+    "connection_ladder": QUICK_FILTERS["this_connection"],
+    "group_ladder": _make_group_filter,
+    "transaction_ladder": _make_transaction_filter,
+}
+
+
 def join_with_filter(text: str, more: str) -> str:
     """The filter for which both hold; a part that is there already is not added again."""
     if not text or text == more:
         return more
     parts = f"({text})" if " or " in f" {text} " and not text.startswith("(") else text
     return text if more in text else f"{parts} and {more}"
+
+
+def make_row_filter(row: Settled) -> str:
+    """The filter for one exchange: its number on its connection, or where it has none, its packets."""
+    if row.kind == "exchange" and row.correlation_id is not None:
+        return f"connection == {row.connection} and correlation_id == {row.correlation_id}"
+    packet = (row.request_packet or row.response_packet) if row.kind == "exchange" else row.packet
+    return f"connection == {row.connection} and packet in ({packet})"

@@ -8,9 +8,9 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from kwcli.browse.app import BrowseApp, Source
-from kwcli.browse.processes import Processes
-from kwcli.browse.read_into_spool import ReaderReport, ReadingEnded, SpoolingRun
-from kwcli.browse.spool import NewBlock, Spool, SpooledRows
+from kwcli.browse.spooling.processes import Processes
+from kwcli.browse.spooling.read_into_spool import ReaderReport, ReadingEnded, SpoolingRun
+from kwcli.browse.spooling.spool import NewBlock, Spool, SpooledRows
 from kwcli.capture_options import CaptureOptions
 from kwcli.output.facts.line_fact_functions import facts_paths
 from kwcli.output.renderers import WantedPaths
@@ -33,7 +33,7 @@ def browse(env: Environment, settings: Settings, capture: CaptureOptions, filter
     spool = Spool(capacity)
     run = SpoolingRun(env, settings, capture, type(filters)(), spool)
     run.open_files()
-    source = Source(_name_source(capture), run.size, live=capture.is_live)
+    source = Source(_name_source(capture), run.size, capture)
     work = _ProcessWork(Processes(run, spool, settings))
     try:
         work.wait_for_first_message(_FIRST_S)

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kwcli.browse.app import BrowseApp, Source
-from kwcli.browse.read_into_spool import SpoolingRun
-from kwcli.browse.search_spool import Searcher
-from kwcli.browse.spool import Spool, SpooledRows
+from kwcli.browse.spooling.read_into_spool import SpoolingRun
+from kwcli.browse.spooling.search_spool import Searcher
+from kwcli.browse.spooling.spool import Spool, SpooledRows
 from kwcli.capture_options import CaptureOptions
 from kwcli.options import ContentOptions, FilterOptions
 from kwcli.output.facts.line_fact_functions import facts_paths
@@ -79,7 +79,8 @@ class Browsing:
         run.open_files()
         self.work = LocalWork(run, self.spool, self.settings)
         self.rows = SpooledRows(self.spool, WantedPaths(facts_paths))
-        source = Source("tour.pcapng", run.size, live=live)
+        source = Source("tour.pcapng", run.size, capture)
+        source.live = live
         self.app = BrowseApp(self.env, self.settings, self.rows, self.work, source, text)
 
     def screen_lines(self) -> list[str]:
@@ -100,6 +101,12 @@ class Browsing:
                 break
         self.app.take_messages()
         await pilot.pause()
+
+    async def wait_for_pause(self, pilot: Pilot[int]) -> None:
+        """Wait until a filter that is typed is tried."""
+        await pilot.pause()
+        while self.app._pause is not None:
+            await pilot.pause(0.02)
 
     @property
     def searching(self) -> bool:

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("textual", reason="kw browse needs textual")
 
 from decoders.filters import parse
-from kwcli.browse.filter_bar import describe_filter_error
+from kwcli.browse.panes.filter_bar import describe_filter_error
 from kwcli.browse.quick_filters import QUICK_FILTERS, join_with_filter
 from tests.browse.browsing import TOUR, Browsing, run_steps
 from tests.cli.worlds import kw
@@ -26,13 +26,14 @@ def count_matches(text: str) -> int:
 async def type_filter(browsing: Browsing, pilot: Any, text: str, *, enter: bool = True) -> None:
     browsing.app.filter_bar.open("filter")
     browsing.app.filter_bar.line.value = text
-    await pilot.pause(0.25)
+    await browsing.wait_for_pause(pilot)
     await browsing.settle(pilot)
     if enter:
         await pilot.press("enter")
         await browsing.settle(pilot)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("text", ["error", "api == Fetch and latency > 100ms", 'topic ~ "^pay"', "group == billing"])
 def test_a_filter_shows_the_rows_that_sniff_shows(text: str) -> None:
     async def steps(browsing: Browsing, _: Any) -> None:
@@ -53,12 +54,12 @@ def test_rows_change_while_a_filter_is_typed_and_errors_have_a_caret() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         pane = browsing.app.list_pane
         await pilot.press("f", *"error")
-        await pilot.pause(0.25)
+        await browsing.wait_for_pause(pilot)
         await browsing.settle(pilot)
         errors = pane.count_lines()
         assert errors == count_matches("error")
         await pilot.press(*" and topc")
-        await pilot.pause(0.25)
+        await browsing.wait_for_pause(pilot)
         await browsing.settle(pilot)
         lines = browsing.screen_text.splitlines()
         typed = next(at for at, line in enumerate(lines) if line.startswith("filter: error and topc"))
@@ -148,6 +149,7 @@ def test_rows_that_come_while_a_filter_is_in_force_are_filtered() -> None:
 KEYS = {"c": "this_client", "n": "this_connection", "p": "this_topic", "r": "this_group", "a": "this_api"}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("key", [*KEYS, "exclamation_mark", "w"])
 def test_a_quick_filter_lets_its_own_row_through(key: str) -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:

@@ -11,11 +11,14 @@ pytest.importorskip("textual", reason="kw browse needs textual")
 
 from kwcli.browse.actions import ACTIONS, PLACES, key_names
 from kwcli.browse.app import BrowseApp
-from kwcli.browse.bytes_pane import BytesPane
-from kwcli.browse.help_screen import list_help_lines
-from kwcli.browse.line_pane import LinePane
-from kwcli.browse.list_pane import ListPane
-from kwcli.browse.message_pane import MessagePane
+from kwcli.browse.panes.bytes_pane import BytesPane
+from kwcli.browse.panes.findings_pane import FindingsPane
+from kwcli.browse.panes.help_screen import list_help_lines
+from kwcli.browse.panes.ladder_pane import LadderPane
+from kwcli.browse.panes.line_pane import LinePane
+from kwcli.browse.panes.list_pane import ListPane
+from kwcli.browse.panes.message_pane import MessagePane
+from kwcli.browse.panes.top_pane import TopPane
 from tests.browse.browsing import Browsing, run_steps
 from tests.cli.worlds import kw, world
 
@@ -25,6 +28,9 @@ PANES: dict[str, type] = {
     "list": ListPane,
     "message": MessagePane,
     "bytes": BytesPane,
+    "ladder": LadderPane,
+    "findings": FindingsPane,
+    "top": TopPane,
 }
 
 
@@ -160,6 +166,7 @@ def test_times_are_absolute_relative_and_deltas() -> None:
     run_steps(Browsing(env=world(variables={"TZ": "Asia/Kolkata"})), steps)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("size", [(40, 12), (80, 24), (200, 50)])
 def test_a_resize_keeps_the_row_at_the_cursor_on_the_screen(size: tuple[int, int]) -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:

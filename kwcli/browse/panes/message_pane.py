@@ -12,8 +12,8 @@ from textual.message import Message
 from textual.strip import Strip
 
 from kwcli.browse.actions import bindings_of
-from kwcli.browse.line_pane import LinePane
-from kwcli.browse.message_fields import MessageFields, TreeField, is_below, list_fields
+from kwcli.browse.message_fields import INDEX, MessageFields, TreeField, is_below, list_fields
+from kwcli.browse.panes.line_pane import LinePane
 from kwcli.output.short_texts import cell_width
 
 if TYPE_CHECKING:
@@ -245,6 +245,14 @@ class MessagePane(LinePane):
     def action_unfold_all(self) -> None:
         self._folded.clear()
         self._refold(self.field)
+
+    def action_copy_field(self) -> None:
+        if self.field is not None:
+            self.app.copy_to_clipboard(self.field.text)
+
+    def action_copy_path(self) -> None:
+        if self.field is not None and self.field.path:
+            self.app.copy_to_clipboard(f"{self.field.side}.{INDEX.sub('', self.field.path)}")
 
     def action_search_text(self) -> None:
         self.post_message(self.SearchWanted())

@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 from textual.strip import Strip
 
 from kwcli.browse.actions import ACTIONS, PLACES, key_names
-from kwcli.browse.line_pane import LinePane
+from kwcli.browse.panes.line_pane import LinePane
 from kwcli.output.short_texts import cell_width
 
 __all__ = ["HelpScreen", "list_help_lines"]

@@ -15,10 +15,10 @@ from textual.message import Message
 from textual.strip import Strip
 
 from kwcli.browse.actions import bindings_of
-from kwcli.browse.line_pane import LinePane
-from kwcli.browse.row_times import TIME_CELLS, TimeForm, format_row_time
-from kwcli.browse.spool import BlockLost, SpooledRows
-from kwcli.browse.styled_lines import make_strip
+from kwcli.browse.panes.line_pane import LinePane
+from kwcli.browse.panes.row_times import TIME_CELLS, TimeForm, format_row_time
+from kwcli.browse.panes.styled_lines import make_strip
+from kwcli.browse.spooling.spool import BlockLost, SpooledRows
 from kwcli.output.short_texts import find_zone
 from kwcli.output.text import TextLines
 
@@ -49,6 +49,13 @@ class ListPane(LinePane):
         def __init__(self, step: int) -> None:
             super().__init__()
             self.step = step
+
+    class LadderWanted(Message):
+        """A ladder of what the row at the cursor is about is to be shown."""
+
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
 
     class QuickFilterWanted(Message):
         """The list is to be filtered by what the row at the cursor is about."""
@@ -198,11 +205,24 @@ class ListPane(LinePane):
     def action_open_message(self) -> None:
         self.open_line()
 
+    def action_copy_row(self) -> None:
+        if self.count_lines():
+            self.app.copy_to_clipboard(self.make_line(self.cursor).text.rstrip())
+
     def action_next_error(self) -> None:
         self.post_message(self.ErrorWanted(1))
 
     def action_earlier_error(self) -> None:
         self.post_message(self.ErrorWanted(-1))
+
+    def action_connection_ladder(self) -> None:
+        self.post_message(self.LadderWanted("connection_ladder"))
+
+    def action_group_ladder(self) -> None:
+        self.post_message(self.LadderWanted("group_ladder"))
+
+    def action_transaction_ladder(self) -> None:
+        self.post_message(self.LadderWanted("transaction_ladder"))
 
     def action_this_client(self) -> None:
         self.post_message(self.QuickFilterWanted("this_client"))

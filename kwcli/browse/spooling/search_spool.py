@@ -8,7 +8,7 @@ number up. Between two blocks the searcher looks for messages, so that a new que
 | `FindRows` | `RowsFound`: the numbers of the rows that a filter lets through, with their times |
 | `FindCauses` | `CausesFound`: the findings of the doctor |
 | `CountTop` | `TopCounted`: rates, errors and latencies by client, API, topic |
-| `ExportRows` | `RowsExported`: a file of NDJSON |
+| `ExportRows` | `RowsExported`: the file that was written |
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from decoders.exchanges.body_reader import ApiReaders
 from decoders.filters import parse
 from decoders.named_tuple import NamedTuple
-from kwcli.browse.read_into_spool import CaptureFaults, ReadingEnded
-from kwcli.browse.spool import BlockLost, NewBlock, SpooledRows
+from kwcli.browse.spooling.count_top import CountTop, TopCounter
+from kwcli.browse.spooling.diagnose_rows import CauseFinder, FindCauses
+from kwcli.browse.spooling.export_rows import ExportRows, RowExporter
+from kwcli.browse.spooling.read_into_spool import CaptureFaults, ReadingEnded
+from kwcli.browse.spooling.spool import BlockLost, NewBlock, SpooledRows
 from kwcli.output.renderers import WantedPaths
 
 if TYPE_CHECKING:
@@ -186,4 +189,7 @@ class Searcher:
 # The class of a question → what makes it work.
 QUESTIONS: Final[dict[type, Callable[[Any, Searcher], Question]]] = {
     FindRows: lambda asked, searcher: RowFinder(asked, searcher.settings, searcher.send),
+    FindCauses: lambda asked, searcher: CauseFinder(asked, searcher.settings, searcher.send, lambda: searcher.faults),
+    ExportRows: lambda asked, searcher: RowExporter(asked, searcher.settings, searcher.send),
+    CountTop: lambda asked, searcher: TopCounter(asked, searcher.send),
 }

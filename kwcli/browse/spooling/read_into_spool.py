@@ -6,12 +6,13 @@ has something to show within a moment; later blocks are whole. Rows of live traf
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.learned_names import NODE_LISTS
 from decoders.named_tuple import NamedTuple
-from kwcli.browse.spool import BLOCK_ROWS, Spool, SpoolFull, SpoolWriter
+from kwcli.browse.spooling.spool import BLOCK_ROWS, Spool, SpoolFull, SpoolWriter
 from kwcli.reading.run_reading import ReadingRun
 from kwcli.reading.sinks.row_sink import ReadingView
 from kwcli.run_environment import Exit, Failure
@@ -116,12 +117,12 @@ class SpoolingRun:
         self._send: Send = lambda _: None
         self._writer: SpoolWriter | None = None
         self._latest_s = env.monotonic()
-        several = len(capture.files) != 1 or not _is_plain_file(capture.files[0])
+        several = len(capture.files) > 1 or not all(map(os.path.isfile, capture.files))
         view = ReadingView(
             _needs_of_node_lists,
             self._open_renderer,
             hear=lambda sentences: self._send(CaptureFaults([*sentences])),
-            needs_file_names=several and bool(capture.files),
+            needs_file_names=several,
             remembers=True,
             ended=self._note_end,
         )
@@ -210,9 +211,3 @@ def _needs_of_node_lists(key: int, side: Side) -> frozenset[str]:
     from kwcli.output.facts.line_fact_functions import facts_paths
 
     return facts_paths(key, side) if key in NODE_LISTS else frozenset()
-
-
-def _is_plain_file(name: str) -> bool:
-    import os
-
-    return os.path.isfile(name)

@@ -22,8 +22,8 @@ from decoders.wire.near_words import did_you_mean
 __all__ = ["Ask", "FilterBar", "describe_filter_error"]
 
 # What the line asks for.
-Ask = Literal["filter", "search", "file"]
-_TITLES: Final[dict[Ask, str]] = {"filter": "filter", "search": "search", "file": "write to"}
+Ask = Literal["filter", "search", "file", "zone"]
+_TITLES: Final[dict[Ask, str]] = {"filter": "filter", "search": "search", "file": "write to", "zone": "zone"}
 # Candidates that are shown at once.
 _CANDIDATES: Final = 6
 _HISTORY_MAX: Final = 200
@@ -99,7 +99,7 @@ class FilterBar(Vertical):
         super().__init__(**options)
         self._complete = complete
         self.ask: Ask = "filter"
-        self._history: dict[Ask, list[str]] = {"filter": [], "search": [], "file": []}
+        self._history: dict[Ask, list[str]] = {"filter": [], "search": [], "file": [], "zone": []}
         self._recalled = 0
         self._typed = ""
         self.is_open = False

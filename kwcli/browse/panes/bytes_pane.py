@@ -13,8 +13,8 @@ from textual.message import Message
 from textual.strip import Strip
 
 from kwcli.browse.actions import bindings_of
-from kwcli.browse.line_pane import LinePane
 from kwcli.browse.message_fields import MessageFields, TreeField
+from kwcli.browse.panes.line_pane import LinePane
 
 __all__ = ["BytesPane"]
 

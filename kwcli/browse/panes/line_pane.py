@@ -53,6 +53,10 @@ class LinePane(ScrollView, can_focus=True):
         """A line."""
         raise NotImplementedError
 
+    def make_titles(self) -> Strip:
+        """The line above the pane, where it is at the top of the screen."""
+        return Strip.blank(self.size.width)
+
     # -- drawing -------------------------------------------------------------------------------------------------------
 
     def redraw_lines(self) -> None:

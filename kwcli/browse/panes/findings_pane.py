@@ -1,0 +1,111 @@
+"""Findings of the doctor in, their paragraphs out; each names the exchanges that show it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.binding import BindingType
+from textual.message import Message
+from textual.strip import Strip
+
+from kwcli.analyses.doctor import count_findings, format_findings
+from kwcli.browse.actions import bindings_of
+from kwcli.browse.panes.line_pane import LinePane
+from kwcli.browse.panes.styled_lines import make_strip
+from kwcli.browse.spooling.diagnose_rows import CausesFound
+
+if TYPE_CHECKING:
+    from kwcli.output.settings import Settings
+
+__all__ = ["FindingsPane", "make_evidence_filter"]
+
+
+def make_evidence_filter(row: dict[str, Any]) -> str:
+    """The filter for the exchanges that show a finding; empty where it names none."""
+    parts: dict[str, None] = {}
+    for each in row.get("evidence") or ():
+        number = each.get("correlation_id")
+        connection = f"connection == {each['connection']}"
+        parts[connection if number is None else f"({connection} and correlation_id == {number})"] = None
+    return " or ".join(parts)
+
+
+class FindingsPane(LinePane):
+    """The causes, worst first, with what they brought below them."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of("findings")]
+
+    class EvidenceWanted(Message):
+        """The exchanges that show a finding are to be listed."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self, settings: Settings, **options: Any) -> None:
+        super().__init__(**options)
+        self.settings = settings
+        self.found: CausesFound | None = None
+        self._lines: list[tuple[str, int]] = []  # the line, and the finding that it belongs to
+        self._causes: list[dict[str, Any]] = []
+        self.to_ascii: Callable[[str], str] = str
+
+    def show_findings(self, found: CausesFound) -> None:
+        """Show the findings on what was read so far."""
+        self.found = found
+        self._format_lines()
+        self.redraw_lines()
+
+    def _format_lines(self) -> None:
+        self._causes = [] if self.found is None else [row for row in self.found.rows if "cause" not in row]
+        settings = self.settings._replace(width=max(self.size.width - 2, 40), verbose=0)
+        self._lines = [
+            (line, number)
+            for number, row in enumerate(self._causes)
+            for line in [*format_findings([row], settings).splitlines(), ""]
+        ]
+
+    def on_resize(self) -> None:
+        """Break the lines anew."""
+        self._format_lines()
+        super().on_resize()
+
+    def make_titles(self) -> Strip:
+        """The line above the findings."""
+        said = "findings: looking" if self.found is None else f"findings: {count_findings(self.found.rows)}"
+        return Strip([Segment(said, Style(dim=True))])
+
+    def count_lines(self) -> int:
+        """The lines of all findings; one where there is none."""
+        return len(self._lines) or 1
+
+    def make_line(self, at: int) -> Strip:
+        """A line of a finding."""
+        if not self._lines:
+            return Strip([Segment("looking …" if self.found is None else "nothing found", Style(dim=True))])
+        return make_strip(self.to_ascii(self._lines[at][0]))
+
+    def open_line(self) -> None:
+        """List the exchanges that show the finding at the cursor."""
+        if self.cursor < len(self._lines):
+            self.post_message(self.EvidenceWanted(make_evidence_filter(self._causes[self._lines[self.cursor][1]])))
+
+    def _go_to_finding(self, step: int) -> None:
+        if not self._lines:
+            return
+        here = self._lines[self.cursor][1]
+        at = next((at for at, (_, number) in enumerate(self._lines) if number == here + step), None)
+        if at is not None:
+            self.move_to(at)
+
+    def action_show_evidence(self) -> None:
+        self.open_line()
+
+    def action_next_finding(self) -> None:
+        self._go_to_finding(1)
+
+    def action_earlier_finding(self) -> None:
+        self._go_to_finding(-1)

@@ -1,0 +1,203 @@
+"""Rows with their times in, the ladder of a connection, a group or a transaction out: an arrow for each message.
+
+    17:34:47.717  checkout-7 ───▶ 2          Produce 10 orders[2] 61 rec 930B
+    17:34:47.938  checkout-7 ◀─── 2   221ms  NOT_LEADER_OR_FOLLOWER
+                  ⋮ 3.2s
+
+Arrows are in the order of their times, requests and responses apart. A gap of a second or more has a line.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.binding import BindingType
+from textual.message import Message
+from textual.strip import Strip
+
+from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
+from kwcli.browse.actions import bindings_of
+from kwcli.browse.panes.line_pane import LinePane
+from kwcli.browse.panes.row_times import TimeForm, format_row_time
+from kwcli.browse.panes.styled_lines import make_strip
+from kwcli.browse.spooling.search_spool import RowsFound
+from kwcli.browse.spooling.spool import BlockLost, SpooledRows
+from kwcli.output.facts.compile_line_facts import FactLimits
+from kwcli.output.facts.line_fact_functions import (
+    find_api_facts,
+    format_exchange_trouble,
+    list_no_facts,
+    list_sure_facts,
+)
+from kwcli.output.short_texts import NS, cell_width, cut, find_zone, palette
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+    from kwcli.output.settings import Settings
+
+__all__ = ["LadderPane"]
+
+_GAP_NS: Final = NS
+_CLIENT_CELLS: Final = 14
+_BROKER_CELLS: Final = 6
+_LIMITS: Final = FactLimits(4, 24)
+# Kinds of lines.
+_REQUEST, _RESPONSE, _GAP = 0, 1, 2
+
+
+class LadderPane(LinePane):
+    """The ladder. `steps`: of each line its time, the number of its row, and its kind; of a gap its length."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings_of("ladder")]
+
+    class RowWanted(Message):
+        """The message of a row is to be shown."""
+
+        def __init__(self, number: int) -> None:
+            super().__init__()
+            self.number = number
+
+    def __init__(self, rows: SpooledRows, settings: Settings, **options: Any) -> None:
+        super().__init__(**options)
+        self.rows = rows
+        self.settings = settings
+        self.about = ""
+        self.question = 0
+        self.time_form = TimeForm.ABSOLUTE
+        self._messages: list[tuple[int, int, int]] = []
+        self.steps: list[tuple[int, int, int]] = []
+        self._wanted: int | None = None  # the row that the cursor is to be on once it is there
+        self.to_ascii: Callable[[str], str] = str
+
+    def begin_ladder(self, question: int, about: str, number: int | None) -> None:
+        """Begin a ladder, which the answer to a question fills; the cursor goes to the row with this number."""
+        self.question, self.about, self._wanted = question, about, number
+        self._messages, self.steps = [], []
+        self.cursor = 0
+        self.redraw_lines()
+
+    def take_part(self, part: RowsFound) -> None:
+        """Add the arrows of some rows."""
+        numbers, times = array("Q"), array("Q")
+        numbers.frombytes(part.rows)
+        times.frombytes(part.times)
+        if not numbers:
+            return
+        for at, number in enumerate(numbers):
+            sent, answered = times[2 * at], times[2 * at + 1]
+            if sent:
+                self._messages.append((sent, number, _REQUEST))
+            if answered:
+                self._messages.append((answered, number, _RESPONSE))
+        self._messages.sort()
+        here = self.steps[self.cursor][1:] if self.cursor < len(self.steps) else None
+        self._add_gaps()
+        if self._wanted is not None:
+            self._go_to_row(self._wanted, _REQUEST)
+        elif here is not None:
+            self._go_to_row(*here)
+        self.redraw_lines()
+        self.call_after_refresh(self.show_cursor)
+
+    def _add_gaps(self) -> None:
+        self.steps = []
+        before: int | None = None
+        for step in self._messages:
+            if before is not None and step[0] - before >= _GAP_NS:
+                self.steps.append((before, step[0] - before, _GAP))
+            self.steps.append(step)
+            before = step[0]
+
+    def _go_to_row(self, number: int, kind: int) -> None:
+        for at, (_, its_number, its_kind) in enumerate(self.steps):
+            if its_number == number and its_kind == kind:
+                self.cursor = at
+                return
+
+    # -- lines ---------------------------------------------------------------------------------------------------------
+
+    def count_lines(self) -> int:
+        """The lines of the ladder; one where there is none."""
+        return len(self.steps) or 1
+
+    def make_titles(self) -> Strip:
+        """The line above the ladder."""
+        return Strip([Segment(self.to_ascii(f"ladder of {escape_text(self.about)}"), Style(dim=True))])
+
+    def make_line(self, at: int) -> Strip:
+        """A line of the ladder."""
+        if not self.steps:
+            return Strip([Segment("no exchange yet", Style(dim=True))])
+        time_ns, number, kind = self.steps[at]
+        if kind == _GAP:
+            return make_strip(self.to_ascii(f"{'':>14}⋮ {format_latency(number / 1e6)}"))
+        try:
+            row = self.rows.find_row(number)
+        except BlockLost:
+            return Strip([Segment("no longer kept: the spool is full", Style(dim=True))])
+        assert row.kind == "exchange"
+        return make_strip(self.to_ascii(self._format_step(at, time_ns, row, kind)))
+
+    def _format_step(self, at: int, time_ns: int, row: Exchange, kind: int) -> str:
+        colors = palette(self.settings.color)
+        since_ns = None
+        if self.time_form is TimeForm.RELATIVE:
+            since_ns = self.steps[0][0]
+        elif self.time_form is TimeForm.DELTA:
+            since_ns = self._time_before(at)
+        when = format_row_time(time_ns, since_ns, find_zone(self.settings.zone))
+        client = cut(escape_text(row.client_id or "") or row.client.rpartition(":")[0], _CLIENT_CELLS)
+        node = self.rows.nodes.get(row.broker)
+        broker = str(node) if node is not None else cut(row.broker.rpartition(":")[2], _BROKER_CELLS)
+        arrow = "───▶" if kind == _REQUEST else "◀───"
+        head = (
+            f"{colors.dim}{when}{colors.off}  {colors.client}{client}{colors.off}"
+            f"{' ' * (_CLIENT_CELLS - cell_width(client))} {arrow} {broker:<{_BROKER_CELLS}} "
+        )
+        row.view("request")  # both sides are read for it
+        trouble = escape_text(format_exchange_trouble(row))
+        if kind == _REQUEST:
+            facts = find_api_facts(row.api_key)
+            said = list_sure_facts(row, list_no_facts if facts is None else facts.facts, _LIMITS)
+            name = row.api or "SASL token"
+            version = "" if row.api_version is None else f" {row.api_version}"
+            open_end = f" {colors.bad}{trouble}{colors.off}" if trouble and row.response_ns is None else ""
+            return f"{head}{'':>6}  {colors.api}{name}{version}{colors.off}{open_end} {escape_text(' '.join(said))}"
+        took = "" if row.latency_ms is None else format_latency(row.latency_ms)
+        size = "" if row.response_size is None else format_size(row.response_size)
+        bad = f"{colors.bad}{trouble}{colors.off} " if trouble else ""
+        return f"{head}{took:>6}  {bad}{colors.dim}{row.api or 'answer'} {size}{colors.off}"
+
+    def _time_before(self, at: int) -> int:
+        for place in range(at - 1, -1, -1):
+            if self.steps[place][2] != _GAP:
+                return self.steps[place][0]
+        return self.steps[at][0]
+
+    # -- actions -------------------------------------------------------------------------------------------------------
+
+    def move_to(self, at: int) -> None:
+        """Put the cursor on a line; the ladder no longer looks for the row it was begun at."""
+        self._wanted = None
+        super().move_to(at)
+
+    def open_line(self) -> None:
+        """Show the message."""
+        if self.cursor < len(self.steps) and self.steps[self.cursor][2] != _GAP:
+            self.post_message(self.RowWanted(self.steps[self.cursor][1]))
+
+    def action_open_step(self) -> None:
+        self.open_line()
+
+    def action_other_end(self) -> None:
+        if self.cursor >= len(self.steps):
+            return
+        _, number, kind = self.steps[self.cursor]
+        for at, (_, its_number, its_kind) in enumerate(self.steps):
+            if kind != _GAP and its_number == number and its_kind == 1 - kind:
+                self.move_to(at)
+                return

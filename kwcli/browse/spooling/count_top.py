@@ -1,0 +1,92 @@
+"""Rows of the spool in; rates, errors and latencies by client, API or topic, and the slowest exchanges, out.
+
+Of files all rows count, of live traffic those of the last minute or two: every minute the sums begin anew, and the ones
+of the minute before still count.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.analysis.slowest import Slowest
+from decoders.analysis.statistics import Statistics
+from decoders.exchanges.body_reader import ApiReaders
+from decoders.named_tuple import NamedTuple
+from kwcli.output.renderers import WantedPaths
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Ended, Settled
+
+__all__ = ["TOP_DIMENSIONS", "CountTop", "TopCounted", "TopCounter"]
+
+# What rows are counted by, in the order in which a key goes through them.
+TOP_DIMENSIONS: Final = ("client_id", "api", "topic", "broker")
+SLOWEST: Final = 20
+_WINDOW_NS: Final = 60 * 10**9
+_EVERY_S: Final = 1.0
+
+
+class CountTop(NamedTuple):
+    """A question: who asks most, how long it takes, what fails; `window`: of the last minute or two alone."""
+
+    number: int
+    by: str
+    window: bool = False
+
+
+class TopCounted(NamedTuple):
+    """An answer: rows as `kw stats` has them, the busiest first, each with its latencies by time slice."""
+
+    number: int
+    by: str
+    rows: list[tuple[dict[str, Any], dict[int, int]]]
+    span: tuple[int, int, int]
+    slowest: list[dict[str, Any]]
+    until: int
+
+
+class TopCounter:
+    """Answers CountTop."""
+
+    done = False
+
+    def __init__(self, asked: CountTop, send: Callable[[Any], None]) -> None:
+        self._asked, self._send = asked, send
+        self._sums, self._slowest = self._make_sums()
+        self._before: tuple[Statistics, Slowest] | None = None
+        needs = WantedPaths(self._sums.needs, self._slowest.needs)
+        self.api_readers = ApiReaders(needs)
+        self._until = 0
+        self._latest_s = time.monotonic()
+
+    def _make_sums(self) -> tuple[Statistics, Slowest]:
+        return Statistics((self._asked.by,), "latency", over_time=True), Slowest(SLOWEST)
+
+    def add_block(self, first: int, rows: list[Settled], _ended: list[Ended]) -> None:
+        """Count the rows of a block."""
+        for row in rows:
+            if row.kind != "exchange":
+                continue
+            if self._asked.window and row.time_ns - self._sums.first_ns > _WINDOW_NS and self._sums.first_ns:
+                self._before = self._sums, self._slowest
+                self._sums, self._slowest = self._make_sums()
+            self._sums.add(row)
+            self._slowest.add(row)
+        self._until = first + len(rows)
+        if time.monotonic() - self._latest_s > _EVERY_S:
+            self.note_end()
+
+    def note_end(self) -> None:
+        """Send the counts so far."""
+        self._latest_s = time.monotonic()
+        sums, slowest = self._sums, self._slowest
+        if self._before is not None:
+            sums, slowest = self._make_sums()
+            for one, other in (self._before, (self._sums, self._slowest)):
+                sums.merge(one)
+                slowest.merge(other)
+        found = sorted(sums.rows_of_groups(), key=lambda item: -item[0]["count"])
+        rows = [(row, dict(group.slices)) for row, group in found]
+        self._send(TopCounted(self._asked.number, self._asked.by, rows, sums.slice_span(), slowest.rows(), self._until))

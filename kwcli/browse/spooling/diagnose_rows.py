@@ -1,0 +1,67 @@
+"""Rows of the spool in, what the doctor finds in them out: at the end of what is there, and again as more comes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.analysis.doctor.doctor import Doctor
+from decoders.exchanges.body_reader import ApiReaders
+from decoders.named_tuple import NamedTuple
+from kwcli.output.renderers import WantedPaths
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Ended, Settled
+    from kwcli.output.settings import Settings
+
+__all__ = ["CauseFinder", "CausesFound", "FindCauses"]
+
+# So long (s) lies between two answers while rows keep coming.
+_EVERY_S: Final = 2.0
+
+
+class FindCauses(NamedTuple):
+    """A question: what is wrong, and why."""
+
+    number: int
+
+
+class CausesFound(NamedTuple):
+    """An answer, of all rows before `until`: rows as `kw doctor -o ndjson` has them, worst first."""
+
+    number: int
+    rows: list[dict[str, Any]]
+    until: int
+
+
+class CauseFinder:
+    """Answers FindCauses."""
+
+    done = False
+
+    def __init__(
+        self, asked: FindCauses, settings: Settings, send: Callable[[Any], None], faults: Callable[[], list[str]]
+    ) -> None:
+        self._number, self._send, self._faults = asked.number, send, faults
+        self._doctor = Doctor(None, settings.values)
+        self.api_readers = ApiReaders(WantedPaths(self._doctor.needs))
+        self._until = 0
+        self._latest_s = time.monotonic()
+
+    def add_block(self, first: int, rows: list[Settled], ended: list[Ended]) -> None:
+        """Have the doctor look at the rows of a block."""
+        for row in rows:
+            if row.kind == "exchange":
+                self._doctor.add(row)
+        for each in ended:
+            self._doctor.observe_connection_end(each)
+        self._until = first + len(rows)
+        if time.monotonic() - self._latest_s > _EVERY_S:
+            self.note_end()
+
+    def note_end(self) -> None:
+        """Send what was found so far."""
+        self._latest_s = time.monotonic()
+        self._doctor.set_capture_faults(self._faults())
+        self._send(CausesFound(self._number, self._doctor.rows(), self._until))

@@ -1,0 +1,289 @@
+"""Ladder, findings, top, exports and copies: keys in, the text on the screen and the files written out."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("textual", reason="kw browse needs textual")
+
+from decoders.analysis.statistics import Statistics
+from kwcli.browse.call_line import make_call_line
+from kwcli.browse.panes.findings_pane import make_evidence_filter
+from tests.browse.browsing import TOUR, Browsing, run_steps
+from tests.cli.worlds import kw
+
+
+async def press(browsing: Browsing, pilot: Any, *keys: str) -> str:
+    await pilot.press(*keys)
+    await browsing.settle(pilot)
+    return browsing.screen_text
+
+
+# The ladder
+
+
+def test_a_ladder_has_an_arrow_for_each_message_by_time() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        pane = browsing.app.ladder_pane
+        browsing.app.list_pane.move_to(14)
+        text = await press(browsing, pilot, "L")
+        assert "ladder of connection == 6" in text
+        lines = [pane.make_line(at).text for at in range(pane.count_lines())]
+        times = [line[:12] for line in lines]
+        assert times == sorted(times)
+        assert sum("───▶" in line for line in lines) == sum("◀───" in line for line in lines) == 3
+        assert any(re.search(r"◀─── 2 +558ms  TOPIC_ALREADY_EXISTS CreateTopics", line) for line in lines)
+        # The cursor is on the request of the row that the ladder was asked from; o goes to its answer and back.
+        assert "───▶ 2              CreateTopics 4 orders 3×3" in lines[pane.cursor]
+        await press(browsing, pilot, "o")
+        assert "TOPIC_ALREADY_EXISTS" in lines[pane.cursor]
+        await press(browsing, pilot, "enter")
+        assert browsing.app.list_pane.cursor == 14
+        assert "→ request" in browsing.screen_text
+        assert "ladder of" in await press(browsing, pilot, "2")
+        assert "ladder of" not in await press(browsing, pilot, "escape")
+
+    run_steps(Browsing(), steps, (110, 24))
+
+
+def test_gaps_times_and_unanswered_requests_are_on_the_ladder() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        pane, rows = browsing.app.ladder_pane, browsing.app.list_pane
+        at = next(at for at in range(193) if getattr(rows.row_at(at), "outcome", "") == "unanswered")
+        rows.move_to(at)
+        await press(browsing, pilot, "c", "L")
+        lines = [pane.make_line(at).text for at in range(pane.count_lines())]
+        assert any("ListOffsets 0 unanswered at close" in line for line in lines)
+        browsing.app.list_pane.show_numbers(None)
+        await press(browsing, pilot, "1", "F", "g", "R")
+        assert "nothing of the kind" in browsing.screen_text
+        await press(browsing, pilot, "j")
+        rows.move_to(next(at for at in range(193) if getattr(rows.row_at(at), "groups", ())))
+        await press(browsing, pilot, "R", "t")
+        lines = [pane.make_line(at).text for at in range(pane.count_lines())]
+        assert any(re.fullmatch(r" {14}⋮ \d.*s", line) for line in lines)
+        assert lines[0].startswith("   +0.000000")
+
+    run_steps(Browsing(), steps, (110, 24))
+
+
+def test_a_transaction_has_a_ladder() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        rows = browsing.app.list_pane
+        at = next(at for at in range(193) if getattr(rows.row_at(at), "api", "") == "EndTxn")
+        rows.move_to(at)
+        text = await press(browsing, pilot, "X")
+        assert 'ladder of transaction.id == "ledger"' in text
+        assert "EndTxn" in text
+
+    run_steps(Browsing(), steps, (110, 24))
+
+
+# Findings
+
+
+def test_findings_are_those_of_doctor_and_enter_lists_their_evidence() -> None:
+    titles = [json.loads(line)["title"] for line in kw("doctor", TOUR, "-o", "ndjson").out.splitlines()]
+
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        text = await press(browsing, pilot, "3")
+        assert "findings: 2 errors, 2 notes" in text
+        found = browsing.app.findings_pane.found
+        assert found is not None
+        assert [row["title"] for row in found.rows] == titles
+        await press(browsing, pilot, "n")
+        assert (
+            "ListOffsets 0 of report-1" in browsing.app.findings_pane.make_line(browsing.app.findings_pane.cursor).text
+        )
+        text = await press(browsing, pilot, "enter")
+        assert browsing.app.list_pane.has_focus
+        assert browsing.app.list_pane.count_lines() == 1
+        assert "ListOffsets 0" in text
+
+    run_steps(Browsing(), steps, (110, 30))
+
+
+def test_evidence_is_a_filter() -> None:
+    evidence = [{"connection": 3, "correlation_id": 7}, {"connection": 4, "correlation_id": None}]
+    assert (
+        make_evidence_filter({"evidence": evidence}) == "(connection == 3 and correlation_id == 7) or connection == 4"
+    )
+    assert make_evidence_filter({}) == ""
+
+
+# Top
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("by", ["client_id", "api", "topic", "broker"])
+def test_top_has_the_numbers_of_stats(by: str) -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        await press(browsing, pilot, "4")
+        while browsing.app.top_pane.by != by:
+            await press(browsing, pilot, "b")
+        counted = browsing.app.top_pane.counted
+        assert counted is not None
+        words = kw("stats", TOUR, "--by", by, "-o", "ndjson").out.splitlines()
+        expected = {row[by]: row for row in map(json.loads, words) if row["kind"] == "statistics"}
+        assert expected
+        assert {row[by] for row, _ in counted.rows} == set(expected)
+        for row, slices in counted.rows:
+            same = expected[row[by]]
+            assert all(row[key] == same[key] for key in ("count", "errors", "p50", "p99", "request_bytes", "rate"))
+            assert bool(slices) == bool(row["values"])
+        assert [row["count"] for row, _ in counted.rows] == sorted(
+            (row["count"] for row, _ in counted.rows), reverse=True
+        )
+        assert counted.slowest[0]["api"] == "Produce"
+        first = counted.rows[0][0]
+        await press(browsing, pilot, "enter")
+        if first[by] is not None:
+            assert browsing.app.list_pane.count_lines() == first["count"]
+
+    run_steps(Browsing(), steps, (110, 30))
+
+
+def test_top_of_live_traffic_is_that_of_the_last_minutes() -> None:
+    from kwcli.browse.spooling.count_top import CountTop, TopCounter
+
+    answers: list[Any] = []
+    browsing = Browsing()
+    rows = [row for message in [browsing.work.collect_messages(1000)] for row in message]
+    for each in rows:
+        if hasattr(each, "place"):
+            browsing.rows.add_block(each)
+    counter = TopCounter(CountTop(1, "api", window=True), answers.append)
+    found = [browsing.rows.find_row(number) for number in range(browsing.rows.end)]
+    whole = Statistics(("api",), "latency")
+    for lap in range(4):
+        for row in found:
+            row.time_ns += (lap > 0) * 61 * 10**9
+        counter.add_block(0, found, [])
+    for row in found:
+        assert row.kind == "exchange"
+        whole.add(row)
+    counter.note_end()
+    assert sum(row["count"] for row, _ in answers[-1].rows) == 2 * sum(row["count"] for row in whole.rows())
+
+
+# Exports and copies
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize(
+    ("name", "output"), [("rows.ndjson", "ndjson"), ("rows.csv", "csv"), ("rows.hex", "hex"), ("rows.json", "json")]
+)
+def test_rows_are_written_as_sniff_writes_them(tmp_path: Path, name: str, output: str) -> None:
+    path = tmp_path / name
+    expected = kw("sniff", TOUR, "-f", "error", "-o", output, *(["--records"] if output in ("ndjson", "json") else []))
+
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        await pilot.press("W")
+        browsing.app.filter_bar.line.value = str(path)
+        await press(browsing, pilot, "enter")
+        assert "28 rows" in browsing.screen_text
+        await pilot.press("W")
+        browsing.app.filter_bar.line.value = str(path)
+        assert "exists: give another name" in await press(browsing, pilot, "enter")
+
+    run_steps(Browsing(text="error"), steps, (200, 24))
+    if output == "hex":
+        assert len(re.findall("^  → ", path.read_text(), re.MULTILINE)) == 28
+    else:
+        # A single capture is not named in the rows of the spool.
+        assert path.read_text() == re.sub(",captures/tour.pcapng$", ",", expected.out, flags=re.MULTILINE)
+    assert path.stat().st_mode & 0o77 == 0
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+
+
+def test_the_open_message_is_written_alone_and_odd_names_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "one.ndjson"
+
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        browsing.app.list_pane.move_to(14)
+        for name, said in (
+            (str(path), "1 row"),
+            ("x.exe", "the name ends with none of"),
+            ("/none/x.csv", "no such file"),
+        ):
+            await press(browsing, pilot, "enter", "W")
+            browsing.app.filter_bar.line.value = name
+            assert said in await press(browsing, pilot, "enter")
+            await press(browsing, pilot, "escape")
+
+    run_steps(Browsing(), steps, (200, 24))
+    (row,) = map(json.loads, path.read_text().splitlines())
+    assert (row["api"], row["connection"]) == ("CreateTopics", 6)
+
+
+@pytest.mark.long
+def test_packets_of_rows_are_those_that_sniff_cuts_out(tmp_path: Path) -> None:
+    path = tmp_path / "rows.pcapng"
+
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        await pilot.press("W")
+        browsing.app.filter_bar.line.value = str(path)
+        await pilot.press("enter")
+        await browsing.app.workers.wait_for_complete()
+        await browsing.settle(pilot)
+        assert re.search(r"rows.pcapng: \d+ packets of 28 exchanges", browsing.screen_text)
+
+    run_steps(Browsing(text="error"), steps, (200, 24))
+    assert len(kw("sniff", str(path)).out.splitlines()) == 28
+
+
+def test_a_call_line_asks_the_same_again() -> None:
+    browsing = Browsing()
+    for each in browsing.work.collect_messages(1000):
+        if hasattr(each, "place"):
+            browsing.rows.add_block(each)
+    seen: set[tuple[str, int]] = set()
+    for number in range(browsing.rows.end):
+        row = browsing.rows.find_row(number)
+        assert row.kind == "exchange"
+        if row.api is None or (row.api, row.api_version) in seen or row.api == "Produce":
+            continue
+        seen.add((row.api, row.api_version or 0))
+        words = shlex.split(make_call_line(row, browsing.settings))
+        assert words[:3] == ["kw", "call", row.api]
+        assert words[-2:] == ["-b", row.broker]
+        assert row.request_raw is not None
+        header = ("--correlation-id", str(row.correlation_id), "--client-id", row.client_id or "")
+        made = kw("encode", words[2], words[4], *(words[5:-2] or ["{}"]), "--frame", *header)
+        assert made.out.strip() == row.request_raw.hex(), words
+    assert len(seen) > 25
+
+
+def test_values_paths_lines_and_calls_are_copied() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        app = browsing.app
+        app.list_pane.move_to(14)
+        await press(browsing, pilot, "y")
+        assert app.clipboard.startswith("17:34:44.688  558ms admin")
+        await press(browsing, pilot, "C")
+        assert app.clipboard.startswith('kw call CreateTopics --api-version 4 \'topics:=[{"name":"orders"')
+        await press(browsing, pilot, "enter")
+        assert app.message_pane.search("num_partitions")
+        await press(browsing, pilot, "y")
+        assert app.clipboard == "3"
+        await press(browsing, pilot, "Y")
+        assert app.clipboard == "request.topics.num_partitions"
+
+    run_steps(Browsing(), steps)
+
+
+def test_another_zone_is_chosen_by_its_name() -> None:
+    async def steps(browsing: Browsing, pilot: Any) -> None:
+        await press(browsing, pilot, "Z", *"Asia/Kolkata", "enter")
+        assert "23:04:43.293" in browsing.screen_text
+        await press(browsing, pilot, "Z")
+        browsing.app.filter_bar.line.value = "Nowhere/Land"
+        assert "is no time zone" in await press(browsing, pilot, "enter")
+
+    run_steps(Browsing(), steps)
