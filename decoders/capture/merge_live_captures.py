@@ -9,7 +9,8 @@ The idea. A segment waits until each other place has given one of its time or la
 - Of a place that is `live`, whose packets come as they are captured, nothing is waited for longer than `delay_s` after
   a segment's arrival.
 - Any other place may be an older capture that is still behind: as long as bytes of it come, it is waited for; it is
-  given up once nothing has come of it for `delay_s`.
+  given up once nothing has come of it for `delay_s`, or bytes without a segment for ten times as long (packets of other
+  protocols).
 
     place 1   ──12──15────────18──►    12 and 13 go, in this order; 15 waits for place 2,
     place 2   ──────13───────────►     which is at 13, at most delay_s
@@ -34,6 +35,8 @@ __all__ = ["LatePackets", "LiveMerger", "shift_segment"]
 _TIME: Final = 1  # of a segment
 _PACKET: Final = 2
 _NEVER: Final = 1 << 63
+# Bytes without a segment are a sign of life for so many delays.
+_DELAYS_WITHOUT_SEGMENT: Final = 10
 
 
 class LatePackets(NamedTuple):
@@ -46,12 +49,13 @@ class LatePackets(NamedTuple):
 class _MergedPlace:
     """The segments of a place that wait, each with its time in the order of its place, and when it came (s)."""
 
-    __slots__ = ("heard_s", "is_live", "is_open", "late", "time_ns", "waiting")
+    __slots__ = ("given_s", "heard_s", "is_live", "is_open", "late", "time_ns", "waiting")
 
     def __init__(self, now_s: float, *, is_live: bool) -> None:
         self.is_live = is_live
         self.is_open = True
-        self.heard_s = now_s
+        self.heard_s = now_s  # when bytes came
+        self.given_s = now_s  # when a segment came
         self.time_ns = 0  # of its latest segment
         self.waiting: deque[tuple[int, float, Segment]] = deque()
         self.late = LatePackets()
@@ -83,7 +87,10 @@ class LiveMerger:
     def add_segments(self, number: int, segments: list[Segment], now_s: float) -> None:
         """Take what came of a place: segments, or bytes without a whole one (an empty list)."""
         place = self._places[number]
-        place.heard_s = now_s
+        if segments:
+            place.given_s = now_s
+        if now_s - place.given_s <= _DELAYS_WITHOUT_SEGMENT * self._delay_s:
+            place.heard_s = now_s
         for segment in segments:
             if segment[_TIME] < self._given_ns and len(self._places) > 1:
                 lag_ns = self._given_ns - segment[_TIME]
@@ -94,7 +101,7 @@ class LiveMerger:
     def open_place(self, number: int, now_s: float) -> None:
         """Wait for a place again, which was ended."""
         place = self._places[number]
-        place.is_open, place.heard_s = True, now_s
+        place.is_open, place.heard_s, place.given_s = True, now_s, now_s
 
     def shift_place(self, number: int, by_ns: int) -> None:
         """Put the times of the segments that wait of a place right, and take its time for this much later."""

@@ -57,6 +57,18 @@ def test_an_older_capture_is_waited_for_while_bytes_of_it_come() -> None:
     assert times(made.take_segments(24.5 + 1.0)) == [100]
 
 
+def test_bytes_without_segments_are_waited_for_ten_delays() -> None:
+    """A place may give packets of other protocols for ever; those of the others go on."""
+    made = merger(False, False)
+    made.add_segments(0, [segment(100)], 0.0)
+    for number in range(100):
+        made.add_segments(1, [], number * 0.5)
+        assert times(made.take_segments(number * 0.5)) == ([100] if number == 22 else [])
+    made.add_segments(0, [segment(200)], 60.0)
+    made.add_segments(1, [segment(150)], 60.5)
+    assert times(made.take_segments(60.5)) == [150]
+
+
 def test_a_place_that_has_ended_is_not_waited_for_until_it_comes_back() -> None:
     made = merger(True, True)
     made.end_place(1)
