@@ -21,11 +21,15 @@ if TYPE_CHECKING:
     from kwcli.capture_options import CaptureOptions
     from kwcli.output.renderers import Write
     from kwcli.output.settings import Settings
+    from kwcli.reading.sinks.host_names import HostNames
 
 __all__ = ["AnswerRenderer", "answer_record", "flatten_value", "format_software", "make_reading_view"]
 
 # Rows that are aligned together, where they are too many to be held.
 _PAGE: Final = 10_000
+# Rows whose text has names of hosts, and keys with addresses in them; other rows have commands to be copied.
+_NAMED_KINDS: Final = ("client", "broker", "audit", "audit_broker")
+_ADDRESSES: Final = ("addresses", "via_addresses", "broker", "brokers")
 Text = Callable[[Sequence["Row"], "Settings"], str]
 
 
@@ -47,6 +51,7 @@ class AnswerRenderer(FoldRenderer):
         self._text = text
         self._settings = settings
         self._write: Write | None = None
+        self._host_names: HostNames | None = None
         self.keys: Iterable[str] = ()  # keys that rows may have besides the keys of the rows found
         # Gets what is wrong with the captures themselves; None: that is told beside the answer.
         self.hear: Callable[[list[str]], None] | None = None
@@ -72,7 +77,7 @@ class AnswerRenderer(FoldRenderer):
         if settings.format in ("text", "table", "csv", "md"):
             for some in self._rows_by_page():
                 if settings.format == "text":
-                    shown = self._text(some, settings)
+                    shown = self._text(self._name_hosts(some), settings)
                 elif settings.format == "csv":
                     shown = format_csv(self._kind, list(add_partial_to_rows(some, partial, as_text=True)), settings)
                 else:
@@ -85,6 +90,17 @@ class AnswerRenderer(FoldRenderer):
         for row in add_partial_to_rows(self.found, partial, as_text=False):
             writer.add(answer_record(self._kind, row))
         writer.close()
+
+    def set_host_names(self, names: HostNames) -> None:
+        """Take the names of addresses, which text has in place of these."""
+        self._host_names = names
+
+    def _name_hosts(self, rows: list[Row]) -> list[Row]:
+        """The rows with names in place of addresses that have one, where they are about clients and brokers."""
+        names = self._host_names
+        if names is None or self._kind not in _NAMED_KINDS:
+            return rows
+        return [row | {key: names.name_ends(row[key]) for key in _ADDRESSES if key in row} for row in rows]
 
     def fails(self, row: Row) -> bool:  # noqa: ARG002  # a subclass that judges looks at it
         """Whether the command ends with Exit.FINDINGS because of this row."""

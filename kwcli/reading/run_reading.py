@@ -135,7 +135,7 @@ class ReadingRun:
         if capture.hosts is not None:
             from kwcli.reading.sinks.host_names import read_host_names
 
-            self._sink.host_names = read_host_names(capture.hosts, env)
+            self._sink.name_hosts(read_host_names(capture.hosts, env))
         self._hear = view.hear
         self.outcome = ReadingOutcome()
         self._told: list[str] = []  # problems of inputs that were reported before reading began

@@ -169,6 +169,15 @@ def test_tables_have_the_names(hosts: str, tmp_path: Path) -> None:
     assert json.loads(kw("sniff", bare, "--hosts", hosts, "--limit", "1").out)["broker_name"] == "broker-0"
 
 
+@pytest.mark.parametrize(
+    ("command", "cell"), [("clients", " broker-0 "), ("brokers", " broker-0:9094 "), ("audit", " broker-0\n")]
+)
+def test_text_about_clients_and_brokers_has_names_in_place_of_addresses(hosts: str, command: str, cell: str) -> None:
+    words = (command, str(CAPTURE), "--hosts", hosts, "-o")
+    assert cell in kw(*words, "text").out
+    assert kw(*words, "ndjson").out == kw(command, str(CAPTURE)).out
+
+
 @pytest.mark.parametrize(("name", "cell"), [("b-0", "1 b-0"), ("broker", "broker"), ("payments-3", "1")])
 def test_a_narrow_terminal_shows_the_name_without_its_port(tmp_path: Path, name: str, cell: str) -> None:
     (tmp_path / "hosts").write_text(f"127.0.0.1 {name}\n")

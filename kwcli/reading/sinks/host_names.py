@@ -54,6 +54,16 @@ class HostNames:
                     extra["broker_name"] = broker
                 row.extra = extra
 
+    def name_ends(self, ends: Any) -> Any:
+        """An address, with a port or without, or a list of some, with names in place of addresses that have one."""
+        if isinstance(ends, list):
+            return list(map(self.name_ends, ends))
+        if not isinstance(ends, str):
+            return ends
+        bare = self.names.get(_parse_address(ends) or "")
+        name = self._find_name(ends) if bare is None else None
+        return bare or (ends if name is None else f"{name}:{ends.rpartition(':')[2]}")
+
     def _find_name(self, end: str) -> str | None:
         """The name of `host:port`."""
         by_end = self._by_end

@@ -216,6 +216,13 @@ class FilteredRowSink:
         if self._name_files is not None and has_files:
             self._name_files(names)
 
+    def name_hosts(self, names: HostNames) -> None:
+        """Give the names of addresses to rows, and to an answer whose text has them."""
+        self.host_names = names
+        take_names = getattr(self._renderer, "set_host_names", None)
+        if take_names is not None:
+            take_names(names)
+
     def name_points(self, points: Sequence[str]) -> None:
         """Give the names of the places, by their numbers: each row names its own."""
         self._points = points
