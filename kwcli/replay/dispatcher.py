@@ -223,7 +223,7 @@ class _ReplayRun:
             self._begun_ns = request.exchange.time_ns
         due = self._begun + (request.exchange.time_ns - self._begun_ns) / 1e9 / speed
         while (left := due - self._env.monotonic()) > 0:
-            self._count_next_result(min(left, _LOOK_S) if left > 0.001 else left)
+            self._count_next_result(min(left, _LOOK_S))
         self.counts.late_s = max(self.counts.late_s, -left)
 
     def _wait_for_earlier_answers(self, request: RecordedRequest) -> None:
