@@ -233,7 +233,7 @@ class Audit:
         """
         return list(self.judge_clients(target, is_partial=is_partial))
 
-    def judge_clients(self, target: AuditTarget | None = None, *, is_partial: bool = False) -> AuditVerdicts:
+    def judge_clients(self, target: AuditTarget | None = None, *, is_partial: bool) -> AuditVerdicts:
         """The verdicts of which `rows` makes rows, one by one where they are very many.
 
         `is_partial`: the inputs were not read to their end, so that nothing is known to work.

@@ -289,7 +289,7 @@ def embedded_structure_json(
     return _structure_json(head, value, rest, reveal=reveal)
 
 
-def structure_plan_and_json(name: str, data: bytes, *, reveal: bool = False) -> tuple[Plan, dict[str, Any]]:
+def structure_plan_and_json(name: str, data: bytes, *, reveal: bool) -> tuple[Plan, dict[str, Any]]:
     """The plan of the structure in `data`, and its JSON form, with bytes after it under `_trailing`.
 
     `reveal` shows secrets. Raises DecodeError.

@@ -96,7 +96,7 @@ class Topic:
     id: UUID
     leaders: list[int]
     logs: list[PartitionLog]
-    internal: bool = False
+    internal: bool
 
 
 @dataclass(slots=True, order=True)
@@ -119,9 +119,7 @@ ErrorPlace = tuple[str | None, int, str, int]
 class MockCluster:
     """The whole state; groups and transactions keep their own state in `groups` and `transactions`."""
 
-    def __init__(
-        self, nodes: Iterable[MockNode], cluster_id: str, controller: int, *, auto_create: bool = True
-    ) -> None:
+    def __init__(self, nodes: Iterable[MockNode], cluster_id: str, controller: int, *, auto_create: bool) -> None:
         self.nodes = {node.id: node for node in nodes}
         self.cluster_id = cluster_id
         self.controller = controller

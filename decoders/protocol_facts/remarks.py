@@ -64,7 +64,7 @@ class ExchangeRemark(TypedDict):
 
 
 def make_remark(
-    side: Literal["request", "response"], identity: RemarkId, text: str, *, path: str = "", offset: int = 0
+    side: Literal["request", "response"], identity: RemarkId, text: str, *, path: str = "", offset: int
 ) -> ExchangeRemark:
     """A remark on a side."""
     return {"side": side, "path": path, "offset": offset, "id": identity, "text": text}

@@ -41,12 +41,12 @@ class Route(NamedTuple):
     """Where the requests of one API go."""
 
     to: To
-    path: tuple[str, ...] = ()
-    sent_by: tuple[Sender, ...] = ("client",)
-    mutates: bool = False
+    path: tuple[str, ...]
+    sent_by: tuple[Sender, ...]
+    mutates: bool
 
 
-_UNKNOWN: Final = Route("any", sent_by=(), mutates=True)
+_UNKNOWN: Final = Route("any", (), sent_by=(), mutates=True)
 
 
 @cache

@@ -108,9 +108,7 @@ def read_prefix(
     return prefix
 
 
-def make_prefix_of_heads(
-    heads: Sequence[PrefixHead], *, sender_first: bool = True, time_ns: int = 0
-) -> ConnectionPrefix:
+def make_prefix_of_heads(heads: Sequence[PrefixHead], *, sender_first: bool = True, time_ns: int) -> ConnectionPrefix:
     """The prefix of which these are the heads; the last one that names a client, or a target, says who it is."""
     return ConnectionPrefix(
         protocol=" > ".join(head.protocol for head in heads),

@@ -167,7 +167,7 @@ class TlsConnection:
                 why = side.why if side.why in (_KEYLESS, _RENEGOTIATED) else "encrypted"
                 self.out.append((side.half, time_ns, packet, Gap(unread, why)))
 
-    def retry_missing_keys(self, *, keep_waiting: bool = True) -> None:
+    def retry_missing_keys(self, *, keep_waiting: bool) -> None:
         """Try again where a key was missing; unless `keep_waiting`, the connection does not wait for keys any more."""
         self.phase = "open"
         self.impatient = self.impatient or not keep_waiting

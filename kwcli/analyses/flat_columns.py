@@ -140,10 +140,10 @@ class FlatColumn(NamedTuple):
 
     name: str
     key: str
-    form: Form = join_values
-    drop: int | None = None
-    rare: bool = False
-    optional: bool = False
+    form: Form
+    drop: int | None
+    rare: bool
+    optional: bool
 
 
 def format_topic_schema(schema: Row) -> str:

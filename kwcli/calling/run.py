@@ -52,10 +52,10 @@ class CallPlan(NamedTuple):
     api: Api
     draft: RequestDraft
     choice: VersionChoice
-    target: NodeTarget | None = None
-    split: bool = False
-    repeat: int = 1
-    interval_s: float = 0.0
+    target: NodeTarget | None
+    split: bool
+    repeat: int
+    interval_s: float
 
 
 class CallRun:

@@ -47,8 +47,8 @@ class MockServer:
         *,
         tls: Inbound | None = None,
         log_queue: LogQueue | None = None,
-        verbose: int = 0,
-        quiet: bool = False,
+        verbose: int,
+        quiet: bool,
     ) -> None:
         self.brokers = brokers
         self.log_queue = log_queue

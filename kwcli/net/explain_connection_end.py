@@ -288,7 +288,7 @@ def make_foreign_protocol_stop(head: bytes, *, sasl: bool = False) -> Connection
     return ConnectionStop(Cause.FOREIGN, f"speaks {what}, not Kafka", remedy=_WHERE)
 
 
-def make_not_kafka_stop(head: bytes, *, sasl: bool = False) -> ConnectionStop:
+def make_not_kafka_stop(head: bytes, *, sasl: bool) -> ConnectionStop:
     """The stop for a peer that sent `head`, which is not Kafka: its protocol, or the bytes where that is unknown."""
     sent = f"does not speak Kafka: it sent {format_bytes_for_people(head)}"
     return make_foreign_protocol_stop(head, sasl=sasl) or ConnectionStop(Cause.FOREIGN, sent, remedy=_WHERE)

@@ -131,7 +131,7 @@ def find_bucket_bounds(report: Report) -> tuple[int, int]:
     return first, last
 
 
-def read_values_by_bucket(points: list[Row], key: str, report: Report, scale: int = 1) -> dict[int, int]:
+def read_values_by_bucket(points: list[Row], key: str, report: Report, scale: int) -> dict[int, int]:
     """Number of a bucket → the value `key` of its point, times `scale`, as an integer."""
     width = round(report["bucket_s"] * NS)
     return {parse_rfc3339_ns(row["time"]) // width: round(row[key] * scale) for row in points if row[key] is not None}

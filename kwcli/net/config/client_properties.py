@@ -22,11 +22,11 @@ class Property(NamedTuple):
     meaning: str
     librdkafka: tuple[str, ...]
     java: tuple[str, ...]
-    form: Form = "text"
-    secret: bool = False
-    text: str = ""
-    values: tuple[str, ...] = ()
-    default: str = ""
+    form: Form
+    secret: bool
+    text: str
+    values: tuple[str, ...]
+    default: str
 
     @property
     def name(self) -> str:

@@ -102,7 +102,7 @@ def build_rows_in_force(
     files: Sequence[str],
     profile: str | None,
     options: Sequence[tuple[str, Any]],
-    reveal: bool = False,
+    reveal: bool,
 ) -> list[Row]:
     """One row for each setting in force: its value, and the place that it is from. `options` are those of OPTIONS."""
     from kwcli.net.config.build_config import read_setting_sources

@@ -33,7 +33,7 @@ class BareToken(NamedTuple):
     """Bytes to send after a bare size field (SASL after handshake 0); the answer, if any, is such a frame, too."""
 
     data: bytes
-    respond: bool = True
+    respond: bool
 
 
 Step = RequestStep | BareToken

@@ -213,7 +213,7 @@ class Session:
         """Queue a request; without `respond` no answer is expected (Produce with acks=0)."""
         return self._queue_encoded_request(api_key, version, body, respond=respond, header_tags=header_tags)
 
-    def queue_raw(self, frame: bytes, *, respond: bool = True) -> Outgoing:
+    def queue_raw(self, frame: bytes, *, respond: bool) -> Outgoing:
         """Queue bytes as they are, with any size field; the next frame, whatever it is, answers them."""
         out = Outgoing(None, 0, -1, frame, respond=respond, own=False)
         self._queue_frame(out)

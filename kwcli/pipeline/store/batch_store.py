@@ -369,7 +369,7 @@ def require_format(name: str) -> None:
 
 
 @contextmanager
-def open_batch_store(place: str, *, renames: bool = True, table_format: str | None = None) -> Iterator[BatchStore]:
+def open_batch_store(place: str, *, renames: bool, table_format: str | None = None) -> Iterator[BatchStore]:
     """The store of a folder, for one watch. Raises Failure."""
     store = BatchStore(OutputFolder(require_local_folder(place)), place, renames=renames, table_format=table_format)
     with os_errors_as_failures(place):

@@ -73,7 +73,7 @@ class LiveSpool:
         interfaces: Sequence[LiveCapture],
         env: Environment,
         *,
-        restart: bool = False,
+        restart: bool,
     ) -> None:
         """Make the folders. Raises OSError."""
         self._env = env

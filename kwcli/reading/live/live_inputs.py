@@ -127,7 +127,7 @@ class LiveInputs:
     """The inputs of one run. `is_broken`: one of them has failed, which was told."""
 
     def __init__(
-        self, inputs: Sequence[LiveInput], receiver: InputReceiver, env: Environment, *, restart: bool = False
+        self, inputs: Sequence[LiveInput], receiver: InputReceiver, env: Environment, *, restart: bool
     ) -> None:
         self.inputs = tuple(inputs)
         self.is_broken = False

@@ -254,7 +254,7 @@ class CaptureCounts(NamedTuple):
 
 
 def make_capture_counts(
-    summary: Summary, packets: Mapping[str, int], ports: frozenset[int] | None = None, *, has_keys: bool = False
+    summary: Summary, packets: Mapping[str, int], ports: frozenset[int] | None = None, *, has_keys: bool
 ) -> CaptureCounts:
     """The counts of a capture, from an engine's summary."""
     return CaptureCounts(
@@ -282,7 +282,7 @@ def has_cut_packets(packets: Mapping[str, int]) -> bool:
     return any(count > 0 for name, count in packets.items() if name.startswith(CUT_AT))
 
 
-def fault_lines(counts: CaptureCounts, *, whole: bool = True) -> list[str]:
+def fault_lines(counts: CaptureCounts, *, whole: bool) -> list[str]:
     """The faults of a capture, the one that explains the most first; none for a sound capture of Kafka.
 
     `whole`: the inputs were read to their end, so that what was not found is not there.

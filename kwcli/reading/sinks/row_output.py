@@ -180,12 +180,12 @@ def needs_file_names(settings: Settings, selection: Filter | None) -> bool:
     return "file" in find_column_words(settings)
 
 
-def set_file_names(rows: Iterable[Settled], names: Sequence[str], *, count: bool = True) -> None:
+def set_file_names(rows: Iterable[Settled], names: Sequence[str], *, count: bool) -> None:
     """Set the file of each exchange of a capture, and number its packets within that file."""
     _set_input_keys(rows, partial(name_files_of_packets, names=names), count=count)
 
 
-def set_points(rows: Iterable[Settled], points: Sequence[str], *, count: bool = True) -> None:
+def set_points(rows: Iterable[Settled], points: Sequence[str], *, count: bool) -> None:
     """Set the point of each exchange of a capture, that of its first packet, and number its packets within it."""
     _set_input_keys(rows, lambda row: {"point": points[_file_index_of_exchange(row)]}, count=count)
 
