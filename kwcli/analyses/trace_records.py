@@ -357,11 +357,23 @@ def _describe_commit(event: Row) -> str:
     return f"committed by {event['group']}{generation}: offset {event['offset']:,}{transaction}"
 
 
+def _describe_acquisition(event: Row) -> str:
+    why = "" if event["why"] is None else f": {event['why']}"
+    return f"acquired by share group {event['group']}, delivery {event['deliveries']}{why}"
+
+
+def _describe_acknowledgement(event: Row) -> str:
+    error = "" if event["error"] is None else f", which was refused: {event['error']}"
+    return f"{event['event']} for share group {event['group']}{error}"
+
+
 _TEXTS: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
     "produced": _describe_write,
     "replicated": lambda event: f"replicated to node {event['node_of_follower']}",
     "read": _describe_read,
     "committed": _describe_commit,
+    "acquired": _describe_acquisition,
+    **dict.fromkeys(("accepted", "released", "rejected", "renewed"), _describe_acknowledgement),
     "expired": lambda event: f"expired or deleted: the log begins at offset {event['offset']:,}",
     "absent": lambda event: f"not in the log any more: {event['why']}",
     "transaction_committed": lambda event: f"its transaction {event['transaction']} was committed",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-__all__ = ["ShareDeliveries", "share_delivery_paths"]
+__all__ = ["ShareDeliveries", "list_acknowledged_ranges", "share_delivery_paths"]
 
 _MS: Final = 1_000_000
 # Resource types of DescribeConfigs, and the settings that limit deliveries, of a broker and of a group.
@@ -139,7 +139,7 @@ class ShareDeliveries:
         for element, part in partitions_in(request, asked):
             where = str(topic_of_element(exchange, element) or ""), part.get(asked.number, -1)
             for batch in structs_at(part, "acknowledgement_batches") if where not in refused else ():
-                for kind, first, last in _acknowledged_ranges(batch):
+                for kind, first, last in list_acknowledged_ranges(batch):
                     self._keep_event(group, where, ShareEvent(exchange.time_ns, kind, *who, first, last, 0, lock_ms))
         if request.get("share_session_epoch") == -1:
             closed = ShareEvent(exchange.time_ns, _CLOSED, *who, -1, -1, 0, -1)
@@ -231,7 +231,7 @@ class ShareDeliveries:
         return held[:SHARE_RANGES_SHOWN_MAX], last[:SHARE_RANGES_SHOWN_MAX]
 
 
-def _acknowledged_ranges(batch: dict[str, Any]) -> Iterator[tuple[int, int, int]]:
+def list_acknowledged_ranges(batch: dict[str, Any]) -> Iterator[tuple[int, int, int]]:
     """Type, first and last offset of each run of records that are acknowledged alike."""
     first, last, kinds = batch.get("first_offset"), batch.get("last_offset"), list(batch.get("acknowledge_types") or ())
     if first is None or last is None:

@@ -16,7 +16,7 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Final
 
 from decoders.analysis.record_traces.life_of_record import LivesOfRecords
-from decoders.analysis.record_traces.partition_tables import LoggedBatch, RecordHash, Write
+from decoders.analysis.record_traces.partition_tables import LoggedBatch, PartitionTables, RecordHash, Write
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
@@ -39,6 +39,8 @@ def find_duplicates(lives: LivesOfRecords) -> Iterator[Row]:
 def _find_batches_written_twice(lives: LivesOfRecords, where: TopicPartition) -> Iterator[Row]:
     """Batches of idempotent producers at two offsets."""
     tables = lives.tables[where]
+    if not _has_equal_batches(tables):
+        return
     written: dict[tuple[int, ...], dict[int, Write | LoggedBatch]] = defaultdict(dict)
     batches: Iterator[LoggedBatch] = chain.from_iterable(each.batches for each in tables)
     writes: Iterator[Write] = chain.from_iterable(each.writes for each in tables)
@@ -55,16 +57,36 @@ def _find_batches_written_twice(lives: LivesOfRecords, where: TopicPartition) ->
             yield _make_row(lives, where, (first.first, copy.first, first.records), (first, copy), why)
 
 
+def _has_equal_batches(tables: list[PartitionTables]) -> bool:
+    """Whether some batch of an idempotent producer is at two offsets."""
+    offsets: dict[tuple[int, ...], int] = {}
+    columns = "first", "producer", "epoch", "sequence", "crc"
+    for each in tables:
+        for first, *its in chain(each.writes.select(*columns), each.batches.select(*columns)):
+            if first >= 0 and its[0] >= 0 and its[2] >= 0 and offsets.setdefault(tuple(its), first) != first:
+                return True
+    return False
+
+
 def _find_records_written_twice(lives: LivesOfRecords, where: TopicPartition) -> Iterator[Row]:
     """Records of producers without idempotence that were sent again, in runs of offsets."""
     last_on_connection: dict[int, int] = {}
     by_hash: dict[int, list[RecordHash]] = defaultdict(list)
     tables = lives.tables[where]
+    once: set[int] = set()
+    again: set[int] = set()
+    for number, time, sender in chain.from_iterable(
+        each.fingerprints.select("hash", "time", "sender") for each in tables
+    ):
+        (again if number in once else once).add(number)
+        last_on_connection[sender] = max(last_on_connection.get(sender, 0), time)
+    if not again:
+        return
     prints: list[RecordHash] = sorted(
-        chain.from_iterable(each.fingerprints for each in tables), key=lambda one: (one.time, one.offset)
+        (one for each in tables for one in each.fingerprints if one.hash in again),
+        key=lambda one: (one.time, one.offset),
     )
     for one in prints:
-        last_on_connection[one.sender] = max(last_on_connection.get(one.sender, 0), one.time)
         by_hash[one.hash].append(one)
 
     def is_sent_again(first: RecordHash, copy: RecordHash) -> bool:

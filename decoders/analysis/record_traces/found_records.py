@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from decoders.analysis.record_traces.asked_records import AskedOffsets, AskedRecords
+from decoders.analysis.record_traces.asked_records import AskedOffsets, AskedRecords, RecordCondition
 from decoders.analysis.record_traces.partition_tables import read_items_by_partition, read_pair
 from decoders.analysis.record_traces.record_contents import RecordContents, read_record_rows
 from decoders.limits import PARTITIONS_KEPT_MAX, RECORDS_TRACED_MAX
@@ -62,6 +62,40 @@ class FoundRecords:
             if self.is_asked_for(where, offset):
                 contents, key = RecordContents.from_row(row), (*where, offset)
                 self.contents[key] = max(self.contents.get(key, contents), contents, key=repr)
+
+    def note_batches(
+        self, exchange: Exchange, where: TopicPartition, records: Any, heads: list[BatchHead], first: int
+    ) -> list[BatchHead]:
+        """Note the records asked for, of those from the offset `first` on in an answer; returns their batches."""
+        inside = []
+        for head in heads:
+            found = self._find_offsets(exchange, where, records, head, first)
+            if found:
+                if not isinstance(self.asked, AskedOffsets):
+                    self.note_matches(where, found)
+                inside.append(head)
+        for head in inside:
+            self.note_contents(exchange, where, records, head, head.base_offset)
+        return inside
+
+    def _find_offsets(
+        self, exchange: Exchange, where: TopicPartition, records: Any, head: BatchHead, first: int
+    ) -> list[int]:
+        """The offsets asked for in a batch of an answer; of AskedOffsets the first one alone."""
+        asked = self.asked
+        low = max(head.base_offset, first)
+        if isinstance(asked, AskedOffsets):
+            low = max(low, asked.first)
+            return [low] if low <= min(head.last_offset, asked.last) else []
+        if isinstance(asked, RecordCondition):
+            rows = read_record_rows(records, exchange.response_raw, head)
+            return [row[0] for row in rows if row[0] >= first and asked.is_met_by(where[0], where[1], row)]
+        if asked is None or head.producer_id != asked.producer_id or head.base_sequence < 0:
+            return []
+        if asked.sequence is None:
+            return list(range(low, head.last_offset + 1))
+        offset = head.base_offset + asked.sequence - head.base_sequence
+        return [offset] if low <= offset <= head.last_offset else []
 
     def note_end(self, where: TopicPartition, end: int) -> None:
         """Note where the records of a partition end that were seen."""

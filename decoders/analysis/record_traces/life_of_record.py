@@ -19,6 +19,7 @@ from decoders.analysis.record_traces.partition_tables import (
     PartitionTables,
     Position,
     Read,
+    ShareDelivery,
     TransactionEnd,
     Write,
 )
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from decoders.analysis.record_traces.record_index import RecordIndex, TopicPartition
 
-__all__ = ["Identity", "LivesOfRecords", "identity_of_batch", "make_identity", "tables_by_topic"]
+__all__ = ["Identity", "LivesOfRecords", "identity_of_batch", "make_identity"]
 
 _MS: Final = 1_000_000
 # By what a batch is known again: producer id, epoch and sequence; without them checksum, size and newest time stamp.
@@ -51,12 +52,17 @@ def make_identity(size: int, producer: int, epoch: int, sequence: int, crc: int,
     return None if crc < 0 else (1, crc, size, newest_ms)
 
 
-def tables_by_topic(index: RecordIndex) -> dict[TopicPartition, list[PartitionTables]]:
-    """The tables of each partition, with what stands under the id of a topic under its name where that is known."""
+def find_names_of_topics(index: RecordIndex) -> dict[str, str]:
+    """The names of topic ids: those that were told, and those of topics whose batches are the same."""
     known = dict(index.topic_names)
     nameless = [where for where in index.partitions if where[0] not in known and _reads_only(index.partitions[where])]
     if nameless:
         known |= _names_by_equal_batches(index, nameless)
+    return known
+
+
+def _tables_by_topic(index: RecordIndex, known: Mapping[str, str]) -> dict[TopicPartition, list[PartitionTables]]:
+    """The tables of each partition, with what stands under the id of a topic under its name where that is known."""
     found: defaultdict[TopicPartition, list[PartitionTables]] = defaultdict(list)
     for (topic, number), tables in sorted(index.partitions.items()):
         found[known.get(topic, topic), number].append(tables)
@@ -100,12 +106,21 @@ _ORDER: Final = {
             "transaction_committed",
             "transaction_aborted",
             "read",
+            "acquired",
             "committed",
+            *("accepted", "released", "rejected", "renewed"),
             "expired",
             "absent",
         )
     )
 }
+
+
+# Type of a member's acknowledgement in a share group → the event; 0 says of an offset that there is no record.
+_ACKNOWLEDGED: Final = {1: "accepted", 2: "released", 3: "rejected", 4: "renewed"}
+# By what a record comes to a reader, and how the reader is done with it.
+_READS: Final = frozenset({"read", "acquired"})
+_COMMITS: Final = frozenset({"committed", "accepted"})
 
 
 class _PartitionRows:
@@ -124,6 +139,7 @@ class _PartitionRows:
         self.positions: defaultdict[int, list[Position]] = defaultdict(list)
         for position in sorted(chain.from_iterable(each.positions for each in tables)):
             self.positions[position.group].append(position)
+        self.deliveries: list[ShareDelivery] = sorted(chain.from_iterable(each.deliveries for each in tables))
         self.starts = sorted(chain.from_iterable(each.starts for each in tables))
         self.by_identity: defaultdict[Identity, list[Write]] = defaultdict(list)
         for write in self.writes:
@@ -138,7 +154,8 @@ class LivesOfRecords:
     def __init__(self, index: RecordIndex, file_names: Sequence[str] = ()) -> None:
         self._index = index
         self._file_names = file_names
-        self.tables = tables_by_topic(index)
+        self.names = find_names_of_topics(index)
+        self.tables = _tables_by_topic(index, self.names)
         self._latest: tuple[TopicPartition, _PartitionRows] | None = None  # those of all would take a GB
         self._clients: dict[int, tuple[str, str]] = {}
         self._groups = ReaderGroups(index.histories, self._committers())
@@ -191,7 +208,7 @@ class LivesOfRecords:
 
     def _names_of_topic(self, topic: str) -> set[str]:
         """The name of a topic, and the ids that it has."""
-        return {topic, *(identity for identity, name in self._index.topic_names.items() if name == topic)}
+        return {topic, *(identity for identity, name in self.names.items() if name == topic)}
 
     @staticmethod
     def format_time(time_ns: int) -> str:
@@ -224,6 +241,7 @@ class LivesOfRecords:
         spans = [(write.first, write.first + write.records) for write in partition.writes if write.first >= 0]
         spans += [(read.first, read.end) for read in partition.reads]
         spans += [(batch.first, batch.last + 1) for batch in partition.batches]
+        spans += [(each.first, each.end) for each in partition.deliveries]
         for low, high in sorted({*spans}):
             found.update(range(max(low, first), min(high, last + 1)))
             if len(found) > RECORDS_TRACED_MAX:
@@ -267,6 +285,7 @@ class LivesOfRecords:
         if offset is not None:
             events += self._events_of_reads(where, partition, offset)
             events += self._events_of_commits(partition, offset)
+            events += self._events_of_deliveries(partition, offset)
             events += self._events_of_loss(partition, offset)
         transaction = self._find_transaction(where, partition, offset, writes, events)
         events.sort(key=lambda event: (event.time, event.order, repr(event.row)))
@@ -294,7 +313,7 @@ class LivesOfRecords:
         index = self._index
         found = index.found.contents.get((*where, offset))
         if found is None:
-            names = (identity for identity, name in index.topic_names.items() if name == where[0])
+            names = (identity for identity, name in self.names.items() if name == where[0])
             found = next(filter(None, (index.found.contents.get((name, where[1], offset)) for name in names)), None)
         return found
 
@@ -374,7 +393,7 @@ class LivesOfRecords:
         """Whether the leader had told the client to read from this node (KIP-392)."""
         ends = self.ends_of(read.sender)
         node = self._index.nodes.get(ends.broker)
-        names = [where[0], *(identity for identity, name in self._index.topic_names.items() if name == where[0])]
+        names = [where[0], *(identity for identity, name in self.names.items() if name == where[0])]
         host = host_of(ends.client)
         return node is not None and any(
             (ends.client_id, host, name, where[1], node) in self._index.preferred for name in names
@@ -426,6 +445,25 @@ class LivesOfRecords:
                     offset=first.offset,
                     transaction=value_of(first.transaction),
                 )
+
+    def _events_of_deliveries(self, partition: _PartitionRows, offset: int) -> Iterator[_Event]:
+        """What members of share groups did with the record."""
+        value_of = self._index.values.value_of_number
+        held: dict[int, int] = {}  # group → member that acquired it last
+        for each in partition.deliveries:
+            kind = "acquired" if each.kind == NONE else _ACKNOWLEDGED.get(each.kind)
+            if not each.first <= offset < each.end or kind is None:
+                continue
+            named = {"group": value_of(each.group), "member_id": value_of(each.member)}
+            if each.kind != NONE:
+                error = error_name(each.code) if each.code > 0 else None
+                yield self._make_event(kind, each.time, each, **named, error=error)
+                if each.code == 0 and kind != "renewed":
+                    held.pop(each.group, None)
+                continue
+            why = None if each.group not in held else "the lock before had ended: nobody had acknowledged it"
+            held[each.group] = each.member
+            yield self._make_event(kind, each.time, each, **named, deliveries=each.deliveries, why=why)
 
     def _events_of_loss(self, partition: _PartitionRows, offset: int) -> Iterator[_Event]:
         """What the capture shows of a record that the log has no longer."""
@@ -499,7 +537,7 @@ class LivesOfRecords:
         found: dict[tuple[str | None, str | None], dict[str, Any]] = {}
         for event in sorted(events, key=lambda event: event.time):
             its = event.row
-            if its["event"] not in ("read", "committed"):
+            if its["event"] not in _READS | _COMMITS or its.get("error"):
                 continue
             client, _ = self.client_of(event.evidence[0])
             group = its["group"]
@@ -512,7 +550,7 @@ class LivesOfRecords:
             age = None if began is None else (event.time - began) / _MS
             if client not in row["clients"]:
                 row["clients"].append(client)
-            if its["event"] == "committed":
+            if its["event"] in _COMMITS:
                 row["committed"], row["commit_age_ms"] = format_rfc3339(event.time), age
                 continue
             row["reads"] += 1
@@ -579,11 +617,16 @@ def _list_what_is_missing(
     if offset is None:
         yield "its offset"
         return
-    if "read" not in kinds:
+    if not kinds & _READS:
         yield f"a consumer's Fetch of {place} that got offset {offset:,}"
     committed = {event.row["group"] for event in events if event.row["event"] == "committed"}
     read = {event.row["group"] for event in events if event.row["event"] == "read"} - {None}
     for group in sorted(read - committed):
         yield f"a commit of group {group} beyond offset {offset:,}"
+    settled = [event.row for event in events if event.row["event"] in ("accepted", "rejected")]
+    done = {row["group"] for row in settled if row["error"] is None}
+    acquired = {event.row["group"] for event in events if event.row["event"] == "acquired"}
+    for group in sorted(acquired - done):
+        yield f"an acknowledgement of share group {group} that ends it"
     if any(event.row["event"] == "read" and event.row["group"] is None for event in events):
         yield "the group of some readers, if they have one"

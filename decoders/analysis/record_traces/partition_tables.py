@@ -23,6 +23,7 @@ __all__ = [
         "LoggedBatch",
         "Commit",
         "ConnectionEnds",
+        "ShareDelivery",
         "InternedValues",
         "LogStart",
         "PartitionTables",
@@ -141,6 +142,27 @@ class LoggedBatch(NamedTuple):
     newest_ms: int
 
 
+class ShareDelivery(NamedTuple):
+    """What a member of a share group did with the records from `first` to below `end`.
+
+    `kind`: the type of its acknowledgement (2 releases, 3 rejects, 4 renews), NONE: it acquired them, for the
+    `deliveries`th time. `code`: the error code of the acknowledgement.
+    """
+
+    time: int
+    first: int
+    end: int
+    kind: int
+    deliveries: int
+    code: int
+    sender: int
+    correlation: int
+    packet: int
+    packet_end: int
+    group: int
+    member: int
+
+
 class RecordHash(NamedTuple):
     """A record of a producer without idempotence: its offset, a hash of key, value and create time, and its Produce."""
 
@@ -190,6 +212,7 @@ _TABLES: Final[dict[str, type[Any]]] = {
     "batches": LoggedBatch,
     "fingerprints": RecordHash,
     "wanted": Wanted,
+    "deliveries": ShareDelivery,
 }
 COLUMNS_OF_VALUES: Final = frozenset({"sender", "codec", "transaction", "group", "member"})
 
@@ -313,6 +336,7 @@ class PartitionTables:
     batches: Table
     fingerprints: Table
     wanted: Table
+    deliveries: Table
 
     def __init__(self) -> None:
         for name, kind in _TABLES.items():

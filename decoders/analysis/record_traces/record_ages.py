@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final, Self
 from decoders.analysis.dimensions import host_of
 from decoders.analysis.percentiles import bin_number_of
 from decoders.analysis.record_traces.life_of_record import Identity, LivesOfRecords, make_identity
-from decoders.analysis.record_traces.record_index import RecordIndex
+from decoders.analysis.record_traces.record_index import KEPT_FOR_AGES, RecordIndex
 from decoders.analysis.statistics import NS, GroupStatistics, Statistics
 from decoders.errors import Malformed
 from decoders.named_tuple import NamedTuple
@@ -43,7 +43,7 @@ __all__ = ["COMMIT_AGE", "RecordAges"]
 COMMIT_AGE: Final = "commit-age"
 # The tables that are read for each metric. Commits tell the groups of readers, too.
 _KEPT: Final = {
-    "age": frozenset({"writes", "batches", "reads", "commits"}),
+    "age": KEPT_FOR_AGES,
     COMMIT_AGE: frozenset({"writes", "batches", "commits"}),
 }
 _OF_IDENTITY: Final = ("size", "producer", "epoch", "sequence", "crc", "newest_ms")
@@ -180,11 +180,37 @@ class RecordAges:
 
 def _list_written_ranges(lives: LivesOfRecords, where: TopicPartition) -> list[_WrittenRange]:
     """What was written to a partition, in the order of offsets; each offset once, as it was written first."""
+    found = _list_unlike_writes(lives, where)
+    if found is None:
+        found = _list_writes_and_their_tries(lives, where)
+    apart: list[_WrittenRange] = []
+    reached = 0
+    for first, end, time in sorted(found):
+        if end > reached:
+            apart.append(_WrittenRange(max(first, reached), end, time))
+            reached = end
+    return apart
+
+
+def _list_unlike_writes(lives: LivesOfRecords, where: TopicPartition) -> list[tuple[int, int, int]] | None:
+    """First offset, end and time of each write, where all have an offset and another checksum; None elsewhere."""
+    found: list[tuple[int, int, int]] = []
+    checksums: set[int] = set()
+    for tables in lives.tables[where]:
+        for first, records, time, crc in tables.writes.select("first", "records", "time", "crc"):
+            checksums.add(crc)
+            found.append((first, first + records, time))
+    alike = len(checksums) < len(found) or min(checksums, default=0) < 0
+    return None if alike or min(found, default=(0,))[0] < 0 else found
+
+
+def _list_writes_and_their_tries(lives: LivesOfRecords, where: TopicPartition) -> list[tuple[int, int, int]]:
+    """First offset and end of what was written, and the time of the first try."""
     tables = lives.tables[where]
     sent: dict[Identity, int] = {}
     placed: list[tuple[int, int, int, Identity | None]] = []
-    columns = "time", "first", "records", *_OF_IDENTITY
-    for time, first, records, *its in chain.from_iterable(each.writes.select(*columns) for each in tables):
+    of_write = "time", "first", "records", *_OF_IDENTITY
+    for time, first, records, *its in chain.from_iterable(each.writes.select(*of_write) for each in tables):
         identity = make_identity(*its)
         if identity is not None:
             sent[identity] = min(time, sent.get(identity, time))
@@ -198,13 +224,7 @@ def _list_written_ranges(lives: LivesOfRecords, where: TopicPartition) -> list[_
             identity = make_identity(*its)
             if identity is not None and identity in sent:
                 found.append((first, last + 1, sent[identity]))
-    apart: list[_WrittenRange] = []
-    reached = 0
-    for first, end, time in sorted(found):
-        if end > reached:
-            apart.append(_WrittenRange(max(first, reached), end, time))
-            reached = end
-    return apart
+    return found
 
 
 def _list_reads(lives: LivesOfRecords, where: TopicPartition) -> dict[str | None, list[_Arrival]]:
@@ -240,6 +260,15 @@ def _keep_first_arrivals(arrivals: list[_Arrival]) -> Iterator[_Arrival]:
     firsts: list[int] = []  # of the ranges that have come, which do not touch, in order
     ends: list[int] = []
     for arrival in sorted(arrivals):
+        if not ends or arrival.first > ends[-1]:
+            firsts.append(arrival.first)
+            ends.append(arrival.end)
+            yield arrival
+            continue
+        if arrival.first == ends[-1]:
+            ends[-1] = arrival.end
+            yield arrival
+            continue
         low = bisect_left(ends, arrival.first)
         high = bisect_right(firsts, arrival.end)
         at = arrival.first

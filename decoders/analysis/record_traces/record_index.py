@@ -10,6 +10,7 @@ Fetch, answered       ─► reads      first, end, reader or follower          
                       ─► batches    of the log: what is known again of a write    ├─► by topic and partition
 OffsetCommit, Txn…    ─► commits    group, generation, member, offset             │
 OffsetFetch           ─► positions  where a member begins                         │
+ShareFetch, …         ─► deliveries a member of a share group has, or has done     │
 Fetch, DeleteRecords  ─► starts     the first offset that there still is          ┘
 EndTxn, markers       ─► ends of transactions, by producer id
 JoinGroup, SyncGroup… ─► which client had which partition in which generation (groups/histories.py)
@@ -35,7 +36,8 @@ from decoders.analysis.exchange_facts import topic_of_element
 from decoders.analysis.groups.events import EVENT_APIS, group_events_of
 from decoders.analysis.groups.histories import GroupHistories
 from decoders.analysis.groups.lag import TopicPartition, replica_id_of_fetch
-from decoders.analysis.record_traces.asked_records import AskedOffsets, AskedProducer, AskedRecords, RecordCondition
+from decoders.analysis.groups.share_deliveries import list_acknowledged_ranges
+from decoders.analysis.record_traces.asked_records import AskedOffsets, AskedProducer, AskedRecords
 from decoders.analysis.record_traces.found_records import FoundRecords
 from decoders.analysis.record_traces.partition_tables import (
     NONE,
@@ -59,6 +61,8 @@ from decoders.protocol_facts.keys import (
     OFFSET_COMMIT,
     OFFSET_FETCH,
     PRODUCE,
+    SHARE_ACKNOWLEDGE,
+    SHARE_FETCH,
     TXN_OFFSET_COMMIT,
     WRITE_TXN_MARKERS,
 )
@@ -70,10 +74,11 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo, Exchange
     from decoders.schema.model import Side
 
-__all__ = ["KEPT_FOR_LIVES", "RecordIndex", "TopicPartition"]
+__all__ = ["KEPT_FOR_AGES", "KEPT_FOR_LIVES", "RecordIndex", "TopicPartition"]
 
 _OUT_OF_RANGE: Final = 1
-KEPT_FOR_LIVES: Final = frozenset({"writes", "reads", "batches", "commits", "positions", "starts"})
+KEPT_FOR_LIVES: Final = frozenset({"writes", "reads", "batches", "commits", "positions", "starts", "deliveries"})
+KEPT_FOR_AGES: Final = frozenset({"writes", "batches", "reads", "commits"})
 _OF_GROUPS: Final = frozenset({"reads", "wanted"})
 # The characters of the text of a topic's id.
 _TOPIC_ID_LENGTH: Final = 22
@@ -92,6 +97,8 @@ class RecordIndex:
         self.asked = asked
         self._kept = kept
         self._keeps_batches = "batches" in kept
+        # Nobody asks for batches whose writes have their offsets.
+        self._keeps_batches_of_unplaced = self._keeps_batches and kept == KEPT_FOR_AGES
         self._keeps_fingerprints = "fingerprints" in kept
         self._keeps_groups = not kept.isdisjoint(_OF_GROUPS)
         self._keeps_positions = not kept.isdisjoint({"reads", "starts", "wanted"})
@@ -294,6 +301,8 @@ class RecordIndex:
                     if self._keeps_fingerprints and first >= 0 and head.producer_id < 0:
                         self._add_fingerprints(exchange, (topic, number), records, head, first, source)
                 if first >= 0:
+                    if self._keeps_batches_of_unplaced:
+                        self._tables_of_partition(topic, number).begun.add(first)
                     first += count
                     self.found.note_end((topic, number), first)
 
@@ -412,7 +421,6 @@ class RecordIndex:
         """Whether a Fetch got records that are asked for; notes these, and the batches that they are in."""
         asked = self.asked
         first, end = span
-        raw = exchange.response_raw
         if asked is None:
             if self._keeps_batches or len(where[0]) == _TOPIC_ID_LENGTH:  # which the batches may name
                 self._add_batches(where, heads)
@@ -422,26 +430,8 @@ class RecordIndex:
             if low >= high:
                 return False
             self.found.note_absent(exchange, where, records, heads, (low, high))
-            inside = [head for head in heads if head.last_offset >= low and head.base_offset < high]
-        else:
-            inside = []
-            for head in heads:
-                if isinstance(asked, RecordCondition):
-                    rows = read_record_rows(records, raw, head)
-                    found = [row[0] for row in rows if row[0] >= first and asked.is_met_by(where[0], where[1], row)]
-                elif head.producer_id != asked.producer_id or head.base_sequence < 0:
-                    found = []
-                elif asked.sequence is None:
-                    found = list(range(max(head.base_offset, first), head.last_offset + 1))
-                else:
-                    offset = head.base_offset + asked.sequence - head.base_sequence
-                    found = [offset] if max(head.base_offset, first) <= offset <= head.last_offset else []
-                if found:
-                    self.found.note_matches(where, found)
-                    inside.append(head)
+        inside = self.found.note_batches(exchange, where, records, heads, first)
         self._add_batches(where, inside)
-        for head in inside:
-            self.found.note_contents(exchange, where, records, head, head.base_offset)
         return bool(inside) or isinstance(asked, AskedOffsets)
 
     def _add_batches(self, where: TopicPartition, heads: list[BatchHead]) -> None:
@@ -463,6 +453,44 @@ class RecordIndex:
         time_ns = exchange.response_ns or exchange.time_ns
         if (outside >= 0 or tables.is_new_start(start, time_ns)) and self._has_room():
             tables.starts.add_row((time_ns, start, outside, *self._make_source(exchange)))
+
+    def _add_deliveries(self, exchange: Exchange) -> None:
+        """Add what a member of a share group acquired and acknowledged."""
+        request, key = exchange._request_view, exchange.api_key
+        group = request.get("group_id") if isinstance(request, dict) else None
+        if not group or not isinstance(request, dict) or key is None:
+            return
+        asked, answered = TOPIC_ARRAYS[key]
+        error = "acknowledge_error_code" if key == SHARE_FETCH else answered.error
+        numbers = self.values.number_of_value(group), self.values.number_of_value(request.get("member_id") or None)
+        codes: dict[TopicPartition, int] = {}
+        source = self._make_source(exchange)
+
+        def add_row(where: TopicPartition, time_ns: int, span: tuple[int, int], *rest: int) -> None:
+            if self._is_span_asked_for(*span) and self._has_room():
+                row = (time_ns, span[0], span[1] + 1, *rest, *source, *numbers)
+                self._tables_of_partition(*where).deliveries.add_row(row)
+
+        for topic, number, part in self._list_partitions(exchange, answered):
+            codes[topic, number] = int(part.get(error) or 0)
+            records = part.get(answered.records) if answered.records else None
+            heads = list(read_batch_heads(records, exchange.response_raw)) if records else []
+            if heads:
+                self.found.note_end((topic, number), heads[-1].last_offset + 1)
+                inside = self.found.note_batches(exchange, (topic, number), records, heads, heads[0].base_offset)
+                self._add_batches((topic, number), inside)
+            for row in structs_at(part, "acquired_records"):
+                span, count = (row.get("first_offset", NONE), row.get("last_offset", NONE)), row.get("delivery_count")
+                add_row((topic, number), exchange.response_ns or exchange.time_ns, span, NONE, int(count or 0), 0)
+        for topic, number, part in self._list_partitions(exchange, asked):
+            for batch in structs_at(part, "acknowledgement_batches"):
+                for kind, *ends in list_acknowledged_ranges(batch):
+                    code = codes.get((topic, number), UNANSWERED)
+                    add_row((topic, number), exchange.time_ns, (ends[0], ends[1]), kind, 0, code)
+
+    def _is_span_asked_for(self, first: int, last: int) -> bool:
+        asked = self.asked
+        return not isinstance(asked, AskedOffsets) or (first <= asked.last and last >= asked.first)
 
     def _add_deleted(self, exchange: Exchange) -> None:
         """Add where logs begin once DeleteRecords was answered."""
@@ -635,6 +663,8 @@ _READERS: Final[dict[int, tuple[Callable[[RecordIndex, Exchange], None], tuple[s
     TXN_OFFSET_COMMIT: (RecordIndex._add_commits, ("commits",)),
     OFFSET_FETCH: (RecordIndex._add_positions, ("positions",)),
     DELETE_RECORDS: (RecordIndex._add_deleted, ("starts",)),
+    SHARE_FETCH: (RecordIndex._add_deliveries, ("deliveries",)),
+    SHARE_ACKNOWLEDGE: (RecordIndex._add_deliveries, ("deliveries",)),
     END_TXN: (RecordIndex._add_transaction_end, ("reads",)),
     WRITE_TXN_MARKERS: (RecordIndex._add_transaction_markers, ("reads",)),
 }
@@ -648,6 +678,13 @@ _MORE: Final[dict[tuple[int, str], tuple[str, ...]]] = {
     (TXN_OFFSET_COMMIT, "request"): ("generation_id_or_member_epoch", "member_id", "transactional_id"),
     (OFFSET_FETCH, "request"): ("group_id",),
     (OFFSET_FETCH, "response"): ("error_code", "groups[].error_code", "groups[].group_id"),
+    **dict.fromkeys(
+        ((SHARE_FETCH, "request"), (SHARE_ACKNOWLEDGE, "request")),
+        ("group_id", "member_id", "topics[].partitions[].acknowledgement_batches"),
+    ),
+    (SHARE_FETCH, "response"): tuple(
+        f"responses[].partitions[].{name}" for name in ("acknowledge_error_code", "acquired_records")
+    ),
     (DELETE_RECORDS, "response"): ("topics[].partitions[].low_watermark",),
     (END_TXN, "request"): ("transactional_id", "producer_id", "producer_epoch", "committed"),
     (END_TXN, "response"): ("error_code",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from decoders.analysis.record_traces.asked_records import AskedOffsets, AskedRecords
@@ -35,12 +36,11 @@ class RecordTraces(RecordFold):
     def _list_records(self, lives: LivesOfRecords) -> list[tuple[TopicPartition, int]]:
         """Partition and offset of the records."""
         asked = self.asked
-        names = self.index.topic_names
+        names = lives.names
         if not isinstance(asked, AskedOffsets):
-            its = {
-                (names.get(topic, topic), number): offsets
-                for (topic, number), offsets in self.index.found.matches.items()
-            }
-            return [(where, offset) for where, offsets in sorted(its.items()) for offset in sorted(offsets)]
+            its: defaultdict[TopicPartition, set[int]] = defaultdict(set)
+            for (topic, number), offsets in self.index.found.matches.items():
+                its[names.get(topic, topic), number] |= offsets
+            return [(where, offset) for where in sorted(its) for offset in sorted(its[where])]
         where = names.get(asked.topic, asked.topic), asked.partition
         return [(where, offset) for offset in lives.offsets_seen(where, asked.first, asked.last)]
