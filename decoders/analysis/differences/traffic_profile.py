@@ -17,7 +17,7 @@ from decoders.analysis.time_buckets import SHIFT_MIN, add_amounts, join_slices, 
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS, partitions_in
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import PRODUCE
-from decoders.records.summarize_records import read_batch_heads
+from decoders.records.summarize_records import summarize_records_of_view
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
@@ -224,10 +224,9 @@ def _may_have_waited(exchange: Exchange) -> bool:
     array = RECORD_ARRAYS[exchange.api_key]
     for _, part in partitions_in(exchange.view("response"), array):
         end = part.get(array.watermark) if array.watermark else None
-        if end is not None and any(
-            head.last_offset + 1 < end
-            for head in [*read_batch_heads(part.get(array.records), exchange.response_raw)][-1:]
-        ):
+        summary = summarize_records_of_view(part.get(array.records), exchange.response_raw)
+        last = None if summary is None else summary.last_offset
+        if last is not None and end is not None and last + 1 < end:
             return False
     return True
 
