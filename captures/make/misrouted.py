@@ -1,8 +1,8 @@
 """advisories/misrouted.pcap.zst: a batch that reaches another topic than it was made for, as with CVE-2026-35554.
 
-A Java 3.9.1 producer writes to `invoices` and `orders` in turn, through `kw proxy` with a script that sends one batch
-of `invoices` once more, in place of that for `orders`. What the proxy sends the broker is recorded. The broker takes
-it, since both partitions have reached the same sequence, and the producer learns of nothing.
+A Java 3.9.1 producer writes four batches to `invoices` and then one to `orders`, through `kw proxy` with a script that
+puts the last batch of `invoices` in the place of that for `orders`. What the proxy sends the broker is recorded. The
+broker takes it, since the producer is new to that partition, and the producer learns of nothing.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from tests.waiting import until
 _SCRIPT: Final = """
 from kwcli.proxy.scripts import on
 
-batches = {"invoices": [], "orders": []}
+last = []
 
 
 @on("Produce")
 def request(exchange):
     for topic in exchange.request["topic_data"]:
         part = topic["partition_data"][0]
-        batches[topic["name"]].append(bytes(part["records"]))
-        if topic["name"] == "orders" and len(batches["orders"]) == 4:
-            part["records"] = batches["invoices"][-1]
+        if topic["name"] == "orders":
+            part["records"] = last[-1]
+        last.append(bytes(part["records"]))
 """
-_ROUNDS: Final = 8
+_TOPICS: Final = ("invoices", "invoices", "invoices", "invoices", "orders", "invoices")
 
 
 def make() -> None:
@@ -64,8 +64,8 @@ def make() -> None:
                 proxy = Process([sys.executable, "-m", "kwcli", *command], folder / "proxy.log")
                 try:
                     until(lambda: is_kafka_answering("127.0.0.1", base))
-                    # A round is one batch a topic.
-                    words = {"topics": ["invoices", "orders"], "rounds": _ROUNDS, "config": {"linger.ms": "1000"}}
+                    # Each is one batch.
+                    words = {"topics": [*_TOPICS], "rounds": 1, "config": {"linger.ms": "1000"}}
                     played = ("produce_in_turn", words)
                     said = run("java-3.9.1", f"127.0.0.1:{base}", [played])
                 finally:

@@ -85,7 +85,15 @@ def _make_command(row: Row, words: Sequence[str], chosen: Sequence[str]) -> str:
     option = _RECORDS_OF_FINDINGS.get(row["id"])
     if option is None:
         return " ".join(["kw sniff", *map(quote_shell_word, [*words, *chosen]), "-v"])
-    about = [word for key in ("topic", "group") if row.get(key) for word in (f"--{key}", row[key])]
+    # A misrouted batch shows in both of its topics alone.
+    topics = row.get("topics") or ([row["topic"]] if row.get("topic") else [])
+    groups = [row["group"]] if row.get("group") else []
+    about = [
+        word
+        for key, names in (("topic", topics), ("group", groups))
+        for name in dict.fromkeys(names)
+        for word in (f"--{key}", name)
+    ]
     return " ".join(["kw trace", *map(quote_shell_word, [*words, option, *about])])
 
 
