@@ -182,6 +182,14 @@ def test_answers_take_commands_too(words: str) -> None:
         assert len(outcome.out.splitlines()) == len(files.out.splitlines())
 
 
+@pytest.mark.parametrize("command", ["echo hello world", "no-such-program", "true"])
+def test_where_no_capture_came_nothing_is_said_of_its_packets(command: str) -> None:
+    outcome = kw("sniff", "--on", command)
+    assert outcome.err.count("\n") == 3, outcome.err  # the greeting, the end, the summary
+    assert "0 exchanges" in outcome.err
+    assert "check its filter" not in outcome.err
+
+
 @pytest.mark.long
 def test_tables_of_a_query_have_the_places() -> None:
     query = "select point, count(*) from exchanges where kind = 'exchange' group by 1 order by 1"

@@ -94,6 +94,7 @@ class LivePlaces(PacketSource):
         self._delay_s = options.delay_s
         self._merger: LiveMerger = LiveMerger(options.delay_s)
         self._ended: Counter[str] = Counter()
+        self._captures_ended = 0
         self._recorded = Captures((), env)
         self._keeper: _PacketKeeper | None = None
         self._begun_s = self._env.monotonic()
@@ -171,6 +172,11 @@ class LivePlaces(PacketSource):
                 counts.update(reading.reader.counts)
         return counts
 
+    @property
+    def is_read_whole(self) -> bool:
+        """Whether there was a capture: of commands that gave none this is told already."""
+        return self._captures_ended > 0 or any(reading.reader.kind is not None for reading in self._readers)
+
     def cut_captures(self) -> Iterator[tuple[str, DecodeError]]:
         for place, reading in zip(self._places, self._readers, strict=True):
             if reading.cut is not None and not place.is_live:
@@ -236,6 +242,7 @@ class LivePlaces(PacketSource):
             reading.cut = reading.reader.problem
         self._merger.end_place(place.number)
         self._ended.update(reading.reader.counts)
+        self._captures_ended += reading.reader.kind is not None
         return reading.cut
 
     def add_records(self, source: CaptureSource) -> None:
