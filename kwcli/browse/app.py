@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
@@ -21,7 +20,8 @@ from textual.widget import Widget
 from decoders.wire.format_and_escape_text import escape_text, format_rfc3339
 from kwcli.browse.actions import ACTIONS, Place, bindings_of, key_names
 from kwcli.browse.call_line import make_call_line
-from kwcli.browse.cut_packets import cut_packets, find_reason_against_cutting
+from kwcli.browse.choose_export import PacketCut, Selection, choose_export
+from kwcli.browse.cut_packets import cut_packets
 from kwcli.browse.message_fields import find_about
 from kwcli.browse.panes.bars import KeyBar, StatusBar, TitleBar, format_bar
 from kwcli.browse.panes.bytes_pane import BytesPane
@@ -32,13 +32,20 @@ from kwcli.browse.panes.line_pane import LinePane
 from kwcli.browse.panes.list_pane import ListPane
 from kwcli.browse.panes.message_pane import MessagePane
 from kwcli.browse.panes.top_pane import TopPane
-from kwcli.browse.quick_filters import LADDERS, QUICK_FILTERS, join_with_filter, make_row_filter
+from kwcli.browse.quick_filters import LADDERS, QUICK_FILTERS, join_with_filter
 from kwcli.browse.row_filter import FoundRows, ListFilter
-from kwcli.browse.spooling.count_top import CountTop, TopCounted
-from kwcli.browse.spooling.diagnose_rows import CausesFound, FindCauses
-from kwcli.browse.spooling.export_rows import ENDINGS, ExportRows, RowsExported
+from kwcli.browse.spooling.questions import (
+    CausesFound,
+    CountTop,
+    ExportRows,
+    FindCauses,
+    FindRows,
+    Forget,
+    RowsExported,
+    RowsFound,
+    TopCounted,
+)
 from kwcli.browse.spooling.read_into_spool import CaptureFaults, ReaderReport, ReadingEnded, ReadProgress
-from kwcli.browse.spooling.search_spool import FindRows, Forget, RowsFound
 from kwcli.browse.spooling.spool import NewBlock, SpooledRows
 from kwcli.filter_options import WENT_WRONG
 from kwcli.output.short_texts import LOCAL, count_of, find_zone
@@ -254,8 +261,15 @@ class BrowseApp(App[int]):
     def _end_reading(self, ended: ReadingEnded) -> None:
         self._ended = ended
         self._taken = self._source.size or self._taken
+        if self.warnings:
+            self.notice = self.warnings[0].removeprefix("kw: ")
         if ended.code and not self._rows.end and not self._source.live:
             self.exit(ended.code)
+
+    @property
+    def warnings(self) -> list[str]:
+        """The lines of the reader that say what is wrong with the inputs."""
+        return [line for line in self.reports if line.startswith("kw: ")]
 
     def _take_found(self, part: RowsFound) -> bool:
         if self._errors is not None and part.number == self._errors.number:
@@ -637,35 +651,23 @@ class BrowseApp(App[int]):
         self.filter_bar.open("file", "message.ndjson" if self.is_message_shown else "rows.ndjson")
 
     def _export_to(self, path: str) -> None:
-        """Write the open message, else the rows of the list, to a file; the end of its name says how."""
-        ending = os.path.splitext(path)[1].lower()
-        row = self.list_pane.row
-        if not path or os.path.lexists(path):
-            self.show_notice(f"{path} exists: give another name" if path else "no name, no file")
-        elif self.is_message_shown and row is None:
-            self.show_notice("no message to write")
-        elif ending in ENDINGS:
-            number = self.list_pane.number_at(self.list_pane.cursor) if self.is_message_shown else None
-            asked = ExportRows(self._next_number(), path, ENDINGS[ending], self.row_filter.text, self._rows.end, number)
-            self._work.send_question(asked)
-            self.show_notice(f"{path}: writing")
-        elif ending in (".pcapng", ".pcap"):
-            self._cut_packets(path, make_row_filter(row) if self.is_message_shown and row else self.row_filter.text)
-        else:
-            self.show_notice(f"{path}: the name ends with none of .pcapng {' '.join(ENDINGS)}")
-
-    def _cut_packets(self, path: str, text: str) -> None:
-        capture = self._source.capture
-        why = find_reason_against_cutting(capture)
-        if why:
-            self.show_notice(why)
+        """Write the open message, else the rows of the list, to a file."""
+        pane = self.list_pane
+        selection = Selection(self.row_filter.text, self._rows.end)
+        if self.is_message_shown and pane.row is not None:
+            selection = selection._replace(row=pane.row, row_number=pane.number_at(pane.cursor))
+        chosen = choose_export(path, selection, self._source.capture, self._next_number())
+        if isinstance(chosen, str):
+            self.show_notice(chosen)
             return
         self.show_notice(f"{path}: writing")
+        if isinstance(chosen, ExportRows):
+            self._work.send_question(chosen)
+        else:
+            self.run_worker(self._cut_packets(chosen), exit_on_error=False)
 
-        async def cut() -> None:
-            self.show_notice(await cut_packets(capture, text, path))
-
-        self.run_worker(cut(), exit_on_error=False)
+    async def _cut_packets(self, chosen: PacketCut) -> None:
+        self.show_notice(await cut_packets(self._source.capture, *chosen))
 
     def action_copy_call(self) -> None:
         row = self.list_pane.row

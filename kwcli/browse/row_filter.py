@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Callable
 from typing import Any
 
-from kwcli.browse.spooling.search_spool import FindRows, Forget, RowsFound
+from kwcli.browse.spooling.questions import FindRows, Forget, RowsFound
 
 __all__ = ["FoundRows", "ListFilter"]
 

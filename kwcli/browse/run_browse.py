@@ -7,7 +7,6 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from kwcli.browse.app import BrowseApp, Source
 from kwcli.browse.spooling.processes import Processes
 from kwcli.browse.spooling.read_into_spool import ReaderReport, ReadingEnded, SpoolingRun
 from kwcli.browse.spooling.spool import NewBlock, Spool, SpooledRows
@@ -33,9 +32,10 @@ def browse(env: Environment, settings: Settings, capture: CaptureOptions, filter
     spool = Spool(capacity)
     run = SpoolingRun(env, settings, capture, type(filters)(), spool)
     run.open_files()
-    source = Source(_name_source(capture), run.size, capture)
     work = _ProcessWork(Processes(run, spool, settings))
     try:
+        from kwcli.browse.app import BrowseApp, Source  # takes longer than the first rows: they are read meanwhile
+
         work.wait_for_first_message(_FIRST_S)
         if (ended := work.find_early_end()) is not None:
             for line in work.list_early_reports():
@@ -43,12 +43,13 @@ def browse(env: Environment, settings: Settings, capture: CaptureOptions, filter
             return ended
         if "-" in capture.files:
             _give_stdin_to_screen()
+        source = Source(_name_source(capture), run.size, capture)
         rows = SpooledRows(spool, WantedPaths(facts_paths))
         app = BrowseApp(env, settings, rows, work, source, text)
         code = app.run()
         if app.defect is not None:
             raise app.defect
-        for line in app.reports if app.return_value else []:
+        for line in app.warnings:
             env.report(line)
         return int(Exit.DONE) if code is None else int(code)
     finally:

@@ -69,17 +69,18 @@ class Browsing:
         reveal: bool = False,
         env: Environment | None = None,
         capacity: int = 1 << 30,
+        ports: tuple[int, ...] = (),
     ) -> None:
         self.env = env or world()
         content = ContentOptions(records=True, reveal_secrets=reveal)
         self.settings = content.add_to_settings(Settings(color=color), self.env)
         self.spool = Spool(capacity)
-        capture = CaptureOptions(files or (TOUR,))
+        capture = CaptureOptions(files or (TOUR,), ports=ports)
         run = SpoolingRun(self.env, self.settings, capture, FilterOptions(), self.spool)
         run.open_files()
         self.work = LocalWork(run, self.spool, self.settings)
         self.rows = SpooledRows(self.spool, WantedPaths(facts_paths))
-        source = Source("tour.pcapng", run.size, capture)
+        source = Source("tour.pcapng", None if live else run.size, capture)
         source.live = live
         self.app = BrowseApp(self.env, self.settings, self.rows, self.work, source, text)
 

@@ -15,6 +15,9 @@ pytest.importorskip("textual", reason="kw browse needs textual")
 from decoders.analysis.statistics import Statistics
 from kwcli.browse.call_line import make_call_line
 from kwcli.browse.panes.findings_pane import make_evidence_filter
+from kwcli.browse.spooling.count_top import TopCounter
+from kwcli.browse.spooling.questions import CountTop
+from kwcli.browse.spooling.search_spool import Searcher
 from tests.browse.browsing import TOUR, Browsing, run_steps
 from tests.cli.worlds import kw
 
@@ -52,6 +55,7 @@ def test_a_ladder_has_an_arrow_for_each_message_by_time() -> None:
     run_steps(Browsing(), steps, (110, 24))
 
 
+@pytest.mark.long
 def test_gaps_times_and_unanswered_requests_are_on_the_ladder() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         pane, rows = browsing.app.ladder_pane, browsing.app.list_pane
@@ -150,7 +154,6 @@ def test_top_has_the_numbers_of_stats(by: str) -> None:
 
 
 def test_top_of_live_traffic_is_that_of_the_last_minutes() -> None:
-    from kwcli.browse.spooling.count_top import CountTop, TopCounter
 
     answers: list[Any] = []
     browsing = Browsing()
@@ -158,7 +161,8 @@ def test_top_of_live_traffic_is_that_of_the_last_minutes() -> None:
     for each in rows:
         if hasattr(each, "place"):
             browsing.rows.add_block(each)
-    counter = TopCounter(CountTop(1, "api", window=True), answers.append)
+    searcher = Searcher(browsing.rows, browsing.settings, answers.append)
+    counter = TopCounter(CountTop(1, "api", window=True), searcher)
     found = [browsing.rows.find_row(number) for number in range(browsing.rows.end)]
     whole = Statistics(("api",), "latency")
     for lap in range(4):
@@ -202,6 +206,7 @@ def test_rows_are_written_as_sniff_writes_them(tmp_path: Path, name: str, output
     assert [each.name for each in tmp_path.iterdir()] == [name]
 
 
+@pytest.mark.long
 def test_the_open_message_is_written_alone_and_odd_names_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "one.ndjson"
 
@@ -278,6 +283,7 @@ def test_values_paths_lines_and_calls_are_copied() -> None:
     run_steps(Browsing(), steps)
 
 
+@pytest.mark.long
 def test_another_zone_is_chosen_by_its_name() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         await press(browsing, pilot, "Z", *"Asia/Kolkata", "enter")

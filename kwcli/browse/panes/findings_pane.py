@@ -11,11 +11,10 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from kwcli.analyses.doctor import count_findings, format_findings
 from kwcli.browse.actions import bindings_of
 from kwcli.browse.panes.line_pane import LinePane
 from kwcli.browse.panes.styled_lines import make_strip
-from kwcli.browse.spooling.diagnose_rows import CausesFound
+from kwcli.browse.spooling.questions import CausesFound
 
 if TYPE_CHECKING:
     from kwcli.output.settings import Settings
@@ -60,6 +59,8 @@ class FindingsPane(LinePane):
         self.redraw_lines()
 
     def _format_lines(self) -> None:
+        from kwcli.analyses.doctor import format_findings  # not loaded before somebody asks
+
         self._causes = [] if self.found is None else [row for row in self.found.rows if "cause" not in row]
         settings = self.settings._replace(width=max(self.size.width - 2, 40), verbose=0)
         self._lines = [
@@ -75,6 +76,8 @@ class FindingsPane(LinePane):
 
     def make_titles(self) -> Strip:
         """The line above the findings."""
+        from kwcli.analyses.doctor import count_findings
+
         said = "findings: looking" if self.found is None else f"findings: {count_findings(self.found.rows)}"
         return Strip([Segment(said, Style(dim=True))])
 

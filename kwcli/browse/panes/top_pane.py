@@ -15,10 +15,9 @@ from decoders.wire.format_and_escape_text import escape_text, format_latency, fo
 from kwcli.browse.actions import bindings_of
 from kwcli.browse.panes.line_pane import LinePane
 from kwcli.browse.panes.styled_lines import make_strip
-from kwcli.browse.spooling.count_top import TOP_DIMENSIONS, TopCounted
+from kwcli.browse.spooling.questions import TOP_DIMENSIONS, TopCounted
 from kwcli.filter_options import quote_filter_text
 from kwcli.output.short_texts import cell_width, cut, palette
-from kwcli.stats.text import draw_sparkline, format_rate
 
 if TYPE_CHECKING:
     from kwcli.output.settings import Settings
@@ -93,6 +92,8 @@ class TopPane(LinePane):
             self._lines += [self._format_slow_exchange(row) for row in counted.slowest]
 
     def _format_row(self, row: dict[str, Any], slices: dict[int, int]) -> tuple[str, str]:
+        from kwcli.stats.text import draw_sparkline, format_rate  # not loaded before somebody asks
+
         assert self.counted is not None
         colors = palette(self.settings.color)
         value = row.get(self.by)

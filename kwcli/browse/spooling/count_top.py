@@ -7,44 +7,23 @@ of the minute before still count.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.exchanges.body_reader import ApiReaders
-from decoders.named_tuple import NamedTuple
+from kwcli.browse.spooling.questions import CountTop, TopCounted
 from kwcli.output.renderers import WantedPaths
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Settled
+    from kwcli.browse.spooling.search_spool import Searcher
 
-__all__ = ["TOP_DIMENSIONS", "CountTop", "TopCounted", "TopCounter"]
+__all__ = ["TopCounter"]
 
-# What rows are counted by, in the order in which a key goes through them.
-TOP_DIMENSIONS: Final = ("client_id", "api", "topic", "broker")
 SLOWEST: Final = 20
 _WINDOW_NS: Final = 60 * 10**9
 _EVERY_S: Final = 1.0
-
-
-class CountTop(NamedTuple):
-    """A question: who asks most, how long it takes, what fails; `window`: of the last minute or two alone."""
-
-    number: int
-    by: str
-    window: bool = False
-
-
-class TopCounted(NamedTuple):
-    """An answer: rows as `kw stats` has them, the busiest first, each with its latencies by time slice."""
-
-    number: int
-    by: str
-    rows: list[tuple[dict[str, Any], dict[int, int]]]
-    span: tuple[int, int, int]
-    slowest: list[dict[str, Any]]
-    until: int
 
 
 class TopCounter:
@@ -52,8 +31,8 @@ class TopCounter:
 
     done = False
 
-    def __init__(self, asked: CountTop, send: Callable[[Any], None]) -> None:
-        self._asked, self._send = asked, send
+    def __init__(self, asked: CountTop, searcher: Searcher) -> None:
+        self._asked, self._send = asked, searcher.send
         self._sums, self._slowest = self._make_sums()
         self._before: tuple[Statistics, Slowest] | None = None
         needs = WantedPaths(self._sums.needs, self._slowest.needs)

@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.exchanges.body_reader import ApiReaders
-from decoders.named_tuple import NamedTuple
+from kwcli.browse.spooling.questions import CausesFound, FindCauses
 from kwcli.output.renderers import WantedPaths
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Settled
-    from kwcli.output.settings import Settings
+    from kwcli.browse.spooling.search_spool import Searcher
 
-__all__ = ["CauseFinder", "CausesFound", "FindCauses"]
+__all__ = ["CauseFinder"]
 
 # So long (s) lies between two answers while rows keep coming.
 _EVERY_S: Final = 2.0
-
-
-class FindCauses(NamedTuple):
-    """A question: what is wrong, and why."""
-
-    number: int
-
-
-class CausesFound(NamedTuple):
-    """An answer, of all rows before `until`: rows as `kw doctor -o ndjson` has them, worst first."""
-
-    number: int
-    rows: list[dict[str, Any]]
-    until: int
 
 
 class CauseFinder:
@@ -40,11 +25,9 @@ class CauseFinder:
 
     done = False
 
-    def __init__(
-        self, asked: FindCauses, settings: Settings, send: Callable[[Any], None], faults: Callable[[], list[str]]
-    ) -> None:
-        self._number, self._send, self._faults = asked.number, send, faults
-        self._doctor = Doctor(None, settings.values)
+    def __init__(self, asked: FindCauses, searcher: Searcher) -> None:
+        self._number, self._send, self._searcher = asked.number, searcher.send, searcher
+        self._doctor = Doctor(None, searcher.settings.values)
         self.api_readers = ApiReaders(WantedPaths(self._doctor.needs))
         self._until = 0
         self._latest_s = time.monotonic()
@@ -63,5 +46,5 @@ class CauseFinder:
     def note_end(self) -> None:
         """Send what was found so far."""
         self._latest_s = time.monotonic()
-        self._doctor.set_capture_faults(self._faults())
+        self._doctor.set_capture_faults(self._searcher.faults)
         self._send(CausesFound(self._number, self._doctor.rows(), self._until))

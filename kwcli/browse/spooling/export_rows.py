@@ -2,58 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from decoders.exchanges.body_reader import ApiReaders
 from decoders.filters import parse
-from decoders.named_tuple import NamedTuple
+from kwcli.browse.spooling.questions import ExportRows, RowsExported
 from kwcli.output.renderers import WantedPaths, open_renderer, renderer_needs
 from kwcli.private_files import StagedFile
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Settled
-    from kwcli.output.settings import Settings
+    from kwcli.browse.spooling.search_spool import Searcher
 
-__all__ = ["ENDINGS", "ExportRows", "RowExporter", "RowsExported"]
-
-# The end of a file's name → the format of `-o` that is written.
-ENDINGS: Final = {
-    ".ndjson": "ndjson",
-    ".jsonl": "ndjson",
-    ".json": "json",
-    ".yaml": "yaml",
-    ".csv": "csv",
-    ".hex": "hex",
-    ".txt": "text",
-}
-
-
-class ExportRows(NamedTuple):
-    """A question: write the rows that a filter lets through, up to the row `until`, or the row `row` alone."""
-
-    number: int
-    path: str
-    format: str
-    text: str
-    until: int
-    row: int | None = None
-
-
-class RowsExported(NamedTuple):
-    """The answer: how many rows are in the file, or why there is none."""
-
-    number: int
-    path: str
-    rows: int
-    problem: str = ""
+__all__ = ["RowExporter"]
 
 
 class RowExporter:
     """Answers ExportRows."""
 
-    def __init__(self, asked: ExportRows, settings: Settings, send: Callable[[Any], None]) -> None:
-        self._asked, self._send = asked, send
+    def __init__(self, asked: ExportRows, searcher: Searcher) -> None:
+        self._asked, self._send, settings = asked, searcher.send, searcher.settings
         self.done = False
         self._count = 0
         plain = settings._replace(format=asked.format, width=None, color=False, columns=(), verbose=1, records=True)

@@ -1,28 +1,19 @@
 """The searcher's side: questions about all rows of the spool in, answers out while blocks are still being written.
 
-A question is asked by the screen under a number; its answer comes in parts, a part a block, until the screen gives the
-number up. Between two blocks the searcher looks for messages, so that a new question replaces an old one at once.
-
-| question | answer |
-| --- | --- |
-| `FindRows` | `RowsFound`: the numbers of the rows that a filter lets through, with their times |
-| `FindCauses` | `CausesFound`: the findings of the doctor |
-| `CountTop` | `TopCounted`: rates, errors and latencies by client, API, topic |
-| `ExportRows` | `RowsExported`: the file that was written |
+The answer to a question comes in parts, a part a block. Between two blocks the searcher looks for messages, so that a
+new question replaces an old one at once. questions.py has the questions.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.exchanges.body_reader import ApiReaders
 from decoders.filters import parse
-from decoders.named_tuple import NamedTuple
-from kwcli.browse.spooling.count_top import CountTop, TopCounter
-from kwcli.browse.spooling.diagnose_rows import CauseFinder, FindCauses
-from kwcli.browse.spooling.export_rows import ExportRows, RowExporter
+from kwcli.browse.spooling.questions import CountTop, ExportRows, FindCauses, FindRows, Forget, RowsFound
 from kwcli.browse.spooling.read_into_spool import CaptureFaults, ReadingEnded
 from kwcli.browse.spooling.spool import BlockLost, NewBlock, SpooledRows
 from kwcli.output.renderers import WantedPaths
@@ -33,35 +24,9 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Settled
     from kwcli.output.settings import Settings
 
-__all__ = ["FindRows", "Forget", "Question", "RowsFound", "Searcher"]
+__all__ = ["Question", "RowFinder", "Searcher"]
 
 Send = Callable[[Any], None]
-
-
-class FindRows(NamedTuple):
-    """A question: the rows that a filter lets through; `times`: also when they began and were answered."""
-
-    number: int
-    text: str
-    times: bool = False
-
-
-class Forget(NamedTuple):
-    """The message that the answer to a question is no longer wanted."""
-
-    number: int
-
-
-class RowsFound(NamedTuple):
-    """A part of an answer: the rows found (unsigned, 64 bits each), of all rows before `until`.
-
-    `times`: for each row, when its request and its response began in ns since 1970; 0 where a side is not there.
-    """
-
-    number: int
-    rows: bytes
-    until: int
-    times: bytes = b""
 
 
 class Question(Protocol):
@@ -82,8 +47,8 @@ class RowFinder:
 
     done = False
 
-    def __init__(self, asked: FindRows, settings: Settings, send: Send) -> None:
-        self._asked, self._send = asked, send
+    def __init__(self, asked: FindRows, searcher: Searcher) -> None:
+        self._asked, self._send, settings = asked, searcher.send, searcher.settings
         selection = parse(asked.text)
         selection.decode_values_with(settings.values)
         self._matches = selection.matches
@@ -131,9 +96,10 @@ class Searcher:
         elif isinstance(message, ReadingEnded):
             self.ended = True
             self._told_end.clear()
-        elif (make := QUESTIONS.get(type(message))) is not None:
+        elif (answering := QUESTIONS.get(type(message))) is not None:
             number: int = message.number  # type: ignore[attr-defined]  # each question has one
-            self._questions[number] = make(message, self)
+            module = import_module(f"kwcli.browse.spooling.{answering[0]}")
+            self._questions[number] = getattr(module, answering[1])(message, self)
             self._next[number] = self._rows.first_block
 
     @property
@@ -186,10 +152,10 @@ class Searcher:
             worked = self.work()
 
 
-# The class of a question → what makes it work.
-QUESTIONS: Final[dict[type, Callable[[Any, Searcher], Question]]] = {
-    FindRows: lambda asked, searcher: RowFinder(asked, searcher.settings, searcher.send),
-    FindCauses: lambda asked, searcher: CauseFinder(asked, searcher.settings, searcher.send, lambda: searcher.faults),
-    ExportRows: lambda asked, searcher: RowExporter(asked, searcher.settings, searcher.send),
-    CountTop: lambda asked, searcher: TopCounter(asked, searcher.send),
+# The class of a question → the module beside this one, and the class in it, that answers it; loaded when it is asked.
+QUESTIONS: Final[dict[type, tuple[str, str]]] = {
+    FindRows: ("search_spool", "RowFinder"),
+    FindCauses: ("diagnose_rows", "CauseFinder"),
+    CountTop: ("count_top", "TopCounter"),
+    ExportRows: ("export_rows", "RowExporter"),
 }
