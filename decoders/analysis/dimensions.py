@@ -31,7 +31,7 @@ from decoders.schema.model import Side
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.messages.decode_record_values import RecordValueReader
-    from decoders.values import DecodedValue
+    from decoders.values.model import DecodedValue
 
 Key = tuple[Any, ...]
 Keys = Callable[["Exchange"], Sequence[Key]]

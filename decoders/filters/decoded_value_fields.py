@@ -22,7 +22,7 @@ from decoders.protocol_facts.paths import values_at_path
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.protocol_facts.paths import FieldPathStep
-    from decoders.values import DecodedValue
+    from decoders.values.model import DecodedValue
 
 __all__ = [
     "DecodedValueField",

@@ -149,16 +149,22 @@ class RecordsHook:
         # Imported once there are records: most requests have none, and the readers of records cost more than they do.
         from decoders.records.model import Budget
         from decoders.records.read_batches import batches_json, batches_json_or_deferred
-        from decoders.records.records_as_json import metadata_record_holds_secret, records_json
+        from decoders.records.records_as_json import (
+            metadata_record_holds_secret,
+            records_json,
+            records_json_to_decode,
+            records_json_to_decode_beyond_json,
+        )
 
         self._read: Callable[..., Any] = batches_json_or_deferred if options.deferred else batches_json
         self._deferred = options.deferred
         self._records = options.records
-        self._form = (
-            partial(records_json, hide=metadata_record_holds_secret)
-            if metadata and not options.reveal_secrets
-            else records_json
-        )
+        self._form: Callable[..., Any] = records_json
+        if metadata and not options.reveal_secrets:
+            self._form = partial(records_json, hide=metadata_record_holds_secret)
+        elif options.values is not None:
+            beyond = options.values.beyond_json
+            self._form = records_json_to_decode_beyond_json if beyond else records_json_to_decode
         self._new = Budget
         self.budget = Budget()
         self.hooks: Hooks = {**_NO_RECORDS, RECORDS: self, PIECE: partial(_snapshot_piece_json, self)}

@@ -1,20 +1,22 @@
 """Records in JSON form in; the same out, with keys and values decoded: Avro, Protobuf, JSON and their like.
 
-`decoders/values` is loaded when the first key or value comes that may have such a form.
+The decoders of `decoders/values` are loaded when the first key or value comes that may have such a form.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from decoders.errors import EncodeError
 from decoders.schema.json_form import bytes_from_json
 
 if TYPE_CHECKING:
     from decoders.records.model import Header
-    from decoders.values import DecodedValue, SchemaStore, ValueDecoder
+    from decoders.values.model import DecodedValue
+    from decoders.values.store import SchemaStore
+    from decoders.values.value_decoder import ValueDecoder
 
 __all__ = [
     "RecordChange",
@@ -25,13 +27,13 @@ __all__ = [
     "describe_decoded_json",
 ]
 
-# The characters with which a text may begin that has a form (the table of values/value_decoder.py): all other texts,
-# which most keys and values are, are passed over after one look.
-FIRST_CHARACTERS: Final = frozenset('\t\n "([Ox{')
-
 
 class RecordChange(Protocol):
-    """Shows more of records than their bytes (`Options.values`)."""
+    """Shows more of records than their bytes (`Options.values`); `beyond_json`: of all but plain JSON."""
+
+    @property
+    def beyond_json(self) -> bool:
+        """Whether keys and values that are plain JSON stay as they are."""
 
     def change_records(self, records: list[dict[str, Any]], topic: str | None) -> None:
         """Change records, which are in JSON form, in place."""
@@ -44,7 +46,12 @@ class RecordValueReader:
     `missing` counts the values whose schema was not found, by what they name.
     """
 
+    beyond_json = False
+
     def __init__(self) -> None:
+        from decoders.values.first_bytes import list_parts_with_form  # whose tables most commands do without
+
+        self._list_parts_with_form = list_parts_with_form
         self.look_further: Callable[[DecodedValue], bool] | None = None
         self.missing: Counter[str] = Counter()
         self._decoder: ValueDecoder | None = None
@@ -54,7 +61,7 @@ class RecordValueReader:
     def store(self) -> SchemaStore:
         """The schemas of the run."""
         if self._store is None:
-            from decoders.values import SchemaStore
+            from decoders.values.store import SchemaStore
 
             self._store = SchemaStore()
         return self._store
@@ -66,7 +73,7 @@ class RecordValueReader:
         if not data and not headers:
             return None
         if self._decoder is None:
-            from decoders.values import ValueDecoder
+            from decoders.values.value_decoder import ValueDecoder
 
             self._decoder = ValueDecoder(self.store)
         decoder = self._decoder
@@ -105,46 +112,30 @@ class RecordValueReader:
         ]
         return self.decode(data, headers, topic, is_key=field == "key")
 
-    def select_records(self, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The records in JSON form whose key or value may have a form, as far as one look tells.
+    def list_parts(
+        self, records: list[dict[str, Any]], *, beyond_json: bool = False
+    ) -> list[tuple[dict[str, Any], str]]:
+        """The keys and values of records in JSON form, each as its record and `key` or `value`, to be decoded.
 
-        Most batches are text alone, and are passed over without a call for each record: such calls took a fifth of the
-        time in which records of text are read and written as NDJSON.
+        These are the ones that may have a form, or all, where schemas of files may be those of values without a mark;
+        those of control records are Kafka's own. `beyond_json`: plain JSON is left out.
         """
-        first = FIRST_CHARACTERS
-        try:
-            for record in records:
-                key, value = record["key"], record["value"]
-                if (value and value[0] in first) or (key and key[0] in first) or record["headers"]:
-                    break
-            else:
-                if self._store is None or not self._store.has_files:
-                    return []
-        except (KeyError, TypeError):  # a key or value that is bytes, or long and deferred
-            pass
-        return list(filter(self._may_have_form, records))
-
-    def _may_have_form(self, record: dict[str, Any]) -> bool:
-        """Whether the key or value of a record may have a form; those of control records are Kafka's own."""
-        key, value = record["key"], record["value"]
-        return "control_record" not in record and bool(
-            (key is not None and (key.__class__ is not str or key[:1] in FIRST_CHARACTERS))
-            or (value is not None and (value.__class__ is not str or value[:1] in FIRST_CHARACTERS))
-            or record["headers"]
-            or (self._store is not None and self._store.has_files)
-        )
+        if self._store is None or not self._store.has_files:
+            return self._list_parts_with_form(records, beyond_json=beyond_json)
+        return [(record, part) for record in records if "control_record" not in record for part in ("key", "value")]
 
     def change_records(self, records: list[dict[str, Any]], topic: str | None) -> None:
         """Add `key_decoded` and `value_decoded` to records, where their forms are known."""
-        for record in self.select_records(records):
-            for field in ("key", "value"):
-                found = self.decode_json(record, field, topic)
-                if found is not None:
-                    record[f"{field}_decoded"] = found.to_json()
+        for record, part in self.list_parts(records):
+            found = self.decode_json(record, part, topic)
+            if found is not None:
+                record[f"{part}_decoded"] = found.to_json()
 
 
 class RecordValueTexts:
     """Puts lines of text in place of the keys and values of records that have a known form."""
+
+    beyond_json = True
 
     def __init__(self, reader: RecordValueReader, format_value: Callable[[DecodedValue, Any], str | None]) -> None:
         """`format_value` gives the text of a value, of which it is given the JSON form as well; None: no other text."""
@@ -153,12 +144,11 @@ class RecordValueTexts:
 
     def change_records(self, records: list[dict[str, Any]], topic: str | None) -> None:
         """Set the `key` and `value` of records to texts, where they have a known form."""
-        for record in self._reader.select_records(records):
-            shown = {field: self._reader.decode_json(record, field, topic) for field in ("key", "value")}
-            for field, found in shown.items():
-                text = None if found is None else self._format_value(found, record[field])
-                if text is not None:
-                    record[field] = text
+        for record, part in self._reader.list_parts(records, beyond_json=True):
+            found = self._reader.decode_json(record, part, topic)
+            text = None if found is None else self._format_value(found, record[part])
+            if text is not None:
+                record[part] = text
 
 
 def describe_decoded_json(decoded: Mapping[str, Any]) -> str:

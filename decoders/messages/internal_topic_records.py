@@ -55,10 +55,10 @@ def _change_each_struct(holder: dict[str, Any], name: str, change: Callable[[dic
 def _change_list(holder: dict[str, Any], name: str, change: _Change) -> None:
     """Apply a change to a list of structs; to a deferred list, a chunk at a time as it is read."""
     found = holder.get(name)
-    if isinstance(found, DeferredList):
-        holder[name] = DeferredEach(found, change)
-    elif isinstance(found, list):
+    if isinstance(found, list):  # as most are: a question about an abstract class takes a µs
         change(found)
+    elif isinstance(found, DeferredList):
+        holder[name] = DeferredEach(found, change)
 
 
 def _change_records_of_topic(
@@ -74,11 +74,27 @@ def _change_records_of_topic(
 
 def _change_records(topic: dict[str, Any], array: TopicArray, change: _Change) -> None:
     """Apply a change to the records of a topic, those of a batch at once."""
-    _change_each_struct(
-        topic,
-        array.partitions,
-        lambda part: _change_each_struct(part, array.records, lambda batch: _change_list(batch, "records", change)),
-    )
+    partitions = topic.get(array.partitions)
+    if partitions.__class__ is not list:
+        _change_each_struct(topic, array.partitions, lambda part: _change_records_of_partition(part, array, change))
+        return
+    for part in partitions:
+        if part.__class__ is dict:
+            _change_records_of_partition(part, array, change)
+
+
+def _change_records_of_partition(part: dict[str, Any], array: TopicArray, change: _Change) -> None:
+    batches = part.get(array.records)
+    if batches.__class__ is not list:
+        _change_each_struct(part, array.records, lambda batch: _change_list(batch, "records", change))
+        return
+    for batch in batches:
+        if batch.__class__ is dict:
+            records = batch.get("records")
+            if isinstance(records, list):
+                change(records)
+            else:
+                _change_list(batch, "records", change)
 
 
 def _show_structures(records: list[dict[str, Any]], topic: str, reveal: bool) -> None:

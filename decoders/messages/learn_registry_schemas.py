@@ -13,21 +13,16 @@ from typing import Any, Final
 
 import orjson
 
-from decoders.limits import HTTP_CONNECTIONS_MAX
-from decoders.messages.learn_apicurio_schemas import ApicurioTraffic
-from decoders.protocols.read_http_exchanges import HTTP2_PREFACE, HttpConversation, HttpExchange, begins_as_http_request
-from decoders.tcp.chunks import Chunk, Close, Gap
+from decoders.protocols.read_http_exchanges import HttpExchange
 from decoders.values.model import RegisteredSchema, SchemaOrigin, SchemaReference
 
 __all__ = [
-    "SCHEMAS_TOPIC",
-    "RegistryTraffic",
+    "find_unregistered_id",
     "learn_from_http",
     "learn_from_schemas_record",
     "parse_registry_row",
 ]
 
-SCHEMAS_TOPIC: Final = "_schemas"
 # Takes a schema that was learnt.
 Learn = Callable[[RegisteredSchema], object]
 _TYPES: Final = ("AVRO", "PROTOBUF", "JSON")
@@ -143,68 +138,3 @@ def _read_references(rows: Any) -> Iterable[SchemaReference]:
             name, subject, version = row.get("name"), row.get("subject"), row.get("version")
             if isinstance(name, str) and isinstance(subject, str) and isinstance(version, int):
                 yield SchemaReference(name, _CONTEXT.sub("", subject, count=1), version)
-
-
-class RegistryTraffic:
-    """Learns from the HTTP/1.1 connections among all chunks of a capture, plain or decrypted.
-
-    `http2` counts connections that cannot be read, since they are HTTP/2.
-    """
-
-    def __init__(self, learn: Learn, note_unregistered: Callable[[int], object]) -> None:
-        """`note_unregistered` takes the ids that a registry says it does not know."""
-        self._learn = learn
-        self._apicurio = ApicurioTraffic(learn)
-        self._note_unregistered = note_unregistered
-        self._conversations: dict[int, tuple[HttpConversation, object]] = {}  # with the client's half
-        self._others: set[int] = set()  # connections that are none of HTTP
-        self.http2 = 0
-
-    def feed(self, chunks: Iterable[Chunk]) -> None:
-        """Learn from these chunks."""
-        for half, _, packet, data in chunks:
-            number = half.connection.number
-            if isinstance(data, Close):
-                self._others.discard(number)
-                self._end_conversation(number, packet)
-            elif isinstance(data, bytes):
-                if number in self._others:
-                    continue
-                kept = self._conversations.get(number)
-                if kept is None:
-                    kept = self._begin_conversation(number, half, data)
-                    if kept is None:
-                        continue
-                talk, client = kept
-                found = talk.feed_client(data) if half is client else talk.feed_server(data, packet)
-                for exchange in found:
-                    self._learn_from_exchange(exchange, exchange.host or half.connection.first.target)
-                if talk.ended:
-                    self._forget_conversation(number)
-            elif isinstance(data, Gap) and number in self._conversations:
-                self._forget_conversation(number)
-
-    def _begin_conversation(self, number: int, half: Any, data: bytes) -> tuple[HttpConversation, object] | None:
-        if not begins_as_http_request(data) or len(self._conversations) >= HTTP_CONNECTIONS_MAX:
-            self.http2 += data.startswith(HTTP2_PREFACE)
-            self._others.add(number)
-            return None
-        kept = self._conversations[number] = HttpConversation(), half
-        return kept
-
-    def _end_conversation(self, number: int, packet: int) -> None:
-        kept = self._conversations.pop(number, None)
-        if kept is not None:
-            for exchange in kept[0].feed_server(b"", packet):  # a body may end with its connection
-                self._learn_from_exchange(exchange, exchange.host or "")
-
-    def _learn_from_exchange(self, exchange: HttpExchange, registry: str) -> None:
-        learn_from_http(exchange, self._learn, registry)
-        self._apicurio.learn_from_exchange(exchange, registry)
-        schema_id = find_unregistered_id(exchange)
-        if schema_id is not None:
-            self._note_unregistered(schema_id)
-
-    def _forget_conversation(self, number: int) -> None:
-        del self._conversations[number]
-        self._others.add(number)

@@ -10,7 +10,6 @@ HTTP_CAPTURED_MAX.
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections import deque
 from collections.abc import Iterator
@@ -21,19 +20,12 @@ import h11
 from decoders.limits import HTTP_CAPTURED_MAX, HTTP_HEAD_MAX
 from decoders.named_tuple import NamedTuple
 
-__all__ = ["HTTP2_PREFACE", "HttpConversation", "HttpExchange", "begins_as_http_request"]
+__all__ = ["HttpConversation", "HttpExchange"]
 
-HTTP2_PREFACE: Final = b"PRI * HTTP/2"
-_REQUEST_LINE: Final = re.compile(rb"(?:GET|POST|PUT|DELETE|HEAD|OPTIONS|PATCH) (?:/|http)")
 # How many requests may wait for their answers, or answers' bytes for their requests.
 _WAITING_MAX: Final = 1000
 # The window of zlib for gzip's format.
 _GZIP: Final = 16 + zlib.MAX_WBITS
-
-
-def begins_as_http_request(data: bytes) -> bool:
-    """Whether the first bytes of a direction are those of an HTTP/1 request."""
-    return _REQUEST_LINE.match(data) is not None
 
 
 class HttpExchange(NamedTuple):

@@ -107,7 +107,7 @@ def read_batch(data: bytes, at: int, stop: int, budget: Budget, form: Form | Non
         problem = problem or failure
     if problem is not None:
         set_batch_error(fields, *problem)
-    if (bad or problem is None) and records.__class__ is list and len(records) < count:
+    if (bad or problem is None) and isinstance(records, list) and len(records) < count:
         fields["records_cut"] = count - len(records)
     fields["records"] = records
     return fields

@@ -14,7 +14,11 @@ from decoders.records import read_batch_v2, read_legacy_messages
 from decoders.records.batch_layout import CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
 from decoders.records.model import Batch, Budget, Form, Record, Row, TooLarge, blank_batch_json, set_batch_error
 from decoders.records.read_batch_v2 import FAR, read_batch_header
-from decoders.records.records_as_json import records_json
+from decoders.records.records_as_json import (
+    records_json,
+    records_json_to_decode,
+    records_json_to_decode_beyond_json,
+)
 from decoders.schema.json_form import json_bytes
 from decoders.wire.deferred_json import DeferredList
 from decoders.wire.format_and_escape_text import format_bytes
@@ -26,6 +30,8 @@ _TWO_BYTES: Final = 0x4000
 # The bytes from the attributes on: no codec, create time, no transaction, a last offset delta of 0.
 _PLAIN: Final = bytes(6)
 _ONE_RECORD: Final = b"\0\0\0\x01"
+# What shows all keys and values of a single plain record alike.
+_FORMS_OF_ALL: Final = (records_json, records_json_to_decode, records_json_to_decode_beyond_json)
 
 
 def single_record_batch_json(data: bytes) -> list[dict[str, Any]] | None:
@@ -114,7 +120,7 @@ def batches_json(
     if data is None:
         return None
     budget = budget or Budget()
-    if records and form is records_json:
+    if records and form in _FORMS_OF_ALL:
         single = _charge_single_record_batch(data, budget)
         if single is not None:
             return single
@@ -173,7 +179,7 @@ def batches_json_or_deferred(
         return None
     if budget.held < 0:
         return DeferredBatches(data, budget, form if records else None) if data else []
-    if records and form is records_json:
+    if records and form in _FORMS_OF_ALL:
         single = _charge_single_record_batch(data, budget)
         if single is not None:
             return single

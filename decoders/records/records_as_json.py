@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
-from operator import itemgetter
 from struct import Struct
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.embedded import decode_embedded, embedded_structure_json, structures_of_record
 from decoders.errors import DecodeError
@@ -17,6 +16,9 @@ from decoders.schema.json_form import json_bytes, json_text
 from decoders.wire.deferred_json import DeferredList, DeferredText
 from decoders.wire.format_and_escape_text import is_plain_text
 from decoders.wire.primitives import read_uvarint
+
+if TYPE_CHECKING:
+    from decoders.values.first_bytes import JsonRecords
 
 # Type number of a control record → its name, and the structure of its value.
 TYPES: Final[dict[int, tuple[str, str]]] = {
@@ -104,20 +106,54 @@ def metadata_record_holds_secret(metadata_record: bytes) -> bool:
 # How many rows are converted together, so that the lists made on the way stay small.
 _CHUNK: Final = 128
 _FEW: Final = 6
-_key, _value = itemgetter(2), itemgetter(3)
 
 
 def records_json(rows: Iterator[Row], hide: Callable[[bytes], bool] | None = None) -> list[dict[str, Any]]:
     """The JSON-ready dict of each row; values for which `hide` is true are shown as {"redacted": N}."""
     out: list[dict[str, Any]] = []
+    _add_records_json(out, rows, hide, None)
+    return out
+
+
+def records_json_to_decode(rows: Iterator[Row]) -> list[dict[str, Any]]:
+    """The JSON-ready dict of each row, with a note of the keys and values that may have a form."""
+    return _noted_records_json(rows, beyond_json=False)
+
+
+def records_json_to_decode_beyond_json(rows: Iterator[Row]) -> list[dict[str, Any]]:
+    """The JSON-ready dict of each row, with a note of the keys and values that may have a form but plain JSON."""
+    return _noted_records_json(rows, beyond_json=True)
+
+
+def _noted_records_json(rows: Iterator[Row], *, beyond_json: bool) -> list[dict[str, Any]]:
+    from decoders.values.first_bytes import JsonRecords
+
+    out = JsonRecords(beyond_json=beyond_json)
+    _add_records_json(out, rows, None, out)
+    return out
+
+
+def _add_records_json(
+    out: list[dict[str, Any]], rows: Iterator[Row], hide: Callable[[bytes], bool] | None, noted: JsonRecords | None
+) -> None:
     key_text: Callable[[bytes], object]
     value_text: Callable[[bytes], object]
     while chunk := list(islice(rows, _CHUNK)):
         if len(chunk) < _FEW:
             key_text = value_text = json_bytes
+            if noted is not None:
+                noted.parts = None
         else:
             # Most keys and values are plain text: one check of all of them is cheaper than one of each.
-            key_text, value_text = _fastest_json_maker(map(_key, chunk)), _fastest_json_maker(map(_value, chunk))
+            _, _, keys, values, headers_of_rows, _ = zip(*chunk, strict=True)
+            present_keys, present_values = list(filter(None, keys)), list(filter(None, values))
+            joined_keys, joined_values = b"".join(present_keys), b"".join(present_values)
+            key_text = bytes.decode if is_plain_text(joined_keys) else json_bytes
+            value_text = bytes.decode if is_plain_text(joined_values) else json_bytes
+            if noted is not None:
+                noted.note_rows(
+                    (keys, present_keys, joined_keys), (values, present_values, joined_values), headers_of_rows
+                )
         if hide is not None:
             value_text = _make_redacting_json_maker(hide)
         out += [
@@ -135,12 +171,6 @@ def records_json(rows: Iterator[Row], hide: Callable[[bytes], bool] | None = Non
                 shown["control_record"] = control_record_json(row[2], row[3])
         if len(chunk) < _CHUNK:
             break
-    return out
-
-
-def _fastest_json_maker(texts: Iterable[bytes | None]) -> Callable[[bytes], object]:
-    """The function that makes the JSON form of each of these byte strings: `bytes.decode` if all are plain text."""
-    return bytes.decode if is_plain_text(b"".join(filter(None, texts))) else json_bytes
 
 
 def _make_redacting_json_maker(hide: Callable[[bytes], bool]) -> Callable[[bytes], object]:

@@ -9,21 +9,3 @@ value and schema  ─→ encode_values.py: encode_value ─→ bytes
 Nothing is imported from here before a record is shown, filtered or searched with decoding on; nothing here opens a
 file or a connection, nor follows an address in a schema.
 """
-
-from __future__ import annotations
-
-from decoders.values.encode_values import encode_value
-from decoders.values.model import DecodedValue, RegisteredSchema, SchemaOrigin, SchemaReference
-from decoders.values.store import SchemaStore, StoredSchema
-from decoders.values.value_decoder import ValueDecoder
-
-__all__ = [
-    "DecodedValue",
-    "RegisteredSchema",
-    "SchemaOrigin",
-    "SchemaReference",
-    "SchemaStore",
-    "StoredSchema",
-    "ValueDecoder",
-    "encode_value",
-]

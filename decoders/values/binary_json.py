@@ -14,6 +14,7 @@ from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
 from decoders.limits import VALUE_NESTING_MAX, VALUE_PARTS_MAX
 from decoders.schema.json_form import float_json, json_bytes, string_json
 from decoders.values.avro.logical_types import format_timestamp
+from decoders.values.first_bytes import begins_as_binary_json
 from decoders.values.shortest_float import shorten_float
 
 _F16: Final = Struct(">e")
@@ -21,7 +22,7 @@ _F32: Final = Struct(">f")
 _F64: Final = Struct(">d")
 _SELF_DESCRIBED: Final = b"\xd9\xd9\xf7"
 _TIMESTAMP: Final = -1
-_LEAST_SIZE: Final = 4
+_HEAD: Final = 18
 # How maps and arrays begin.
 _MAPS_OF_MSGPACK: Final = frozenset([*range(0x80, 0xA0), *range(0xDC, 0xE0)])
 _MAPS_OF_CBOR: Final = frozenset(range(0x80, 0xC0))
@@ -32,7 +33,7 @@ def guess_binary_json(data: bytes) -> tuple[str, Any] | None:
     if data[:3] == _SELF_DESCRIBED:
         found = _read_whole(CborReader, data, 3)
         return None if found is None else ("cbor", found[0])
-    if len(data) < _LEAST_SIZE:
+    if not begins_as_binary_json(data[:_HEAD], len(data)):
         return None
     readings = [
         (name, found[0])

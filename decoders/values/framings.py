@@ -19,12 +19,11 @@ from uuid import UUID
 from decoders.errors import DecodeError, Malformed, Truncated
 from decoders.named_tuple import NamedTuple
 from decoders.values.avro.walker import read_long
+from decoders.values.first_bytes import SCHEMA_ID_MAX
 from decoders.values.model import IdKind
 from decoders.values.protobuf.decoder import read_varint_64
 from decoders.wire.format_and_escape_text import is_plain_text
 
-# Ids begin at 1 and count up; a larger number than this is no id of a registry.
-SCHEMA_ID_MAX: Final = 10**7
 _ID_SIZE: Final = 5
 _LONG_ID_SIZE: Final = 9
 _GUID_SIZE: Final = 17

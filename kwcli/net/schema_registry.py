@@ -30,7 +30,7 @@ from kwcli.user_folders import own_folder_name
 if TYPE_CHECKING:
     import ssl
 
-    from decoders.values import DecodedValue
+    from decoders.values.model import DecodedValue
     from kwcli.net.config.client_config import RegistrySettings
     from kwcli.run_environment import Environment
 

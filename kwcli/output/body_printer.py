@@ -72,7 +72,7 @@ class LongValues:
     def __init__(self, width: int | None, format_scalar: Callable[[Any], str]) -> None:
         self._width = width
         self._scalar = format_scalar
-        self._waiting: dict[str, Deferred] = {}
+        self.waiting: dict[str, Deferred] = {}  # by their numbers
         self._count = 0
 
     def put_mark_for_value(self, value: Deferred) -> str:
@@ -80,7 +80,7 @@ class LongValues:
         if self._width is not None:
             return next(self._value_texts(value), "")
         self._count += 1
-        self._waiting[str(self._count)] = value
+        self.waiting[str(self._count)] = value
         return f"{_MARK}{self._count}{_MARK}"
 
     def restore_values(self, line: str) -> Iterator[str]:
@@ -91,7 +91,7 @@ class LongValues:
         texts = line.split(_MARK)
         for text, number in zip(texts[::2], texts[1::2], strict=False):
             yield LinePiece(text)
-            for piece in self._value_texts(self._waiting.pop(number)):
+            for piece in self._value_texts(self.waiting.pop(number)):
                 yield LinePiece(piece)
         yield texts[-1]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.messages.build_body_json import Options
     from decoders.messages.decode_record_values import RecordValueReader
-    from decoders.values import DecodedValue
+    from decoders.values.model import DecodedValue
     from kwcli.output.settings import Settings
 
 __all__ = [

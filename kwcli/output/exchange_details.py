@@ -19,20 +19,27 @@ from kwcli.output.body_printer import (
     format_remark_lines,
     format_scalar,
 )
-from kwcli.output.decoded_values import make_text_options, put_decoded_texts_in_records
+from kwcli.output.decoded_values import put_decoded_texts_in_records
 from kwcli.output.short_texts import Palette, cell_width, cut, named_ends, palette
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
+    from decoders.messages.build_body_json import Options
     from decoders.schema.model import Side
     from kwcli.output.settings import Settings
 
+_AT_ONCE: Final = frozenset([str, dict, type(None)])
 ARROWS: Final[dict[Side, str]] = {"request": "→", "response": "←"}
 
 
-def exchange_detail_lines(exchange: Exchange, settings: Settings, explained: set[int]) -> Iterator[str]:
-    """All lines below the line of an exchange. The meaning of an error code in `explained` is not printed again."""
-    record = to_json_dict(exchange, make_text_options(settings))
+def exchange_detail_lines(
+    exchange: Exchange, settings: Settings, options: Options, explained: set[int]
+) -> Iterator[str]:
+    """All lines below the line of an exchange. The meaning of an error code in `explained` is not printed again.
+
+    `options`: those that `make_text_options` makes of the settings.
+    """
+    record = to_json_dict(exchange, options)
     if exchange.record is not None:
         record = put_decoded_texts_in_records(exchange, record, settings.values)
     colors = palette(settings.color)
@@ -115,7 +122,11 @@ def _record_batch_lines(place: str, batch: dict[str, Any], settings: Settings, c
         text = GAP.join(parts)
         if settings.width is not None:
             text = cut(text, max(settings.width - cell_width(head) - len(GAP), 8))
-        yield from long.restore_values(f"{colors.dim}{head}{colors.off}{GAP}{text}")
+        line = f"{colors.dim}{head}{colors.off}{GAP}{text}"
+        if long.waiting:
+            yield from long.restore_values(line)
+        else:
+            yield line
     beside = batch
     if isinstance(records, DeferredList):
         beside = records.fields_following_list()
@@ -132,4 +143,7 @@ def _batch_error_lines(place: str, batch: dict[str, Any], colors: Palette) -> It
 
 
 def _cut_value_to_cell(value: Any, long: LongValues) -> str:
-    return long.put_mark_for_value(value) if isinstance(value, Deferred) else format_scalar(value)
+    # A question about an abstract class takes as long as all the rest of a line.
+    if value.__class__ not in _AT_ONCE and isinstance(value, Deferred):
+        return long.put_mark_for_value(value)
+    return format_scalar(value)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from decoders.exchanges.body_reader import ApiReader
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped
+    from decoders.messages.build_body_json import Options
     from kwcli.output.facts.compile_line_facts import Facts
     from kwcli.output.renderers import Write
     from kwcli.output.settings import Settings
@@ -546,6 +547,7 @@ class Text(LineRenderer):
     def __init__(self, settings: Settings, write: Write) -> None:
         super().__init__(settings, write)
         self._explained: set[int] = set()  # error codes whose meaning was printed
+        self._options: Options | None = None
         self.shows_skipped = settings.verbose > 0
 
     def write(self, rows: list[Settled]) -> None:
@@ -571,8 +573,11 @@ class Text(LineRenderer):
 
     def _exchange_lines_with_bodies(self, rows: list[Settled]) -> Iterator[str]:
         """The lines of the rows, each with the lines that belong below it."""
+        from kwcli.output.decoded_values import make_text_options
         from kwcli.output.exchange_details import exchange_detail_lines
 
+        if self._options is None:
+            self._options = make_text_options(self._settings)  # once: readers of records are kept for each
         for row in rows:
             if row.kind != "exchange" and not self.shows_skipped:
                 continue
@@ -582,4 +587,4 @@ class Text(LineRenderer):
                 yield self._lines.column_titles_line()
             yield line
             if row.kind == "exchange":
-                yield from exchange_detail_lines(row, self._settings, self._explained)
+                yield from exchange_detail_lines(row, self._settings, self._options, self._explained)

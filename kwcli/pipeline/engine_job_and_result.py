@@ -11,7 +11,7 @@ from decoders.named_tuple import NamedTuple
 if TYPE_CHECKING:
     from collections import Counter
 
-    from decoders.values import RegisteredSchema
+    from decoders.values.model import RegisteredSchema
     from kwcli.pipeline.read.splits import Problem
     from kwcli.pipeline.run_options import RunOptions
     from kwcli.pipeline.tables.run_counts import RunCounts

@@ -24,7 +24,7 @@ from decoders.wire.primitives import read_uvarint
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
-    from decoders.values import SchemaStore
+    from decoders.values.store import SchemaStore
     from kwcli.run_environment import Environment
 
 __all__ = ["add_schema_files", "read_schema_files"]

@@ -20,9 +20,7 @@ from decoders.capture.merge_captures import file_index_of_packet, packet_number_
 from decoders.errors import DecodeError
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.topic_arrays import batch_array
-from decoders.filters.read_partitions_and_records import records_by_topic, structure_needs
-from decoders.messages.exchange_json import read_fields
-from decoders.messages.learn_registry_schemas import SCHEMAS_TOPIC, RegistryTraffic, learn_from_schemas_record
+from decoders.messages.registry_traffic import SCHEMAS_TOPIC, RegistryTraffic
 from decoders.values.model import RegisteredSchema, SchemaOrigin
 from kwcli.output.decoded_values import list_missing_schemas
 from kwcli.output.short_texts import count_of
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange, Settled
     from decoders.messages.decode_record_values import RecordValueReader
     from decoders.tls.key_log import KeyLog
-    from decoders.values import DecodedValue
+    from decoders.values.model import DecodedValue
 
 __all__ = ["RunSchemas"]
 
@@ -92,9 +90,16 @@ class RunSchemas:
         if _NAME in raw:
             return True
         names = exchange.connection_info.topics.names
-        return any(name == SCHEMAS_TOPIC and identity.bytes in raw for identity, (name, _) in names.items())
+        return bool(names) and any(
+            name == SCHEMAS_TOPIC and identity.bytes in raw for identity, (name, _) in names.items()
+        )
 
     def _learn_from_exchange(self, exchange: Exchange) -> None:
+        # Loaded once there are such records, which most captures have not.
+        from decoders.filters.read_partitions_and_records import records_by_topic, structure_needs
+        from decoders.messages.exchange_json import read_fields
+        from decoders.messages.learn_registry_schemas import learn_from_schemas_record
+
         array = batch_array(exchange.api_key)
         assert array is not None
         assert exchange.api_key is not None

@@ -21,7 +21,9 @@ import orjson
 from decoders.messages.learn_registry_schemas import learn_from_http, learn_from_schemas_record
 from decoders.protocols.read_http_exchanges import HttpExchange
 from decoders.schema.json_form import bytes_from_json
-from decoders.values import RegisteredSchema, SchemaOrigin, SchemaReference, SchemaStore, ValueDecoder
+from decoders.values.model import RegisteredSchema, SchemaOrigin, SchemaReference
+from decoders.values.store import SchemaStore
+from decoders.values.value_decoder import ValueDecoder
 from decoders.wire.primitives import write_varlong
 from tests.fuzz.program import ROOT
 

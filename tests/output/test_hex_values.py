@@ -14,7 +14,7 @@ from decoders.messages.byte_layout import split_frame
 from decoders.messages.decode_record_values import RecordValueReader
 from decoders.records.encode_batches import encode_batch
 from decoders.records.model import Batch, Record
-from decoders.values import RegisteredSchema, SchemaOrigin
+from decoders.values.model import RegisteredSchema, SchemaOrigin
 from tests.exchanges.talks import request
 from tests.output.test_hex import digits, view
 

@@ -7,6 +7,7 @@ import io
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders import Record
-from decoders.messages.decode_record_values import FIRST_CHARACTERS, RecordValueReader
-from decoders.records.records_as_json import records_json
-from decoders.values import ValueDecoder
+from decoders.messages.decode_record_values import RecordValueReader
+from decoders.records.records_as_json import records_json, records_json_to_decode
 from decoders.values.model import RegisteredSchema, SchemaOrigin
-from decoders.values.value_decoder import _BY_FIRST_BYTE
+from decoders.values.value_decoder import ValueDecoder
 from kwcli.reading.run_reading import ReadingRun
 from kwcli.reading.sinks.row_sink import FilteredRowSink
 from kwcli.run_environment import Environment
@@ -270,22 +270,31 @@ def test_filters_look_into_values(tmp_path: Path) -> None:
         assert passing(text) == packets, text
 
 
-def test_decoding_is_loaded_for_records_alone(tmp_path: Path) -> None:
-    name = HandMadeCapture().produce("orders", *VALUES).write(tmp_path / "a.pcap")
+def test_decoders_are_loaded_for_values_with_a_form_alone(tmp_path: Path) -> None:
+    plain = [Record(0, 5, b"k", b"plain", (("trace", b"7"),)), Record(1, 5, b"\0\0\0\0\0\0\0\7", b"\xff\xfe\x04")]
+    names = [
+        HandMadeCapture().produce("orders", *rows).write(tmp_path / f"{len(rows)}.pcap") for rows in (VALUES, plain)
+    ]
+    heavy = ("decoders.values.value_decoder", "decoders.filters", "h11")
     script = (
         "import sys; from kwcli.main import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "print(any(each.startswith('decoders.values') for each in sys.modules))"
+        f"print('decoders.values' in sys.modules, *[each in sys.modules for each in {heavy}])"
     )
-    for words, loaded in ((["--records"], "True"), ([], "False"), (["-v"], "False")):
+    for name, words, loaded in (
+        (names[0], ["--records"], [True, True, False, False]),
+        (names[1], ["--records"], [True, False, False, False]),
+        (names[0], [], [False] * 4),
+        (names[0], ["-v"], [False] * 4),
+    ):
         run = subprocess.run(
             [sys.executable, "-c", script, "sniff", name, "-o", "text", *words],
             capture_output=True,
             text=True,
             check=True,
         )
-        assert run.stdout.splitlines()[-1] == loaded
+        assert run.stdout.splitlines()[-1] == " ".join(map(str, loaded))
 
 
 def test_a_scrubbed_capture_has_neither_values_nor_schemas(tmp_path: Path) -> None:
@@ -317,11 +326,6 @@ def test_records_with_decoded_values_are_read_again(tmp_path: Path) -> None:
     assert VALUES[0].value.hex() in encoded.out
 
 
-def test_texts_that_are_passed_over_have_no_form() -> None:
-    plain = (chr(byte) for byte in range(128) if _BY_FIRST_BYTE[byte] is not None and (byte >= 32 or byte in b"\t\n"))
-    assert frozenset(plain) == FIRST_CHARACTERS
-
-
 @st.composite
 def _batches(draw: st.DrawFn) -> list[tuple[Any, ...]]:
     """The rows of a batch: mostly plain text, as in most topics."""
@@ -332,12 +336,15 @@ def _batches(draw: st.DrawFn) -> list[tuple[Any, ...]]:
     return draw(st.lists(st.tuples(st.just(0), st.just(0), field, field, headers, st.none()), max_size=9))
 
 
-@given(_batches(), st.booleans())
-def test_a_look_at_a_batch_passes_over_what_decodes_to_nothing(rows: list[tuple[Any, ...]], with_files: bool) -> None:
+@pytest.mark.parametrize("make", [records_json, records_json_to_decode])
+@given(rows=_batches(), with_files=st.booleans())
+def test_a_look_at_a_batch_passes_over_what_decodes_to_nothing(
+    make: Callable[[Iterator[Any]], list[dict[str, Any]]], rows: list[tuple[Any, ...]], with_files: bool
+) -> None:
     reader = RecordValueReader()
     if with_files:
         reader.store.add_schema(RegisteredSchema("AVRO", '"string"', SchemaOrigin("file"), subject="t-value"))
-    shown, full = records_json(iter(rows)), ValueDecoder(reader.store)
+    shown, full = make(iter(rows)), ValueDecoder(reader.store)
     expected = [
         dict(record)
         | {
@@ -355,8 +362,7 @@ def test_plain_batches_take_no_call_for_each_record(monkeypatch: pytest.MonkeyPa
     rows = [(0, 0, None, b"plain", (), None), (1, 0, b"key", b"", (), None), (2, 0, b"7", b"\xc3\xa9", (), None)]
     calls: list[object] = []
     monkeypatch.setattr(RecordValueReader, "decode_json", lambda *words: calls.append(words))
-    monkeypatch.setattr(RecordValueReader, "_may_have_form", lambda *words: calls.append(words))
     RecordValueReader().change_records(records_json(iter(rows)), "t")
     assert calls == []
     RecordValueReader().change_records(records_json(iter([*rows, (3, 0, None, b"{}", (), None)])), "t")
-    assert len(calls) == 4
+    assert len(calls) == 1

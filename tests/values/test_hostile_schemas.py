@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.errors import DecodeError
-from decoders.values import DecodedValue, RegisteredSchema, SchemaOrigin, SchemaReference, SchemaStore, ValueDecoder
 from decoders.values.avro.decoder_codegen import DecoderWriter, compile_decoder
 from decoders.values.avro.schema import parse_avro_schema
-from decoders.values.model import SchemaType
+from decoders.values.model import DecodedValue, RegisteredSchema, SchemaOrigin, SchemaReference, SchemaType
+from decoders.values.store import SchemaStore
+from decoders.values.value_decoder import ValueDecoder
 from decoders.wire.primitives import write_varlong
 
 ORIGIN = SchemaOrigin("capture", 1)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from decoders.values import RegisteredSchema, SchemaOrigin, SchemaReference, SchemaStore
 from decoders.values import store as module
-from decoders.values.model import ID_KINDS
+from decoders.values.model import ID_KINDS, RegisteredSchema, SchemaOrigin, SchemaReference
+from decoders.values.store import SchemaStore
 
 CAPTURE = SchemaOrigin("capture", 5)
 LONG = RegisteredSchema("AVRO", '"long"', CAPTURE, 4, "AB-1", "orders-value", 1)

@@ -16,7 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.limits import VALUE_INFLATED_MAX
-from decoders.values import DecodedValue, RegisteredSchema, SchemaOrigin, SchemaReference, SchemaStore, ValueDecoder
+from decoders.values.model import DecodedValue, RegisteredSchema, SchemaOrigin, SchemaReference
+from decoders.values.store import SchemaStore
+from decoders.values.value_decoder import ValueDecoder
 
 ORDER = """{"type": "record", "name": "Order", "namespace": "shop",
     "fields": [{"name": "id", "type": "long"}, {"name": "customer", "type": "string"}]}"""

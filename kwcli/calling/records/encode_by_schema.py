@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import orjson
 
 from decoders.errors import EncodeError
-from decoders.values import RegisteredSchema, SchemaStore, StoredSchema
 from decoders.values.encode_values import ValueFraming, encode_value
+from decoders.values.model import RegisteredSchema
+from decoders.values.store import SchemaStore, StoredSchema
 from kwcli.calling.words.record_words import ProduceRecord
 from kwcli.run_environment import Exit, Failure
 

@@ -20,7 +20,7 @@ from kwcli.reading.value_schemas import RunSchemas
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from decoders.values import RegisteredSchema
+    from decoders.values.model import RegisteredSchema
     from kwcli.pipeline.engine_job_and_result import JobSpec
     from kwcli.pipeline.read.find_captures import SourceFile
     from kwcli.run_environment import Environment
