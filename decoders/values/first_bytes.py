@@ -116,7 +116,9 @@ _FIRST_BYTES: Final = frozenset(
 # Numbers of 64 bits; an id of 8 bytes has more behind it, and a 0 before it.
 _SIZE_OF_LONG: Final = {8}
 _LONG_ID_SIZE: Final = 9
-_SAYS_MORE: Final = (b'"payload"', b'"specversion"', b"\\")
+# What all JSON has that is more: the names of members, or escapes of their letters.
+_SAYS_MORE: Final = (b'"payload"', b'"specversion"', b"\\u006", b"\\u007")
+_SAYS_MORE_IN_TEXT: Final = tuple(each.decode() for each in _SAYS_MORE)
 
 
 @cache
@@ -214,7 +216,7 @@ def _text_may_have_form(text: str, beyond_json: bool) -> bool:
     """The second look at a text."""
     first = text[0]
     if first == "{":
-        return not beyond_json or '"payload"' in text or '"specversion"' in text or "\\" in text
+        return not beyond_json or any(each in text for each in _SAYS_MORE_IN_TEXT)
     if first in '["':
         return not beyond_json
     if first == "x":

@@ -17,8 +17,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 from decoders.errors import without_frames
 from decoders.limits import HTTP_ANSWER_S, HTTP_CAPTURED_MAX
-from decoders.messages.learn_apicurio_schemas import find_schema_type, read_artifact_references
-from decoders.messages.learn_registry_schemas import parse_registry_row
+from decoders.messages.registries.learn_apicurio_schemas import find_schema_type, read_artifact_references
+from decoders.messages.registries.learn_registry_schemas import parse_registry_row
 from decoders.values.model import IdKind, OriginKind, RegisteredSchema, SchemaOrigin
 from kwcli.net.config.client_properties import redact_url
 from kwcli.net.deadline import Deadline

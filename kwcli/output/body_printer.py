@@ -589,12 +589,12 @@ def _is_record_headers(value: list[Any]) -> bool:
 
 def format_scalar(value: Any) -> str:
     """A value that is not nested, as text without control characters for a terminal."""
+    if isinstance(value, str):
+        return escape_text(value) if value else '""'
     if value is None:
         return NULL
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, str):
-        return escape_text(value) if value else '""'
     if isinstance(value, dict):
         if isinstance(value.get("redacted"), int):
             return f"‹{format_bytes(value['redacted'])} redacted›"

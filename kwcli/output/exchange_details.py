@@ -110,7 +110,11 @@ def _record_batch_lines(place: str, batch: dict[str, Any], settings: Settings, c
     records = batch.get("records") or ()
     for one in records:
         head = f"  {place}@{one['offset']}"
-        parts = [_cut_value_to_cell(one["key"], long), _cut_value_to_cell(one["value"], long)]
+        # A call, and a question about an abstract class, take as long as all the rest of a line.
+        parts = [
+            format_scalar(each) if each.__class__ in _AT_ONCE else _cut_value_to_cell(each, long)
+            for each in (one["key"], one["value"])
+        ]
         if one.get("headers"):
             parts.append(
                 " ".join(
@@ -143,7 +147,4 @@ def _batch_error_lines(place: str, batch: dict[str, Any], colors: Palette) -> It
 
 
 def _cut_value_to_cell(value: Any, long: LongValues) -> str:
-    # A question about an abstract class takes as long as all the rest of a line.
-    if value.__class__ not in _AT_ONCE and isinstance(value, Deferred):
-        return long.put_mark_for_value(value)
-    return format_scalar(value)
+    return long.put_mark_for_value(value) if isinstance(value, Deferred) else format_scalar(value)

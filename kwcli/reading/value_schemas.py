@@ -20,7 +20,7 @@ from decoders.capture.merge_captures import file_index_of_packet, packet_number_
 from decoders.errors import DecodeError
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.topic_arrays import batch_array
-from decoders.messages.registry_traffic import SCHEMAS_TOPIC, RegistryTraffic
+from decoders.messages.registries.registry_traffic import SCHEMAS_TOPIC, RegistryTraffic
 from decoders.values.model import RegisteredSchema, SchemaOrigin
 from kwcli.output.decoded_values import list_missing_schemas
 from kwcli.output.short_texts import count_of
@@ -98,7 +98,7 @@ class RunSchemas:
         # Loaded once there are such records, which most captures have not.
         from decoders.filters.read_partitions_and_records import records_by_topic, structure_needs
         from decoders.messages.exchange_json import read_fields
-        from decoders.messages.learn_registry_schemas import learn_from_schemas_record
+        from decoders.messages.registries.learn_registry_schemas import learn_from_schemas_record
 
         array = batch_array(exchange.api_key)
         assert array is not None

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import orjson
 
-from decoders.messages.learn_registry_schemas import learn_from_http, learn_from_schemas_record
+from decoders.messages.registries.learn_registry_schemas import learn_from_http, learn_from_schemas_record
 from decoders.protocols.read_http_exchanges import HttpExchange
 from decoders.schema.json_form import bytes_from_json
 from decoders.values.model import RegisteredSchema, SchemaOrigin, SchemaReference

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from decoders.messages.learn_apicurio_schemas import ApicurioTraffic, find_schema_type
+from decoders.messages.registries.learn_apicurio_schemas import ApicurioTraffic, find_schema_type
 from decoders.protocols.read_http_exchanges import HttpExchange
 from decoders.values.model import RegisteredSchema, SchemaReference
 

@@ -13,7 +13,7 @@ from decoders.tcp.chunks import Chunk, Close, Gap
 from decoders.values.model import RegisteredSchema
 
 if TYPE_CHECKING:
-    from decoders.messages.learn_apicurio_schemas import ApicurioTraffic
+    from decoders.messages.registries.learn_apicurio_schemas import ApicurioTraffic
     from decoders.protocols.read_http_exchanges import HttpConversation, HttpExchange
 
 __all__ = ["SCHEMAS_TOPIC", "RegistryTraffic"]
@@ -83,8 +83,8 @@ class RegistryTraffic:
                 self._learn_from_exchange(exchange, exchange.host or "")
 
     def _learn_from_exchange(self, exchange: HttpExchange, registry: str) -> None:
-        from decoders.messages.learn_apicurio_schemas import ApicurioTraffic
-        from decoders.messages.learn_registry_schemas import find_unregistered_id, learn_from_http
+        from decoders.messages.registries.learn_apicurio_schemas import ApicurioTraffic
+        from decoders.messages.registries.learn_registry_schemas import find_unregistered_id, learn_from_http
 
         self._apicurio = self._apicurio or ApicurioTraffic(self._learn)
         learn_from_http(exchange, self._learn, registry)

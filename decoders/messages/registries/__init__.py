@@ -1,0 +1,1 @@
+"""Traffic of schema registries in, the schemas that it tells out."""
