@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from binascii import Error, a2b_base64
+from binascii import Error, a2b_base64, b2a_base64
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final
@@ -15,7 +15,7 @@ from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import FIXED, Field, Plan, PlanField
 from decoders.schema.plan_walker import UNKNOWN
-from decoders.wire.format_and_escape_text import PLAIN, has_control_characters
+from decoders.wire.format_and_escape_text import CONTROLS, PLAIN, has_control_characters
 from decoders.wire.primitives import RANGES, encode_text, format_uuid, uuid_to_bytes
 from decoders.wire.redact_text import has_redaction
 
@@ -27,7 +27,7 @@ _INFINITY: Final = float("inf")
 
 def base64_json(data: bytes) -> dict[str, str]:
     """The JSON form of bytes that are no text."""
-    return {"base64": b64encode(data).decode()}
+    return {"base64": b2a_base64(data, newline=False).decode()}
 
 
 def string_json(data: bytes) -> str | dict[str, str]:
@@ -42,6 +42,8 @@ def json_bytes(data: bytes) -> str | dict[str, str]:
     """The JSON form of bytes: a string, or {"base64": "..."} where they are no readable text."""
     if data.translate(PLAIN).isascii():
         return data.decode("ascii")
+    if len(data.translate(None, CONTROLS)) < len(data):  # most bytes that are no text: an exception takes longer
+        return base64_json(data)
     try:
         text = data.decode()
     except UnicodeDecodeError:

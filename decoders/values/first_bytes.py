@@ -14,9 +14,9 @@ from __future__ import annotations
 import re
 from binascii import Error as NotBase64
 from binascii import a2b_base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from itertools import chain
+from itertools import chain, compress
 from operator import itemgetter
 from typing import Any, Final
 
@@ -148,7 +148,8 @@ class JsonRecords(list[dict[str, Any]]):
             self.parts = None
             return
         for part, (column, present, joined) in (("key", keys), ("value", values)):
-            found = _FIRST_BYTES.intersection(map(_get_first, present))
+            first = list(map(_get_first, present))
+            found = _FIRST_BYTES.intersection(first)
             if found and not (
                 (self.beyond_json and found <= _FIRST_OF_JSON and not any(each in joined for each in _SAYS_MORE))
                 or (
@@ -158,10 +159,12 @@ class JsonRecords(list[dict[str, Any]]):
                 )
             ):
                 begin, match = len(self), _compile_match()
+                numbers = range(begin, begin + len(column))
+                there: Iterable[int] = numbers if len(present) == len(column) else compress(numbers, column)
                 self.parts += [
-                    (begin + number, part)
-                    for number, data in enumerate(column)
-                    if data and data[0] in found and match(data) is not None
+                    (number, part)
+                    for number, data in compress(zip(there, present, strict=True), map(found.__contains__, first))
+                    if match(data) is not None
                 ]
 
 

@@ -10,6 +10,8 @@ from typing import Final
 _KEPT: Final = frozenset(b"\t\n\r")
 # One pass in C over the bytes: each byte that is no plain ASCII text becomes a byte that is no ASCII.
 PLAIN: Final = bytes(byte if 0x20 <= byte < 0x7F or byte in _KEPT else 0x80 for byte in range(256))
+# The control characters that no readable text has, of those that are one byte.
+CONTROLS: Final = bytes(byte for byte in (*range(0x20), 0x7F) if byte not in _KEPT)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]").search
 

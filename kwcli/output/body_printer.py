@@ -596,10 +596,10 @@ def format_scalar(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict):
+        if len(value) == 1 and "base64" in value:
+            return f"base64:{escape_text(str(value['base64']))}"
         if isinstance(value.get("redacted"), int):
             return f"‹{format_bytes(value['redacted'])} redacted›"
-        if value.keys() == {"base64"}:
-            return f"base64:{escape_text(str(value['base64']))}"
         if value.keys() == {"base64", "error"} and isinstance(value["error"], dict):
             reason = escape_text(str(value["error"].get("text")))
             return f"not readable ({reason}): base64:{escape_text(str(value['base64']))}"
