@@ -27,6 +27,24 @@ def test_three_nodes_and_a_release_fit_into_80_columns(release: str, against: st
     assert {str(key) for key in offer} <= keys
 
 
+@pytest.mark.parametrize(
+    ("era", "lacking", "shown"),
+    [
+        ("4.0", 0, True),  # Produce: every broker of the release has it
+        ("4.0", 71, False),  # GetTelemetrySubscriptions: only where a receiver of metrics is set up
+        ("4.0", 4, False),  # LeaderAndIsr: no broker of the release has it
+        ("4.0", 55, True),  # DescribeQuorum is of brokers, too, Vote (52) of controllers alone
+        ("4.0", 52, False),
+        ("2.8", 0, False),  # with ZooKeeper what brokers leave out may be an API of controllers
+    ],
+)
+def test_what_a_broker_lacks_of_a_release_is_in_the_table(era: str, lacking: int, shown: bool) -> None:
+    offer = {key: versions for key, versions in stable_versions_of_release(era).items() if key != lacking}
+    node = BrokerOffer("1 127.0.0.1:9092", offer, {}, era)
+    lines = format_version_table([node], "4.0", 80, palette(False))
+    assert any(line.removeprefix("≠").split()[0] == str(lacking) for line in lines) is shown
+
+
 # The versions of librdkafka 2.16's mock cluster.
 MOCK = {
     0: (0, 10),

@@ -161,6 +161,16 @@ def test_incremental_sessions_tell_only_what_is_new() -> None:
     assert client.ask("Fetch", {**more, "session_id": session + 1, "session_epoch": 1}, 12)["error_code"] == 70
 
 
+def test_a_fetch_without_a_session_leaves_those_of_others() -> None:
+    stage = Stage()
+    first, other = stage.client(), stage.client()
+    opened = first.ask("Fetch", wanted(0, session_epoch=0, max_wait_ms=0), 12)["session_id"]
+    for version in (4, 12):
+        assert other.ask("Fetch", wanted(0, max_wait_ms=0), version)["responses"]
+    going_on = {"max_wait_ms": 0, "min_bytes": 1, "session_id": opened, "session_epoch": 1, "topics": []}
+    assert first.ask("Fetch", going_on, 12)["error_code"] == 0
+
+
 def test_offsets_of_times() -> None:
     client = Stage().client()
     client.ask("Produce", written(batch(b"a", b"b", b"c")), 9)  # at 5000, 5001, 5002

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kwcli.proxy.relay.rewrite_addresses import RewriteFailed, rewrite_addresses
-from kwcli.proxy.relay.rewrite_cache import ENTRY_COST, RewrittenAnswers
+from kwcli.proxy.relay.rewrite_cache import ENDPOINT_COST, ENTRY_COST, RewrittenAnswers
 from tests.proxy.stage import API_VERSIONS, FETCH, METADATA, Stage, metadata, request, response
 
 WHERE = {1: ("127.0.0.1", 19094), 2: ("127.0.0.1", 19095)}
@@ -110,6 +110,16 @@ def test_what_is_large_or_never_comes_again_is_not_kept() -> None:
         assert known.rewrite_answer(known.read_answer(FETCH, 16, fetched), fetched, WHERE).frame != fetched
     assert known.size == 0
     assert known.read == 2
+
+
+def test_an_answer_may_have_a_quarter_of_the_bound() -> None:
+    frame = metadata((1, "kafka.invalid", 9092))
+    size = len(frame) + ENDPOINT_COST + ENTRY_COST
+    for most, times_read, kept in ((4 * size, 1, size), (4 * size - 1, 2, 0)):
+        known = RewrittenAnswers(most)
+        for _ in range(2):
+            known.read_answer(METADATA, 12, frame)
+        assert (known.read, known.size) == (times_read, kept)
 
 
 def test_connections_share_what_is_known() -> None:
