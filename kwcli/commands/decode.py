@@ -39,7 +39,7 @@ class MessageOptions(NamedTuple):
     version: str | None
     request: bool
     response: bool
-    structure: str | None = None
+    structure: str | None
 
     @property
     def side(self) -> Side | None:

@@ -59,8 +59,8 @@ class ListeningOptions(NamedTuple):
     metrics: Address | None
     served: ServedOptions
     run: str | None
-    proxy_protocol: tuple[Network, ...] = ()
-    send_proxy: ProxyVersion | None = None
+    proxy_protocol: tuple[Network, ...]
+    send_proxy: ProxyVersion | None
 
     def make_listening(self) -> Listening:
         """The settings that these options mean. Raises Failure (usage)."""

@@ -8,8 +8,8 @@ from decoders.named_tuple import NamedTuple
 class ReplayOptions(NamedTuple):
     """The options of `kw replay` as given: what is asked again, and how."""
 
-    speed: str = "1"
-    changes: tuple[str, ...] = ()
-    map: tuple[str, ...] = ()
-    dry_run: bool = False
-    replay_client_id: str | None = None
+    speed: str
+    changes: tuple[str, ...]
+    map: tuple[str, ...]
+    dry_run: bool
+    replay_client_id: str | None

@@ -33,11 +33,11 @@ Examples:
 class DoctorOptions(NamedTuple):
     """What is looked for besides what every capture shows, and what is done with findings."""
 
-    fail_on: str = "error"
-    thresholds: tuple[str, ...] = ()
-    ignore_path: str | None = None
-    values: bool = False
-    schemas: tuple[str, ...] = ()
+    fail_on: str
+    thresholds: tuple[str, ...]
+    ignore_path: str | None
+    values: bool
+    schemas: tuple[str, ...]
 
 
 _CLUSTER = {

@@ -23,10 +23,10 @@ Examples:
 class ReportOptions(NamedTuple):
     """The release that clients are held against, and how much of records is read and shown."""
 
-    target: str | None = None
-    records: bool = False
-    reveal_secrets: bool = False
-    values: bool = False
+    target: str | None
+    records: bool
+    reveal_secrets: bool
+    values: bool
 
 
 @click.command("report", epilog=EXAMPLES)

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 class TlsOptions(NamedTuple):
     """The options about TLS as given. `certificate`, `key` and `client_ca` are files; each of them implies `tls_in`."""
 
-    tls_in: bool = False
-    certificate: str | None = None
-    key: str | None = None
-    client_ca: str | None = None
+    tls_in: bool
+    certificate: str | None
+    key: str | None
+    client_ca: str | None
     allow_anonymous: bool = False
 
     @property
