@@ -177,6 +177,34 @@ def test_a_file_is_read_again_when_it_changed_and_a_bad_one_leaves_the_rules(tmp
     assert said == [f"{file}: No such file or directory; the old rules stay in force"]
 
 
+def test_rules_are_added_and_removed_while_others_stay(tmp_path: Path) -> None:
+    file = tmp_path / "rules"
+    file.write_text("reset\n")
+    rules = RuleFiles(["delay 1s"], [str(file)], 1, lambda: 1)
+
+    def listed() -> list[tuple[int, str]]:
+        return [(row["id"], row["rule"]) for row in rules.list_rows()]
+
+    assert rules.add_rule("close, first 1") == {"id": 3, "rule": "close, first 1", "met": 0, "hit": 0}
+    assert rules.add_rule("close, first 1")["id"] == 3  # it is there already
+    assert rules.add_rule("reset")["id"] == 2
+    assert listed() == [(1, "delay 1s"), (2, "reset"), (3, "close, first 1")]
+    assert not rules.remove_rule(4)
+    for number in (2, 3, 1):
+        assert rules.remove_rule(number)
+        assert not rules.remove_rule(number)
+    assert listed() == []
+    # Rules of the command line, of a file and of nobody can come back.
+    for rule, number in (("delay 1s", 4), ("reset", 5), ("close, first 1", 6)):
+        assert rules.add_rule(rule)["id"] == number
+    assert listed() == [(4, "delay 1s"), (5, "reset"), (6, "close, first 1")]
+    file.write_text("reset\nblackhole\n")
+    rules.read_changed_files(lambda _line: None)
+    assert [rule for _, rule in listed()] == ["delay 1s", "reset", "blackhole", "close, first 1"]
+    with pytest.raises(RuleError):
+        rules.add_rule("clsoe")
+
+
 @pytest.mark.parametrize(
     ("rules", "names", "text"),
     [

@@ -137,7 +137,7 @@ class RuleFiles:
         self._removed.discard(found.text)
         if all(found.text != known.text for known in self._iterate_rules()):
             self._added.append(found)
-            self.faults.replace_rules(list(self._iterate_rules()))
+        self.faults.replace_rules(list(self._iterate_rules()))
         return next(row for row in self.list_rows() if row["rule"] == found.text)
 
     def remove_rule(self, number: int) -> bool:
