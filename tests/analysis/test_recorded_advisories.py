@@ -124,6 +124,19 @@ def test_each_family_has_a_release_that_is_affected_and_one_that_is_not() -> Non
     assert {family for family, codes in failing.items() if codes == {0}} == quiet
 
 
+@pytest.mark.parametrize(
+    ("name", "left"), [("aiokafka-0.13.0", 4), ("kafkajs-2.2.4", 4), ("sarama-1.43.3", 4), ("java-4.1.2", 0)]
+)
+def test_unknown_alone_fails_where_it_is_asked_for(name: str, left: int, tmp_path: Path) -> None:
+    """The broker of 4.3 may be affected: once that is accepted, a client that names its mended release passes."""
+    words = "audit", str(RECORDED / f"{name}.pcap.zst"), "--advisories"
+    accepted = tmp_path / "accepted.yaml"
+    accepted.write_text("- {id: maybe, reason: these brokers are patched, until: 2199-01-01}\n")
+    asked = "--fail-on", "unknown"
+    codes = [kw(*words, *more).code for more in ((), asked, (*asked, "--ignore", str(accepted)))]
+    assert codes == [0, 4, left]
+
+
 def test_a_batch_that_a_script_misroutes_is_found() -> None:
     rows, code = read_rows("misrouted.pcap.zst")
     (row,) = [row for row in rows if row["seen"]]
