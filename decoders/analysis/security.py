@@ -59,6 +59,13 @@ SECURITY_FINDINGS: Final[dict[str, FindingKind]] = {
         "anyone on the network can read a token and use it until it expires",
         "make the listener SASL_SSL and have clients use it",
     ),
+    "token-unsigned": FindingKind(
+        "error",
+        "{broker} takes bearer tokens that nobody signed",
+        "whoever reaches the listener can write a token for any user and log in with it: Kafka's validator of unsecured"
+        " tokens is for development",
+        "set sasl.oauthbearer.jwks.endpoint.url and a validator that checks signatures",
+    ),
     "scram-in-clear": FindingKind(
         "warning",
         "SASL/{mechanism} logins cross to {broker} without TLS",
@@ -288,7 +295,12 @@ class Security:
             its = self._count_client(self._seen.get_or_make("crossed", info.broker, mechanism), exchange)
             if user is not None:
                 its.count_name("users", user)
-        refused = bool((exchange.extra or {}).get("sasl", {}).get("refusal"))
+        said = (exchange.extra or {}).get("sasl", {})
+        if said.get("algorithm") == "none" and said.get("answer") == "accepted" and not error:
+            its = self._count_client(self._seen.get_or_make("unsigned", info.broker), exchange)
+            if user is not None:
+                its.count_name("users", user)
+        refused = bool(said.get("refusal"))
         silent = exchange.is_sasl_token and exchange.response_size is None and exchange.closed in ("fin", "rst")
         if error or refused or silent:
             self._count_client(self._seen.get_or_make("refused", user, host, mechanism), exchange).count_name(
@@ -469,6 +481,10 @@ def _make_rows_of_logins_in_clear(seen: Observations) -> Iterator[Row]:
     for (broker, mechanism), its in seen.items_of_kind("crossed"):
         values = {"broker": broker, "mechanism": mechanism, "users": _names_by_count(its, "users") or None}
         yield _make_finding_row(_CROSSING.get(mechanism, "login-in-clear"), its, values)
+    for (broker,), its in seen.items_of_kind("unsigned"):
+        yield _make_finding_row(
+            "token-unsigned", its, {"broker": broker, "users": _names_by_count(its, "users") or None}
+        )
     for (broker, what, name), its in seen.items_of_kind("secret"):
         if what:
             yield _make_finding_row("secret-in-clear", its, {"broker": broker, "secret": what, "api": name})

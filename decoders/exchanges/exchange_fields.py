@@ -142,6 +142,7 @@ _SASL: Final[Shape] = {
     **dict.fromkeys(("step", "answer"), _TEXT),
     **dict.fromkeys(("acting_as", "token_id", "realm", "service"), _NAME),
     "iterations": _integer_schema(0, RANGES["int32"][1]),
+    "algorithm": _TEXT,
     "refusal": _NAME,
     "expires": _TIME,
 }

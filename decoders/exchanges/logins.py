@@ -42,7 +42,7 @@ from decoders.wire.state_serialization import state_fields
 __all__ = ["LoginAttempt", "learn_owners", "make_login"]
 
 # The facts of a step that are keys in `sasl` of the record.
-_SAID: Final = ("acting_as", "token_id", "realm", "service", "iterations", "refusal")
+_SAID: Final = ("acting_as", "token_id", "realm", "service", "iterations", "algorithm", "refusal")
 
 
 @lru_cache(1024)  # the same few on thousands of connections

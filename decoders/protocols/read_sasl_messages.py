@@ -29,7 +29,7 @@ class SaslStep(NamedTuple):
     """One message. `name`: which message of its mechanism it is; `user`: the user it names; `said`: its other facts.
 
     `said` has built-in values: `acting_as` (text), `token_id` (text), `iterations`, `realm`, `service`, `expires_s`
-    (seconds since 1970), `refusal`.
+    (seconds since 1970), `algorithm` (of a token's signature, `none` without one), `refusal`.
     """
 
     name: str
@@ -93,6 +93,8 @@ def _unescape_scram_name(data: bytes) -> str:
 
 _BEARER: Final = re.compile(rb"[nyp](?:=[\w.-]+)?,(?:a=([^,]*))?,\x01")
 _REFUSAL: Final = re.compile(rb'\s*\{[^\x01]*?"status"\s*:\s*"([^"\\]{1,100})"', re.DOTALL)
+# The names of algorithms of signatures (RFC 7518, 3.1), and others like them.
+_ALGORITHM: Final = re.compile(r"[A-Za-z0-9-]{1,20}")
 _LAST_SECOND: Final = 253_402_300_799  # of the year 9999
 
 
@@ -118,32 +120,36 @@ def _read_oauthbearer(data: bytes, side: Side) -> SaslStep | None:
 
 
 def _read_jwt_claims(pairs: bytes) -> tuple[str | None, dict[str, Any]]:
-    """The subject of a JWT, and when it expires; None and an empty dict for a token that is no JWT."""
+    """The subject of a JWT, when it expires and how it is signed; None and an empty dict for a token that is no JWT."""
     for pair in pairs[:SASL_TOKEN_READ_MAX].split(b"\x01"):
         name, _, value = pair.partition(b"=")
         parts = value.split(b".")
         if name == b"auth" and value[:7].lower() == b"bearer " and len(parts) == 3:
-            return _read_jwt_payload(parts[1])
+            return _read_jwt(_read_json_part(parts[0][7:]), _read_json_part(parts[1]))
     return None, {}
 
 
-def _read_jwt_payload(part: bytes) -> tuple[str | None, dict[str, Any]]:
+def _read_json_part(part: bytes) -> dict[str, Any]:
+    """The object in a part of a JWT; an empty dict where there is none."""
     from base64 import urlsafe_b64decode
 
     import orjson
 
     try:
-        claims = orjson.loads(urlsafe_b64decode(part + b"=" * (-len(part) % 4)))
+        value = orjson.loads(urlsafe_b64decode(part.strip() + b"=" * (-len(part.strip()) % 4)))
     except (NotBase64, ValueError):
-        return None, {}
-    if not isinstance(claims, dict):
-        return None, {}
-    subject, expires = claims.get("sub"), claims.get("exp")
-    timed = isinstance(expires, int | float) and not isinstance(expires, bool) and 0 <= expires <= _LAST_SECOND
-    return (
-        subject[:USER_MAX] if isinstance(subject, str) and subject else None,
-        {"expires_s": int(expires)} if timed else {},  # type: ignore[arg-type]  # a number
-    )
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _read_jwt(header: dict[str, Any], claims: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
+    subject, expires, algorithm = claims.get("sub"), claims.get("exp"), header.get("alg")
+    said: dict[str, Any] = {}
+    if isinstance(expires, int | float) and not isinstance(expires, bool) and 0 <= expires <= _LAST_SECOND:
+        said["expires_s"] = int(expires)
+    if isinstance(algorithm, str) and _ALGORITHM.fullmatch(algorithm):
+        said["algorithm"] = algorithm
+    return subject[:USER_MAX] if isinstance(subject, str) and subject else None, said
 
 
 # GSSAPI.

@@ -39,7 +39,7 @@ ALTER = (44, 1)
 SHIPPED = {
     "sasl-framed.pcapng": [
         *("login-failed", "login-failed", "mechanism-refused", "password-in-clear", "scram-in-clear", "scram-in-clear"),
-        "token-in-clear",
+        *("token-in-clear", "token-unsigned"),
     ],
     "sasl-raw.pcap": ["login-failed", "login-failed", "password-in-clear", "scram-in-clear", "scram-in-clear"],
     "sasl-gssapi.pcap.gz": ["password-in-clear"],
@@ -189,6 +189,32 @@ def test_a_listener_where_others_log_in_is_not_anonymous() -> None:
     rows = found(scene)
     assert set(rows) == {"plaintext", "password-in-clear"}
     assert rows["password-in-clear"]["users"] == ["alice"]
+
+
+UNSIGNED, SIGNED = (
+    b"n,,\x01auth=Bearer " + token + b"\x01\x01"
+    for token in (b"eyJhbGciOiJub25lIn0.e30.", b"eyJhbGciOiJSUzI1NiJ9.e30.eA")
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "answer", "error", "told"),
+    [
+        (UNSIGNED, b"", 0, True),
+        (UNSIGNED, b'{"status":"invalid_token"}', 0, False),
+        (UNSIGNED, b"", 58, False),
+        (SIGNED, b"", 0, False),
+    ],
+    ids=["unsigned", "refused", "error", "signed"],
+)
+def test_a_broker_that_takes_unsigned_tokens_is_an_error(said: bytes, answer: bytes, error: int, told: bool) -> None:
+    mechanism = "OAUTHBEARER"
+    scene = Scene().ask(0, HANDSHAKE, {"mechanism": mechanism}, {"error_code": 0, "mechanisms": [mechanism]})
+    scene.ask(1, LOGIN, {"auth_bytes": said}, {"error_code": error, "auth_bytes": answer})
+    row = found(scene).get("token-unsigned")
+    assert (row is not None) == told
+    if row is not None:
+        assert (row["severity"], row["broker"], row["clients"]) == ("error", "10.0.0.9:9092", ["app"])
 
 
 def test_a_few_refused_logins_are_a_warning_and_many_an_error() -> None:

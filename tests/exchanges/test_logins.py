@@ -93,11 +93,18 @@ STEPS: list[tuple[str, Side, bytes, SaslStep | None]] = [
     ("SCRAM-SHA-256", TELL, b"e=invalid-proof", SaslStep("server-final", None, {"refusal": "invalid-proof"})),
     (
         *("OAUTHBEARER", ASK, bearer(token(sub="svc-1", exp=1_800_000_000, iat=1, email="x@y"))),
-        SaslStep("client-first", "svc-1", {"expires_s": 1_800_000_000}),
+        SaslStep("client-first", "svc-1", {"expires_s": 1_800_000_000, "algorithm": "RS256"}),
     ),
-    ("OAUTHBEARER", ASK, bearer(token(sub=7, exp=True)), SaslStep("client-first")),
-    ("OAUTHBEARER", ASK, bearer(token(exp=1e300), b"svc"), SaslStep("client-first", "svc")),
-    ("OAUTHBEARER", ASK, bearer(token(sub="a"), b"b"), SaslStep("client-first", "a", {"acting_as": "b"})),
+    ("OAUTHBEARER", ASK, bearer(token(sub=7, exp=True)), SaslStep("client-first", None, {"algorithm": "RS256"})),
+    ("OAUTHBEARER", ASK, bearer(token(exp=1e300), b"svc"), SaslStep("client-first", "svc", {"algorithm": "RS256"})),
+    (
+        "OAUTHBEARER",
+        ASK,
+        bearer(token(sub="a"), b"b"),
+        SaslStep("client-first", "a", {"acting_as": "b", "algorithm": "RS256"}),
+    ),
+    ("OAUTHBEARER", ASK, bearer(b"eyJhbGciOiJub25lIn0.e30."), SaslStep("client-first", None, {"algorithm": "none"})),
+    ("OAUTHBEARER", ASK, bearer(b"eyJhbGciOiIoKSJ9.e30.x"), SaslStep("client-first")),  # no name of an algorithm
     ("OAUTHBEARER", ASK, bearer(SECRET), SaslStep("client-first")),  # an opaque token
     ("OAUTHBEARER", ASK, bearer(b"a." + urlsafe_b64encode(b"[" * 10_000) + b".c"), SaslStep("client-first")),
     ("OAUTHBEARER", ASK, b"\x01", SaslStep("client-abort")),
@@ -309,7 +316,12 @@ def test_what_a_login_says_besides() -> None:
     talk = Logins().begin("OAUTHBEARER").step(bearer(token(sub="svc", exp=1_800_000_000)))
     record = to_json_dict(exchanges(play(*talk.rows))[1])
     assert (record["user"], record["mechanism"]) == ("svc", "OAUTHBEARER")
-    assert record["sasl"] == {"step": "client-first", "expires": "2027-01-15T08:00:00.000000Z", "answer": "accepted"}
+    assert record["sasl"] == {
+        "step": "client-first",
+        "algorithm": "RS256",
+        "expires": "2027-01-15T08:00:00.000000Z",
+        "answer": "accepted",
+    }
 
 
 def test_a_connection_at_rest_still_knows_who_logged_in() -> None:
