@@ -13,6 +13,7 @@ from kwcli.browse.spooling.spool import NewBlock, Spool, SpooledRows
 from kwcli.capture_options import CaptureOptions
 from kwcli.output.facts.line_fact_functions import facts_paths
 from kwcli.output.renderers import WantedPaths
+from kwcli.reading.capture_sources import STANDARD_INPUT
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ def browse(env: Environment, settings: Settings, capture: CaptureOptions, filter
 
 
 def _name_source(capture: CaptureOptions) -> str:
-    names = [os.path.basename(name.rstrip("/")) or name for name in capture.files] or [capture.places]
+    files = [STANDARD_INPUT if name == "-" else name for name in capture.files]
+    names = [os.path.basename(name.rstrip("/")) or name for name in files] or [capture.places]
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 

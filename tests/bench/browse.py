@@ -38,6 +38,7 @@ class Seen(NamedTuple):
     """What was measured on one capture."""
 
     first_s: float
+    first_cpu_s: float
     last_s: float
     keys_ms: list[float]
     later_ms: list[float]
@@ -117,20 +118,29 @@ def read_peak_mb(pid: int) -> float:
     return int(found[1]) / 1024 if found else 0.0
 
 
+def read_cpu_s(pid: int) -> float:
+    """The CPU time of a process so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def measure(path: Path) -> Seen:
     """Open a capture, press keys while it is read, and wait for its end."""
     screen = Screen(str(path))
     try:
         screen.wait_for(rb"\d\d:\d\d:\d\d\.\d\d\d")
         first_s = time.perf_counter() - screen.began_s
+        first_cpu_s = read_cpu_s(screen.pid)
         keys: list[float] = []
         number = 1
         for _ in range(30):
             number += 1
             keys.append(screen.time_key(b"j", f" {number} of".encode()))
             time.sleep(0.05)
+        memory = screen.peak_memory_mb()
         while not has_read_all(screen.pid):
             screen.read_output(0.05)
+            memory = [max(pair) for pair in zip(memory, screen.peak_memory_mb(), strict=True)]
         last_s = time.perf_counter() - screen.began_s
         os.write(screen.terminal, b"G")
         rows = int(screen.wait_for(rb"([\d,]+) of \1")[1].replace(b",", b""))
@@ -142,7 +152,8 @@ def measure(path: Path) -> Seen:
             number += 1
             later.append(screen.time_key(b"j", f" {number} of".encode()))
             time.sleep(0.02)
-        return Seen(first_s, last_s, keys, later, screen.peak_memory_mb(), rows)
+        memory = [max(pair) for pair in zip(memory, screen.peak_memory_mb(), strict=True)]
+        return Seen(first_s, first_cpu_s, last_s, keys, later, memory, rows)
     finally:
         screen.close()
 
@@ -162,6 +173,7 @@ def report(title: str, seen: Seen) -> None:
     keys, later = sorted(seen.keys_ms), sorted(seen.later_ms)
     print(f"{title}: {seen.rows:,} rows")
     print(f"  first row       {seen.first_s:8.2f} s{judge(seen.first_s, PROMISED_FIRST_S)}")
+    print(f"  its screen's CPU{seen.first_cpu_s:7.2f} s")
     print(f"  last row        {seen.last_s:8.2f} s")
     for name, times in (("key, reading", keys), ("key, later", later)):
         median, p95 = statistics.median(times), times[int(len(times) * 0.95)]

@@ -126,7 +126,7 @@ class SpoolingRun:
             remembers=True,
             ended=self._note_end,
         )
-        self._run = ReadingRun(env, settings._replace(quiet=False), capture, filters, view=view)
+        self._run = ReadingRun(env, settings._replace(quiet=capture.is_live), capture, filters, view=view)
         self.captures: Captures | None = None
 
     def _open_renderer(self, _write: Write) -> _SpoolRenderer:
