@@ -157,8 +157,9 @@ def _find_passed_records(case: Case) -> Iterator[Found]:
         if "got" in seen.sums:
             reading[topic, number][client] = seen
     found: defaultdict[tuple[str, str | None], dict[int, tuple[int, list[Observation]]]] = defaultdict(dict)
+    ranges = _find_ranges_written(case) if members and reading else {}
     for where, by_group in members.items():
-        written = _find_range_written(case, *where)
+        written = ranges.get(where)
         for group, clients in by_group.items():
             others = {each for name, its in by_group.items() if name != group for each in its} - clients
             readers = {client: seen for client, seen in reading[where].items() if client not in others}
@@ -173,16 +174,15 @@ def _find_passed_records(case: Case) -> Iterator[Found]:
         yield case.make_finding("read-past", whole, **about)
 
 
-def _find_range_written(case: Case, topic: str | None, number: int) -> tuple[int, int] | None:
-    """The offsets of a partition, from and to, each of which was written once in the capture; None without such."""
-    its = [
-        seen
-        for (_, where, index, _), seen in case.seen.items_of_kind("sequence")
-        if (where, index) == (topic, number) and "accepted" in seen.sums
-    ]
-    first = -max((seen.most["accepted-from"] for seen in its), default=0)
-    end = max((seen.most["accepted"] for seen in its), default=0)
-    return (first, end) if its and end - first == sum(seen.sums["accepted"] for seen in its) else None
+def _find_ranges_written(case: Case) -> dict[tuple[str | None, int], tuple[int, int]]:
+    """The offsets of each partition, from and to, each of which was written once in the capture."""
+    found: dict[tuple[str | None, int], tuple[int, int, int]] = {}
+    for (_, topic, number, _), seen in case.seen.items_of_kind("sequence"):
+        if "accepted" in seen.sums:
+            first, end, count = -seen.most["accepted-from"], seen.most["accepted"], seen.sums["accepted"]
+            low, high, before = found.get((topic, number), (first, end, 0))
+            found[topic, number] = min(low, first), max(high, end), before + count
+    return {where: (first, end) for where, (first, end, count) in found.items() if end - first == count}
 
 
 def _count_passed_offsets(

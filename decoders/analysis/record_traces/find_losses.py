@@ -24,7 +24,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from decoders.analysis.record_traces.life_of_record import LivesOfRecords
-from decoders.analysis.record_traces.partition_tables import Commit, Position, Read, Wanted, Write
+from decoders.analysis.record_traces.partition_tables import Commit, Position, Wanted, Write
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
@@ -36,11 +36,16 @@ Span = tuple[int, int]
 
 
 class _Passage:
-    """What a group did in a partition."""
+    """What a group did in a partition: the ranges that it got, the offsets that its members wanted next, its commits.
+
+    `wanted` has the time, position and connection of each Fetch that was answered, `unseen` positions of the others.
+    """
 
     def __init__(self) -> None:
         self.spans: list[Span] = []
-        self.wanted: list[Wanted] = []
+        self.wanted: list[tuple[int, int, int]] = []
+        self.unseen: list[int] = []
+        self.senders: set[int] = set()
         self.commits: list[Commit] = []
 
 
@@ -63,22 +68,30 @@ def _collect_passages(lives: LivesOfRecords, where: TopicPartition) -> tuple[dic
     """What each group did, and the ranges that readers got whose group is not known."""
     passages: defaultdict[str, _Passage] = defaultdict(_Passage)
     unknown: list[Span] = []
-    reads: list[Read] = _rows_of(lives, where, "reads")
-    for read in reads:
-        if read.replica >= 0:
+    tables = lives.tables[where]
+    columns = "time", "answered", "first", "end", "sender", "replica"
+    for time, answered, first, end, sender, replica in chain.from_iterable(
+        each.reads.select(*columns) for each in tables
+    ):
+        if replica >= 0:
             continue
-        group = lives.group_of_read(read.sender, where, max(read.answered, read.time))
+        group = lives.group_of_read(sender, where, max(answered, time))
         if group is None:
-            unknown.append((read.first, read.end))
+            unknown.append((first, end))
         else:
-            passages[group.group].spans.append((read.first, read.end))
-    wanted: list[Wanted] = _rows_of(lives, where, "wanted")
-    for want in wanted:
-        group = lives.group_of_read(want.sender, where, want.time)
+            passages[group.group].spans.append((first, end))
+    of_wanted = "time", "position", "seen", "sender"
+    for time, position, seen, sender in chain.from_iterable(each.wanted.select(*of_wanted) for each in tables):
+        group = lives.group_of_read(sender, where, time)
         if group is not None:
-            passages[group.group].wanted.append(want)
-        elif not want.seen:
-            unknown.append((want.position, 1 << 62))
+            passage = passages[group.group]
+            passage.senders.add(sender)
+            if seen:
+                passage.wanted.append((time, position, sender))
+            else:
+                passage.unseen.append(position)
+        elif not seen:
+            unknown.append((position, 1 << 62))
     commits: list[Commit] = _rows_of(lives, where, "commits")
     for commit in commits:
         if commit.code == 0:
@@ -88,15 +101,14 @@ def _collect_passages(lives: LivesOfRecords, where: TopicPartition) -> tuple[dic
 
 def _find_gaps(lives: LivesOfRecords, where: TopicPartition, passage: _Passage, unknown: list[Span]) -> Iterator[Span]:
     """The ranges that a group has passed and not read."""
-    if not passage.spans or any(lives.is_sent_to_follower(want.sender, where) for want in passage.wanted):
+    if not passage.spans or any(lives.is_sent_to_follower(sender, where) for sender in passage.senders):
         return
     low = min(first for first, _ in passage.spans)
-    beyond = [want.position for want in passage.wanted if want.seen]
+    beyond = [position for _, position, _ in passage.wanted]
     high = max([end for _, end in passage.spans] + beyond + [commit.offset for commit in passage.commits])
-    unseen = [want.position for want in passage.wanted if not want.seen]
     at = low
     for first, end in [*sorted([*passage.spans, *unknown]), (high, high)]:
-        stop = min([first, high, *(position for position in unseen if at <= position < first)])
+        stop = min([first, high, *(position for position in passage.unseen if at <= position < first)])
         if stop > at:
             yield at, stop
         at = max(at, end)
@@ -115,7 +127,7 @@ def _make_rows(
             runs[-1] = runs[-1][0], max(runs[-1][1], high), runs[-1][2]
         else:
             runs.append((low, high, write))
-    passer = _find_passer(passage, gap)
+    passer = _find_passer(lives, where, passage, gap)
     for low, high, write in runs:
         yield {
             "topic": where[0],
@@ -133,9 +145,14 @@ def _make_rows(
         }
 
 
-def _find_passer(passage: _Passage, gap: Span) -> Wanted | Commit | None:
+def _find_passer(lives: LivesOfRecords, where: TopicPartition, passage: _Passage, gap: Span) -> Wanted | Commit | None:
     """What first went beyond a gap after something before it was read: a Fetch, or else a commit."""
-    found: list[Wanted | Commit] = [want for want in passage.wanted if want.seen and want.position >= gap[1]]
+    beyond = {(time, position, sender) for time, position, sender in passage.wanted if position >= gap[1]}
+    found: list[Wanted | Commit] = []
+    if beyond:
+        first = min(beyond)
+        wanted: list[Wanted] = _rows_of(lives, where, "wanted")
+        found += [want for want in wanted if want.seen and (want.time, want.position, want.sender) == first][:1]
     found += [commit for commit in passage.commits if commit.offset >= gap[1]]
     return min(found, key=lambda one: one.time, default=None)
 
