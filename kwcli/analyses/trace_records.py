@@ -46,6 +46,7 @@ __all__ = ["RecordFaultRenderer", "TraceRenderer", "find_record_faults", "trace_
 # As many records are shown in full; of more there is a table, but with -v.
 _IN_FULL: Final = 5
 _NAME_LEAST: Final = 10
+_EVENT_LEAST: Final = 20
 _NOTHING: Final = "–"
 _USAGE: Final = (
     "the last word names records: 'orders/2@0', 'orders/2@0-20', key=…, header.NAME=…, value.FIELD=… or pid=…"
@@ -151,7 +152,7 @@ def _format_faults(kind: str, rows: Sequence[Row], settings: Settings) -> str:
 
     columns = [
         Column("time" if settings.zone else "time UTC", list(map(time_of, rows)), drop=3),
-        Column("records", [_name_records(row) for row in rows], paint="client", cut=_NAME_LEAST),
+        Column("records", [_name_records(row) for row in rows], paint="client", cut=_NAME_LEAST, left=True),
         Column("client", [escape_text(_client_of_fault(row) or _NOTHING) for row in rows], cut=_NAME_LEAST, drop=2),
         Column(_TITLES[kind], [escape_text(_CELLS[kind](row)) for row in rows], cut=_NAME_LEAST, paint="bad"),
         Column("why", [escape_text(row["why"]) for row in rows], wrap=True),
@@ -254,7 +255,7 @@ def _draw_table(rows: Sequence[Row], settings: Settings) -> Iterator[str]:
         return [_NOTHING if age is None else format_latency(age) for age in found]
 
     columns = [
-        Column("record", list(map(_name_record, rows)), paint="client", cut=_NAME_LEAST),
+        Column("record", list(map(_name_record, rows)), paint="client", cut=_NAME_LEAST, left=True),
         Column("produced" if settings.zone else "produced UTC", [format_time(row["produced"]) for row in rows], drop=4),
         Column("by", [escape_text(row["produced_by"] or _NOTHING) for row in rows], drop=3, cut=_NAME_LEAST),
         Column("read after", ages("age_ms"), right=True, drop=2),
@@ -280,7 +281,7 @@ def _draw_life(row: Row, settings: Settings) -> Iterator[str]:
     paint = palette(settings.color)
     zone = find_zone(settings.zone)
     exact = zone.format_exact_time if settings.zone else None
-    yield f"{_name_record(row)}  {_describe_record(row)}".rstrip()
+    yield from wrap_note(f"{_name_record(row)}  {_describe_record(row)}".rstrip(), settings.width)
     events = row["events"]
     times = [each["time"] if exact is None else exact(each["time"]) for each in events]
     days = len({time[:10] for time in times}) > 1
@@ -302,7 +303,7 @@ def _draw_life(row: Row, settings: Settings) -> Iterator[str]:
             right=True,
             drop=2,
         ),
-        Column("event", [escape_text(_TEXTS[each["event"]](each)) for each in events], wrap=True),
+        Column("event", [escape_text(_TEXTS[each["event"]](each)) for each in events], wrap=True, cut=_EVENT_LEAST),
     ]
     yield from draw_table(columns, settings.width, paint, dense=True)
     if row["transaction"] is not None and row["transaction"]["outcome"] is None:

@@ -352,15 +352,24 @@ def _sum_counts(one: SentAgain, other: SentAgain) -> SentAgain:
         _join_spans(one.checksums, other.checksums),
         late.ended,
         *(late.epoch, late.records, late.newest_ms),
-        min(filter(None, (one.first, other.first)), key=lambda its: (its[0], its[2], its[3]), default=None),
+        _choose_first_try(one.first, other.first),
         _join_spans(one.offsets, other.offsets),
-        max(one.senders, other.senders, _compare_senders(one, other)),
+        _count_senders(one, other),
     )
 
 
-def _compare_senders(one: SentAgain, other: SentAgain) -> int:
-    if one.last[1:4] == other.last[1:4]:
-        return 1
+def _choose_first_try(one: Evidence | None, other: Evidence | None) -> Evidence | None:
+    if one is None or other is None:
+        return one or other
+    if one[0] != other[0]:
+        return one if one[0] < other[0] else other
+    return min(one, other, key=lambda its: (its[2], its[3]))
+
+
+def _count_senders(one: SentAgain, other: SentAgain) -> int:
+    known = max(one.senders, other.senders)
+    if known > _RECONNECTED or one.last[1:4] == other.last[1:4]:
+        return known
     alike = one.client == other.client and host_of(one.last[2]) == host_of(other.last[2])
     return _RECONNECTED if alike else _RECONNECTED + 1
 

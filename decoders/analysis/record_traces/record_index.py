@@ -97,8 +97,9 @@ class RecordIndex:
         self.asked = asked
         self._kept = kept
         self._keeps_batches = "batches" in kept
-        # Nobody asks for batches whose writes have their offsets.
-        self._keeps_batches_of_unplaced = self._keeps_batches and kept == KEPT_FOR_AGES
+        # For ages, batches whose writes have their offsets say nothing, nor do commits but for who commits.
+        self._is_for_ages = kept == KEPT_FOR_AGES
+        self._committers: set[tuple[str, int, int, int]] = set()
         self._keeps_fingerprints = "fingerprints" in kept
         self._keeps_groups = not kept.isdisjoint(_OF_GROUPS)
         self._keeps_positions = not kept.isdisjoint({"reads", "starts", "wanted"})
@@ -131,8 +132,9 @@ class RecordIndex:
         """The paths that are read of a side of an API."""
         found: set[str] = set()
         if api_key in self._readers:
-            if self._keeps_positions or (api_key, side) != (FETCH, "request"):
-                found |= topic_array_paths(api_key, side)
+            unread = (api_key, side) == (FETCH, "request") and not self._keeps_positions
+            unread |= self._is_for_ages and side == "response" and api_key in (OFFSET_COMMIT, TXN_OFFSET_COMMIT)
+            found |= frozenset() if unread else topic_array_paths(api_key, side)
             found.update(_MORE.get((api_key, side), ()))
         events = EVENT_APIS.get(api_key)
         if events is not None and self._keeps_groups:
@@ -301,7 +303,7 @@ class RecordIndex:
                     if self._keeps_fingerprints and first >= 0 and head.producer_id < 0:
                         self._add_fingerprints(exchange, (topic, number), records, head, first, source)
                 if first >= 0:
-                    if self._keeps_batches_of_unplaced:
+                    if self._is_for_ages:
                         self._tables_of_partition(topic, number).begun.add(first)
                     first += count
                     self.found.note_end((topic, number), first)
@@ -519,15 +521,19 @@ class RecordIndex:
             values.number_of_value(request.get("member_id") or None),
             values.number_of_value(request.get("transactional_id")),
         )
-        source: tuple[int, int, int, int] | None = None
+        source = self._make_source(exchange)
         answered_ns = NONE if exchange.response_ns is None else exchange.response_ns
         for topic, number, part in self._list_partitions(exchange, asked):
+            if self._is_for_ages:
+                committer = topic, number, named[0], source[0]
+                if committer in self._committers:
+                    continue
+                self._committers.add(committer)
             offset = int(part.get(asked.offset, NONE))
             if isinstance(self.asked, AskedOffsets) and offset <= self.asked.first:
                 continue
             code = int(codes.get((topic, number), UNANSWERED) or 0)
             if self._has_room():
-                source = source or self._make_source(exchange)
                 self._tables_of_partition(topic, number).commits.add_row(
                     (exchange.time_ns, answered_ns, offset, code, *source, *named)
                 )
