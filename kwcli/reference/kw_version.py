@@ -98,5 +98,8 @@ def write_versions(env: Environment, versions: dict[str, Any], output: str) -> N
 def _wrap_line(line: str, width: int) -> list[str]:
     """A line wrapped to a width, broken between libraries only."""
     held = re.sub(r" (?=\d)", "\0", line)  # a version stays with its name
-    parts = textwrap.wrap(held, max(width, 40), subsequent_indent=" " * 8, break_on_hyphens=False)
+    indent = " " * 8
+    parts = textwrap.wrap(
+        held, max(width, 40), subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+    )
     return [part.replace("\0", " ") for part in parts]
