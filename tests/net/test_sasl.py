@@ -13,6 +13,7 @@ from kwcli.net.sasl import SaslRefused, make_mechanism
 from kwcli.net.sasl.mechanism import PlainMechanism
 from kwcli.net.sasl.oauthbearer import OAuthBearer
 from kwcli.net.sasl.scram import Scram
+from kwcli.run_environment import Exit, Failure
 
 # RFC 7677, section 3 (the user is "user", the password "pencil"); SHA-512's messages from its definition in RFC 5802.
 RFC7677 = (
@@ -21,6 +22,26 @@ RFC7677 = (
     "c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=",
     "v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=",
 )
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("PLAIN", PlainMechanism),
+        ("SCRAM-SHA-256", Scram),
+        ("SCRAM-SHA-512", Scram),
+        ("OAUTHBEARER", OAuthBearer),
+    ],
+)
+def test_a_mechanism_is_of_its_kind(name: str, kind: type) -> None:
+    assert isinstance(make_mechanism(SaslSettings(name, "alice", "secret"), "broker", "token"), kind)
+
+
+@pytest.mark.parametrize("name", ["NTLM", "plain", "SCRAM-SHA-1", ""])
+def test_another_mechanism_is_refused(name: str) -> None:
+    with pytest.raises(Failure, match=f"kw does not know the SASL mechanism '{name}'") as failure:
+        make_mechanism(SaslSettings(name, "alice", "secret"), "broker", None)
+    assert failure.value.code == Exit.USAGE
 
 
 def test_the_conversation_of_rfc_7677() -> None:
