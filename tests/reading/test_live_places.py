@@ -233,7 +233,7 @@ def test_what_goes_wrong_at_one_place_is_a_line_and_the_others_go_on(tmp_path: P
         "kw: text: no capture in what it writes: hello world",
         "kw: cut: cut off at byte ",
         "kw: terminal: no packet record: a packet of ",
-        " bytes at byte 24; give it no terminal (-t); the others go on\n",
+        " bytes at byte 24; give it no terminal (-t)",
         "kw: fails: no such device\n",
         "kw: fails: empty: there is no capture in it; it ended with exit code 3: sh -c",
         "kw: absent: no-such-program: no such file or directory; the others go on\n",
