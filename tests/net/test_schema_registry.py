@@ -19,6 +19,7 @@ from kwcli.run_environment import Environment
 from tests.cli.worlds import kw, world
 from tests.reading.captures_with_values import ORDER, HandMadeCapture, prefixed
 from tests.reading.test_value_schemas import orders
+from tests.serializers.registry_double import RegistryDouble, registry_double
 
 LINE = {"type": "record", "name": "Line", "namespace": "shop", "fields": [{"name": "sku", "type": "string"}]}
 CART = {"type": "record", "name": "Cart", "namespace": "shop", "fields": [{"name": "line", "type": "shop.Line"}]}
@@ -142,3 +143,26 @@ def test_a_registry_that_is_none_is_told_once(tmp_path: Path) -> None:
     for url, text in (("http://127.0.0.1:1", "cannot be reached"), ("ftp://x", "is no address")):
         run = kw("sniff", name, "--records", "-X", f"schema.registry.url={url}", env=home(tmp_path))
         assert run.err.count(text) == 1
+
+
+def test_a_context_of_a_registry_has_ids_of_its_own(tmp_path: Path) -> None:
+    other = {**ORDER, "name": "Parcel"}
+    rows = [
+        {"subject": "orders-value", "version": 1, "id": 17, "schema": json.dumps(other)},
+        {"subject": ":.team-a:orders-value", "version": 1, "id": 17, "schema": json.dumps(ORDER)},
+        {"subject": ":.team-a:carts-value", "version": 1, "id": 18, "schema": json.dumps(CART),
+         "references": [{"name": "shop.Line", "subject": "line", "version": 3}]},
+        {"subject": ":.team-a:line", "version": 3, "id": 16, "schema": json.dumps(LINE)},
+    ]  # fmt: skip
+    name = capture(tmp_path, prefixed(17), prefixed(18, b"\6abc"))
+    with registry_double(RegistryDouble(rows)) as double:
+        for place, named, cart in (
+            ("", "shop.Parcel", None),
+            ("/contexts/.team-a", "shop.Order", {"line": {"sku": "abc"}}),
+        ):
+            for kind in ("registry", "cache"):
+                words = ("-X", f"schema.registry.url={double.url}{place}")
+                first, second = orders("sniff", name, *words, env=home(tmp_path))
+                assert (first["name"], first["value"]) == (named, {"id": 41, "customer": "Ann"})
+                assert first["schema_from"] == {"kind": kind, "place": f"{double.url}{place}"}
+                assert (second["value"], second.get("missing_schema", False)) == (cart, cart is None)

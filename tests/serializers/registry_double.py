@@ -42,6 +42,11 @@ class RegistryDouble:
         """The status and the answer to a request; of Apicurio's own API the text of a schema."""
         place, _, query = path.removeprefix(CCOMPAT).partition("?")
         words = [unquote(word) for word in place.strip("/").split("/")]
+        inside = ""
+        if words[0] == "contexts":  # all subjects and ids behind it are those of the context
+            inside, words = f":{words[1]}:", words[2:]
+            if words[:1] == ["subjects"]:
+                words[1] = inside + words[1]
         with self._lock:
             match method, words:
                 case "POST", ["subjects", subject, "versions"]:
@@ -55,7 +60,7 @@ class RegistryDouble:
                     return self._find(lambda row: row["subject"] == subject and str(row["version"]) == version)
                 case "GET", ["schemas", "ids", number]:
                     asked = unquote(match[1]) if (match := re.search(r"subject=([^&]*)", query)) else ""
-                    context = _context_of(asked)
+                    context = _context_of(inside or asked)
                     return self._find(
                         lambda row: str(row.get("id")) == number and _context_of(row["subject"]) == context
                     )
