@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.errors import EncodeError
+from decoders.exchanges.topic_arrays import batch_array, find_topic_of_records
 from decoders.schema.json_form import bytes_from_json
 
 if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
     from decoders.records.model import Header
     from decoders.values.model import DecodedValue
     from decoders.values.store import SchemaStore
@@ -23,9 +25,17 @@ __all__ = [
     "RecordValueReader",
     "RecordValueTexts",
     "bytes_of_json_value",
+    "change_records_read_again",
     "decode_missing_parts",
+    "decode_record_read_again",
+    "decode_records_read_again",
     "describe_decoded_json",
+    "has_own_decoded_parts",
 ]
+
+
+_DECODED: Final = ("key_decoded", "value_decoded")
+_DECODED_KEYS: Final = frozenset({"format", "schema_id", "name", "value"})
 
 
 class RecordChange(Protocol):
@@ -176,6 +186,67 @@ def decode_missing_parts(record: dict[str, Any], topic: str | None, change: Reco
     asked = {**record, **{name.removesuffix("_decoded"): None for name in known}}
     change.change_records([asked], topic)
     record.update((name, asked[name]) for name in ("key_decoded", "value_decoded") if name in asked)
+
+
+def decode_records_read_again(exchange: Exchange, record: Mapping[str, Any], reader: RecordChange) -> dict[str, Any]:
+    """The record of an exchange, read again, with the keys and values decoded that it has as bytes alone.
+
+    `record` stays as it is.
+    """
+    return change_records_read_again(
+        exchange, record, lambda each, topic: decode_record_read_again(each, topic, reader)
+    )
+
+
+def change_records_read_again(
+    exchange: Exchange, record: Mapping[str, Any], change: Callable[[dict[str, Any], str | None], dict[str, Any]]
+) -> dict[str, Any]:
+    """A copy of the record of an exchange, with what `change` makes of each record of its batches and their topic."""
+    array = batch_array(exchange.api_key)
+    if array is None:
+        return {**record}
+
+    def change_topic(topic: dict[str, Any]) -> dict[str, Any]:
+        name = find_topic_of_records(exchange.api_key, topic, exchange.topic_name)
+
+        def change_batch(batch: dict[str, Any]) -> dict[str, Any]:
+            return _change_structs(batch, "records", lambda each: change(each, name))
+
+        def change_partition(partition: dict[str, Any]) -> dict[str, Any]:
+            return _change_structs(partition, array.records, change_batch)
+
+        return _change_structs(topic, array.partitions, change_partition)
+
+    body = record.get(array.side)
+    if not isinstance(body, dict):
+        return {**record}
+    return {**record, array.side: _change_structs(body, array.topics, change_topic)}
+
+
+def _change_structs(
+    holder: dict[str, Any], name: str, change: Callable[[dict[str, Any]], dict[str, Any]]
+) -> dict[str, Any]:
+    """A copy of a struct with the structs of a list changed; the struct itself where it has no such list."""
+    found = holder.get(name)
+    if not isinstance(found, list):
+        return holder
+    return {**holder, name: [change(each) if isinstance(each, dict) else each for each in found]}
+
+
+def decode_record_read_again(record: dict[str, Any], topic: str | None, reader: RecordChange) -> dict[str, Any]:
+    record = {**record}
+    if has_own_decoded_parts(record) and {"key", "value", "headers"} <= record.keys():
+        decode_missing_parts(record, topic, reader)
+    return record
+
+
+def has_own_decoded_parts(record: Mapping[str, Any]) -> bool:
+    """Whether fields that are called as decoded parts are such, not somebody else's."""
+    return all(map(_is_decoded_json, (record[name] for name in _DECODED if name in record)))
+
+
+def _is_decoded_json(decoded: Any) -> bool:
+    return isinstance(decoded, dict) and decoded.keys() >= _DECODED_KEYS
 
 
 def bytes_of_json_value(value: Any) -> bytes | None:

@@ -138,6 +138,10 @@ def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
     known = settled._revealed if options.reveal_secrets and settled._revealed is not None else settled.record
     extra = settled.extra or {}
     record = {**known, **{key: extra[key] for key in _OF_INPUTS if extra.get(key)}}
+    if options.records and options.values is not None and not options.values.beyond_json:
+        from decoders.messages.decode_record_values import decode_records_read_again
+
+        record = decode_records_read_again(settled, record, options.values)  # it may have been written as bytes
     return add_number_words(record) if options.names else record
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from decoders.exchanges.topic_arrays import batch_array, find_topic_of_records
-from decoders.messages.decode_record_values import RecordValueTexts, decode_missing_parts, describe_decoded_json
+from decoders.messages.decode_record_values import (
+    RecordValueTexts,
+    change_records_read_again,
+    decode_record_read_again,
+    describe_decoded_json,
+    has_own_decoded_parts,
+)
 from decoders.wire.format_and_escape_text import escape_text
 from kwcli.output.body_printer import format_scalar
 from kwcli.output.short_texts import count_of
@@ -31,8 +36,6 @@ __all__ = [
 
 # What would help where a schema is missing.
 MISSING_HINT: Final = "--schemas DIR, or -X schema.registry.url=URL"
-_DECODED: Final = ("key_decoded", "value_decoded")
-_DECODED_KEYS: Final = frozenset({"format", "schema_id", "name", "value"})
 # The ids that a sentence about them names.
 _LISTED: Final = 5
 
@@ -54,53 +57,19 @@ def put_decoded_texts_in_records(
 
     Without `reader` the bytes alone. `record` stays as it is.
     """
-    array = batch_array(exchange.api_key)
-    if array is None:
-        return {**record}
-
-    def change_topic(topic: dict[str, Any]) -> dict[str, Any]:
-        name = find_topic_of_records(exchange.api_key, topic, exchange.topic_name)
-
-        def change_batch(batch: dict[str, Any]) -> dict[str, Any]:
-            return _change_structs(batch, "records", lambda each: _put_decoded_texts(each, name, reader))
-
-        def change_partition(partition: dict[str, Any]) -> dict[str, Any]:
-            return _change_structs(partition, array.records, change_batch)
-
-        return _change_structs(topic, array.partitions, change_partition)
-
-    body = record.get(array.side)
-    if not isinstance(body, dict):
-        return {**record}
-    return {**record, array.side: _change_structs(body, array.topics, change_topic)}
-
-
-def _change_structs(
-    holder: dict[str, Any], name: str, change: Callable[[dict[str, Any]], dict[str, Any]]
-) -> dict[str, Any]:
-    """A copy of a struct with the structs of a list changed; the struct itself where it has no such list."""
-    found = holder.get(name)
-    if not isinstance(found, list):
-        return holder
-    return {**holder, name: [change(each) if isinstance(each, dict) else each for each in found]}
+    return change_records_read_again(exchange, record, lambda each, topic: _put_decoded_texts(each, topic, reader))
 
 
 def _put_decoded_texts(record: dict[str, Any], topic: str | None, reader: RecordValueReader | None) -> dict[str, Any]:
-    record = {**record}
-    if not all(map(_is_decoded_json, (record[name] for name in _DECODED if name in record))):
-        return record  # somebody else's field
-    if reader is not None and {"key", "value", "headers"} <= record.keys():
-        decode_missing_parts(record, topic, reader)
+    if not has_own_decoded_parts(record):
+        return {**record}
+    record = {**record} if reader is None else decode_record_read_again(record, topic, reader)
     for field in ("key", "value"):
         decoded = record.pop(f"{field}_decoded", None)
         text = None if decoded is None or reader is None else _format_decoded_json(decoded, record.get(field))
         if text is not None:
             record[field] = text
     return record
-
-
-def _is_decoded_json(decoded: Any) -> bool:
-    return isinstance(decoded, dict) and decoded.keys() >= _DECODED_KEYS
 
 
 def list_missing_schemas(missing: Counter[str]) -> list[str]:

@@ -326,6 +326,22 @@ def test_records_with_decoded_values_are_read_again(tmp_path: Path) -> None:
     assert VALUES[0].value.hex() in encoded.out
 
 
+@pytest.mark.parametrize("output", ["ndjson", "json", "yaml"])
+def test_records_that_were_written_as_bytes_are_decoded_when_they_are_read_again(output: str, tmp_path: Path) -> None:
+    capture = HandMadeCapture().produce("orders", *VALUES)
+    name = capture.write(tmp_path / "a.pcap")
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "order.avsc").write_text(TEXT)
+    (tmp_path / "s" / "ids.json").write_text('{"17": "order.avsc"}')
+    words = ("--records", "-o", output, "--schemas", str(tmp_path / "s"))
+    (tmp_path / "a.ndjson").write_text(kw("sniff", name, "--records", "--raw-values", "-o", "ndjson").out)
+    again = kw("sniff", str(tmp_path / "a.ndjson"), *words).out
+    assert again == kw("sniff", name, *words).out
+    assert again.count("value_decoded") == 2
+    raw = kw("sniff", str(tmp_path / "a.ndjson"), "--records", "--raw-values", "-o", output).out
+    assert "_decoded" not in raw
+
+
 @st.composite
 def _batches(draw: st.DrawFn) -> list[tuple[Any, ...]]:
     """The rows of a batch: mostly plain text, as in most topics."""

@@ -28,7 +28,7 @@ def texts(value: Any) -> Iterator[str]:
     if isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
             yield from texts(each)
-    elif isinstance(value, str) and len(value) > 3:
+    elif isinstance(value, str) and len(value) > 3 and any(map(str.isalpha, value)):
         yield value
 
 
