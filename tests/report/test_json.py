@@ -12,6 +12,7 @@ import pytest
 from decoders import read_exchanges
 from decoders.analysis.over_time import OverTime
 from decoders.analysis.sequence_diagram_steps import Ladders
+from decoders.analysis.statistics import Statistics
 from decoders.errors import LimitExceeded
 from decoders.exchanges.exchange import Exchange
 from decoders.limits import LADDER_FAILED_MAX, LADDER_FIRST_MAX
@@ -114,6 +115,15 @@ def test_slices_of_time_do_not_depend_on_the_order() -> None:
     assert one.rows() == other.rows()
     assert one.bucket_ns == other.bucket_ns
     assert len({row["time"] for row in one.rows()}) >= 64 or one.bucket_ns > 2**20
+
+
+@pytest.mark.parametrize("by", [(), ("api",), ("client_id",), ("broker", "api"), ("client_id", "broker")])
+def test_statistics_over_time_without_the_time_are_those_of_all(by: tuple[str, ...]) -> None:
+    over, whole = OverTime(("api", "client_id", "broker")), Statistics(by, "latency")
+    for exchange in settled("tour.pcapng"):
+        over.add(exchange)
+        whole.add(exchange)
+    assert over.by_dimensions(by).rows() == whole.rows() != []
 
 
 def test_ladders_keep_the_first_and_those_that_failed() -> None:
