@@ -246,6 +246,8 @@ class BrowseApp(App[int]):
                 self._taken = message.taken
             elif isinstance(message, ReaderReport):
                 self.reports.append(message.text)
+                if message.text.startswith("kw: "):
+                    self.notice = message.text.removeprefix("kw: ")
             elif isinstance(message, CaptureFaults):
                 self.faults = message.sentences
             elif isinstance(message, ReadingEnded):
@@ -261,8 +263,6 @@ class BrowseApp(App[int]):
     def _end_reading(self, ended: ReadingEnded) -> None:
         self._ended = ended
         self._taken = self._source.size or self._taken
-        if self.warnings:
-            self.notice = self.warnings[0].removeprefix("kw: ")
         if ended.code and not self._rows.end and not self._source.live:
             self.exit(ended.code)
 

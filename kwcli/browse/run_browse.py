@@ -82,6 +82,7 @@ class _ProcessWork:
         self._processes = processes
         self._early: list[Any] = []
         self._ended: set[int] = set()
+        self._has_read_all = False
 
     def wait_for_first_message(self, limit_s: float) -> None:
         """Wait for a first block, or for the end of the reading."""
@@ -109,8 +110,13 @@ class _ProcessWork:
         try:
             while which not in self._ended and len(found) < most and connection.poll():
                 found.append(connection.recv())
+                self._has_read_all |= isinstance(found[-1], ReadingEnded)
         except (EOFError, OSError):
             self._ended.add(which)
+            if which == 1:
+                found.append(ReaderReport("kw: the searching process was killed: filters find nothing more"))
+            elif not self._has_read_all:
+                found += [ReaderReport("kw: the reading process was killed"), ReadingEnded(int(Exit.FAILURE))]
         return found
 
     def collect_messages(self, most: int) -> list[Any]:

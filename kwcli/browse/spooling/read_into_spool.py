@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kwcli.reading.read_captures_by_time import Captures
     from kwcli.run_environment import Environment
 
-__all__ = ["CaptureFaults", "ReadProgress", "ReaderReport", "ReadingEnded", "SpoolingRun"]
+__all__ = ["CaptureFaults", "ReadProgress", "ReaderReport", "ReadingEnded", "SpoolingRun", "describe_defect"]
 
 Send = Callable[[Any], None]
 # So long (s) rows wait for others, at most: the first ones, and those of a slow source.
@@ -38,6 +38,11 @@ class ReaderReport(NamedTuple):
     """A line for the user, as other commands print it on standard error."""
 
     text: str
+
+
+def describe_defect(defect: Exception) -> ReaderReport:
+    """The line for a defect of kw in a process that has no screen."""
+    return ReaderReport(f"kw: defect: {type(defect).__name__}: {defect}")
 
 
 class CaptureFaults(NamedTuple):
@@ -165,6 +170,9 @@ class SpoolingRun:
             code = int(failure.code)
         except BrokenPipeError:
             return
+        except Exception as defect:
+            send(describe_defect(defect))
+            code = int(Exit.FAILURE)
         send(ReadingEnded(code, full))
 
     # -- rows ----------------------------------------------------------------------------------------------------------

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.exchanges.body_reader import ApiReaders
 from decoders.filters import parse
 from kwcli.browse.spooling.questions import CountTop, ExportRows, FindCauses, FindRows, Forget, RowsFound
-from kwcli.browse.spooling.read_into_spool import CaptureFaults, ReadingEnded
+from kwcli.browse.spooling.read_into_spool import CaptureFaults, ReadingEnded, describe_defect
 from kwcli.browse.spooling.spool import BlockLost, NewBlock, SpooledRows
 from kwcli.output.renderers import WantedPaths
 
@@ -99,8 +100,11 @@ class Searcher:
         elif (answering := QUESTIONS.get(type(message))) is not None:
             number: int = message.number  # type: ignore[attr-defined]  # each question has one
             module = import_module(f"kwcli.browse.spooling.{answering[0]}")
-            self._questions[number] = getattr(module, answering[1])(message, self)
             self._next[number] = self._rows.first_block
+            try:
+                self._questions[number] = getattr(module, answering[1])(message, self)
+            except Exception as defect:  # the other questions are still answered
+                self._send(describe_defect(defect))
 
     @property
     def settings(self) -> Settings:
@@ -115,22 +119,31 @@ class Searcher:
     def work(self) -> bool:
         """Let each question take a block; False where there was nothing to do."""
         worked = False
-        for number, question in [*self._questions.items()]:
-            block = max(self._next[number], self._rows.first_block)
-            if question.done:
+        for number in [*self._questions]:
+            try:
+                worked |= self._work_on_question(number)
+            except Exception as defect:  # the other questions are still answered
                 del self._questions[number]
-            elif block < self._rows.blocks:
-                self._next[number] = block + 1
-                worked = True
-                try:
-                    rows, ended = self._rows.unpack_block(block, question.api_readers)
-                except BlockLost:
-                    continue
-                question.add_block(self._rows.first_row_of_block(block), rows, ended)
-            elif number not in self._told_end:
-                self._told_end.add(number)
-                question.note_end()
+                self._send(describe_defect(defect))
         return worked
+
+    def _work_on_question(self, number: int) -> bool:
+        """Let a question take a block; False where there was nothing to do."""
+        question = self._questions[number]
+        block = max(self._next[number], self._rows.first_block)
+        if question.done:
+            del self._questions[number]
+            return False
+        if block < self._rows.blocks:
+            self._next[number] = block + 1
+            with suppress(BlockLost):  # overwritten by now: the answer goes on behind it
+                rows, ended = self._rows.unpack_block(block, question.api_readers)
+                question.add_block(self._rows.first_row_of_block(block), rows, ended)
+            return True
+        if number not in self._told_end:
+            self._told_end.add(number)
+            question.note_end()
+        return False
 
     def serve(self, connections: list[Connection]) -> None:
         """Work until one of the others is gone: the reader may end first, the screen is the last."""
