@@ -19,6 +19,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     name_of_api_key,
 )
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
+from decoders.analysis.doctor.sequence_findings import is_among_other_batches
 from decoders.analysis.exchange_facts import error_codes_by_partition, topic_of_element, view_or_empty
 from decoders.errors import DecodeError, LimitExceeded
 from decoders.exchanges.libraries import BROKER, find_program_of_client_id
@@ -328,7 +329,9 @@ def _find_misrouted_batches(case: Case) -> Iterator[Found]:
     """Batches that went elsewhere than they were made for, by client, where to, and how that is known."""
     found: defaultdict[tuple[str, str, str, bool], list[MisroutedBatch]] = defaultdict(list)
     for each in case.seen.sent.find_misrouted_batches():
-        (topic, number), batch = each.rightful, each.batch
+        (topic, number), batch, twin = each.rightful, each.batch, each.twin
+        if twin is not None and all(is_among_other_batches(case, its.source) for its in (batch, twin)):
+            continue  # two batches that are alike by chance: each is one of its partition
         places = (topic, batch.topic) if topic != batch.topic else (f"{topic}-{number}", f"{topic}-{batch.partition}")
         found[batch.source.client, *places, each.twin is not None].append(each)
     for (client, meant, elsewhere, has_twins), some in found.items():

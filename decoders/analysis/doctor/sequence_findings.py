@@ -13,7 +13,7 @@ from decoders.analysis.doctor.observations import Observation
 if TYPE_CHECKING:
     from decoders.analysis.doctor.resent_batches import SentAgain
 
-__all__ = ["SEQUENCES", "describe_broken_sequence"]
+__all__ = ["SEQUENCES", "describe_broken_sequence", "is_among_other_batches"]
 
 
 def describe_broken_sequence(case: Case, topic: str | None, clients: list[str]) -> str | None:
@@ -75,7 +75,7 @@ def _find_numbers_used_again(case: Case) -> Iterator[Found]:
     for its in case.seen.sent.find_numbers_used_again():
         found[True, its.client, its.topic].append(its)
     for its in case.seen.sent.find_duplicates():
-        if its.tries == 1 and _was_used_for_other_batches(case, its):
+        if its.tries == 1 and is_among_other_batches(case, its):
             found[False, its.client, its.topic].append(its)
     for (sure, client, topic), some in found.items():
         seen = Observation()
@@ -125,8 +125,8 @@ _SAME_BYTES: Final = (
 )
 
 
-def _was_used_for_other_batches(case: Case, its: SentAgain) -> bool:
-    """Whether the capture has the numbers before and behind those of a batch, which came once."""
+def is_among_other_batches(case: Case, its: SentAgain) -> bool:
+    """Whether the partition of a batch took the numbers before its own, and later ones."""
     reached = _reached_sequences(case, its)
     return reached is not None and reached[0] <= its.place[2] < reached[1]
 
