@@ -76,6 +76,7 @@ def test_rows_change_while_a_filter_is_typed_and_errors_have_a_caret() -> None:
     run_steps(Browsing(), steps)
 
 
+@pytest.mark.long
 def test_a_filter_given_up_leaves_the_one_in_force() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         pane, asked = browsing.app.list_pane, browsing.work.asked
@@ -111,6 +112,7 @@ def test_the_row_at_the_cursor_stays_where_a_filter_lets_it_through() -> None:
     run_steps(Browsing(), steps)
 
 
+@pytest.mark.long
 def test_tab_completes_and_arrows_recall() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         line = browsing.app.filter_bar.line

@@ -59,6 +59,7 @@ def test_a_live_list_follows_from_its_last_row_and_stays_elsewhere() -> None:
     run_steps(browsing, steps)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small_blocks")
 def test_a_filter_is_typed_while_rows_come() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:

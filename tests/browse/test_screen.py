@@ -61,6 +61,7 @@ def test_help_lists_every_action() -> None:
         assert ("  ".join(key_names(action)), action.text) in lines
 
 
+@pytest.mark.long
 def test_help_and_palette_open_and_close() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         await pilot.press("question_mark")
@@ -181,6 +182,7 @@ def test_a_resize_keeps_the_row_at_the_cursor_on_the_screen(size: tuple[int, int
     run_steps(Browsing(), steps, (100, 30))
 
 
+@pytest.mark.long
 def test_an_empty_capture_has_an_empty_list() -> None:
     async def steps(browsing: Browsing, pilot: Any) -> None:
         for key in ("j", "G", "enter", "l", "space", "x", "tab", "s", "escape", "escape", "c", "e", "t"):
