@@ -20,7 +20,6 @@ from decoders.limits import SCHEMA_SIZE_MAX, SCHEMAS_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.values.model import RegisteredSchema, SchemaOrigin, SchemaReference, SchemaType
 from decoders.wire.format_and_escape_text import format_size
-from decoders.wire.primitives import read_uvarint
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -206,35 +205,15 @@ def _list_names_and_texts(schema: Any) -> tuple[set[str], set[str]]:
 
 def _read_descriptor_set(path: Path) -> list[SchemaFile]:
     """The files of a FileDescriptorSet, as `protoc -o` writes it."""
-    data = _read_bytes(path)
-    found: list[SchemaFile] = []
+    from decoders.values.protobuf.descriptors import split_descriptor_set
+
     try:
-        for number, file in _read_texts(data):
-            if number == 1:
-                rows = list(_read_texts(file))
-                name = next((text.decode() for field, text in rows if field == 1), "")
-                uses = [text.decode() for field, text in rows if field == 3]
-                subject = Path(name).stem
-                found.append(SchemaFile(str(path), "PROTOBUF", b64encode(file).decode(), name, subject, uses))
-    except (DecodeError, UnicodeDecodeError):
-        found = []
-    if not found:
+        files = split_descriptor_set(_read_bytes(path))
+    except DecodeError:
+        files = []
+    if not files:
         raise Failure(f"{path}: no set of Protobuf descriptors")
-    return found
-
-
-def _read_texts(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The fields of a Protobuf message that have a length, by number. Raises DecodeError."""
-    at, end = 0, len(data)
-    while at < end:
-        tag, at = read_uvarint(data, at, end)
-        if tag & 7 == 0:
-            _, at = read_uvarint(data, at, end)
-        elif tag & 7 == 2:
-            size, at = read_uvarint(data, at, end)
-            if size > end - at:
-                raise DecodeError("a field longer than its message", offset=at)
-            yield tag >> 3, data[at : at + size]
-            at += size
-        else:
-            raise DecodeError("no field of a descriptor", offset=at)
+    return [
+        SchemaFile(str(path), "PROTOBUF", b64encode(content).decode(), name, Path(name).stem, uses)
+        for name, uses, content in files
+    ]

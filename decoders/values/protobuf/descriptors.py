@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from decoders.errors import DecodeError, LimitExceeded, Malformed
 from decoders.limits import SCHEMA_NESTING_MAX
+from decoders.schema.json_form import bytes_from_json
 from decoders.values.protobuf.decoder import ProtobufReader
 from decoders.values.protobuf.proto_text import parse_proto_text
 from decoders.values.protobuf.schema import (
@@ -25,6 +26,7 @@ from decoders.values.protobuf.schema import (
 _DESCRIPTORS: Final = """
 syntax = "proto2";
 message Set { repeated File file = 1; }
+message SetOfBytes { repeated bytes file = 1; }
 message File { optional string name = 1; optional string package = 2; repeated string dependency = 3;
     repeated Message message_type = 4; repeated Enum enum_type = 5; repeated Field extension = 7;
     optional string syntax = 12; }
@@ -64,6 +66,17 @@ def read_descriptors(data: bytes) -> list[DeclaredFile]:
     if not all(isinstance(file.get("name"), str) for file in files) or not files:
         files = [ProtobufReader(types, data).read(types.find_by_name("File"), 0)]
     return [_declare_file(file) for file in files]
+
+
+def split_descriptor_set(data: bytes) -> list[tuple[str, list[str], bytes]]:
+    """The files of a set, each with its name, its imports and its bytes. Raises DecodeError."""
+    types = _load_descriptor_types()
+    found = []
+    for shown in ProtobufReader(types, data).read(types.find_by_name("SetOfBytes"), 0)["file"]:
+        content = bytes_from_json(shown, "file")
+        file = ProtobufReader(types, content).read(types.find_by_name("File"), 0)
+        found.append((str(file.get("name", "")), [*map(str, file["dependency"])], content))
+    return found
 
 
 def _declare_file(found: Mapping[str, Any]) -> DeclaredFile:
