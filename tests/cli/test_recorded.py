@@ -35,6 +35,10 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+# Records that were written with acks=0 and read: they are known again by checksums, which NDJSON does not have.
+READ_WITHOUT_ANSWER = {"first-steps.pcapng"}
+
+
 def lines_of(folder: Path, name: str = "tour.pcapng") -> list[str]:
     return (folder / f"{name}.ndjson").read_text().splitlines()
 
@@ -55,6 +59,8 @@ def from_pipe(data: str | bytes, *words: str) -> Outcome:
 def test_statistics_are_those_of_the_capture(written: Path, name: str, metric: str) -> None:
     for by in ("client,topic,partition", "api,error", "group,software,version", "address,broker,time", "connection"):
         if METRICS[metric].of_records and not all(DIMENSION_ROWS[name].of_records for name in by.split(",")):
+            continue
+        if METRICS[metric].of_records and name in READ_WITHOUT_ANSWER:
             continue
         words = ("--metric", metric, "--by", by, "--slowest", "7", "-o", "ndjson", "-q")
         assert kw("stats", str(written / f"{name}.ndjson"), *words) == kw("stats", str(CAPTURES / name), *words)
