@@ -49,6 +49,7 @@ LICENSES: Final[dict[str, str]] = {
     "rich": "MIT",
     "s3fs": "BSD-3-Clause",
     "scapy": "GPL-2.0-only",
+    "textual": "MIT",
     "uvloop": "MIT OR Apache-2.0",
     "zstandard": "BSD-3-Clause",
 }
