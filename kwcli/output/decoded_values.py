@@ -72,8 +72,8 @@ def _put_decoded_texts(record: dict[str, Any], topic: str | None, reader: Record
     return record
 
 
-def list_missing_schemas(missing: Counter[str]) -> list[str]:
-    """The sentence about values whose schemas are missing, and what would help; none where none are.
+def list_missing_schemas(missing: Counter[str], hint: str = MISSING_HINT) -> list[str]:
+    """The sentence about values whose schemas are missing, and what would help (`hint`); none where none are.
 
     `missing` has how many values name each id.
     """
@@ -83,7 +83,7 @@ def list_missing_schemas(missing: Counter[str]) -> list[str]:
     more = f" and {len(ids) - _LISTED:,} more" if ids[_LISTED:] else ""
     noun = "id" if len(ids) == 1 else "ids"
     told = count_of(missing.total(), "value")
-    return [f"{told} with a schema that was not seen ({noun} {', '.join(ids[:_LISTED])}{more}): {MISSING_HINT}"]
+    return [f"{told} with a schema that was not seen ({noun} {', '.join(ids[:_LISTED])}{more}): {hint}"]
 
 
 def _format_value(found: DecodedValue, shown: Any) -> str | None:

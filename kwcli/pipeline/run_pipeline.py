@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.wire.format_and_escape_text import escape_text
+from kwcli.output.decoded_values import list_missing_schemas
 from kwcli.pipeline.captures_covered_by_run import CoveredCaptures, add_covered_captures, find_captures_asked_for
 from kwcli.pipeline.choose_engine import EngineChoice, choose_engine
 from kwcli.pipeline.engine_job_and_result import EngineResult, JobSpec, build_job_spec
@@ -148,7 +149,7 @@ def _write_tables(
     if not options.quiet:
         seconds = env.monotonic() - begun
         damaged = facts["damaged"]
-        for line in faults:
+        for line in [*faults, *list_missing_schemas(outcome.tally.missing_schemas, "--schemas DIR")]:
             env.report(f"kw: {line}")
         if engine_choice.has_splits and "cut_out" in outcome.counts:
             env.report(_CUT_OUT)

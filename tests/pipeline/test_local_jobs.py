@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -14,6 +15,7 @@ from typing import Any, Final
 
 import pytest
 
+from decoders import Record
 from kwcli.pipeline import local_engine
 from kwcli.pipeline.store.output_folder import OutputFolder
 from kwcli.pipeline.store.staging import STAGING
@@ -23,6 +25,7 @@ from kwcli.reading.sinks.render_jobs import PartSizes, RenderJobs
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw
 from tests.pipeline.jobs import rows_in
+from tests.reading.captures_with_values import ORDER, HandMadeCapture, prefixed
 from tests.sampling import sampled
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -81,6 +84,24 @@ def test_any_number_of_jobs_gives_the_same_rows_and_counts(
             if (out / table).exists():
                 assert rows_in(out, table) == rows_in(tmp_path / "one", table)
         assert not (out / STAGING).exists()
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_values_without_a_schema_are_counted_in_all_rows(tmp_path: Path, forks: list[int], jobs: str) -> None:
+    captures = []
+    for name in ("a.pcap", "b.pcap"):  # the reader itself makes the rows of the first one
+        made = HandMadeCapture()
+        for number in range(20):
+            made.produce("orders", Record(number, 5, prefixed(7), prefixed(number % 3 + 1)))
+            made.fetch("orders", Record(number, 5, None, b'{"missing_schema":true,"schema_id":9}'))
+        captures.append(made.write(tmp_path / name))
+    words = ("run", *captures, "--engine", "local", "--jobs", jobs, "--bodies")
+    (tmp_path / "order.avsc").write_text(json.dumps(ORDER))
+    (tmp_path / "ids.json").write_text('{"2": "order.avsc"}')
+    outcome = kw("pipeline", *words, "--records", "--schemas", str(tmp_path), "--out", str(tmp_path / "out"))
+    assert bool(forks) == (jobs == "2")
+    assert "kw: 66 values with a schema that was not seen (ids 1, 3, 7): --schemas DIR\n" in outcome.err
+    assert "was not seen" not in kw("pipeline", *words, "--out", str(tmp_path / "plain")).err
 
 
 def test_rows_are_made_by_workers_with_files_of_their_own(tmp_path: Path, forks: list[int]) -> None:

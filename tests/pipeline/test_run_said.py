@@ -71,13 +71,17 @@ def rows(*given: dict[str, object]) -> pa.RecordBatch:
 
 COLUMNS = {
     **dict.fromkeys(("kind", "source", "status", "client_ip", "client_id", "broker", "reason"), pa.string()),
-    **dict.fromkeys(("client_software_name", "client_software_version"), pa.string()),
+    **dict.fromkeys(("client_software_name", "client_software_version", "request_body", "response_body"), pa.string()),
     "error_expected": pa.list_(pa.bool_()),
     "api_key": pa.int32(),
     "time_ns": pa.int64(),
     "size": pa.int64(),
 }
 NOTHING: dict[str, object] = {"kind": "exchange", "status": "complete", "error_expected": [], "broker": "10.0.0.9:9092"}
+UNREAD = (
+    '{"responses":[{"partitions":[{"records":null},{"records":[{"records":[{"key_decoded":{"schema_id":17,'
+    '"value":null,"missing_schema":true},"value_decoded":{"schema_id":5,"value":{"missing_schema":true}}}]}]}]}]}'
+)
 ONE = rows(
     {"client_ip": "10.0.0.1", "client_id": "a", "api_key": 3, "time_ns": 5 * SECOND},
     {"client_ip": "10.0.0.1", "client_id": "a", "api_key": 3, "time_ns": 7 * SECOND, "error_expected": [False, True]},
@@ -96,6 +100,9 @@ OTHER = rows(
         "client_software_name": "app",
         "client_software_version": "1",
     },
+)
+UNDECODED = rows(
+    {"client_ip": "10.0.0.1", "client_id": "a", "api_key": 1, "time_ns": 5 * SECOND, "response_body": UNREAD}
 )
 GAPS = rows(
     {"kind": "skipped", "reason": "lost", "size": 100, "time_ns": SECOND},
@@ -127,7 +134,7 @@ def tally(*parts: pa.RecordBatch) -> RunCounts:
 
 
 def test_counts_add_up_in_any_order_and_survive_the_way_home() -> None:
-    parts = [ONE, OTHER, GAPS, CONNECTIONS, ONE.slice(0, 0), OTHER]
+    parts = [ONE, OTHER, GAPS, CONNECTIONS, ONE.slice(0, 0), UNDECODED, OTHER]
     whole = tally(*parts)
     for cut in range(len(parts) + 1):
         for one, other in ((parts[:cut], parts[cut:]), (parts[cut:], parts[:cut])):
@@ -136,7 +143,8 @@ def test_counts_add_up_in_any_order_and_survive_the_way_home() -> None:
             assert {name: getattr(merged, name) for name in RunCounts.__slots__} == {
                 name: getattr(whole, name) for name in RunCounts.__slots__
             }
-    assert whole.exchanges == 8
+    assert whole.exchanges == 9
+    assert whole.missing_schemas == {"17": 1}
     assert whole.runs == {"tls": 1, "lost": 2}
     clients = {("10.0.0.1", "a", None, None), ("10.0.0.1", "b", None, None), ("10.0.0.2", "a", "app", "1")}
     assert whole.clients == clients

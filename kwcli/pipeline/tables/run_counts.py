@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final
 
+import orjson
 import pyarrow as pa
 
+from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange import ClientIdentity
 from decoders.exchanges.pairer import is_silent_side_a_fault
+from decoders.exchanges.topic_arrays import BATCH_ARRAYS, partitions_in
 from decoders.limits import CLIENTS_COUNTED_MAX
 from decoders.protocols import foreign_protocol_name
 from kwcli.reading.sinks.closing_lines import LOSSY, count_gaps_by_reason
@@ -22,10 +26,15 @@ _BY_PORT: Final = ("answers_only", "requests_only", "foreign")
 # Columns that tell clients apart.
 _WHO: Final = ["client_ip", "client_id", "client_software_name", "client_software_version"]
 _READ: Final = ["kind", "source", "status", "error_expected", *_WHO, "api_key", "broker", "time_ns", "reason", "size"]
+# In bodies that have decoded keys or values without a schema; in few others.
+_MISSING: Final = '"missing_schema":true'
 
 
 class RunCounts:
-    """The counts of a run. `clients` are those that sent requests; `runs` has reason → skipped runs of bytes."""
+    """The counts of a run. `clients` are those that sent requests; `runs` has reason → skipped runs of bytes.
+
+    `missing_schemas` has how many keys and values in bodies name each id whose schema was not found.
+    """
 
     __slots__ = (
         "answers_only",
@@ -40,6 +49,7 @@ class RunCounts:
         "gaps",
         "last_ns",
         "logged",
+        "missing_schemas",
         "requests_only",
         "run_bytes",
         "runs",
@@ -62,6 +72,7 @@ class RunCounts:
         self.foreign: Counter[tuple[str, int]] = Counter()
         self.runs: Counter[str] = Counter()
         self.run_bytes: Counter[str] = Counter()
+        self.missing_schemas: Counter[str] = Counter()
         self.first_ns = 0
         self.last_ns = 0
 
@@ -86,6 +97,8 @@ class RunCounts:
             self.logged += pc.sum(logged).as_py()
             self._count_exchanges(both.filter(pc.invert(pc.or_(runs, logged))))
             self._count_skipped(both.filter(runs))
+            for side in SIDES:
+                self._count_missing_schemas(rows, f"{side}_body")
 
     def count_connections(self, rows: pa.RecordBatch) -> None:
         """Count rows of the table `connections`."""
@@ -151,9 +164,20 @@ class RunCounts:
             self.runs[row["reason"]] += row["size_count"]
             self.run_bytes[row["reason"]] += row["size_sum"]
 
+    def _count_missing_schemas(self, rows: pa.RecordBatch, column: str) -> None:
+        import pyarrow.compute as pc
+
+        bodies = rows.column(column)
+        if bodies.null_count == len(bodies):
+            return
+        found = rows.select(["api_key", column]).filter(pc.match_substring(bodies, _MISSING))
+        for api_key, text in zip(*(found.column(name).to_pylist() for name in found.schema.names), strict=True):
+            self.missing_schemas.update(_list_missing_schemas(api_key, text))
+
     def merge(self, other: RunCounts) -> None:
         """Add the counts of `other`."""
-        for name in ("statuses", "runs", "run_bytes", "answers_only", "requests_only", "foreign"):
+        names = ("statuses", "runs", "run_bytes", "answers_only", "requests_only", "foreign", "missing_schemas")
+        for name in names:
             getattr(self, name).update(getattr(other, name))
         self.exchanges += other.exchanges
         self.logged += other.logged
@@ -184,3 +208,17 @@ class RunCounts:
             kind = type(getattr(tally, name))
             setattr(tally, name, kind(map(tuple, value)) if name == "clients" else kind(value))
         return tally
+
+
+def _list_missing_schemas(api_key: int | None, text: str) -> Iterator[str]:
+    """What keys and values of the records in a body name whose schemas are missing."""
+    array = BATCH_ARRAYS.get(-1 if api_key is None else api_key)
+    if array is None:
+        return
+    for _, partition in partitions_in(orjson.loads(text), array):
+        for batch in partition.get(array.records) or ():
+            for record in batch.get("records") or ():
+                for field in ("key_decoded", "value_decoded"):
+                    decoded = record.get(field)
+                    if decoded is not None and decoded.get("missing_schema"):
+                        yield str(decoded["schema_id"])
