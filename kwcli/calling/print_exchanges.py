@@ -315,12 +315,19 @@ def _format_request_body_lines(exchange: Exchange, record: dict[str, Any], body:
 
 
 def format_hex_dump_lines(exchange: Exchange, side: Side, settings: Settings, colors: Palette) -> Iterator[str]:
-    """A hex dump of one side, with names and values beside the bytes."""
+    """A hex dump of one side, with names and values beside the bytes; those of decoded keys and values, too."""
     from kwcli.output.hex import HexStyle, format_frame_as_hex
 
     frame = exchange.raw(side)
     if frame is not None:
-        style = HexStyle(settings.width, colors, settings.reveal_secrets, conceal=make_conceal_of_exchange(exchange))
+        style = HexStyle(
+            settings.width,
+            colors,
+            settings.reveal_secrets,
+            conceal=make_conceal_of_exchange(exchange),
+            topic_name=exchange.topic_name,
+            values=settings.values,
+        )
         yield from format_frame_as_hex(frame, side, exchange.api_key, exchange.api_version, style)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,12 +13,13 @@ from kwcli.main import run
 from kwcli.playground.run import LibrdkafkaMock
 from tests.calling.records_live import answered, call, fetched
 from tests.cli.worlds import Outcome, kw, world
+from tests.reading.captures_with_values import ORDER
 
 
 @pytest.fixture(scope="module")
 def mock() -> Iterator[str]:
     with LibrdkafkaMock(3) as cluster:
-        for topic in ("orders", "lines", "bytes", "large", "shown", "batches", "ends"):
+        for topic in ("orders", "lines", "bytes", "large", "shown", "batches", "ends", "avro"):
             cluster.make_topic(topic)
         yield cluster.bootstrap()
 
@@ -39,7 +42,7 @@ def test_what_cannot_be_done_is_said(mock: str) -> None:
     assert (outcome.code, outcome.out, outcome.err) == (
         1,
         "",
-        "kw: the cluster has no topic 'nobody'; there are batches, bytes, ends, large, lines, orders, shown\n",
+        "kw: the cluster has no topic 'nobody'; there are avro, batches, bytes, ends, large, lines, orders, shown\n",
     )
     outcome = call(mock, "produce", "topic=orders", "value=v", "--magic", "0", "--api-version", "9")
     assert (outcome.code, outcome.err) == (2, "kw: message format 0 needs Produce 0-2, not 9\n")
@@ -106,6 +109,21 @@ def test_bytes_are_sent_and_printed_as_they_are(mock: str) -> None:
         {"key": None, "value": {"base64": "//4N"}},
         {"key": "k", "value": "v=w"},
     ]
+
+
+def test_bytes_of_decoded_values_have_their_fields(mock: str, tmp_path: Path) -> None:
+    (tmp_path / "order.avsc").write_text(json.dumps(ORDER))
+    (tmp_path / "ids.json").write_text('{"17": "order.avsc"}')
+    place, schemas = ("topic=avro", "partition=0"), ("--schemas", str(tmp_path))
+    words = (*place, 'value:={"id":41,"customer":"Ann"}', "--schema", str(tmp_path / "order.avsc"))
+    field = re.compile(r"^[0-9a-f]{4}  06 41 6e 6e  +\.Ann +customer +string +Ann$", re.MULTILINE)
+    for more in ((), ("-v",)):
+        sent = typed(mock, "produce", *words, *schemas, "-o", "hex", *more).out
+        assert field.search(sent)
+        shown = typed(mock, "fetch", *place, *schemas, "-o", "hex", *more).out
+        assert field.search(shown)
+        assert "avro #17 shop.Order" in shown
+        assert not field.search(typed(mock, "fetch", *place, "-o", "hex", "--raw-values", *more).out)
 
 
 def test_what_is_shown_of_the_request(mock: str) -> None:
