@@ -12,8 +12,17 @@ from tests.habits.command_lists import Row, missing, parse_row, read_rows, run_r
 ROWS = read_rows()
 
 
+def asks_spark(row: Row) -> bool:
+    """Whether Spark is asked what is wrong with a query: it takes long to start."""
+    return "kw pipeline sql" in row.line and any("of the query" in text for text in row.wanted)
+
+
 @pytest.mark.one_in(5)
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.place} {row.line[:60]}")
+@pytest.mark.parametrize(
+    "row",
+    [pytest.param(row, marks=[pytest.mark.long] if asks_spark(row) else []) for row in ROWS],
+    ids=lambda row: f"{row.place} {row.line[:60]}",
+)
 def test_command_line(row: Row, tmp_path: Path) -> None:
     found = run_row(row, tmp_path)
     assert missing(row, found) == [], f"{row.line}\n{found.out[:3000]}\n{found.err[:2000]}"
