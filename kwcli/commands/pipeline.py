@@ -138,6 +138,8 @@ def _add_run_and_watch_options(command: Command) -> Command:
             help=f"Only these tables, of {', '.join(TABLE_NAMES)}.",
         ),
         click.option("--bodies", is_flag=True, help="Add requests and responses as JSON."),
+        click.option("--records", is_flag=True, help="In bodies: records, with keys and values decoded."),
+        schemas_option,
         click.option("--reveal-secrets", is_flag=True, help="In bodies: tokens, salts and config values in clear."),
         click.option(
             "--engine",
@@ -171,8 +173,6 @@ def command() -> None:
     help="Bytes of capture per task (default: 256MiB, above 8GB 512MiB).",
 )
 @make_jobs_option("local: decode")
-@click.option("--records", is_flag=True, help="In bodies: records, with keys and values decoded.")
-@schemas_option
 @click.option("--explain", is_flag=True, help="Print the plan with reasons; do nothing.")
 @pass_options_as_value(
     "options",
@@ -191,8 +191,6 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
     from kwcli.pipeline.run_pipeline import run_pipeline
 
     _check_run_options(options)
-    refuse_options_without("bodies", ("records",), "records are in bodies")
-    refuse_options_without("records", ("schemas",), "schemas decode keys and values of records")
     from kwcli.filter_options import resolve_time_range
     from kwcli.reading.list_input_files import choose_key_logs
 
@@ -416,5 +414,7 @@ def _check_run_options(options: RunOptions, *, live: bool = False) -> None:
         refuse_clashes(Clash("engine", ("jobs",), "Spark has the processes that --master says"))
     refuse_clashes(Clash("master", ("jobs",), "Spark has the processes that --master says"))
     refuse_options_without("bodies", ("reveal_secrets",), "only bodies have secrets")
+    refuse_options_without("bodies", ("records",), "records are in bodies")
+    refuse_options_without("records", ("schemas",), "schemas decode keys and values of records")
     if options.bodies and "exchanges" not in options.tables:
         raise click.UsageError("--bodies needs the table exchanges: add it to --tables", context)

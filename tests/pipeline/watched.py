@@ -68,7 +68,8 @@ class Watched:
         self.reports: list[TaskReport] = []
         self._error = io.BytesIO()
         self._output = io.BytesIO()
-        self._asked = options(sources, out, *points, keylogs=keylogs)
+        of_rows = {name: more.pop(name) for name in ("bodies", "records", "schemas", "quiet") if name in more}
+        self._asked = options(sources, out, *points, keylogs=keylogs, **of_rows)
         self._wanted = WatchOptions(**({"lateness_s": 0.0, "interval_s": 0.0} | more))
         self._env = _environment(self._error, self._output, monotonic=self.clock)
 
@@ -111,9 +112,11 @@ class Watched:
             watching.run_batches()
 
 
-def run_over(sources: list[str], out: Path, *points: tuple[str, str], keylogs: tuple[str, ...] = ()) -> None:
+def run_over(
+    sources: list[str], out: Path, *points: tuple[str, str], keylogs: tuple[str, ...] = (), **more: Any
+) -> None:
     """`kw pipeline run` over these sources."""
-    run_pipeline(_environment(io.BytesIO()), options(sources, out, *points, keylogs=keylogs))
+    run_pipeline(_environment(io.BytesIO()), options(sources, out, *points, keylogs=keylogs, **more))
 
 
 def tables_in(out: Path) -> dict[str, list[dict[str, Any]]]:

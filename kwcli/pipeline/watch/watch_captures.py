@@ -42,6 +42,7 @@ from kwcli.analyses.doctor import read_thresholds
 from kwcli.analyses.finding_renderer import add_commands_to_stored_findings, list_reading_options
 from kwcli.analyses.render_answer import answer_record
 from kwcli.malloc_trim import Trimmer
+from kwcli.output.decoded_values import list_missing_schemas
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.choose_engine import choose_engine
 from kwcli.pipeline.engine_job_and_result import JobSpec, build_job_spec
@@ -55,6 +56,7 @@ from kwcli.pipeline.tables.upgrade_table_rows import NewerTables
 from kwcli.pipeline.watch.decode_batch import BatchInput, TaskReport, decode_points, merge_task_reports
 from kwcli.pipeline.watch.findings_by_date import WatchFindings
 from kwcli.pipeline.watch.format_metrics import WatchProgress, format_metrics
+from kwcli.pipeline.watch.learn_schemas_of_batches import WatchSchemas
 from kwcli.pipeline.watch.spool_live_captures import LiveSpool
 from kwcli.pipeline.watch.track_captures import BatchPlan, WatchedFiles
 from kwcli.reading.key_logs import check_key_logs
@@ -87,6 +89,8 @@ BATCH_MIN: Final = 1 << 20
 SAY_S: Final = 60.0
 # Problems of captures that a commit keeps: the latest ones.
 PROBLEMS_MAX: Final = 1000
+# Ids of schemas whose values are counted, those of most values, where the schemas were not found.
+MISSING_SCHEMAS_MAX: Final = 1000
 
 
 class EngineGone(Failure):
@@ -215,6 +219,8 @@ class Watch:
         self._dropped_keys = False  # it was told that key logs have too many sessions
         self._kept = True  # whether a commit has all problems so far
         self._findings = WatchFindings(read_thresholds(watch_options.thresholds)) if watch_options.doctor else None
+        self._state_of_schemas = ""  # its path
+        self._schemas = WatchSchemas(env, options.schemas) if options.records else None
         self._damaged = 0
         self._said: dict[str, str] = {}
         self._retries = 0  # of batches, in this process
@@ -295,6 +301,7 @@ class Watch:
                         committed = self._run_last_batch()
                 if committed is not None:
                     self._report_batch(committed)
+                self._report_missing_schemas()
                 return
             if committed is not None:
                 self._report_batch(committed)
@@ -347,7 +354,11 @@ class Watch:
         """Decode a planned batch, and commit it."""
         batch = self.batch + 1
         staging = self._store.start_staging(batch)
-        batch_input = BatchInput(self._build_job_spec(plan), staging, self._states, ends)
+        spec = self._build_job_spec(plan)
+        if self._schemas is not None:
+            schemas = self._schemas.learn_from_batch(spec, plan.points, self._read_state_of_point, ends=ends)
+            spec = spec._replace(schemas=schemas)
+        batch_input = BatchInput(spec, staging, self._states, ends)
         report = merge_task_reports(self._decode(batch_input, plan.points))
         changed = self._captures.find_changed_files(report.left) if plan.size else []
         if changed:  # perhaps a ring is faster than the batch: a smaller batch is ready sooner
@@ -360,6 +371,7 @@ class Watch:
         self._add_counts(report)
         files = [*report.files]
         found, kept = self._find_findings(staging, report, ends=ends)
+        known = self._keep_schemas(staging)
         if found:
             with staging.writer(("findings",)) as writer:
                 writer.write_table("findings", build_findings_batch(found, batch))
@@ -378,18 +390,20 @@ class Watch:
                 "problems": self._problems,
                 "damaged": self._damaged,
                 "findings": kept,
+                "schemas": known,
             },
             options=self._select_options_of_rows(),
             tables=self._list_tables_to_write(),
             facts=self._build_commit_facts(),
         )
         self.batch, self._states, self._kept, self._breaks = batch, states, True, []
+        self._state_of_schemas = known
         self._captures.batch_size = min(self._captures.batch_size * 2, self._watch_options.batch_size)
         self._trimmer.trim_if_grown()
         self._committed_s, self._took_s = self._env.monotonic(), self._env.monotonic() - begun
         self._report_problems(report.problems, counted=False)
         self._store.files.remove(staging.folder)
-        self._store.sweep_states({*states.values(), kept})
+        self._store.sweep_states({*states.values(), kept, known})
         self._delete_read_files()
         told = tuple(answer_record("finding", row) for _, row in found)
         return CommittedBatches(batch, report.taken, report.tally.exchanges, self._env.monotonic() - begun, told)
@@ -406,6 +420,16 @@ class Watch:
             (row for _, row in found), list_reading_options(options.ports, options.names_from, options.keylogs)
         )
         return found, staging.write_state(self._findings.export())
+
+    def _read_state_of_point(self, point: str) -> bytes | None:
+        path = self._states.get(point)
+        return None if path is None else self._store.files.read(path)
+
+    def _keep_schemas(self, staging: BatchStaging) -> str:
+        """The path of the state of schemas, which is written where a batch has taught some."""
+        if self._schemas is None or not self._schemas.have_changed:
+            return self._state_of_schemas
+        return staging.write_state(self._schemas.export())
 
     def _list_tables_to_write(self) -> tuple[str, ...]:
         return (*self._options.tables, "findings") if self._watch_options.doctor else self._options.tables
@@ -442,6 +466,7 @@ class Watch:
             self._captures.start_over()
             if self._findings is not None:
                 self._findings.resume(None)
+            self._resume_schemas("")
             return
         if value["options"] != normalize_by_json(self._select_options_of_rows()):
             raise Failure(f"{self._options.out}: was watched with other options: use those, or another folder")
@@ -450,6 +475,7 @@ class Watch:
         self._captures.resume(kept["captures"])
         if self._findings is not None:
             self._resume_findings(kept["findings"])
+        self._resume_schemas(kept.get("schemas", ""))  # which older versions of kw had not
         self._counts = Counter(kept["counts"])
         self._tally = RunCounts.resume(kept["tally"])
         self._problems, self._damaged = list(kept["problems"]), kept["damaged"]
@@ -464,6 +490,16 @@ class Watch:
         if not self._findings.resume(state):
             self._env.report(f"kw: {self._options.out}: findings begin anew: another version of kw left their state")
 
+    def _resume_schemas(self, path: str) -> None:
+        """Load the schemas that captures taught. Failure where they are missing: rows would depend on restarts."""
+        self._state_of_schemas = path
+        if self._schemas is None:
+            return
+        state = self._store.files.read(path) if path else None
+        if path and state is None:
+            raise Failure(f"{self._store.files.full_path(path)}: missing: watch into another folder")
+        self._schemas.resume(state)
+
     # -- what is made of options ---------------------------------------------------------------------------------------
 
     def _build_job_spec(self, plan: BatchPlan) -> JobSpec:
@@ -472,7 +508,7 @@ class Watch:
         return spec._replace(doctor=self._watch_options.doctor)
 
     def _select_options_of_rows(self) -> dict[str, Any]:
-        """The options that the rows depend on; of key logs the names alone, since key logs grow."""
+        """The options that the rows depend on; of key logs and schemas the names alone, since there may be more."""
         rows = self._options.select_options_of_rows()
         rows.pop("hosts", None)  # addresses get other names in time
         rows.pop("topic_names", None)  # topics are made
@@ -480,7 +516,7 @@ class Watch:
             rows["format"] = self._watch_options.table_format
         if self._watch_options.doctor:
             rows["doctor"] = sorted(self._watch_options.thresholds)
-        return rows | ({"keylogs": [name for name, _ in rows["keylogs"]]} if "keylogs" in rows else {})
+        return rows | {key: [name for name, _ in rows[key]] for key in ("keylogs", "schemas") if key in rows}
 
     def _describe_inputs(self) -> list[str]:
         live = self._spool.captured if self._spool is not None else ()
@@ -496,6 +532,8 @@ class Watch:
         self._tally.merge(report.tally)
         self._tally.clients.clear()  # their number has no bound
         self._tally.brokers.clear()
+        if len(self._tally.missing_schemas) > MISSING_SCHEMAS_MAX:
+            self._tally.missing_schemas = Counter(dict(self._tally.missing_schemas.most_common(MISSING_SCHEMAS_MAX)))
         self._keep_problems(report.problems)
 
     def _keep_problems(self, problems: Sequence[Problem]) -> None:
@@ -558,6 +596,12 @@ class Watch:
             if self._since.batch and not self._options.verbose:
                 self._env.report(f"kw: up to batch {self.batch:,}: {self._format_batch_line(self._since)}")
             self._said_at, self._since = now, CommittedBatches(0, 0, 0, 0.0)
+
+    def _report_missing_schemas(self) -> None:
+        """Report the keys and values in the tables whose schemas were not found."""
+        if not self._options.quiet:
+            for line in list_missing_schemas(self._tally.missing_schemas, "--schemas DIR"):
+                self._env.report(f"kw: {line}")
 
     def _format_batch_line(self, committed: CommittedBatches) -> str:
         lag = self._captures.measure_unread_lag(self._env.monotonic())
