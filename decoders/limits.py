@@ -245,6 +245,9 @@ ROWS_INDEXED_MAX: Final = 2**21
 # Records that one question of `kw trace` is answered for, and the characters that are shown of a key or header.
 RECORDS_TRACED_MAX: Final = 10_000
 TRACED_TEXT_MAX: Final = 200
+# Written records with headers that `kw trace --downstream` keeps, some 600 bytes each; how many steps it follows on.
+RECORDS_WITH_HEADERS_MAX: Final = 200_000
+DOWNSTREAM_STEPS_MAX: Final = 8
 # Connections of which a report can draw a ladder, and of each the first exchanges and the first that failed: 0.4 KiB an
 # exchange, 32 MiB in all.
 LADDERS_MAX: Final = 2048

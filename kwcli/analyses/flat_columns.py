@@ -34,6 +34,7 @@ __all__ = [
     "format_csv",
     "format_markdown",
     "format_reader",
+    "format_source",
     "format_table",
 ]
 
@@ -130,6 +131,11 @@ def format_reader(reader: Row) -> str:
     return f"{cell_text(name)} ×{reader['reads']}" + (" committed" if reader["committed"] else "")
 
 
+def format_source(source: Row) -> str:
+    """From which record another one follows, and why: `orders/2@0 by order-id`."""
+    return f"{cell_text(source['topic'])}/{source['partition']}@{source['offset']} by {' '.join(source['headers'])}"
+
+
 class FlatColumn(NamedTuple):
     """One column: `form` makes its cell of the row's value under `key`.
 
@@ -190,6 +196,7 @@ _FORMS: Final[dict[str, Form]] = {
     ),
     "transaction": lambda transaction: join_values([transaction["id"], transaction["outcome"] or "open"]),
     "read_by": lambda readers: join_values([format_reader(each) for each in readers]),
+    "downstream_of": format_source,
     "events": lambda events: join_values([f"{each['event']} {each['time']}" for each in events]),
     "evidence": _format_evidence,
     "cause": lambda cause: join_values([cause["title"]]),
@@ -273,7 +280,7 @@ FLAT_COLUMNS: Final[dict[str, tuple[FlatColumn, ...]]] = {
         "security": (f"{_FINDING} {_ABOUT_SECURITY} {_ADVICE}", "severity title count id", _ABOUT_SECURITY),
         "trace": (
             "topic partition offset timestamp key value_size headers produced_by produced acknowledged tries"
-            " transaction read_by events not_in_capture",
+            " transaction read_by downstream_of events not_in_capture",
             "topic partition offset produced produced_by read_by tries key",
         ),
         "duplicate": (

@@ -16,6 +16,7 @@ from decoders.analysis.record_traces.asked_records import (
     looks_like_asked_records,
     parse_asked_records,
 )
+from decoders.analysis.record_traces.downstream_traces import DownstreamTraces
 from decoders.analysis.record_traces.record_faults import RecordFaults
 from decoders.analysis.record_traces.record_traces import RecordTraces
 from decoders.errors import FilterError
@@ -23,7 +24,7 @@ from decoders.exchanges.exchange import Exchange
 from decoders.filters import parse
 from decoders.wire.format_and_escape_text import escape_text, format_latency, format_size
 from decoders.wire.near_words import did_you_mean
-from kwcli.analyses.flat_columns import format_reader
+from kwcli.analyses.flat_columns import format_reader, format_source
 from kwcli.analyses.render_answer import AnswerRenderer, Text
 from kwcli.analyses.run import run_answer
 from kwcli.output.report_partial_input import describe_full_index
@@ -54,7 +55,13 @@ _USAGE: Final = (
 
 
 def trace_records(
-    env: Environment, capture: CaptureOptions, filters: FilterOptions, schemas: SchemaOptions, shown: OutputOptions
+    env: Environment,
+    capture: CaptureOptions,
+    filters: FilterOptions,
+    schemas: SchemaOptions,
+    shown: OutputOptions,
+    *,
+    downstream: bool,
 ) -> Exit:
     """Run `kw trace`; returns the exit code. Raises Failure or UsageError."""
     from kwcli.net.options import decode_values_of_answer
@@ -66,7 +73,7 @@ def trace_records(
     if isinstance(asked, RecordCondition):
         asked.decode_values_with(settings.values)
     within = parse(capture.time_filter_text(env, settings.zone)).matches
-    return run_answer(env, settings, capture, filters, TraceRenderer(asked, settings, within))
+    return run_answer(env, settings, capture, filters, TraceRenderer(asked, settings, within, downstream=downstream))
 
 
 def _split_off_question(capture: CaptureOptions) -> tuple[CaptureOptions, AskedRecords]:
@@ -117,7 +124,7 @@ class _RecordAnswerRenderer(AnswerRenderer):
 
     def coverage_sentences(self) -> list[str]:
         """What the answer says of the part of the inputs that it was made of, and of what the index had no room for."""
-        return [*super().coverage_sentences(), *describe_full_index(self.fold.index.left_out)]
+        return [*super().coverage_sentences(), *describe_full_index(self.fold.left_out)]
 
 
 class RecordFaultRenderer(_RecordAnswerRenderer):
@@ -188,20 +195,23 @@ class TraceRenderer(_RecordAnswerRenderer):
 
     fold: RecordTraces
 
-    def __init__(self, asked: AskedRecords, settings: Settings, within: Callable[[Exchange], bool]) -> None:
-        self.fold = RecordTraces(asked)
+    def __init__(
+        self, asked: AskedRecords, settings: Settings, within: Callable[[Exchange], bool], *, downstream: bool
+    ) -> None:
+        self.fold = DownstreamTraces(asked) if downstream else RecordTraces(asked)
+        self._downstream = downstream
         self._asked = asked
         super().__init__("trace", self._find_rows, _format_text, settings, within)
 
     def make_empty(self) -> TraceRenderer:
         """A renderer like this one that has seen nothing."""
-        return TraceRenderer(self._asked, self._settings, self._within)
+        return TraceRenderer(self._asked, self._settings, self._within, downstream=self._downstream)
 
     def _find_rows(self) -> list[Row]:
         rows = self.fold.rows()
         if not rows:
             what = f"nothing of {self._describe_question()} in what was read{self._hint()}"
-            raise Failure("; ".join([what, *describe_full_index(self.fold.index.left_out)]), Exit.FAILURE)
+            raise Failure("; ".join([what, *describe_full_index(self.fold.left_out)]), Exit.FAILURE)
         return rows
 
     def _describe_question(self) -> str:
@@ -258,6 +268,7 @@ def _draw_table(rows: Sequence[Row], settings: Settings) -> Iterator[str]:
         Column("record", list(map(_name_record, rows)), paint="client", cut=_NAME_LEAST, left=True),
         Column("produced" if settings.zone else "produced UTC", [format_time(row["produced"]) for row in rows], drop=4),
         Column("by", [escape_text(row["produced_by"] or _NOTHING) for row in rows], drop=3, cut=_NAME_LEAST),
+        *_draw_sources(rows),
         Column("read after", ages("age_ms"), right=True, drop=2),
         Column("committed after", ages("commit_age_ms"), right=True, drop=5),
         Column("read by", [", ".join(map(format_reader, row["read_by"])) or _NOTHING for row in rows], cut=_NAME_LEAST),
@@ -271,6 +282,14 @@ def _draw_table(rows: Sequence[Row], settings: Settings) -> Iterator[str]:
     yield from draw_table(columns, settings.width, palette(settings.color), dense=True)
 
 
+def _draw_sources(rows: Sequence[Row]) -> Iterator[Column]:
+    """A column of what records are downstream of, where some are."""
+    sources = [row["downstream_of"] for row in rows]
+    if any(sources):
+        cells = [_NOTHING if each is None else escape_text(format_source(each)) for each in sources]
+        yield Column("downstream of", cells, cut=_NAME_LEAST)
+
+
 def _name_record(row: Row) -> str:
     offset = "?" if row["offset"] is None else row["offset"]
     return escape_text(f"{row['topic']}/{row['partition']}@{offset}")
@@ -282,6 +301,8 @@ def _draw_life(row: Row, settings: Settings) -> Iterator[str]:
     zone = find_zone(settings.zone)
     exact = zone.format_exact_time if settings.zone else None
     yield from wrap_note(f"{_name_record(row)}  {_describe_record(row)}".rstrip(), settings.width)
+    if row["downstream_of"] is not None:
+        yield from wrap_note(_describe_source(row["downstream_of"], exact), settings.width)
     events = row["events"]
     times = [each["time"] if exact is None else exact(each["time"]) for each in events]
     days = len({time[:10] for time in times}) > 1
@@ -312,6 +333,13 @@ def _draw_life(row: Row, settings: Settings) -> Iterator[str]:
     if row["not_in_capture"]:
         note = "not in the capture: " + "; ".join(map(escape_text, row["not_in_capture"]))
         yield from (f"{paint.dim}{line}{paint.off}" for line in wrap_note(note, settings.width))
+
+
+def _describe_source(source: Row, exact: Callable[[str], str] | None) -> str:
+    """From which record this one follows, and by what that is known."""
+    read = (source["read"] if exact is None else exact(source["read"]))[11:23]
+    names = [each if each == "traceparent" else f"header {escape_text(each)}" for each in source["headers"]]
+    return f"downstream of {_name_record(source)}, which its writer had read at {read}: by {', '.join(names)}"
 
 
 def _describe_record(row: Row) -> str:

@@ -83,7 +83,7 @@ KEPT: Final = {
     "finding": "id severity title count first last clients topic broker api evidence meaning remedy",
     "security": "id severity title count first last broker clients evidence meaning remedy",
     "trace": "topic partition offset timestamp key value_size headers produced_by produced acknowledged tries"
-    " transaction read_by events not_in_capture",
+    " transaction read_by downstream_of events not_in_capture",
     "duplicate": "topic partition offset last_offset copy_offset records client_id producer_id sequence time copy_time"
     " apart_ms why evidence",
     "loss": "topic partition offset last_offset records group produced_by produced passed_by passed why evidence",

@@ -20,6 +20,7 @@ from decoders.analysis.dimension_and_metric_table import METRICS
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.groups.groups import Groups
 from decoders.analysis.record_traces.asked_records import AskedOffsets
+from decoders.analysis.record_traces.downstream_traces import DownstreamTraces
 from decoders.analysis.record_traces.record_faults import RecordFaults
 from decoders.analysis.record_traces.record_traces import RecordTraces
 from decoders.analysis.security import Security
@@ -77,6 +78,14 @@ FOLDS: dict[str, tuple[Callable[[], Any], Callable[[Any], list[dict[str, Any]]]]
         lambda fold: [  # tables have the headers of batches without checksums, and no records
             {name: value for name, value in row.items() if name not in ("timestamp", "key", "value_size", "headers")}
             for row in fold.rows()
+        ],
+    ),
+    "downstream": (
+        lambda: DownstreamTraces(AskedOffsets("orders", 2, 0, 9)),
+        lambda fold: [  # so records of tables have no headers either, by which others follow
+            {name: value for name, value in row.items() if name not in ("timestamp", "key", "value_size", "headers")}
+            for row in fold.rows()
+            if row["downstream_of"] is None
         ],
     ),
     "losses": (lambda: RecordFaults("loss"), lambda fold: fold.rows()),

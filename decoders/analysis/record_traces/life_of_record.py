@@ -250,6 +250,21 @@ class LivesOfRecords:
             found.add(first)
         return sorted(found)
 
+    def readings_of(self, where: TopicPartition, offset: int) -> Iterator[tuple[int, tuple[str | None, str]]]:
+        """When consumers got a record, with the client id and host of each; followers are none."""
+        partition = self.partition(where)
+        its: list[tuple[int, Read | ShareDelivery]] = [
+            (read.answered, read)
+            for read in partition.reads
+            if read.first <= offset < read.end and read.replica < 0 <= read.answered
+        ]
+        its += [
+            (each.time, each) for each in partition.deliveries if each.kind == NONE and each.first <= offset < each.end
+        ]
+        for time, row in its:
+            ends = self.ends_of(row.sender)
+            yield time, (ends.client_id, host_of(ends.client))
+
     # One record.
 
     def make_row(self, where: TopicPartition, offset: int) -> Row:
@@ -305,6 +320,7 @@ class LivesOfRecords:
             "tries": len(writes),
             "transaction": transaction,
             "read_by": self._make_reader_rows(events, began),
+            "downstream_of": None,
             "events": [self._make_event_row(event, began) for event in events],
             "not_in_capture": list(_list_what_is_missing(where, offset, writes, events)),
         }

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
+from decoders.analysis.record_traces.record_links import RecordLink, make_links, resume_links
 from decoders.limits import TRACED_TEXT_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.wire.state_serialization import state_fields
@@ -68,30 +69,33 @@ def _to_bytes(held: Any) -> bytes:
 class RecordContents(NamedTuple):
     """What is shown of a record: its time (ms; None in magic 0), key, headers, and the bytes of its value.
 
-    Texts are cut to TRACED_TEXT_MAX characters; what is no UTF-8 is replaced.
+    Texts are cut to TRACED_TEXT_MAX characters; what is no UTF-8 is replaced. `links`: by what records that were made
+    from it are known, which have the whole values of headers.
     """
 
     timestamp: int | None
     key: str | None
     value_size: int | None
     headers: tuple[tuple[str, str | None], ...]
+    links: tuple[RecordLink, ...] = ()
 
     @classmethod
     def from_row(cls, row: Row) -> RecordContents:
         """The contents of a record in the form of the readers."""
         value = row[_VALUE]
         headers = tuple((_shorten_text(name) or "", _shorten_text(held)) for name, held in row[_HEADERS])
-        return cls(row[_TIMESTAMP], _shorten_text(row[_KEY]), None if value is None else len(value), headers)
+        size = None if value is None else len(value)
+        return cls(row[_TIMESTAMP], _shorten_text(row[_KEY]), size, headers, make_links(row[_HEADERS]))
 
     def state(self) -> list[object]:
         """The state as built-in values, for `make_resumed`."""
-        return [self.timestamp, self.key, self.value_size, list(self.headers)]
+        return [self.timestamp, self.key, self.value_size, list(self.headers), list(self.links)]
 
     @classmethod
     def make_resumed(cls, state: object) -> RecordContents:
         """Contents from their `state`. Raises DecodeError."""
-        timestamp, key, size, headers = state_fields(state, int | None, str | None, int | None, list)
-        return cls(timestamp, key, size, tuple(_read_headers(headers)))
+        timestamp, key, size, headers, links = state_fields(state, int | None, str | None, int | None, list, list)
+        return cls(timestamp, key, size, tuple(_read_headers(headers)), resume_links(links))
 
 
 def _read_headers(headers: Iterable[object]) -> Iterator[tuple[str, str | None]]:

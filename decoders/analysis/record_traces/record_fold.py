@@ -23,6 +23,11 @@ class RecordFold:
         self.file_names: Sequence[str] = ()
         self._question = question
 
+    @property
+    def left_out(self) -> int:
+        """How many rows and offsets there was no room for."""
+        return self.index.left_out
+
     def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths of records, offsets, groups and names."""
         return self.index.needs(api_key, side)

@@ -17,6 +17,7 @@ Examples:
   kw trace captures/ 'value.order == 501' -o ndjson
   kw trace -i eth0 'header.trace=4bf92f35' --limit 10000
   kw trace orders.pcapng pid=4711/7
+  kw trace broker*.pcapng 'orders/2@0' --downstream
   kw trace broker*.pcapng --duplicates
   kw trace broker*.pcapng --losses --group billing -o csv > lost.csv"""
 
@@ -44,6 +45,11 @@ Examples:
         multiple=True,
         help="List batches that went to another topic or partition than meant.",
     ),
+    click.option(
+        "--downstream",
+        is_flag=True,
+        help="Go on to records that readers of it wrote after it, by headers or traceparent.",
+    ),
     schema_options,
     verbose="Show each record in full, however many.",
     words="[FILE...] [RECORD]",
@@ -53,6 +59,7 @@ def command(
     env: Environment,
     capture: CaptureOptions,
     kinds: tuple[str, ...],
+    downstream: bool,
     filters: FilterOptions,
     schemas: SchemaOptions,
     shown: OutputOptions,
@@ -67,5 +74,7 @@ def command(
     if kinds:
         if len(kinds) > 1:
             raise click.UsageError("--duplicates, --losses and --misrouted: one at a time", click.get_current_context())
+        if downstream:
+            raise click.UsageError("--downstream goes on from one record: name it", click.get_current_context())
         return find_record_faults(env, capture, kinds[0], filters, shown)
-    return trace_records(env, capture, filters, schemas, shown)
+    return trace_records(env, capture, filters, schemas, shown, downstream=downstream)
