@@ -31,6 +31,7 @@ __all__ = [
     "decode_records_read_again",
     "describe_decoded_json",
     "has_own_decoded_parts",
+    "name_missing_schema",
 ]
 
 
@@ -96,7 +97,7 @@ class RecordValueReader:
             if again is None or not again.missing_schema:
                 return again
         if count:
-            self.missing[str(found.schema_id)] += 1
+            self.missing[name_missing_schema(found.schema_id, found.name)] += 1
         return found
 
     def has_schema(self, found: DecodedValue) -> bool:
@@ -175,6 +176,11 @@ def describe_decoded_json(decoded: Mapping[str, Any]) -> str:
     if "error" in decoded:
         words.append(f"({decoded['error']})")
     return " ".join(words)
+
+
+def name_missing_schema(schema_id: int | str | None, name: str | None) -> str:
+    """What a value names whose schema is missing: an id, or `fingerprint …` of Avro's single objects."""
+    return str(schema_id if schema_id is not None else name)
 
 
 def decode_missing_parts(record: dict[str, Any], topic: str | None, change: RecordChange) -> None:

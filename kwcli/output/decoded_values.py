@@ -75,15 +75,16 @@ def _put_decoded_texts(record: dict[str, Any], topic: str | None, reader: Record
 def list_missing_schemas(missing: Counter[str], hint: str = MISSING_HINT) -> list[str]:
     """The sentence about values whose schemas are missing, and what would help (`hint`); none where none are.
 
-    `missing` has how many values name each id.
+    `missing` has how many values name each id, or `fingerprint …`.
     """
     if not missing:
         return []
     ids = sorted(missing, key=lambda each: (len(each), each))
     more = f" and {len(ids) - _LISTED:,} more" if ids[_LISTED:] else ""
-    noun = "id" if len(ids) == 1 else "ids"
+    numbers = sum(not each.startswith("fingerprint ") for each in ids)
+    noun = ("", "id ")[numbers] if numbers < 2 else "ids "
     told = count_of(missing.total(), "value")
-    return [f"{told} with a schema that was not seen ({noun} {', '.join(ids[:_LISTED])}{more}): {hint}"]
+    return [f"{told} with a schema that was not seen ({noun}{', '.join(ids[:_LISTED])}{more}): {hint}"]
 
 
 def _format_value(found: DecodedValue, shown: Any) -> str | None:

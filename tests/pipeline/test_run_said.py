@@ -79,7 +79,7 @@ COLUMNS = {
 }
 NOTHING: dict[str, object] = {"kind": "exchange", "status": "complete", "error_expected": [], "broker": "10.0.0.9:9092"}
 UNREAD = (
-    '{"responses":[{"partitions":[{"records":null},{"records":[{"records":[{"key_decoded":{"schema_id":17,'
+    '{"responses":[{"partitions":[{"records":null},{"records":[{"records":[{"key_decoded":{"schema_id":17,"name":null,'
     '"value":null,"missing_schema":true},"value_decoded":{"schema_id":5,"value":{"missing_schema":true}}}]}]}]}]}'
 )
 ONE = rows(

@@ -382,3 +382,17 @@ def test_plain_batches_take_no_call_for_each_record(monkeypatch: pytest.MonkeyPa
     assert calls == []
     RecordValueReader().change_records(records_json(iter([*rows, (3, 0, None, b"{}", (), None)])), "t")
     assert len(calls) == 1
+
+
+def test_closing_lines_name_fingerprints(tmp_path: Path) -> None:
+    single = HandMadeCapture().produce(
+        "orders", *(Record(at, 5, None, b"\xc3\x01abcdefgh\x52\x06Ann") for at in (0, 1))
+    )
+    fingerprint = "fingerprint 6162636465666768"
+    words = (single.write(tmp_path / "a.pcap"), "--records")
+    assert f"2 values with a schema that was not seen ({fingerprint}): " in kw("sniff", *words).err
+    single.produce("orders", Record(0, 5, None, prefixed(17)))
+    words = (single.write(tmp_path / "a.pcap"), "--records")
+    told = f"3 values with a schema that was not seen (id 17, {fingerprint}): --schemas DIR"
+    assert told in kw("sniff", *words).err
+    assert told in kw("pipeline", "run", *words, "--bodies", "--out", str(tmp_path / "out")).err

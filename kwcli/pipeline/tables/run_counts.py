@@ -16,6 +16,7 @@ from decoders.exchanges.exchange import ClientIdentity
 from decoders.exchanges.pairer import is_silent_side_a_fault
 from decoders.exchanges.topic_arrays import BATCH_ARRAYS, partitions_in
 from decoders.limits import CLIENTS_COUNTED_MAX
+from decoders.messages.decode_record_values import name_missing_schema
 from decoders.protocols import foreign_protocol_name
 from kwcli.reading.sinks.closing_lines import LOSSY, count_gaps_by_reason
 
@@ -221,4 +222,4 @@ def _list_missing_schemas(api_key: int | None, text: str) -> Iterator[str]:
                 for field in ("key_decoded", "value_decoded"):
                     decoded = record.get(field)
                     if decoded is not None and decoded.get("missing_schema"):
-                        yield str(decoded["schema_id"])
+                        yield name_missing_schema(decoded["schema_id"], decoded["name"])
