@@ -29,7 +29,7 @@ from tests.reading.test_value_schemas import SlowPipe
 PAYMENT = {**ORDER, "name": "Payment"}
 # A later version of an order.
 LATER = {**ORDER, "fields": [*ORDER["fields"], {"name": "note", "type": "string", "default": ""}]}
-KINDS = {"values-undecodable", "schema-unregistered", "schemas-mixed", "values-unframed"}
+KINDS = {"values-undecodable", "schema-unregistered", "value-misrouted", "schemas-mixed", "values-unframed"}
 
 
 def written(*values: bytes | None, topic: str = "orders") -> HandMadeCapture:
@@ -40,6 +40,22 @@ def written(*values: bytes | None, topic: str = "orders") -> HandMadeCapture:
     made.produce("orders", *(Record(number, 5, b"k", prefixed(17)) for number in range(3)))
     made.produce(topic, *(Record(number, 5, b"k", value) for number, value in enumerate(values)))
     return made
+
+
+def registered(*schemas: Record, topic: str = "orders") -> HandMadeCapture:
+    """Schemas of a registry, then an order by schema 17 and two payments by 19 in a topic."""
+    made = HandMadeCapture().fetch("_schemas", schemas_record(17), *schemas)
+    values = [prefixed(17), prefixed(19), prefixed(19)]
+    return made.produce(topic, *(Record(number, 5, b"k", value) for number, value in enumerate(values)))
+
+
+def told_after_the_values() -> HandMadeCapture:
+    """The subjects come last: the values are read with schemas that were asked for by their ids."""
+    made = HandMadeCapture()
+    for number, schema in ((17, ORDER), (19, PAYMENT)):
+        made.http((http_get(f"/schemas/ids/{number}"), http_answer({"schema": json.dumps(schema)})))
+    made.add_packets_of(HandMadeCapture().produce("orders", Record(0, 5, None, prefixed(19))))
+    return made.fetch("_schemas", schemas_record(17), schemas_record(19, PAYMENT, "payments-value"))
 
 
 def asked(schema_id: int, body: Any, status: int = 404) -> HandMadeCapture:
@@ -77,6 +93,42 @@ FOUND: list[tuple[Callable[[], HandMadeCapture], str, str, str]] = [
         "note",
         "schema-unregistered",
         "1 value of orders name schema 77, which was not seen, likely not registered (written by app)",
+    ),
+    (
+        lambda: registered(schemas_record(19, PAYMENT, "payments-value")),
+        "warning",
+        "value-misrouted",
+        "likely misrouted to orders: 2 values with schema 19, which is registered for payments alone (written by app)",
+    ),
+    (
+        told_after_the_values,
+        "warning",
+        "value-misrouted",
+        "likely misrouted to orders: 1 value with schema 19, which is registered for payments alone (written by app)",
+    ),
+    (
+        lambda: registered(schemas_record(19, PAYMENT, "shop.Payment")),  # subjects by the names of types
+        "note",
+        "schemas-mixed",
+        "topic orders has values of 2 types",
+    ),
+    (
+        lambda: registered(schemas_record(19, PAYMENT, "payments-value"), schemas_record(19, PAYMENT, "orders-value")),
+        "note",
+        "schemas-mixed",
+        "topic orders has values of 2 types",
+    ),
+    (
+        lambda: registered(schemas_record(19, PAYMENT, ":.other:payments-value")),  # ids of another context
+        "note",
+        "schemas-mixed",
+        "topic orders has values of 2 types",
+    ),
+    (
+        lambda: registered(schemas_record(19, PAYMENT, "payments-value"), topic="all"),  # a topic without a subject
+        "note",
+        "schemas-mixed",
+        "topic all has values of 2 types",
     ),
     (
         lambda: written(prefixed(19)),

@@ -30,7 +30,7 @@ from decoders.analysis.doctor.observe_odd_bytes import (
     observe_protocol_of_connection,
 )
 from decoders.analysis.doctor.observe_positions import observe_unread_answer
-from decoders.analysis.doctor.observe_values import observe_values
+from decoders.analysis.doctor.observe_values import observe_subjects, observe_values
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
 from decoders.analysis.exchange_facts import (
@@ -341,6 +341,7 @@ class Doctor:
 
     def export(self) -> bytes:
         """The state, for `resume`."""
+        self._observe_subjects()
         offers = [[where, list(versions)] for where, versions in self._offers.items()]
         return pack([self._seen.export(), list(self._done.items()), self._latencies.state(), offers, self._faults])
 
@@ -364,6 +365,11 @@ class Doctor:
         """Name the files of what was seen so far, by their indices in the numbers of packets (merge_captures.py)."""
         self._seen.name_files(names)
 
+    def _observe_subjects(self) -> None:
+        if self._values is not None:
+            observe_subjects(self._seen, self._values)
+
     def rows(self) -> list[Row]:
         """A row for each finding, worst first."""
+        self._observe_subjects()
         return diagnose(self._seen, self._done, self._latencies, self._offers, self._faults, self._thresholds)

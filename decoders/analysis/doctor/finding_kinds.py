@@ -400,6 +400,12 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         "consumers cannot decode these values: the writer uses another registry, or the schema was deleted there",
         "compare schema.registry.url of writers and readers, or give the schema to kw with --schemas",
     ),
+    "value-misrouted": FindingKind(
+        _WARNING,
+        "likely misrouted to {topic}: {tally} with schema {schema}, which is registered for {other} alone{by}",
+        "the topic has a subject of its own: consumers of it get values that they do not expect",
+        "look where the writer chooses the topic; kw sniff --records shows the values",
+    ),
     "schemas-mixed": FindingKind(
         _NOTE,
         "topic {topic} has values of {tally} types: {types}",

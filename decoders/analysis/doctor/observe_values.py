@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from decoders.filters.decoded_value_fields import decode_keys_and_values
 from decoders.protocol_facts.keys import PRODUCE
+from decoders.values.subjects import subject_of_values
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.observations import Observations
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from decoders.filters.decoded_value_fields import KeyOrValue
     from decoders.messages.decode_record_values import RecordValueReader
 
-__all__ = ["observe_values"]
+__all__ = ["observe_subjects", "observe_values"]
 
 # The kind of an observation, the topic, the schema's id and the name of its type.
 _Key = tuple[str, str, str | None, str | None]
@@ -39,6 +40,24 @@ def observe_values(seen: Observations, exchange: Exchange, client: str, reader: 
             its.count_name("clients", client)
         if key in errors:
             its.count_name("errors", errors[key])
+
+
+def observe_subjects(seen: Observations, reader: RecordValueReader) -> None:
+    """Observe the subjects of the schemas that values were seen with, and those that topics of such values have.
+
+    This is done last: a subject is often told after the values.
+    """
+    values = [(topic, identity) for (topic, identity, _), _ in seen.items_of_kind("value-schema")]
+    schemas, subjects = {identity for _, identity in values}, {subject_of_values(topic) for topic, _ in values}
+    if not values:
+        return
+    for stored in reader.store:
+        its = stored.registered
+        if its.subject is None:
+            continue
+        for identity in filter(None, (None if its.schema_id is None else str(its.schema_id), its.guid)):
+            if identity in schemas or its.subject in subjects:
+                seen.get_or_make("schema-subject", identity, its.subject, its.registry)
 
 
 def _classify_value(each: KeyOrValue, reader: RecordValueReader) -> _Key | None:

@@ -15,6 +15,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     words_of_value,
 )
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
+from decoders.values.subjects import subject_of_values, topic_of_subject
 
 __all__ = ["VALUES"]
 
@@ -38,11 +39,48 @@ def _find_unregistered_schemas(case: Case) -> Iterator[Found]:
                 yield found if is_sure else found._replace(severity="note")
 
 
+def _list_foreign_schemas(case: Case) -> dict[tuple[str, str], str]:
+    """Topic and schema of values → the other topic that the schema is registered for alone, in the same registry.
+
+    Subjects tell topics where their names are those of topics (TopicNameStrategy): where the topic itself has one.
+    """
+    subjects: dict[str, dict[str, set[str | None]]] = defaultdict(lambda: defaultdict(set))
+    registries: dict[str, set[str | None]] = defaultdict(set)
+    for (identity, subject, registry), _ in case.seen.items_of_kind("schema-subject"):
+        subjects[identity][subject].add(registry)
+        registries[subject].add(registry)
+    found = {}
+    for (topic, identity, _), _ in case.seen.items_of_kind("value-schema"):
+        mine, its = registries.get(subject_of_values(topic)), subjects[identity]
+        if mine is None or len(its) != 1:
+            continue
+        ((subject, its_registries),) = its.items()
+        other = topic_of_subject(subject)
+        is_of_one_registry = None in mine | its_registries or not mine.isdisjoint(its_registries)
+        if other is not None and other != topic and is_of_one_registry:
+            found[topic, identity] = other
+    return found
+
+
+def _find_misrouted_values(case: Case) -> Iterator[Found]:
+    """Values whose schema is that of another topic."""
+    foreign = _list_foreign_schemas(case)
+    for (topic, identity, _), seen in case.seen.items_of_kind("value-schema"):
+        if (topic, identity) in foreign:
+            other = foreign[topic, identity]
+            yield _make_finding(case, "value-misrouted", seen, topic=topic, schema=identity, other=other)
+
+
 def _find_mixed_schemas(case: Case) -> Iterator[Found]:
-    """Topics with values of several types. Versions of one type are what schemas are for."""
+    """Topics with values of several types. Versions of one type are what schemas are for.
+
+    Types that are of another topic are a finding of their own.
+    """
+    foreign = _list_foreign_schemas(case)
     by_topic: dict[str, dict[str, list[Observation]]] = defaultdict(lambda: defaultdict(list))
-    for (topic, _, name), seen in case.seen.items_of_kind("value-schema"):
-        by_topic[topic][name].append(seen)
+    for (topic, identity, name), seen in case.seen.items_of_kind("value-schema"):
+        if (topic, identity) not in foreign:
+            by_topic[topic][name].append(seen)
     for topic, types in by_topic.items():
         if len(types) > 1:
             whole = merge_observations(seen for some in types.values() for seen in some)
@@ -86,6 +124,7 @@ def _describe_writers(seen: Observation) -> str:
 VALUES: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     _find_undecodable_values,
     _find_unregistered_schemas,
+    _find_misrouted_values,
     _find_mixed_schemas,
     _find_unframed_values,
 )

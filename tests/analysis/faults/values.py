@@ -28,9 +28,21 @@ def _write(actor: Actor, *values: bytes) -> None:
     producer.flush(20)
 
 
+def _write_payment(actor: Actor) -> None:
+    """Write a payment to a topic that has a subject of its own."""
+    with suppress(KafkaException):
+        actor.create(name="_schemas")
+    producer = actor.producer()
+    own = schemas_record(17, subject=f"{actor.topic}-value")
+    producer.produce("_schemas", own.value, key=own.key)
+    producer.flush(20)
+    _write(actor, prefixed(19))
+
+
 VALUE_FAULTS: Final[tuple[Fault[Actor], ...]] = (
     Fault("values-undecodable", lambda actor: _write(actor, prefixed(17, ANN[:-1])), words=_LOOKED),
     Fault("schema-unregistered", lambda actor: _write(actor, prefixed(77)), words=_LOOKED),
+    Fault("value-misrouted", lambda actor: _write_payment(actor), words=_LOOKED),
     Fault("schemas-mixed", lambda actor: _write(actor, prefixed(19)), words=_LOOKED),
     Fault("values-unframed", lambda actor: _write(actor, b'{"id":41}'), words=_LOOKED),
 )
