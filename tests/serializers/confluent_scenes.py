@@ -26,7 +26,16 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from tests.serializers.kafka_steps import Headers, create_topics, read_records, send_records
 from tests.serializers.scene import Scene, Stage
 
-__all__ = ["ADDRESS", "JSON_ROWS", "SCENES", "avro_order", "avro_rows", "load_protos", "protobuf_rows"]
+__all__ = [
+    "ADDRESS",
+    "JSON_ROWS",
+    "SCENES",
+    "avro_order",
+    "avro_rows",
+    "load_protos",
+    "open_registry_client",
+    "protobuf_rows",
+]
 
 Rows = list[dict[str, Any]]
 Played = Generator[None, None, Rows]
@@ -42,8 +51,11 @@ def _said(form: str, name: str | None, value: Any) -> dict[str, Any]:
     return {"format": form, "name": name, "value": value}
 
 
-def _client(stage: Stage) -> SchemaRegistryClient:
-    return SchemaRegistryClient({"url": stage.registry})
+def open_registry_client(stage: Stage) -> SchemaRegistryClient:
+    """A client of the scene's registry, which is closed at its end."""
+    client = SchemaRegistryClient({"url": stage.registry})
+    stage.at_end.callback(client.close)
+    return client
 
 
 def _context(topic: str, field: Any, headers: Headers | None = None) -> SerializationContext:
@@ -218,7 +230,7 @@ def _send_avro(
     if warm:
         yield
     send_records(stage.bootstrap, topic, sent)
-    fresh = _client(stage)
+    fresh = open_registry_client(stage)
     read, read_key = AvroDeserializer(fresh), AvroDeserializer(fresh)
     for key, data, headers in read_records(stage.bootstrap, topic, len(sent)):
         assert read_key(key, _context(topic, MessageField.KEY, headers)) is not None
@@ -228,13 +240,13 @@ def _send_avro(
 
 def avro(stage: Stage) -> Played:
     """Avro with ids in values; the producer registers as it sends."""
-    return (yield from _send_avro(stage, _client(stage), {}, warm=False))
+    return (yield from _send_avro(stage, open_registry_client(stage), {}, warm=False))
 
 
 def avro_guids(stage: Stage) -> Played:
     """Avro with GUIDs in headers; only the consumer's questions are recorded."""
     conf = {"schema.id.serializer": header_schema_id_serializer}
-    return (yield from _send_avro(stage, _client(stage), conf, warm=True))
+    return (yield from _send_avro(stage, open_registry_client(stage), conf, warm=True))
 
 
 # -- Protobuf ---------------------------------------------------------------------------------------------------------
@@ -420,7 +432,7 @@ def _read_schemas(client: SchemaRegistryClient, data: bytes) -> None:
 def _send_protobuf(stage: Stage, conf: dict[str, Any], *, warm: bool) -> Played:
     topic = "orders"
     create_topics(stage.bootstrap, topic)
-    client = _client(stage)
+    client = open_registry_client(stage)
     if not warm:
         yield
     sent, said, kinds = [], [], []
@@ -438,7 +450,7 @@ def _send_protobuf(stage: Stage, conf: dict[str, Any], *, warm: bool) -> Played:
     if warm:
         yield
     send_records(stage.bootstrap, topic, sent)
-    fresh = _client(stage)
+    fresh = open_registry_client(stage)
     for kind, (_, data, headers) in zip(kinds, read_records(stage.bootstrap, topic, len(sent)), strict=True):
         if stage.apicurio:
             _read_schemas(fresh, data or b"")
@@ -491,7 +503,7 @@ JSON_ROWS: Final[list[Any]] = [
 def _send_json(stage: Stage, conf: dict[str, Any], *, warm: bool) -> Played:
     topic = "orders"
     create_topics(stage.bootstrap, topic)
-    client = _client(stage)
+    client = open_registry_client(stage)
     if not warm:
         yield
     client.register_schema("money", Schema(json.dumps(_MONEY), "JSON"))
@@ -505,7 +517,7 @@ def _send_json(stage: Stage, conf: dict[str, Any], *, warm: bool) -> Played:
     if warm:
         yield
     send_records(stage.bootstrap, topic, sent)
-    read = JSONDeserializer(None, schema_registry_client=_client(stage), conf={"validate": False})
+    read = JSONDeserializer(None, schema_registry_client=open_registry_client(stage), conf={"validate": False})
     for _, data, headers in read_records(stage.bootstrap, topic, len(sent)):
         assert read(data, _context(topic, MessageField.VALUE, headers)) is not None
     return said

@@ -10,7 +10,7 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any, Final
 
-from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
+from confluent_kafka.schema_registry import Schema, SchemaReference
 from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.schema_registry.json_schema import JSONSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
@@ -24,6 +24,7 @@ from tests.serializers.confluent_scenes import (
     avro_order,
     avro_rows,
     load_protos,
+    open_registry_client,
     protobuf_rows,
 )
 from tests.serializers.kafka_steps import create_topics, read_records, send_records
@@ -69,7 +70,7 @@ def old_protobuf(stage: Stage) -> Played:
     values = [bytes.fromhex(value) for value in json.loads(done.stdout)]
     yield
     send_records(stage.bootstrap, "orders", [(None, value, []) for value in values])
-    client = SchemaRegistryClient({"url": stage.registry})
+    client = open_registry_client(stage)
     for _, data, _ in read_records(stage.bootstrap, "orders", len(values)):
         schema = client.get_schema(int.from_bytes((data or b"")[1:5], "big"))
         for reference in schema.references or []:
@@ -82,7 +83,7 @@ def old_protobuf(stage: Stage) -> Played:
 
 def _serialize_all(stage: Stage) -> tuple[dict[str, list[Any]], list[dict[str, Any]]]:
     """Records of three topics, of which one has the schemas of a context, and what kw has to show of them."""
-    client = SchemaRegistryClient({"url": stage.registry})
+    client = open_registry_client(stage)
     client.register_schema("address", Schema(json.dumps(ADDRESS), "AVRO"))
     orders = Schema(avro_order(), "AVRO", [SchemaReference("shop.Address", "address", 1)])
     # The context has ids of its own: this one is 1, as that of the address.

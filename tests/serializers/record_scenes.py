@@ -6,7 +6,7 @@ import json
 import tempfile
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -28,7 +28,7 @@ def record_scene(scene: Scene, target: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="kw-scene-") as scratch, Cluster(Options(class_archive=True)) as cluster:
         raw = Path(scratch) / "raw.pcap"
         ports = {port for node in cluster.nodes for name, port in node.ports.items() if name == "PLAINTEXT"}
-        with _registry(scene) as (stage, double):
+        with ExitStack() as at_end, _registry(scene, at_end) as (stage, double):
             stage = stage._replace(bootstrap=cluster.bootstrap())
             if scene.http:
                 ports.add(int(stage.registry.split(":")[2].split("/")[0]))
@@ -60,13 +60,13 @@ def _end_of(play: Any) -> list[Row]:
 
 
 @contextmanager
-def _registry(scene: Scene) -> Iterator[tuple[Stage, RegistryDouble | None]]:
+def _registry(scene: Scene, at_end: ExitStack) -> Iterator[tuple[Stage, RegistryDouble | None]]:
     if scene.registry == "double":
         with registry_double(port=find_free_ports(1)[0]) as double:
-            yield Stage("", double.url), double
+            yield Stage("", double.url, at_end), double
     else:
         with apicurio_registry() as url:
-            yield Stage("", url + CCOMPAT, url), None
+            yield Stage("", url + CCOMPAT, at_end, url), None
 
 
 def _read_versions(registry: str) -> Iterator[Row]:

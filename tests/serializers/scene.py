@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any, Literal, NamedTuple
 
 __all__ = ["Row", "Scene", "Stage"]
@@ -11,10 +12,14 @@ Row = dict[str, Any]
 
 
 class Stage(NamedTuple):
-    """The addresses of the broker and of the registry (Confluent's API), and Apicurio's own where it is one."""
+    """The addresses of the broker and of the registry (Confluent's API), and Apicurio's own where it is one.
+
+    `at_end` closes what a play has opened.
+    """
 
     bootstrap: str
     registry: str
+    at_end: ExitStack
     apicurio: str = ""
 
 
