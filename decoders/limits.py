@@ -248,6 +248,8 @@ TRACED_TEXT_MAX: Final = 200
 # Written records with headers that `kw trace --downstream` keeps, some 600 bytes each; how many steps it follows on.
 RECORDS_WITH_HEADERS_MAX: Final = 200_000
 DOWNSTREAM_STEPS_MAX: Final = 8
+# Runs of values of one topic and schema that `kw trace --misrouted --values` keeps, until their subject is told.
+VALUE_RUNS_MAX: Final = 1000
 # Connections of which a report can draw a ladder, and of each the first exchanges and the first that failed: 0.4 KiB an
 # exchange, 32 MiB in all.
 LADDERS_MAX: Final = 2048

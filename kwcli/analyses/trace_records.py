@@ -17,6 +17,7 @@ from decoders.analysis.record_traces.asked_records import (
     parse_asked_records,
 )
 from decoders.analysis.record_traces.downstream_traces import DownstreamTraces
+from decoders.analysis.record_traces.misrouted_records import MisroutedRecords
 from decoders.analysis.record_traces.record_faults import RecordFaults
 from decoders.analysis.record_traces.record_traces import RecordTraces
 from decoders.errors import FilterError
@@ -90,11 +91,21 @@ def _split_off_question(capture: CaptureOptions) -> tuple[CaptureOptions, AskedR
 
 
 def find_record_faults(
-    env: Environment, capture: CaptureOptions, kind: str, filters: FilterOptions, shown: OutputOptions
+    env: Environment,
+    capture: CaptureOptions,
+    kind: str,
+    filters: FilterOptions,
+    schemas: SchemaOptions,
+    shown: OutputOptions,
+    *,
+    values: bool,
 ) -> Exit:
     """Run `kw trace --duplicates`, `--losses` or `--misrouted`; returns the exit code. Raises Failure or UsageError."""
+    from kwcli.net.options import decode_values_of_answer
+
     capture.check_usage()
     settings = shown.make_settings(env)
+    settings = decode_values_of_answer(env, settings, schemas, wanted=values)
     within = parse(capture.time_filter_text(env, settings.zone)).matches
     return run_answer(env, settings, capture, filters, RecordFaultRenderer(kind, settings, within))
 
@@ -133,7 +144,8 @@ class RecordFaultRenderer(_RecordAnswerRenderer):
     fold: RecordFaults
 
     def __init__(self, kind: str, settings: Settings, within: Callable[[Exchange], bool]) -> None:
-        self.fold = RecordFaults(kind)
+        reader = settings.values if kind == "misrouted" else None
+        self.fold = RecordFaults(kind) if reader is None else MisroutedRecords(reader)
         super().__init__(kind, self.fold.rows, partial(_format_faults, kind), settings, within)
 
     def make_empty(self) -> RecordFaultRenderer:
@@ -171,7 +183,9 @@ _TITLES: Final = {"duplicate": "again at", "loss": "passed by", "misrouted": "be
 _CELLS: Final[dict[str, Callable[[Row], str]]] = {
     "duplicate": lambda row: format_offsets(row["copy_offset"], row["records"]),
     "loss": lambda row: row["group"],
-    "misrouted": lambda row: f"{row['rightful_topic']}/{row['rightful_partition']}",
+    "misrouted": lambda row: "/".join(
+        str(row[name]) for name in ("rightful_topic", "rightful_partition") if row[name] is not None
+    ),
 }
 
 

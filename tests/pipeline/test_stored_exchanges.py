@@ -21,6 +21,7 @@ from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.groups.groups import Groups
 from decoders.analysis.record_traces.asked_records import AskedOffsets
 from decoders.analysis.record_traces.downstream_traces import DownstreamTraces
+from decoders.analysis.record_traces.misrouted_records import MisroutedRecords
 from decoders.analysis.record_traces.record_faults import RecordFaults
 from decoders.analysis.record_traces.record_traces import RecordTraces
 from decoders.analysis.security import Security
@@ -34,6 +35,7 @@ from decoders.errors import Malformed
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Settled
 from decoders.messages.build_body_json import Options
+from decoders.messages.decode_record_values import RecordValueReader
 from kwcli.output.renderers import WantedPaths
 from kwcli.pipeline.tables.connection_columns import ConnectionColumns, read_connection_end
 from kwcli.pipeline.tables.exchange_attribute_columns import (
@@ -89,6 +91,7 @@ FOLDS: dict[str, tuple[Callable[[], Any], Callable[[Any], list[dict[str, Any]]]]
         ],
     ),
     "losses": (lambda: RecordFaults("loss"), lambda fold: fold.rows()),
+    "misrouted": (lambda: MisroutedRecords(RecordValueReader()), lambda fold: fold.rows()),
     "audit": (Audit, lambda fold: fold.rows(TARGET)),
     "audit of brokers": (Audit, lambda fold: fold.judge_brokers("4.4")),
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from decoders.filters.decoded_value_fields import decode_keys_and_values
 from decoders.protocol_facts.keys import PRODUCE
-from decoders.values.subjects import subject_of_values
+from decoders.values.subjects import list_subjects
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.observations import Observations
@@ -48,16 +48,8 @@ def observe_subjects(seen: Observations, reader: RecordValueReader) -> None:
     This is done last: a subject is often told after the values.
     """
     values = [(topic, identity) for (topic, identity, _), _ in seen.items_of_kind("value-schema")]
-    schemas, subjects = {identity for _, identity in values}, {subject_of_values(topic) for topic, _ in values}
-    if not values:
-        return
-    for stored in reader.store:
-        its = stored.registered
-        if its.subject is None:
-            continue
-        for identity in filter(None, (None if its.schema_id is None else str(its.schema_id), its.guid)):
-            if identity in schemas or its.subject in subjects:
-                seen.get_or_make("schema-subject", identity, its.subject, its.registry)
+    for each in list_subjects(reader.store, values):
+        seen.get_or_make("schema-subject", *each)
 
 
 def _classify_value(each: KeyOrValue, reader: RecordValueReader) -> _Key | None:

@@ -15,7 +15,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     words_of_value,
 )
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
-from decoders.values.subjects import subject_of_values, topic_of_subject
+from decoders.values.subjects import find_foreign_schemas
 
 __all__ = ["VALUES"]
 
@@ -40,26 +40,10 @@ def _find_unregistered_schemas(case: Case) -> Iterator[Found]:
 
 
 def _list_foreign_schemas(case: Case) -> dict[tuple[str, str], str]:
-    """Topic and schema of values → the other topic that the schema is registered for alone, in the same registry.
-
-    Subjects tell topics where their names are those of topics (TopicNameStrategy): where the topic itself has one.
-    """
-    subjects: dict[str, dict[str, set[str | None]]] = defaultdict(lambda: defaultdict(set))
-    registries: dict[str, set[str | None]] = defaultdict(set)
-    for (identity, subject, registry), _ in case.seen.items_of_kind("schema-subject"):
-        subjects[identity][subject].add(registry)
-        registries[subject].add(registry)
-    found = {}
-    for (topic, identity, _), _ in case.seen.items_of_kind("value-schema"):
-        mine, its = registries.get(subject_of_values(topic)), subjects[identity]
-        if mine is None or len(its) != 1:
-            continue
-        ((subject, its_registries),) = its.items()
-        other = topic_of_subject(subject)
-        is_of_one_registry = None in mine | its_registries or not mine.isdisjoint(its_registries)
-        if other is not None and other != topic and is_of_one_registry:
-            found[topic, identity] = other
-    return found
+    told = (key for key, _ in case.seen.items_of_kind("schema-subject"))
+    return find_foreign_schemas(
+        told, ((topic, identity) for (topic, identity, _), _ in case.seen.items_of_kind("value-schema"))
+    )
 
 
 def _find_misrouted_values(case: Case) -> Iterator[Found]:

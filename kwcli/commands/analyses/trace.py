@@ -46,6 +46,9 @@ Examples:
         help="List batches that went to another topic or partition than meant.",
     ),
     click.option(
+        "--values", is_flag=True, help="With --misrouted, also records whose value has the schema of another topic."
+    ),
+    click.option(
         "--downstream",
         is_flag=True,
         help="Go on to records that readers of it wrote after it, by headers or traceparent.",
@@ -59,6 +62,7 @@ def command(
     env: Environment,
     capture: CaptureOptions,
     kinds: tuple[str, ...],
+    values: bool,
     downstream: bool,
     filters: FilterOptions,
     schemas: SchemaOptions,
@@ -71,10 +75,12 @@ def command(
     """
     from kwcli.analyses.trace_records import find_record_faults, trace_records
 
+    if values and kinds != ("misrouted",):
+        raise click.UsageError("--values is of --misrouted", click.get_current_context())
     if kinds:
         if len(kinds) > 1:
             raise click.UsageError("--duplicates, --losses and --misrouted: one at a time", click.get_current_context())
         if downstream:
             raise click.UsageError("--downstream goes on from one record: name it", click.get_current_context())
-        return find_record_faults(env, capture, kinds[0], filters, shown)
+        return find_record_faults(env, capture, kinds[0], filters, schemas, shown, values=values)
     return trace_records(env, capture, filters, schemas, shown, downstream=downstream)

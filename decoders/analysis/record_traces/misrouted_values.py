@@ -1,0 +1,190 @@
+"""Produce requests in; records whose value has the schema of another topic (values/subjects.py) out, run by run.
+
+Theory of operation. Which topic a schema is registered for is often told after the values. So runs of records of a
+batch with one schema are kept until their topic is known to have the schema, up to VALUE_RUNS_MAX of a topic and a
+schema.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain, groupby
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from decoders.analysis.doctor.resent_batches import (
+    Evidence,
+    make_evidence_of_exchange,
+    make_evidence_row,
+    name_file_of_evidence,
+    read_evidence,
+)
+from decoders.analysis.exchange_facts import topic_of_element
+from decoders.analysis.record_traces.record_contents import read_record_rows
+from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in
+from decoders.limits import GROUPS_MAX, VALUE_RUNS_MAX
+from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import PRODUCE
+from decoders.records.summarize_records import read_batch_heads
+from decoders.values.subjects import SchemaSubject, find_foreign_schemas, list_subjects, subject_of_values
+from decoders.wire.format_and_escape_text import format_rfc3339
+from decoders.wire.state_serialization import state_fields
+
+if TYPE_CHECKING:
+    from decoders.analysis.fold_interface import Row
+    from decoders.exchanges.exchange import Exchange
+    from decoders.messages.decode_record_values import RecordValueReader
+
+__all__ = ["MisroutedValues"]
+
+_VALUE: Final = 3
+_HEADERS: Final = 4
+
+
+class _Run(NamedTuple):
+    """Records with one schema, one behind the other in a batch; `offset` -1: not known."""
+
+    time: int
+    topic: str
+    partition: int
+    offset: int
+    records: int
+    schema: str
+    client_id: str | None
+    evidence: Evidence
+
+
+class MisroutedValues:
+    """Runs of values that may be misrouted."""
+
+    def __init__(self, reader: RecordValueReader) -> None:
+        self._reader = reader
+        self._runs: dict[tuple[str, str], list[_Run]] = {}  # by topic and schema
+        self._beyond: Counter[tuple[str, str]] = Counter()
+        self._told: set[SchemaSubject] = set()
+        # Topic and schema → whether it is registered for the topic, as it was known after so many changes of the store.
+        self._own: dict[tuple[str, str], tuple[bool, int]] = {}
+
+    @property
+    def left_out(self) -> int:
+        """How many runs that are likely misrouted there was no room for."""
+        return sum(self._beyond[key] for key in self._find_foreign())
+
+    def add(self, exchange: Exchange) -> None:
+        """Add the values of a Produce that was not refused."""
+        asked, answered = TOPIC_ARRAYS[PRODUCE]
+        firsts: dict[tuple[str, int], int | None] = {}
+        for element, part in partitions_in(exchange.view("response"), answered):
+            topic, number = topic_of_element(exchange, element), part.get(answered.number)
+            if topic is not None and number is not None:
+                firsts[topic, number] = None if part.get(answered.error) else part.get(answered.offset, -1)
+        for element, part in partitions_in(exchange.view("request"), asked):
+            topic, number = topic_of_element(exchange, element), part.get(asked.number)
+            first = firsts.get((topic or "", -1 if number is None else number), -1)
+            if topic is None or number is None or first is None:
+                continue
+            records = part.get(asked.records)
+            for head in read_batch_heads(records, exchange.request_raw):
+                rows = read_record_rows(records, exchange.request_raw, head)
+                its = [(row[0] - head.base_offset, self._name_schema(topic, row)) for row in rows]
+                for schema, several in groupby(its, key=lambda each: each[1]):
+                    run = [at for at, _ in several]
+                    if schema is not None:
+                        self._add_run(exchange, (topic, number), -1 if first < 0 else first + run[0], len(run), schema)
+                first += 0 if first < 0 else max(head.last_offset - head.base_offset + 1, 1)
+
+    def _name_schema(self, topic: str, row: Any) -> str | None:
+        """The id of the schema that a value is decoded with; None where there is none."""
+        value = row[_VALUE]
+        data = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+        headers = [(name, held.encode() if isinstance(held, str) else held) for name, held in row[_HEADERS]]
+        found = self._reader.decode(data, headers, topic, is_key=False)
+        if found is None or found.schema_id is None or found.missing_schema or found.error is not None:
+            return None
+        return str(found.schema_id)
+
+    def _add_run(self, exchange: Exchange, where: tuple[str, int], offset: int, records: int, schema: str) -> None:
+        topic, number = where
+        if self._is_registered_for(topic, schema):
+            self._runs.pop((topic, schema), None)
+            return
+        its = exchange.time_ns, topic, number, offset, records, schema, exchange.client_id
+        self._keep_run(_Run(*its, make_evidence_of_exchange(exchange)))
+
+    def _is_registered_for(self, topic: str, schema: str) -> bool:
+        """Whether a schema is known to be of a topic's own subject."""
+        store, known = self._reader.store, self._own.get((topic, schema))
+        if known is None or not (known[0] or known[1] == store.changes):
+            subject = subject_of_values(topic)
+            told = list_subjects(store, [(topic, schema)])
+            known = any(each[:2] == (schema, subject) for each in told), store.changes
+            if len(self._own) < GROUPS_MAX:
+                self._own[topic, schema] = known
+        return known[0]
+
+    def _keep_run(self, run: _Run) -> None:
+        key = run.topic, run.schema
+        its = self._runs.get(key)
+        if its is None and len(self._runs) < GROUPS_MAX:
+            its = self._runs[key] = []
+        if its is not None and len(its) < VALUE_RUNS_MAX:
+            its.append(run)
+        else:
+            self._beyond[key] += 1
+
+    def _list_subjects(self) -> set[SchemaSubject]:
+        self._told.update(list_subjects(self._reader.store, self._runs))
+        return self._told
+
+    def _find_foreign(self) -> dict[tuple[str, str], str]:
+        return find_foreign_schemas(self._list_subjects(), self._runs)
+
+    def merge(self, other: Self) -> None:
+        """Add what `other` has seen."""
+        self._beyond += other._beyond
+        self._told |= other._list_subjects()
+        for run in chain.from_iterable(other._runs.values()):
+            self._keep_run(run)
+
+    def state(self) -> list[object]:
+        """The state as built-in values, for `resume_state`."""
+        runs = [list(each) for each in chain.from_iterable(self._runs.values())]
+        return [runs, sorted(self._list_subjects(), key=repr), [[*key, count] for key, count in self._beyond.items()]]
+
+    def resume_state(self, state: object) -> None:
+        """Restore a `state`. Raises DecodeError."""
+        runs, told, beyond = state_fields(state, list, list, list)
+        for each in runs:
+            *its, evidence = state_fields(each, int, str, int, int, int, str, str | None, tuple)
+            time, topic, number, offset, records, schema, client_id = its
+            self._keep_run(_Run(time, topic, number, offset, records, schema, client_id, read_evidence(evidence)))
+        for each in told:
+            identity, subject, registry = state_fields(each, str, str, str | None)
+            self._told.add((identity, subject, registry))
+        for each in beyond:
+            topic, schema, count = state_fields(each, str, str, int)
+            self._beyond[topic, schema] += count
+
+    def rows(self, file_names: Sequence[str]) -> Iterator[Row]:
+        """A row for each run that is likely misrouted, in the order of time."""
+        foreign = self._find_foreign()
+        runs = chain.from_iterable(self._runs[key] for key in foreign)
+        for run in sorted(runs, key=lambda each: (each[:6], repr(each))):
+            other = foreign[run.topic, run.schema]
+            evidence = name_file_of_evidence(run.evidence, file_names) if file_names else run.evidence
+            yield {
+                "topic": run.topic,
+                "partition": run.partition,
+                "offset": None if run.offset < 0 else run.offset,
+                "records": run.records,
+                "rightful_topic": other,
+                "rightful_partition": None,
+                "client_id": run.client_id,
+                "producer_id": None,
+                "producer_epoch": None,
+                "sequence": None,
+                "time": format_rfc3339(run.time),
+                "sure": False,
+                "why": f"likely: the schema of the value, {run.schema}, is registered for {other} alone",
+                "evidence": [make_evidence_row(evidence)],
+            }
