@@ -51,6 +51,7 @@ def _add_column(meaning: str | None) -> None:
         declared.ALL_TABLES[table] = (*columns[:at], its, *columns[at:])
         setattr(tables, table.upper(), declared.ALL_TABLES[table])
     declared.TABLES.update({table: declared.ALL_TABLES[table] for table in declared.TABLES})
+    declared.COLUMNS_OF_QUERIES.update(declared.ALL_TABLES)
     tables.TABLES_VERSION = version
 
     import pyarrow as pa
