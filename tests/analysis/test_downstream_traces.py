@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from decoders.analysis.record_traces import written_records
 from decoders.analysis.record_traces.asked_records import parse_asked_records
 from decoders.analysis.record_traces.downstream_traces import DownstreamTraces
 from decoders.errors import DecodeError
@@ -190,6 +191,16 @@ def test_steps_are_bounded() -> None:
         write(scene, 2 * step, f"t{step}", 0, headers)
         read(scene, 2 * step + 1, f"t{step}", 0, headers)
     assert [steps for *_, steps in downstream(rows(scene, "t0/0@0"))] == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+def test_written_records_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(written_records, "RECORDS_WITH_HEADERS_MAX", 2)
+    scene = Scene()
+    for at in range(3):
+        write(scene, at, "orders", 2 * at, {"id": f"{at}"}, {"id": f"{at}+"})
+    question = "orders/0@0"
+    fold = fold_exchanges(question, scene.exchanges(DownstreamTraces(parse_asked_records(question))))
+    assert fold.left_out == 4
 
 
 def test_a_damaged_state_is_an_error_of_ours() -> None:

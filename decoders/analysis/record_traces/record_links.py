@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Final
 
 from decoders.wire.state_serialization import state_fields
 
-__all__ = ["TRACE_PARENT", "RecordLink", "make_links", "resume_links"]
+__all__ = ["TRACE_PARENT", "RecordLink", "make_links", "resume_links", "share_name"]
 
 # Name of the header, and a hash of its value: 64 bits, signed.
 RecordLink = tuple[str, int]
@@ -31,6 +32,12 @@ _DESCRIBING: Final = frozenset(
 )
 
 
+@lru_cache(maxsize=256)
+def share_name(name: str) -> str:
+    """The same name as one object: many records have it."""
+    return name
+
+
 def make_links(headers: Iterable[tuple[Any, Any]]) -> tuple[RecordLink, ...]:
     """The links of a record with these headers, each once."""
     found: dict[RecordLink, None] = {}
@@ -45,7 +52,7 @@ def make_links(headers: Iterable[tuple[Any, Any]]) -> tuple[RecordLink, ...]:
                 continue
             name, value = TRACE_PARENT, parts[1]
         digest = blake2b(value, digest_size=8, key=name.encode("utf-8", "replace")[:64]).digest()
-        found[name, int.from_bytes(digest, "big", signed=True)] = None
+        found[share_name(name), int.from_bytes(digest, "big", signed=True)] = None
     return tuple(found)
 
 

@@ -62,6 +62,9 @@ class WrittenRecords:
             first = firsts.get((topic, number), -1)
             records = part.get(asked.records)
             for head in read_batch_heads(records, exchange.request_raw) if first >= 0 else ():
+                if len(self.records) >= RECORDS_WITH_HEADERS_MAX:
+                    self.left_out += head.records  # which may have headers
+                    continue
                 for row in read_record_rows(records, exchange.request_raw, head):
                     self._add_record(exchange, topic, number, first + row[0] - head.base_offset, row)
                 first += max(head.last_offset - head.base_offset + 1, 1)
