@@ -137,12 +137,13 @@ class ContentOptions(NamedTuple):
 
     def add_to_settings(self, settings: Settings, env: Environment) -> Settings:
         """The settings, with what these options say. Raises Failure."""
-        from kwcli.output.renderers import columns_decode_values
+        wanted = self.records
+        if settings.columns and not wanted:
+            from kwcli.output.renderers import columns_decode_values
 
-        values = self.make_value_reader(env, wanted=self.records or columns_decode_values(settings))
-        return settings._replace(
-            records=self.records, reveal_secrets=self.reveal_secrets, names=self.names, values=values
-        )
+            wanted = columns_decode_values(settings)
+        settings = settings._replace(values=self.make_value_reader(env, wanted=wanted))
+        return settings._replace(records=self.records, reveal_secrets=self.reveal_secrets, names=self.names)
 
 
 class OutputOptions(NamedTuple):

@@ -158,7 +158,7 @@ def columns_decode_values(settings: Settings) -> bool:
     A word that is no column of exchanges is none of them: `kw call` and `kw decode` choose fields of bodies by -e.
     """
     try:
-        paths = [column.path for column in _make_row_columns(settings)] if settings.columns else []
+        paths = [column.path for column in _make_row_columns(settings)]
     except Failure:
         return False
     return any(path is not None and path.decode_with is not None for path in paths)
