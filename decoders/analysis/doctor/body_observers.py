@@ -158,11 +158,12 @@ def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> lis
 def _read_offsets_of_answer(exchange: Exchange) -> dict[tuple[str | None, Any], int]:
     """Topic and partition → the offset at which a Produce was written."""
     offsets: dict[tuple[str | None, Any], int] = {}
+    number, error, offset = _ANSWERED.number, _ANSWERED.error, _ANSWERED.offset
     for element in structs_at(exchange._response_view, _ANSWERED.topics):
         topic = topic_of_element(exchange, element)
         for part in structs_at(element, _ANSWERED.partitions):
-            if not part.get(_ANSWERED.error):
-                offsets[topic, part.get(_ANSWERED.number)] = part.get(_ANSWERED.offset, -1)
+            if not part.get(error):
+                offsets[topic, part.get(number)] = part.get(offset, -1)
     return offsets
 
 

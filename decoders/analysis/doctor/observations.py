@@ -225,6 +225,9 @@ class Observations:
         self._found: dict[Key, Observation] = {}
         self.left_out = 0
         self.sent = SentBatches()
+        # Kind → subjects and observations, as they were when there were so many: findings ask for a hundred kinds.
+        self._by_kind: dict[Any, list[tuple[Any, Observation]]] = {}
+        self._grouped = 0
 
     def get_or_make(self, *key: str | int | None) -> Observation:
         """The observation of this kind and subject, made where missing; beyond OBSERVATIONS_MAX it is not kept."""
@@ -249,9 +252,13 @@ class Observations:
 
     def items_of_kind(self, kind: str) -> Iterator[tuple[Any, Observation]]:
         """Subject and observation, for all observations of a kind, in the order of subjects."""
-        found = [(key[1:], each) for key, each in self._found.items() if key[0] == kind]
-        found.sort(key=lambda item: [(part is not None, str(part)) for part in item[0]])
-        return iter(found)
+        if self._grouped != len(self._found):
+            self._by_kind = {}
+            for key, each in self._found.items():
+                self._by_kind.setdefault(key[0], []).append((key[1:], each))
+            self._grouped = len(self._found)
+        found = self._by_kind.get(kind, ())
+        return iter(sorted(found, key=lambda item: [(part is not None, str(part)) for part in item[0]]))
 
     def merge(self, other: Self) -> None:
         """Add the observations of `other`, which stays unchanged."""
