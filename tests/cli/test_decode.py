@@ -63,6 +63,7 @@ def test_the_record_is_what_scripts_rely_on() -> None:
 @pytest.mark.parametrize("name", sampled(CLEAN, 3))
 def test_real_messages_decode_as_their_exchanges_do(name: str, tmp_path: Path) -> None:
     """One exchange of each kind: by its own header, or with API and version given; with and without the size field."""
+    shown = ("--records", "--raw-values")
     seen = set()
     frames: list[tuple[bytes, Any]] = []
     bare: list[tuple[Exchange, bytes, Any]] = []
@@ -80,12 +81,12 @@ def test_real_messages_decode_as_their_exchanges_do(name: str, tmp_path: Path) -
             )
     file = tmp_path / "frames.bin"
     file.write_bytes(b"".join(frame for frame, _ in frames))
-    done = decode(str(file), "--records")
+    done = decode(str(file), *shown)
     assert [record["body"] for record in records(done)] == [body for _, body in frames]
     lines = b"\n".join(frame[4:].hex().encode() for frame, _ in frames)
-    assert [record["body"] for record in records(decode("--records", stdin=lines))] == [body for _, body in frames]
+    assert [record["body"] for record in records(decode(*shown, stdin=lines))] == [body for _, body in frames]
     for exchange, raw, body in bare:
-        said = ("--api", str(exchange.api_key), "--version", str(exchange.api_version), "--response", "--records")
+        said = ("--api", str(exchange.api_key), "--version", str(exchange.api_version), "--response", *shown)
         for data in (raw, raw[4:]):
             (record,) = records(decode(b64encode(data).decode(), "--from", "base64", *said))
             assert (record["side"], record["body"]) == ("response", body)
