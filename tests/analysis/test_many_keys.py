@@ -71,7 +71,6 @@ def rows_of(*words: str, schema: str) -> list[dict[str, Any]]:
         (("clients",), "client_id", "portraits"),
         (("topics",), "topic", "portraits"),
         (("groups",), "group", "portraits"),
-        (("transactions",), "transactional_id", "portraits"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
