@@ -59,18 +59,21 @@ class OnTerminal:
         self.seen = b""
         self.code: int | None = None
 
+    def _read_what_is_there(self) -> None:
+        while select.select([self.terminal], [], [], 0.02)[0]:
+            try:
+                data = os.read(self.terminal, 65536)
+            except OSError:
+                break
+            if not data:
+                break
+            self.seen += data
+
     def wait_for(self, text: bytes) -> None:
         """Wait until a text was on the screen."""
 
         def read() -> bool:
-            while select.select([self.terminal], [], [], 0.02)[0]:
-                try:
-                    data = os.read(self.terminal, 65536)
-                except OSError:
-                    break
-                if not data:
-                    break
-                self.seen += data
+            self._read_what_is_there()
             return text in re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", self.seen) or text in self.seen
 
         until(read)
@@ -83,14 +86,7 @@ class OnTerminal:
         """Read to the end; returns the exit code."""
 
         def has_ended() -> bool:
-            while select.select([self.terminal], [], [], 0.02)[0]:
-                try:
-                    data = os.read(self.terminal, 65536)
-                except OSError:
-                    break
-                if not data:
-                    break
-                self.seen += data
+            self._read_what_is_there()
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 self.code = os.waitstatus_to_exitcode(status)

@@ -208,34 +208,22 @@ class SentBatches:
             number = hash((head.crc, head.size, head.max_timestamp or 0, partition, where))
         else:
             return  # records of NDJSON do not tell the checksum
-        heap = self._heap
-        if len(heap) >= BATCHES_REMEMBERED_MAX and number > -heap[0]:
+        if self._is_beyond_limit(number):
             return
         unknown = code is None or code in _UNKNOWN
         refused = bool(code) and not unknown
         last = make_evidence_of_exchange(exchange)
         crc = head.crc
-        records = head.last_offset - head.base_offset + 1
-        # A batch is made of a tuple of all its fields: they are many.
-        its = tuple.__new__(
-            SentAgain,
-            (
-                *(client, topic, idempotent, 1, int(refused), int(unknown), last[0], last),
-                (partition, head.producer_id, head.base_sequence) if idempotent else _NO_PLACE,
-                int(code == _DUPLICATE),
-                None if crc is None else (crc, crc),
-                exchange.response_ns,
-                *(head.producer_epoch, records, head.max_timestamp, last, None if offset < 0 else (offset, offset), 1),
-            ),
+        its = SentAgain(
+            *(client, topic, idempotent, 1, int(refused), int(unknown), last[0], last),
+            (partition, head.producer_id, head.base_sequence) if idempotent else _NO_PLACE,
+            int(code == _DUPLICATE),
+            None if crc is None else (crc, crc),
+            exchange.response_ns,
+            *(head.producer_epoch, head.last_offset - head.base_offset + 1, head.max_timestamp, last),
+            None if offset < 0 else (offset, offset),
         )
-        before = self._entries.get(number)
-        if before is not None:
-            self._entries[number] = _sum_counts(before, its)
-        elif len(heap) < BATCHES_REMEMBERED_MAX:
-            heappush(heap, -number)
-            self._entries[number] = its
-        else:
-            self._join_counts(number, its)
+        self._join_counts(number, its)
 
     def _is_beyond_limit(self, number: int) -> bool:
         heap = self._heap
@@ -345,26 +333,23 @@ def _sum_counts(one: SentAgain, other: SentAgain) -> SentAgain:
     late = other
     if one.last[0] >= other.last[0]:
         late = max(one, other, key=lambda its: (its.last[0], its.last[2], its.last[3], its.client))
-    first, checksums, offsets = other.first, other.checksums, other.offsets
-    if one.first is not first:
-        first = _choose_first_try(one.first, first)
-    if one.checksums != checksums:
-        checksums = _join_spans(one.checksums, checksums)
-    if one.offsets != offsets:
-        offsets = _join_spans(one.offsets, offsets)
-    return tuple.__new__(
-        SentAgain,
-        (
-            *(late.client, late.topic, late.idempotent),
-            *(one.tries + other.tries, one.refused + other.refused, one.unknown + other.unknown),
-            one.began if one.began <= other.began else other.began,
-            late.last,
-            late.place if late.place != _NO_PLACE else max(one.place, other.place, key=lambda its: its[1:]),
-            one.duplicates + other.duplicates,
-            checksums,
-            late.ended,
-            *(late.epoch, late.records, late.newest_ms, first, offsets, _count_senders(one, other)),
-        ),
+    return SentAgain(
+        late.client,
+        late.topic,
+        late.idempotent,
+        one.tries + other.tries,
+        one.refused + other.refused,
+        one.unknown + other.unknown,
+        min(one.began, other.began),
+        late.last,
+        late.place if late.place != _NO_PLACE else max(one.place, other.place, key=lambda its: its[1:]),
+        one.duplicates + other.duplicates,
+        _join_spans(one.checksums, other.checksums),
+        late.ended,
+        *(late.epoch, late.records, late.newest_ms),
+        _choose_first_try(one.first, other.first),
+        _join_spans(one.offsets, other.offsets),
+        _count_senders(one, other),
     )
 
 
