@@ -210,6 +210,11 @@ class BatchHead(NamedTuple):
     base_sequence: int
     crc: int | None
 
+    @property
+    def offset_count(self) -> int:
+        """How many offsets the batch takes, those of records that compaction has removed included."""
+        return self.last_offset - self.base_offset + 1
+
 
 def read_batch_heads(records: Any, raw: bytes | None) -> Iterable[BatchHead]:
     """The header of each whole batch of a view's records field (see `summarize_records_of_view`), in order."""

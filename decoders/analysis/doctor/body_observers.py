@@ -169,7 +169,7 @@ def _read_offsets_of_answer(exchange: Exchange) -> dict[tuple[str | None, Any], 
 
 def _observe_accepted_offsets(its: Observation, offset: int, head: BatchHead) -> int:
     """Observe the offsets of a batch that was accepted; returns the one behind it."""
-    count = head.last_offset - head.base_offset + 1
+    count = head.offset_count
     its.add_to_sum("accepted", count)
     its.keep_greatest("accepted", offset + count)
     its.keep_greatest("accepted-from", -offset)

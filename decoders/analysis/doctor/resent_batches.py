@@ -220,7 +220,7 @@ class SentBatches:
             int(code == _DUPLICATE),
             None if crc is None else (crc, crc),
             exchange.response_ns,
-            *(head.producer_epoch, head.last_offset - head.base_offset + 1, head.max_timestamp, last),
+            *(head.producer_epoch, head.offset_count, head.max_timestamp, last),
             None if offset < 0 else (offset, offset),
         )
         self._join_counts(number, its)

@@ -418,7 +418,7 @@ class GroupOffsets:
         for element, part in partitions_in(exchange.view(asked.side), asked):
             heads = read_batch_heads(part.get(asked.records), exchange.request_raw)
             place = topic_of_element(exchange, element), part.get(asked.number)
-            counts[place] = sum(head.last_offset - head.base_offset + 1 for head in heads)
+            counts[place] = sum(head.offset_count for head in heads)
         time_ns = exchange.response_ns or exchange.time_ns
         for element, part in partitions_in(exchange.view(answered.side), answered):
             base = part.get(answered.offset)

@@ -115,7 +115,7 @@ class FoundRecords:
         for head in heads:
             if head.last_offset < low or head.base_offset >= high:
                 continue
-            if head.records == head.last_offset - head.base_offset + 1:
+            if head.records == head.offset_count:
                 there.update(range(head.base_offset, head.last_offset + 1))
             else:
                 there.update(row[0] for row in read_record_rows(records, exchange.response_raw, head))

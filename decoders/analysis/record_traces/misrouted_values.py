@@ -91,7 +91,7 @@ class MisroutedValues:
                     run = [at for at, _ in several]
                     if schema is not None:
                         self._add_run(exchange, (topic, number), -1 if first < 0 else first + run[0], len(run), schema)
-                first += 0 if first < 0 else max(head.last_offset - head.base_offset + 1, 1)
+                first += 0 if first < 0 else max(head.offset_count, 1)
 
     def _name_schema(self, topic: str, row: Any) -> str | None:
         """The id of the schema that a value is decoded with; None where there is none."""

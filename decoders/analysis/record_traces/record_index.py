@@ -287,7 +287,7 @@ class RecordIndex:
                 first = NONE
             records = part.get(asked.records)
             for head in read_batch_heads(records, exchange.request_raw):
-                count = max(head.last_offset - head.base_offset + 1, 1)
+                count = max(head.offset_count, 1)
                 if (
                     self._is_write_asked_for(exchange, (topic, number), records, head, first, count)
                     and self._has_room()

@@ -67,7 +67,7 @@ class WrittenRecords:
                     continue
                 for row in read_record_rows(records, exchange.request_raw, head):
                     self._add_record(exchange, topic, number, first + row[0] - head.base_offset, row)
-                first += max(head.last_offset - head.base_offset + 1, 1)
+                first += max(head.offset_count, 1)
 
     def _add_record(self, exchange: Exchange, topic: str, number: int, offset: int, row: Any) -> None:
         contents = RecordContents.from_row(row)

@@ -241,7 +241,7 @@ def _events_of_produce(its: _TransactionExchange) -> Found:
         if topic is None or not isinstance(number, int) or not heads:
             continue
         error, base = given.get((topic, number), (UNKNOWN, UNKNOWN))
-        count = sum(head.last_offset - head.base_offset + 1 for head in heads)
+        count = sum(head.offset_count for head in heads)
         last = base + count - 1 if base >= 0 else UNKNOWN
         size, records = sum(head.size for head in heads), sum(head.records for head in heads)
         detail = (topic, number, base, last, records, size)
