@@ -36,10 +36,11 @@ if TYPE_CHECKING:
     from kwcli.pipeline.read.read_split_segments import GrowingState
     from kwcli.pipeline.read.splits import Problem, Split
     from kwcli.pipeline.store.staging import Staging
+    from kwcli.pipeline.tables.topic_partition_rows import TableNeeds
     from kwcli.pipeline.tables.write_parquet import TableWriter, WrittenFile
     from kwcli.reading.sinks.row_output import RowOutput
 
-__all__ = ["PointDecoder", "decode_splits_into_tables"]
+__all__ = ["PointDecoder", "decode_splits_into_tables", "make_engine_of_job"]
 
 # Captures of fewer bytes have too few rows for several processes.
 SHARED_MIN: Final = 1 << 20
@@ -125,6 +126,14 @@ def _import_what_tables_need() -> None:
     pa.array([0])
 
 
+def make_engine_of_job(spec: JobSpec, needs: TableNeeds, keys: KeyLog) -> Engine:
+    """An engine for the captures of one point."""
+    engine = Engine(spec.ports, needs, connections=True, keys=keys)
+    engine.leave_out_copies()
+    engine.pairer.context.topics.add_missing(spec.topic_names)
+    return engine
+
+
 class PointDecoder:
     """The splits of one capture point in, one after the other, their rows into a writer.
 
@@ -141,9 +150,7 @@ class PointDecoder:
         writer: TableWriter,
         observe: Callable[[Row], None] | None = None,
     ) -> None:
-        self.engine = Engine(spec.ports, row_filter.needs, connections=True, keys=keys)
-        self.engine.leave_out_copies()
-        self.engine.pairer.context.topics.add_missing(spec.topic_names)
+        self.engine = make_engine_of_job(spec, row_filter.needs, keys)
         self.counts: Counter[str] = Counter()
         self.problems: list[Problem] = []
         self.left: dict[int, GrowingState] = {}

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from decoders.errors import DecodeError
-from decoders.exchanges.engine import Engine
 from decoders.messages.decode_record_values import RecordValueReader
 from decoders.values.model import RegisteredSchema, SchemaOrigin, SchemaReference
+from kwcli.pipeline.local_engine import make_engine_of_job
 from kwcli.pipeline.read.filter_and_batch_rows import RowFilter
 from kwcli.pipeline.read.read_split_segments import SplitReader
 from kwcli.pipeline.read.read_tls_keys import read_keys
@@ -23,6 +23,7 @@ from kwcli.reading.value_schemas import RunSchemas
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
+    from decoders.exchanges.engine import Engine
     from decoders.tls.key_log import KeyLog
     from kwcli.pipeline.engine_job_and_result import JobSpec
     from kwcli.pipeline.tables.topic_partition_rows import TableNeeds
@@ -96,17 +97,11 @@ class WatchSchemas:
 
 
 def _resume_engine(spec: JobSpec, needs: TableNeeds, keys: KeyLog, state: bytes | None) -> Engine:
-    engine = _make_engine(spec, needs, keys)
+    engine = make_engine_of_job(spec, needs, keys)
     if state is not None:
         try:
             engine.resume(state)
+            engine.pairer.context.topics.add_missing(spec.topic_names)
         except DecodeError:  # another version of kw left it: what decodes the batch says so
-            engine = _make_engine(spec, needs, keys)
-    engine.pairer.context.topics.add_missing(spec.topic_names)
-    return engine
-
-
-def _make_engine(spec: JobSpec, needs: TableNeeds, keys: KeyLog) -> Engine:
-    engine = Engine(spec.ports, needs, connections=True, keys=keys)
-    engine.leave_out_copies()
+            engine = make_engine_of_job(spec, needs, keys)
     return engine
