@@ -90,6 +90,11 @@ async def until(holds: Callable[[], bool], seconds: float = 60.0) -> None:
         await asyncio.sleep(0.005)
 
 
+async def until_worked_off(log: Log) -> None:
+    """Wait until the process has written the rows of all that it was sent: none is half written."""
+    await until(lambda: log.queue._taken_size > 0 and not log.queue._sent and not log.queue.queued_size)
+
+
 def test_what_was_not_worked_off_is_counted_and_the_rest_goes_to_the_next_process() -> None:
     fakes = Fakes(1)
     queue = fakes.queue
@@ -188,7 +193,8 @@ def test_the_rows_go_on_after_it(fail: Callable[[Log], None], tmp_path: Path) ->
     async def run(log: Log) -> None:
         log.queue.attach(asyncio.get_running_loop())
         play(log.queue, chunks)
-        await until(lambda: len(rows()) > 150)
+        await until_worked_off(log)
+        assert len(rows()) > 150
         first = log.process
         fail(log)
         await until(lambda: log.process is not first)
@@ -197,7 +203,11 @@ def test_the_rows_go_on_after_it(fail: Callable[[Log], None], tmp_path: Path) ->
         assert log.failed  # something may be missing
 
     with out.open("wb") as file, (tmp_path / "err").open("wb") as err:
-        asyncio.run(run(start(plan, stdout=file, stderr=err, say=said.append, pauses_s=(0.01, 0.01))))
+        log = start(plan, stdout=file, stderr=err, say=said.append, pauses_s=(0.01, 0.01))
+        try:
+            asyncio.run(run(log))
+        finally:
+            log.kill()
     (line,) = said
     assert line.startswith("the log process has failed and was started again: ")
     found = rows()
@@ -221,7 +231,7 @@ def test_an_open_connection_goes_on_after_it(tmp_path: Path) -> None:
     async def run(log: Log) -> None:
         log.queue.attach(asyncio.get_running_loop())
         play(log.queue, chunks[:half])
-        await until(lambda: log.queue._taken_size > 0 and not log.queue._sent and not log.queue.queued_size)
+        await until_worked_off(log)
         first = log.process
         first.kill()
         await until(lambda: log.process is not first)
@@ -237,7 +247,11 @@ def test_an_open_connection_goes_on_after_it(tmp_path: Path) -> None:
         assert await asyncio.to_thread(log.finish)
 
     with out.open("wb") as file:
-        asyncio.run(run(start(LogPlan(NDJSON), stdout=file, pauses_s=(0.01,))))
+        log = start(LogPlan(NDJSON), stdout=file, pauses_s=(0.01,))
+        try:
+            asyncio.run(run(log))
+        finally:
+            log.kill()
     rows = [json.loads(line) for line in out.read_bytes().splitlines()]
     whole = [row for row in rows if row["kind"] == "exchange" and row["status"] == "complete"]
     assert len(whole) > 150
