@@ -35,7 +35,6 @@ from kwcli.analyses.flat_columns import format_topic_schemas
 from kwcli.analyses.render_answer import AnswerRenderer, flatten_value, format_software
 from kwcli.output.short_texts import count_of, palette
 from kwcli.output.table import Column, draw_table
-from kwcli.run_environment import Exit, Failure
 from kwcli.stats.text import OTHERS, note_others, wrap_note
 
 if TYPE_CHECKING:
@@ -282,14 +281,13 @@ class PortraitRenderer(AnswerRenderer):
         rows = [row for row in rows if "others" not in row]
         found = [row for row in rows if self._name in (row[key], *_OTHER_NAMES[kind](row))]
         if not found and others:
-            raise Failure(
+            raise self.make_failure(
                 f"no {kind} {escape_text(self._name)} among the {len(rows):,} with the most exchanges, and about"
-                f" {others[0]:,} others are not told apart: add a filter, such as {_FILTERS[kind]}",
-                Exit.FAILURE,
+                f" {others[0]:,} others are not told apart: add a filter, such as {_FILTERS[kind]}"
             )
         if not found:
             near = did_you_mean(self._name, [row[key] for row in rows if row[key]])
-            raise Failure(f"no {kind} {escape_text(self._name)} in what was read{near}", Exit.FAILURE)
+            raise self.make_failure(f"no {kind} {escape_text(self._name)} in what was read{near}")
         return found
 
     def _format_text(self, rows: Sequence[Row], settings: Settings) -> str:

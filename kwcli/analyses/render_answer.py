@@ -14,6 +14,7 @@ from kwcli.output.report_partial_input import add_partial_to_rows, format_partia
 from kwcli.output.write_json_values import open_value_writer
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
 from kwcli.reading.sinks.row_sink import ReadingView
+from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Fold, Row
@@ -121,6 +122,10 @@ class AnswerRenderer(FoldRenderer):
     def coverage_sentences(self) -> list[str]:
         """What the answer says of the part of the inputs that it was made of; empty where that is all of them."""
         return list_partial_sentences(self.coverage.partial)
+
+    def make_failure(self, *sentences: str) -> Failure:
+        """The failure of an answer without the rows that were asked for: it says also that a part was not read."""
+        return Failure("; ".join([*sentences, *self.coverage_sentences()]), Exit.FAILURE)
 
     def verdict_line(self) -> str:
         """The summary, with what it was made of: `nothing found; interrupted at 3 % (70.0MB of 2.1GB); …`."""

@@ -31,7 +31,7 @@ from kwcli.analyses.run import run_answer
 from kwcli.output.report_partial_input import describe_full_index
 from kwcli.output.short_texts import count_of, find_zone, palette
 from kwcli.output.table import Column, draw_table
-from kwcli.run_environment import Exit, Failure
+from kwcli.run_environment import Exit
 from kwcli.stats.text import wrap_note
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ class TraceRenderer(_RecordAnswerRenderer):
         rows = self.fold.rows()
         if not rows:
             what = f"nothing of {self._describe_question()} in what was read{self._hint()}"
-            raise Failure("; ".join([what, *describe_full_index(self.fold.left_out)]), Exit.FAILURE)
+            raise self.make_failure(what, *describe_full_index(self.fold.left_out))
         return rows
 
     def _describe_question(self) -> str:

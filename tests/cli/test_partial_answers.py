@@ -252,3 +252,17 @@ def test_missing_inputs_are_told_before_reading_begins(
     assert told[0].decode() == line
     assert found.err.count(line) == 1
     assert found.code == Exit.FAILURE
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("trace", str(TOUR), "orders/2@0"),
+        ("trace", str(TOUR), "key=customer-3", "--downstream"),
+        ("groups", str(TOUR), "billing"),
+    ],
+)
+def test_what_was_not_found_in_a_part_says_that_it_was_a_part(words: tuple[str, ...]) -> None:
+    found = kw(*words, "--limit", "2")
+    assert (found.code, found.out) == (Exit.FAILURE, "")
+    assert re.search(r"in what was read.*; ended by --limit at \d+ % .*; the rest is not read$", found.err, re.M)
