@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import orjson
 
-from decoders.analysis.client_compatibility import OFFERED, OfferedVersions
 from decoders.analysis.dimension_and_metric_table import measure_latency_ns
 from decoders.analysis.dimensions import client_of, host_of, library_in, paths_of_dimensions, read_topics, software_of
-from decoders.analysis.exchange_facts import WAITING, WAITS, facts_of, waited_ns
+from decoders.analysis.exchange_facts import OFFERED, WAITING, WAITS, OfferedVersions, facts_of, waited_ns
 from decoders.analysis.fold_interface import Row, sort_by_key
 from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits_into_rows, is_full, split_by_weight
 from decoders.analysis.statistics import GroupStatistics

@@ -38,7 +38,7 @@ import orjson
 
 from decoders.analysis.client_uses import AuditedClient, ClientUses, Used, name_in_client_text
 from decoders.analysis.dimensions import host_of, library_in
-from decoders.analysis.exchange_facts import facts_of
+from decoders.analysis.exchange_facts import OFFERED, OfferedVersions
 from decoders.analysis.fold_interface import Row
 from decoders.analysis.heavy_keys import fits_into_rows
 from decoders.analysis.sum_amounts_by_key import Tally
@@ -79,23 +79,15 @@ if TYPE_CHECKING:
     from decoders.schema.model import Side
 
 __all__ = [
-    "OFFERED",
     "Audit",
     "AuditTarget",
     "AuditVerdicts",
     "AuditedClient",
     "ClientOfAudit",
-    "OfferedVersions",
     "Use",
     "Who",
 ]
 
-# Brokers whose latest answers are kept.
-_BROKERS_MAX: Final = 1024
-# What is read of an answer to ApiVersions.
-OFFERED: Final = frozenset(
-    {"error_code", *(f"api_keys[].{name}" for name in ("api_key", "min_version", "max_version"))}
-)
 _JAVA: Final = "apache-kafka-java"
 # The first release of a library that speaks the baseline of Kafka 4.0, as KIP-896 counts them.
 _BASELINE: Final = {"librdkafka": "1.8.2", "kafkajs": "1.15.0", "sarama": "1.30.1", "kafka-python": "2.0.2"}
@@ -399,46 +391,6 @@ _CLIENT_APIS: Final = (
     *(PRODUCE, FETCH, LIST_OFFSETS, METADATA, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR, JOIN_GROUP),
     *(HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, API_VERSIONS),
 )
-
-
-class OfferedVersions:
-    """An exchange in, the versions of an answer to ApiVersions out, where its broker has not offered the same before.
-
-    Clients ask at the begin of each connection, and a broker's answers of eighty versions are the same again and again.
-    """
-
-    __slots__ = ("_latest",)
-
-    def __init__(self) -> None:
-        self._latest: dict[str, dict[int, Versions]] = {}  # by broker
-
-    def read_news(self, exchange: Exchange) -> Iterable[tuple[int, Versions]]:
-        """API keys and versions that the broker offers, if its latest answer was not the same; else nothing."""
-        if exchange.api_key != API_VERSIONS:
-            return ()
-        facts = facts_of(exchange)
-        found = facts.offered_versions
-        if found is None:
-            found = facts.offered_versions = _find_offered_versions(exchange)
-        broker = exchange.connection_info.broker
-        if self._latest.get(broker) == found:
-            return ()
-        if len(self._latest) >= _BROKERS_MAX:
-            self._latest.clear()
-        self._latest[broker] = found
-        return found.items()
-
-
-def _find_offered_versions(exchange: Exchange) -> dict[int, Versions]:
-    """API key → versions that an answer to ApiVersions offers; empty for an answer with an error."""
-    answer = exchange.view("response")
-    found: dict[int, Versions] = {}
-    if isinstance(answer, dict) and not answer.get("error_code"):
-        for row in answer.get("api_keys") or ():
-            number, low, high = row.get("api_key"), row.get("min_version"), row.get("max_version")
-            if isinstance(number, int) and isinstance(low, int) and isinstance(high, int) and 0 <= low <= high:
-                found[number] = Versions(low, high)
-    return found
 
 
 _Judged = tuple[str, str, list[Use]]

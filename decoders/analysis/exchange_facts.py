@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import add
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -13,7 +13,7 @@ from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.partitions import partition_number_of_struct
 from decoders.exchanges.topic_arrays import BATCH_ARRAYS, batch_array, partitions_in
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import FETCH, JOIN_GROUP, SHARE_FETCH, SYNC_GROUP
+from decoders.protocol_facts.keys import API_VERSIONS, FETCH, JOIN_GROUP, SHARE_FETCH, SYNC_GROUP
 from decoders.records.summarize_records import summarize_records_of_view, summarize_sole_batch
 from decoders.schema.model import Side, Versions
 from decoders.wire.primitives import format_uuid
@@ -57,6 +57,13 @@ WAIT_MIN_MS: Final = 2
 
 _STEP: Final = re.compile(r"(\w+)\[(\d+)\]")
 
+
+# Brokers whose latest answers are kept.
+_BROKERS_MAX: Final = 1024
+# What is read of an answer to ApiVersions.
+OFFERED: Final = frozenset(
+    {"error_code", *(f"api_keys[].{name}" for name in ("api_key", "min_version", "max_version"))}
+)
 
 # A topic, None for none, and the number of one of its partitions, None for all of them.
 Partition = tuple[str | None, int | None]
@@ -273,3 +280,43 @@ def _total_records_field(raw: bytes | None, records: Any) -> RecordTotals:
             return RecordTotals(1, alone[0], size)
     found = summarize_records_of_view(records, raw, verify_checksums=True)
     return RecordTotals(found.batches, found.records, found.size) if found is not None else RecordTotals(0, 0, 0)
+
+
+class OfferedVersions:
+    """An exchange in, the versions of an answer to ApiVersions out, where its broker has not offered the same before.
+
+    Clients ask at the begin of each connection, and a broker's answers of eighty versions are the same again and again.
+    """
+
+    __slots__ = ("_latest",)
+
+    def __init__(self) -> None:
+        self._latest: dict[str, dict[int, Versions]] = {}  # by broker
+
+    def read_news(self, exchange: Exchange) -> Iterable[tuple[int, Versions]]:
+        """API keys and versions that the broker offers, if its latest answer was not the same; else nothing."""
+        if exchange.api_key != API_VERSIONS:
+            return ()
+        facts = facts_of(exchange)
+        found = facts.offered_versions
+        if found is None:
+            found = facts.offered_versions = _find_offered_versions(exchange)
+        broker = exchange.connection_info.broker
+        if self._latest.get(broker) == found:
+            return ()
+        if len(self._latest) >= _BROKERS_MAX:
+            self._latest.clear()
+        self._latest[broker] = found
+        return found.items()
+
+
+def _find_offered_versions(exchange: Exchange) -> dict[int, Versions]:
+    """API key → versions that an answer to ApiVersions offers; empty for an answer with an error."""
+    answer = exchange.view("response")
+    found: dict[int, Versions] = {}
+    if isinstance(answer, dict) and not answer.get("error_code"):
+        for row in answer.get("api_keys") or ():
+            number, low, high = row.get("api_key"), row.get("min_version"), row.get("max_version")
+            if isinstance(number, int) and isinstance(low, int) and isinstance(high, int) and 0 <= low <= high:
+                found[number] = Versions(low, high)
+    return found

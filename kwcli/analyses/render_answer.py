@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.exchanges.libraries import format_library
 from decoders.messages.exchange_json import SCHEMA
 from decoders.schema.json_form import row_json
-from kwcli.analyses.flat_columns import format_csv, format_markdown, format_table
 from kwcli.output.report_partial_input import add_partial_to_rows, format_partial_note, list_partial_sentences
 from kwcli.output.write_json_values import open_value_writer
 from kwcli.reading.sinks.fold_renderer import FoldRenderer
@@ -77,13 +76,7 @@ class AnswerRenderer(FoldRenderer):
             return
         if settings.format in ("text", "table", "csv", "md"):
             for some in self._rows_by_page():
-                if settings.format == "text":
-                    shown = self._text(self._name_hosts(some), settings)
-                elif settings.format == "csv":
-                    shown = format_csv(self._kind, list(add_partial_to_rows(some, partial, as_text=True)), settings)
-                else:
-                    shown = (format_markdown if settings.format == "md" else format_table)(self._kind, some, settings)
-                self._write(shown.encode("utf-8", "backslashreplace"))
+                self._write(self._format_page(some).encode("utf-8", "backslashreplace"))
             self._write(format_partial_note(self.coverage_sentences(), settings).encode())
             return
         rows = self.found if isinstance(self.found, list) else list(islice(self.found, 1))
@@ -91,6 +84,18 @@ class AnswerRenderer(FoldRenderer):
         for row in add_partial_to_rows(self.found, partial, as_text=False):
             writer.add(answer_record(self._kind, row))
         writer.close()
+
+    def _format_page(self, some: list[Row]) -> str:
+        """Rows as text, or in a format whose cells are flat."""
+        settings = self._settings
+        if settings.format == "text":
+            return self._text(self._name_hosts(some), settings)
+        from kwcli.analyses.flat_columns import format_csv, format_markdown, format_table
+
+        if settings.format == "csv":
+            some = list(add_partial_to_rows(some, self.coverage.partial, as_text=True))
+            return format_csv(self._kind, some, settings)
+        return (format_markdown if settings.format == "md" else format_table)(self._kind, some, settings)
 
     def set_host_names(self, names: HostNames) -> None:
         """Take the names of addresses, which text has in place of these."""

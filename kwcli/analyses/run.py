@@ -6,8 +6,6 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from decoders.filters import parse
-from kwcli.analyses.clients_groups_topics_brokers import PORTRAITS, PortraitRenderer
 from kwcli.analyses.render_answer import make_reading_view
 from kwcli.output.report_partial_input import report_sentences
 from kwcli.reading.list_input_files import has_capture_name, has_records_name
@@ -77,6 +75,9 @@ def show_portraits(
     make_settings: Callable[[], Settings],
 ) -> Exit:
     """Run `kw clients`, `kw groups`, `kw topics` or `kw brokers`, as `word` says; returns the exit code."""
+    from decoders.filters import parse
+    from kwcli.analyses.clients_groups_topics_brokers import PORTRAITS, PortraitRenderer  # with their folds
+
     capture, name = _split_off_name(capture, name)
     capture.check_usage()
     settings = make_settings()

@@ -10,10 +10,10 @@ from typing import Any, Final
 import pytest
 
 from decoders import Needs, read_exchanges
-from decoders.analysis import client_and_broker_portraits, client_compatibility, dimensions, exchange_facts
+from decoders.analysis import client_and_broker_portraits, dimensions, exchange_facts
 from decoders.analysis.client_and_broker_portraits import Brokers
-from decoders.analysis.client_compatibility import OFFERED, Audit
-from decoders.analysis.exchange_facts import ExchangeFacts
+from decoders.analysis.client_compatibility import Audit
+from decoders.analysis.exchange_facts import OFFERED, ExchangeFacts
 from decoders.analysis.sum_amounts_by_key import Tally
 from decoders.exchanges.exchange import Exchange
 from decoders.protocol_facts.keys import API_VERSIONS
@@ -26,7 +26,7 @@ OTHERS: Final = sorted(
     for path in FOLDER.rglob("*")
     if path.name.endswith((".pcap", ".pcapng", ".pcap.gz", ".pcapng.zst")) and path.is_file() and path != TOUR
 )
-MODULES: Final = (client_and_broker_portraits, client_compatibility, dimensions, exchange_facts)
+MODULES: Final = (client_and_broker_portraits, dimensions, exchange_facts)
 ANSWERS: Final[tuple[tuple[str, ...], ...]] = (
     ("report", "-o", "json"),
     ("doctor", "-v", "-o", "ndjson"),
@@ -54,7 +54,7 @@ def test_a_report_finds_each_fact_once(monkeypatch: pytest.MonkeyPatch) -> None:
     count_calls_of(dimensions, "_find_topics")
     count_calls_of(exchange_facts, "_find_wait_ns")
     count_calls_of(client_and_broker_portraits, "_names_of_entity")
-    count_calls_of(client_compatibility, "_find_offered_versions")
+    count_calls_of(exchange_facts, "_find_offered_versions")
     assert kw("report", str(TOUR), "-q", "-o", "json").out
     assert len({key[0] for key in found}) == 4
     assert len(found) > 500

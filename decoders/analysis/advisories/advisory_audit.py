@@ -30,13 +30,14 @@ from decoders.analysis.advisories.attacks import (
     observe_sent_batches,
     read_release_of_broker,
 )
-from decoders.analysis.client_compatibility import OFFERED, Audit
+from decoders.analysis.client_compatibility import Audit
 from decoders.analysis.dimensions import DIMENSIONS, client_of
 from decoders.analysis.doctor.diagnosis_input import Case
 from decoders.analysis.doctor.find_problems import make_finding_row
 from decoders.analysis.doctor.observations import Observations, sort_names_by_count
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
+from decoders.analysis.exchange_facts import OFFERED
 from decoders.exchanges.libraries import BROKER, find_program_of_client_id, format_library, merge_libraries
 from decoders.exchanges.topic_arrays import topic_array_paths
 from decoders.named_tuple import NamedTuple

@@ -25,8 +25,6 @@ from decoders.errors import DecodeError, LimitExceeded
 from decoders.exchanges.libraries import BROKER, find_program_of_client_id
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs_at
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.advisories import ReleaseRange, make_release_of_line
-from decoders.protocol_facts.find_alike_releases import find_most_alike_releases
 from decoders.protocol_facts.headers import request_header_version
 from decoders.protocol_facts.keys import (
     ALTER_CONFIGS,
@@ -49,6 +47,7 @@ if TYPE_CHECKING:
     from decoders.analysis.doctor.resent_batches import SentAgain
     from decoders.analysis.misrouted_batches import MisroutedBatch
     from decoders.exchanges.exchange import Exchange
+    from decoders.protocol_facts.advisories import ReleaseRange
     from decoders.schema.model import Side, Versions
 
 __all__ = [
@@ -242,8 +241,14 @@ def read_release_of_broker(offered: Mapping[int, Versions]) -> ReleaseRange | No
 
     A release like `4.3` stands for all of its patches, since they offer the same.
     """
-    likeness = find_most_alike_releases(offered) if offered else None
-    if likeness is None or not likeness.is_release:
+    if not offered:
+        return None
+    # These tables are large, and only a finding needs them.
+    from decoders.protocol_facts.advisories import make_release_of_line
+    from decoders.protocol_facts.find_alike_releases import find_most_alike_releases
+
+    likeness = find_most_alike_releases(offered)
+    if not likeness.is_release:
         return None
     return make_release_of_line(likeness.releases[0], likeness.releases[-1])
 

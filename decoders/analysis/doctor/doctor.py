@@ -18,7 +18,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Self
 
 from decoders.analysis.advisories.attacks import ATTACKS, observe_attack, observe_sent_batches
-from decoders.analysis.client_compatibility import OFFERED, OfferedVersions
 from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, paths_of_dimensions
 from decoders.analysis.doctor.body_observers import BODY_OBSERVERS, find_subjects_of_coordinator
 from decoders.analysis.doctor.find_problems import diagnose
@@ -35,8 +34,10 @@ from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
 from decoders.analysis.exchange_facts import (
     NS_PER_MS,
+    OFFERED,
     WAITING,
     WAITS,
+    OfferedVersions,
     error_codes_by_partition,
     throttle_ns,
     throttle_paths,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from decoders.filters.decoded_value_fields import decode_keys_and_values
 from decoders.protocol_facts.keys import PRODUCE
 from decoders.values.subjects import list_subjects
 
@@ -23,6 +22,8 @@ _Key = tuple[str, str, str | None, str | None]
 
 def observe_values(seen: Observations, exchange: Exchange, client: str, reader: RecordValueReader) -> None:
     """Observe the keys and values of an exchange, by topic and schema; only writers are remembered by name."""
+    from decoders.filters.decoded_value_fields import decode_keys_and_values  # with all formats of values
+
     counts: Counter[_Key] = Counter()
     errors: dict[_Key, str] = {}
     for each in decode_keys_and_values(exchange, reader):

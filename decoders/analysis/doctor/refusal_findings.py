@@ -22,7 +22,6 @@ from decoders.analysis.doctor.observations import Observation, sort_names_by_cou
 from decoders.analysis.exchange_facts import WAITING
 from decoders.apis import api
 from decoders.protocol_facts.keys import API_VERSIONS
-from decoders.tls.explain_first_record import remedy_of_alert_name
 from decoders.wire.format_and_escape_text import format_latency, format_rfc3339, format_size
 
 __all__ = ["REFUSALS"]
@@ -144,6 +143,8 @@ def _find_refused_tls(case: Case) -> Iterator[Found]:
     for (host, broker, alert, whose), seen in case.seen.items_of_kind("tls-alert"):
         if not _is_kafka_address(case, broker):
             continue
+        from decoders.tls.explain_first_record import remedy_of_alert_name  # few captures need it
+
         name = alert.removeprefix("alert ")
         remedy = remedy_of_alert_name(name if alert.startswith("alert") else _LIKELY_ALERT)
         about: dict[str, Any] = {"clients": [host], "broker": broker, "alert": name, "remedy": remedy or _TLS_REMEDY}

@@ -100,14 +100,15 @@ def command(
     """
     from decoders.analysis.client_compatibility import VERDICTS as OF_CLIENTS
     from decoders.analysis.security import SECURITY_FINDINGS
-    from kwcli.analyses.ignore_rules import ADVISORY_IDS, read_ignore_rules
+    from kwcli.analyses.read_ignore_rules import ADVISORY_IDS, read_ignore_rules
     from kwcli.analyses.run import run_answer
 
     capture.check_usage()
     _check_subject(subject)
     settings = shown.make_settings(env)
     renderer = _make_renderer(env, subject, settings, connection)
-    renderer.ignore = read_ignore_rules(subject.ignore_path, env.now_ns())
+    if subject.ignore_path is not None:
+        renderer.ignore = read_ignore_rules(subject.ignore_path, env.now_ns())
     code = renderer.exit_code(run_answer(env, settings, capture, filters, renderer))
     ids = SECURITY_FINDINGS if subject.security else ADVISORY_IDS if subject.advisories else OF_CLIENTS
     if not settings.quiet:

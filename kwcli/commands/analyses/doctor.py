@@ -94,7 +94,6 @@ def command(
     """
     from decoders.analysis.doctor.finding_kinds import FINDINGS
     from kwcli.analyses.doctor import DoctorRenderer, check_source, read_thresholds
-    from kwcli.analyses.ignore_rules import read_ignore_rules
     from kwcli.analyses.run import diagnose_cluster, run_answer
 
     live = check_source(capture, connection)
@@ -108,7 +107,10 @@ def command(
         settings = decode_values_of_answer(env, settings, SchemaOptions(asked.schemas, registry), wanted=asked.values)
     renderer = DoctorRenderer(settings, read_thresholds(asked.thresholds))
     renderer.fail_on = asked.fail_on
-    renderer.ignore = read_ignore_rules(asked.ignore_path, env.now_ns())
+    if asked.ignore_path is not None:
+        from kwcli.analyses.read_ignore_rules import read_ignore_rules
+
+        renderer.ignore = read_ignore_rules(asked.ignore_path, env.now_ns())
     if live:
         done = diagnose_cluster(env, read_config(env, connection), renderer.doctor, renderer)
     else:
