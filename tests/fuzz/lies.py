@@ -178,7 +178,10 @@ WRONGS: Final[Mapping[str, Wrong]] = {
 }
 
 
-REMARK: Final = re.compile(r": ignored$|: kw takes it for a broker before 0\.10|^kw: the cluster says that node ")
+REMARK: Final = re.compile(
+    r": ignored$|: kw takes it for a broker before 0\.10|^kw: the cluster says that node "
+    r"|closes on ApiVersions \d without an answer: asked with \d$"
+)
 
 
 def try_broker(rng: Random) -> int:
