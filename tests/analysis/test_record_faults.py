@@ -120,6 +120,105 @@ def test_what_is_no_duplicate(scene: Scene) -> None:
     assert rows("duplicate", scene) == []
 
 
+def sent_twice(apart: float, *, line: int = 0, more: float | None = None, **copy: Any) -> Scene:
+    """The same record at 0 s, and again so many seconds later; `more`: another one on the first connection then."""
+    scene = Scene()
+    produce(scene, 0, batch_of("a"), 10)
+    if more is not None:
+        produce(scene, more, batch_of("b"), 12)
+    produce(scene, apart, batch_of("a"), 11, line=line, **copy)
+    return scene
+
+
+@pytest.mark.parametrize(
+    ("scene", "found"),
+    [
+        (sent_twice(0.1), True),  # a pause of retry.backoff.ms
+        (sent_twice(0.0999), False),
+        (sent_twice(0.05, line=1), True),  # the first connection is given up
+        (sent_twice(0.05, line=1, more=0.04), True),
+        (sent_twice(0.05, line=1, more=0.06), False),  # it is not
+        (sent_twice(0.1, line=1, more=0.3), True),
+    ],
+)
+def test_what_is_sent_again_comes_after_a_pause_or_on_another_connection(scene: Scene, found: bool) -> None:
+    assert bool(rows("duplicate", scene)) == found
+
+
+def test_the_whole_row_of_records_sent_again() -> None:
+    scene = Scene()
+    produce(scene, 0, batch_of("a", "b", "x"), 10)
+    produce(scene, 2, batch_of("a", "b"), 20, line=1)
+    produce(scene, 4, batch_of("a"), 30, line=2)
+    produce(scene, 5, batch_of("x"), 33, line=2)
+    first, second, third = rows("duplicate", scene)
+    evidence = first.pop("evidence")
+    assert [each["correlation_id"] for each in evidence] == [1, 2]
+    assert first == {
+        "topic": "orders",
+        "partition": 0,
+        "offset": 10,
+        "last_offset": 11,
+        "copy_offset": 20,
+        "records": 2,
+        "client_id": "maker",
+        "producer_id": None,
+        "sequence": None,
+        "apart_ms": 2000.0,
+        "time": "2026-09-21T14:13:20.000000Z",
+        "copy_time": "2026-09-21T14:13:22.000000Z",
+        "why": "key, value and create time are the same, and it was sent again",
+    }
+    spans = [(each["offset"], each["last_offset"], each["copy_offset"], each["apart_ms"]) for each in (second, third)]
+    assert spans == [(10, 10, 30, 4000.0), (12, 12, 33, 5000.0)]
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        {"producer_id": 8},
+        {"producer_epoch": 1},
+        {"base_sequence": 4},
+        {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1},
+    ],
+)
+def test_another_sequence_is_no_copy(copy: dict[str, int]) -> None:
+    its = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
+    scene = Scene()
+    produce(scene, 0, batch_of("a", **its), 10)
+    produce(scene, 0.01, batch_of("a", **its | copy), 11)
+    assert rows("duplicate", scene) == []
+
+
+def test_the_whole_row_of_a_batch_at_two_offsets() -> None:
+    its = {"producer_id": 0, "producer_epoch": 0, "base_sequence": 0}
+    scene = Scene()
+    produce(scene, 0, batch_of("a", "b", **its), 0)
+    produce(scene, 0.5, batch_of("a", "b", **its), 5, line=1)
+    (row,) = rows("duplicate", scene)
+    assert len(row.pop("evidence")) == 2
+    assert row == {
+        "topic": "orders",
+        "partition": 0,
+        "offset": 0,
+        "last_offset": 1,
+        "copy_offset": 5,
+        "records": 2,
+        "client_id": "maker",
+        "producer_id": 0,
+        "sequence": 0,
+        "apart_ms": 500.0,
+        "time": "2026-09-21T14:13:20.000000Z",
+        "copy_time": "2026-09-21T14:13:20.500000Z",
+        "why": "sequence 0 of producer id 0 is at both offsets",
+    }
+    read = Scene()
+    both = [make_batch(["a"], first, producer_id=0, producer_epoch=0, base_sequence=0) for first in (0, 1)]
+    fetch(read, 0, b"".join(both), 0)
+    (row,) = rows("duplicate", read)
+    assert [row[name] for name in ("client_id", "time", "copy_time", "apart_ms", "evidence")] == [*[None] * 4, []]
+
+
 # Losses.
 
 

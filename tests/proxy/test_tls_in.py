@@ -7,12 +7,17 @@ import ssl
 import stat
 import threading
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 
+from kwcli.net.tls.issue_certificates import issue_authority
 from kwcli.playground.tls_certificates import write_tls_certificates
 from kwcli.proxy.tls import inbound
 from kwcli.proxy.tls.authority import find_state_folder, read_or_make_authority
@@ -114,6 +119,68 @@ def test_a_broken_authority_is_named(tmp_path: Path) -> None:
     (tmp_path / "authority.pem").write_text("nothing")
     with pytest.raises(Failure, match=r"authority\.pem holds no key and certificate; remove it"):
         read_or_make_authority(tmp_path)
+
+
+@pytest.mark.parametrize("mode", [0o601, 0o602, 0o604, 0o610, 0o620])
+def test_no_bit_of_others_may_be_set(tmp_path: Path, mode: int) -> None:
+    read_or_make_authority(tmp_path)
+    (tmp_path / "authority.pem").chmod(mode)
+    with pytest.raises(Failure, match="other users may read"):
+        read_or_make_authority(tmp_path)
+    (tmp_path / "authority.pem").chmod(0o700)
+    read_or_make_authority(tmp_path)
+
+
+def test_a_key_of_another_certificate_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "authority.pem"
+    read_or_make_authority(tmp_path)
+    other = issue_authority("other")
+    rsa_key = rsa.generate_private_key(65537, 2048)
+    as_text = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    for key in (other.key_pem, rsa_key.private_bytes(*as_text)):
+        path.write_bytes(key + path.read_bytes().partition(b"-----END PRIVATE KEY-----\n")[2])
+        with pytest.raises(Failure) as failure:
+            read_or_make_authority(tmp_path)
+        assert failure.value.text == f"the key in {path} is not its certificate's; remove it, and kw makes a new one"
+        assert failure.value.code is Exit.USAGE
+
+
+def test_an_authority_is_not_used_in_its_last_month(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    end = read_or_make_authority(tmp_path).issued.certificate.not_valid_after_utc
+    now = end - timedelta(days=30)
+    monkeypatch.setattr("kwcli.proxy.tls.authority.datetime", SimpleNamespace(now=lambda _: now))
+    read_or_make_authority(tmp_path)
+    now += timedelta(seconds=1)
+    with pytest.raises(Failure) as failure:
+        read_or_make_authority(tmp_path)
+    assert failure.value.text == (
+        f"the authority in {tmp_path}/authority.pem ends on {end:%Y-%m-%d}; "
+        "remove it, and kw makes a new one for clients to trust"
+    )
+
+
+def test_what_clients_trust_is_written_again_where_it_differs(tmp_path: Path) -> None:
+    public = read_or_make_authority(tmp_path / "kw").path
+    assert stat.S_IMODE(public.stat().st_mode) == 0o644
+    assert stat.S_IMODE(public.parent.stat().st_mode) == 0o700
+    written = public.read_bytes()
+    file = public.stat().st_ino
+    assert read_or_make_authority(tmp_path / "kw").path.stat().st_ino == file
+    public.write_text("other")
+    assert read_or_make_authority(tmp_path / "kw").path.read_bytes() == written
+    public.unlink()
+    public.mkdir()
+    with pytest.raises(Failure, match=r"kw/ca\.pem\w* cannot be used: Is a directory"):
+        read_or_make_authority(tmp_path / "kw")
+    assert sorted(path.name for path in public.parent.iterdir()) == ["authority.pem", "ca.pem"]
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(Failure) as failure:
+        read_or_make_authority(tmp_path / "file" / "kw")
+    assert failure.value.text == f"{tmp_path}/file/kw cannot be used: Not a directory"
+    assert failure.value.code is Exit.USAGE
 
 
 def test_where_the_state_is() -> None:

@@ -101,7 +101,7 @@ def _find_records_written_twice(lives: LivesOfRecords, where: TopicPartition) ->
     for its in by_hash.values():
         if len(its) > 1 and _are_all_sent_again(its, is_sent_again):
             pairs += [(its[0], copy) for copy in its[1:]]
-    pairs.sort(key=lambda pair: (pair[0].offset, pair[1].offset))
+    pairs.sort(key=lambda pair: pair[1].offset)
     yield from _join_runs(lives, where, pairs)
 
 
