@@ -50,6 +50,8 @@ LOADS: Final = {1: LD_BYTE_ABS, 2: LD_HALF_ABS, 4: LD_WORD_ABS}
 # How much of an accepted packet is kept: more than any packet has.
 ACCEPTED: Final = 0x40000
 REACH: Final = 255
+# No code of an instruction: the line is a label.
+_LABEL: Final = -1
 _SOCK_FILTER: Final = struct.Struct("=HBBI")
 
 
@@ -131,7 +133,7 @@ class _Code:
         return self.labels
 
     def place_label(self, label: int) -> None:
-        self.lines.append((-1, label, 0, 0))
+        self.lines.append((_LABEL, label, 0, 0))
         self._loaded = None
 
     def add_condition(self, condition: Condition, yes: int, no: int) -> None:
@@ -187,7 +189,7 @@ def _place_jumps(lines: Sequence[tuple[int, int, int, int]]) -> list[Instruction
     while True:
         places, at = {}, 0
         for number, (code, label, _, _) in enumerate(lines):
-            if code < 0:
+            if code == _LABEL:
                 places[label] = at
             else:
                 at += 3 if number in far else 1
@@ -195,7 +197,7 @@ def _place_jumps(lines: Sequence[tuple[int, int, int, int]]) -> list[Instruction
         beyond = set()
         for number, (code, yes, no, operand) in enumerate(lines):
             here = len(made) + 1
-            if code < 0:
+            if code == _LABEL:
                 continue
             if code == JUMP:
                 made.append(Instruction(JUMP, 0, 0, places[yes] - here))
