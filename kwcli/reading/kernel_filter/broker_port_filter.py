@@ -78,7 +78,7 @@ def _ip4_condition(ranges: Sequence[tuple[int, int]], layout: PacketLayout) -> C
 
 def _ip6_condition(ranges: Sequence[tuple[int, int]], layout: PacketLayout) -> Condition:
     at = layout.network_header_at
-    opaque = [condition_equals(at + 6, 1, protocol) for protocol in chain(EXTENSION_HEADERS, IP_TUNNELS)]
+    opaque = [condition_equals(at + 6, 1, protocol) for protocol in chain(sorted(EXTENSION_HEADERS), IP_TUNNELS)]
     source, target = (Load(at + 40 + place, 2) for place in (0, 2))
     return any_of(
         all_of(condition_equals(at + 6, 1, TCP), _condition_for_port_ranges(ranges, source, target)),
