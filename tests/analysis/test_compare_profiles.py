@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from math import comb
+from math import comb, erfc, sqrt
 from random import Random
 from typing import Any
 
@@ -65,6 +65,26 @@ def test_a_thing_of_one_side_alone(thing: tuple[str, ...], keys: dict[str, str],
         assert row["p"] == float(f"{p:.2g}")
         assert row["significant"] == (p <= ALPHA)
         assert [row[key] for key in ("metric", "unit", "before", "after", "ratio", "delta", "broker")] == [None] * 7
+
+
+def test_sides_of_other_lengths_and_widths() -> None:
+    """The slices of both get the width of the wider; of a longer side a thing is seen by chance more often."""
+    base: Things = {("client", "a"): everywhere()}
+    more: Things = {**base, ("topic", "t"): dict.fromkeys(range(0, 20, 2), 1)}
+    for wider in (False, True):
+        sides = [profile(base), profile(more)]
+        sides[0].last = (480 << SHIFT_MIN) - 1
+        if wider:
+            sides[0].widen_slices(SHIFT_MIN + 1)
+        own, other, seen = (80, 240, 10) if wider else (160, 480, 10)
+        (row,) = compare_profiles(*sides)
+        assert row["p"] == float(f"{comb(own, seen) / comb(own + other, seen):.2g}")
+        (row,) = compare_profiles(*reversed([profile(base), profile(more)]))
+        assert row["p"] == float(f"{comb(160, 10) / comb(320, 10):.2g}")
+        assert {side.shift for side in sides} == {SHIFT_MIN + wider}
+    sides[1].widen_slices(SHIFT_MIN + 3)
+    compare_profiles(*sides)
+    assert {side.shift for side in sides} == {SHIFT_MIN + 3}
 
 
 def test_of_a_client_that_is_new_its_apis_are_not_told_and_versions_never() -> None:
@@ -155,6 +175,12 @@ def test_words_for_more_and_less(key: tuple[str, ...], before: int, after: int, 
     assert row["unit"] == ("ns" if key[3] == "latency" else "bytes")
 
 
+def test_the_median_is_told() -> None:
+    half = [(100 if number % 2 else 2000, 4 * (number // 2 % 40)) for number in range(160)]
+    (row,) = compare_profiles(profile({}, {SIZE: half}), profile({}, {SIZE: values_in(40, 160, 9000)}))
+    assert row["before"] == value_of_bin(bin_number_of(100))
+
+
 @pytest.mark.parametrize(
     ("metric", "low", "high", "far"),
     [
@@ -210,10 +236,42 @@ def test_a_trend_of_a_side_is_no_change(one: list[float], other: list[float], st
     assert compared._is_steady(one, other) == steady
 
 
+@pytest.mark.parametrize(("slices", "each", "told"), [(10, 2, True), (8, 3, True), (7, 3, False)])
+def test_few_slices_say_nothing_of_rates(slices: int, each: int, told: bool) -> None:
+    """Two of the slices are not whole."""
+    api = ("api", "a", "Fetch")
+    sides = []
+    for times in (1, 4):
+        side = profile({api: {4 * number: each * times for number in range(slices)}})
+        side.last = (4 * slices << SHIFT_MIN) - 1
+        sides.append(side)
+    assert bool(compare_profiles(*sides)) == told
+    few = profile({api: {4 * number: 1 if number < 9 else 10 for number in range(10)}})
+    few.last = sides[0].last = (40 << SHIFT_MIN) - 1
+    assert [row["count_before"] for row in compare_profiles(few, profile({api: everywhere(90)}))] in ([], [19])
+
+
 def test_a_trend_of_rates_is_told_by_the_ratio_of_means() -> None:
     assert compared._is_steady([1, 1, 2, 2], [4.3, 4.3, 4.3, 4.3], ratio=True)
     assert not compared._is_steady([1, 1, 2, 2], [4.2, 4.2, 4.2, 4.2], ratio=True)
     assert compared._is_steady([0, 0, 0, 0], [1, 1, 1, 1], ratio=True)
+    assert not compared._is_steady([1, 2, 2], [1.1, 1.1, 1.1, 1.1, 1.1], ratio=True)
+    assert compared._is_steady([1, 1, 1], [1.01, 1.01, 1.01, 1.01, 1.01], ratio=True)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [([1, 2, 2, 5], [2, 3, 4, 4, 4]), ([1, 1, 1], [1, 1, 2]), ([1, 2, 3], [4, 5, 6]), ([7, 7], [7, 7])],
+)
+def test_the_rank_sum_is_that_of_mann_and_whitney(one: list[int], other: list[int]) -> None:
+    """U by pairs; its spread with the correction for ties, as in the books."""
+    u = sum((own > its) + 0.5 * (own == its) for own in one for its in other)
+    both, size = [*one, *other], len(one) + len(other)
+    ties = sum(both.count(value) ** 3 - both.count(value) for value in set(both))
+    spread = len(one) * len(other) / 12 * ((size + 1) - ties / (size * (size - 1)))
+    away = max(abs(u - len(one) * len(other) / 2) - 0.5, 0)
+    expected = erfc(away / sqrt(2 * spread)) if spread > 0 else 1
+    assert compared.find_rank_sum_p(one, other) == pytest.approx(expected, rel=1e-12)
 
 
 # The tests.
