@@ -130,8 +130,8 @@ def test_other_names_than_before_are_told_without_a_test() -> None:
 
 # How large, how fast, how often.
 
-LATENCY = ("client", "a", "Fetch", "latency")
-SIZE = ("client", "a", "Fetch", "request_size")
+LATENCY: tuple[str, ...] = ("client", "a", "Fetch", "latency")
+SIZE: tuple[str, ...] = ("client", "a", "Fetch", "request_size")
 
 
 def values_in(slices: int, count: int, value: int) -> list[tuple[int, int]]:

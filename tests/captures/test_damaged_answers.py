@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import chdir
 from functools import cache
 from itertools import cycle
 from pathlib import Path
@@ -88,7 +89,7 @@ DAMAGES: Final[dict[str, Callable[[Packets], Packets]]] = {
 @cache
 def packets_of(name: str) -> Packets:
     reader = CopyReader()
-    found = [*reader.feed(read_bytes(FOLDER / name)), *reader.finish()]
+    found: list[object] = [*reader.feed(read_bytes(FOLDER / name)), *reader.finish()]
     packets = [each for each in found if isinstance(each, PacketCopy)]
     first = next((at for at, each in enumerate(packets) if each.held), 0)
     return packets[max(first - 3, 0) :][:PACKETS]
@@ -116,13 +117,11 @@ def list_cases() -> Iterator[tuple[str, str, str]]:
 
 
 def describe_answer(name: str, damage: str, words: str, folder: Path) -> str:
-    path = folder / "damaged.pcap"
-    write_capture(path, DAMAGES[damage](packets_of(name)))
+    write_capture(folder / "damaged.pcap", DAMAGES[damage](packets_of(name)))
     command, *more = words.split()
-    done = kw(command, str(path), *more, "--jobs", "1")
-    out, err = (
-        _TOOK.sub("", text.replace(str(folder), "")).encode("utf-8", "surrogateescape") for text in (done.out, done.err)
-    )
+    with chdir(folder):
+        done = kw(command, "damaged.pcap", *more, "--jobs", "1")
+    out, err = (_TOOK.sub("", text).encode("utf-8", "surrogateescape") for text in (done.out, done.err))
     return f"{done.out.count(chr(10))} lines, {done.code}, {crc32(out):08x} {crc32(err):08x}"
 
 

@@ -37,7 +37,7 @@ OPTIONS = RunOptions(
     *(True, 0, False),
 )
 END_TO_END = "splits   none: one process reads each capture from end to end"
-SPARK, LOCAL = EngineChoice("spark", "as asked", "local[2]"), EngineChoice("local", "no Java")
+SPARK, LOCAL = EngineChoice("stitch", "as asked", "local[2]"), EngineChoice("local", "no Java")
 
 
 def file(name: str, size: int, point: str = "") -> SourceFile:
@@ -176,5 +176,5 @@ def test_what_is_asked_for_is_said(options: dict[str, Any], line: str) -> None:
 
 def test_captures_engine_and_java() -> None:
     assert explain([A, B, C], [ONE])[0] == "sources  3 captures, 3.0MB"
-    assert explain([A], [ONE])[-2:] == ["engine   spark: as asked, on local[2]", "java     /java"]
+    assert explain([A], [ONE])[-2:] == ["engine   stitch: as asked, on local[2]", "java     /java"]
     assert explain([A], [ONE], LOCAL, java="")[-2:] == ["engine   local: no Java", "java     there is none"]
