@@ -22,9 +22,10 @@ from zlib import crc32
 import pytest
 
 from decoders.capture.read_packet_copies import CopyReader, PacketCopy
+from kwcli.options import OUTPUT_VARIABLE
 from tests.captures.plain import read_bytes
 from tests.captures.shipped import FOLDER
-from tests.cli.worlds import kw
+from tests.cli.worlds import kw, world
 
 FILE: Final = Path(__file__).with_name("damaged_answers.txt")
 # The most packets of a capture: damage is the same in the next hundred.
@@ -120,7 +121,7 @@ def describe_answer(name: str, damage: str, words: str, folder: Path) -> str:
     write_capture(folder / "damaged.pcap", DAMAGES[damage](packets_of(name)))
     command, *more = words.split()
     with chdir(folder):
-        done = kw(command, "damaged.pcap", *more, "--jobs", "1")
+        done = kw(command, "damaged.pcap", *more, "--jobs", "1", env=world(variables={OUTPUT_VARIABLE: "text"}))
     out, err = (_TOOK.sub("", text).encode("utf-8", "surrogateescape") for text in (done.out, done.err))
     return f"{done.out.count(chr(10))} lines, {done.code}, {crc32(out):08x} {crc32(err):08x}"
 
