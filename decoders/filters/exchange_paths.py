@@ -25,7 +25,7 @@ from decoders.filters.expression import (
     number_word_sets_at,
     spellings_of_path,
 )
-from decoders.filters.fields import ALIASES, BODIES, FIELDS, entity_names, entity_paths
+from decoders.filters.fields import ALIASES, BODIES, FIELDS, PacketSpan, entity_names, entity_paths
 from decoders.limits import CELL_MAX, MIB
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.number_words import word_for_number_in_set
@@ -255,4 +255,8 @@ def _value_in_json_form(value: Any) -> Any:
     return _scalar_in_json_form(value)
 
 
-_SHOWN: Final[dict[str, Callable[[Any], Any]]] = {"api": lambda key: api(key).name, "error": error_name}
+_SHOWN: Final[dict[str, Callable[[Any], Any]]] = {
+    "api": lambda key: api(key).name,
+    "error": error_name,
+    "packet": PacketSpan.format_as_word,
+}

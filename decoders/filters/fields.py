@@ -111,6 +111,11 @@ class PacketSpan(NamedTuple):
     first: int
     last: int
 
+    def format_as_word(self) -> str:
+        """The word of a filter that means these packets: 105, 105-109 or kafka.pcap:105."""
+        numbers = f"{self.first}-{self.last}" if self.last > self.first else f"{self.first}"
+        return numbers if self.file is None else f"{self.file}:{numbers}"
+
     def overlaps(self, wanted: PacketSpan) -> bool:
         """Whether a packet is in both spans; the wanted file may be named by the end of its path."""
         if self.first > wanted.last or self.last < wanted.first:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from decoders.exchanges.exchange import Summary
-from decoders.filters.fields import FIELDS
+from decoders.filters.fields import BODIES, FIELDS
 from kwcli.output import FORMATS, RECORD_FORMATS
 from kwcli.output.renderers import open_renderer
 from kwcli.output.settings import choose_settings
@@ -39,6 +40,22 @@ def test_a_column_remembers_what_its_filter_remembers(name: str) -> None:
     found = kw("sniff", TOUR, "-q", "-f", wanted, "-e", "api").out.splitlines()
     shown = [line for line in kw("sniff", TOUR, "-q", "-e", name).out.splitlines() if line]
     assert len(shown) == len(found) > 0
+
+
+@pytest.mark.parametrize("output", ["csv", "table", "fields"])
+def test_every_field_of_filters_is_a_column(output: str) -> None:
+    """The packets of an exchange are the words of a filter that finds it."""
+    names = [name for name in FIELDS if name not in BODIES]
+    words = ["-o", output, *(["-e", ",".join(names)] if output == "fields" else ["--columns", ",".join(names)])]
+    shown = kw("sniff", TOUR, TOUR.replace("tour.pcapng", "sasl-raw.pcap"), "-q", "-n", "40", *words)
+    assert (shown.code, shown.err) == (Exit.DONE, "")
+    assert len(shown.out.splitlines()) == 40 + (output != "fields")
+    both = kw("sniff", TOUR, "-q", "-o", "csv", "--columns", "file,packet,correlation_id", "-n", "9").out.splitlines()
+    for line in both[1:]:
+        _, packets, number = next(csv.reader([line]))
+        for packet in packets.split(","):
+            found = kw("sniff", TOUR, "-q", "-f", f"packet == {packet}", "-o", "csv", "--columns", "correlation_id").out
+            assert number in found.splitlines()
 
 
 @pytest.mark.parametrize("name", FORMATS)
