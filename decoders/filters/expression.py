@@ -355,6 +355,10 @@ class Filter:
         keys = self.node.possible_api_keys()
         return keys is None or api_key in keys
 
+    def list_record_needles(self) -> list[bytes] | None:
+        """Byte strings of which each record that passes alone has at least one, uncompressed; None: not known."""
+        return _list_record_needles(self.node)
+
     @property
     def field_names(self) -> frozenset[str]:
         """The fields that the filter asks about, those of bodies aside."""
@@ -389,6 +393,21 @@ class Filter:
     def passes_everything(self) -> bool:
         """Whether every exchange passes the filter."""
         return isinstance(self.node, Always)
+
+
+def _list_record_needles(node: Node) -> list[bytes] | None:
+    if isinstance(node, Atom):
+        # What is no UTF-8 is compared with U+FFFD in its place.
+        if node.row.kind != "held" or not node.needle or "\ufffd" in node.needle:
+            return None
+        return [node.needle.encode("utf-8", "surrogateescape")]
+    if isinstance(node, All):
+        known = [found for each in node.nodes if (found := _list_record_needles(each)) is not None]
+        return min(known, key=len) if known else None
+    if isinstance(node, Any_):
+        parts = [_list_record_needles(each) for each in node.nodes]
+        return None if None in parts else [one for each in parts if each is not None for one in each]
+    return None
 
 
 def parse(text: str) -> Filter:

@@ -113,6 +113,27 @@ def read_batch(data: bytes, at: int, stop: int, budget: Budget, form: Form | Non
     return fields
 
 
+def read_rows_of_plain_batch(data: bytes, at: int, stop: int, budget: Budget) -> list[Row] | None:
+    """The rows of the whole batch from `at` to `stop`; None for one that is compressed or in any way unusual.
+
+    A third of the time of `read_batch`, which reads those: without the header as a dict, and without the checksum.
+    """
+    base, _, _, _, _, attributes, _, first, _, _, _, _, count = HEADER.unpack_from(data, at)
+    start = at + SIZE
+    if attributes & ~TRANSACTIONAL or not 0 <= count <= budget.records or count * RECORD_MIN > stop - start:
+        return None
+    if not (-FAR < base < FAR and -FAR < first < FAR):
+        return None
+    headers = budget.headers
+    try:
+        rows = list(read_rows_fast(data, start, stop, count, base, first, budget))
+    except (NotPlain, IndexError, struct.error):
+        budget.headers = headers
+        return None
+    budget.records -= count
+    return rows
+
+
 def inflate_within_budget(
     codec_number: int, packed: memoryview, budget: Budget, magic: int, size_max: int = BATCH_INFLATED_MAX
 ) -> bytes:

@@ -194,7 +194,8 @@ def _add_batches_json(
 class BatchHead(NamedTuple):
     """The header of a batch; `sound`: its checksum is right, or is not known.
 
-    Fields that a magic lacks are -1; `crc` is None for a batch in JSON form.
+    Fields that a magic lacks are -1; `crc` is None for a batch in JSON form. `at`: where a whole batch of magic 2
+    begins in the bytes; -1 for others.
     """
 
     magic: int
@@ -209,6 +210,7 @@ class BatchHead(NamedTuple):
     producer_epoch: int
     base_sequence: int
     crc: int | None
+    at: int
 
     @property
     def offset_count(self) -> int:
@@ -237,7 +239,7 @@ def _read_batch_head_at(raw: bytes, at: int, end: int) -> BatchHead | None:
     if magic != 2 or size < SIZE or at + size > end or count < 0:
         return None
     codec, sound = CODEC_NAMES[attributes & CODEC_MASK], load_crc32c()(raw[at + CRC_START : at + size]) == crc
-    fields = (2, codec, count, size, base, base + delta, newest, sound, producer, epoch, sequence, crc)
+    fields = (2, codec, count, size, base, base + delta, newest, sound, producer, epoch, sequence, crc, at)
     return tuple.__new__(BatchHead, fields)
 
 
@@ -273,5 +275,5 @@ def _batch_heads_from_json(batches: Iterable[Mapping[str, Any]]) -> Iterator[Bat
             newest, sound = batch["max_timestamp"], batch["crc"] != "bad"
             yield BatchHead(
                 *(magic, str(batch["codec"]), count, size, base, end, newest, sound),
-                *(producer, epoch, sequence, None),
+                *(producer, epoch, sequence, None, -1),
             )

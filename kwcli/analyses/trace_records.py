@@ -17,8 +17,7 @@ from decoders.analysis.record_traces.asked_records import (
     parse_asked_records,
 )
 from decoders.analysis.record_traces.downstream_traces import DownstreamTraces
-from decoders.analysis.record_traces.misrouted_records import MisroutedRecords
-from decoders.analysis.record_traces.record_faults import RecordFaults
+from decoders.analysis.record_traces.record_faults import MisroutedRecords, RecordFaults
 from decoders.analysis.record_traces.record_traces import RecordTraces
 from decoders.errors import FilterError
 from decoders.exchanges.exchange import Exchange
@@ -210,16 +209,23 @@ class TraceRenderer(_RecordAnswerRenderer):
     fold: RecordTraces
 
     def __init__(
-        self, asked: AskedRecords, settings: Settings, within: Callable[[Exchange], bool], *, downstream: bool
+        self,
+        asked: AskedRecords,
+        settings: Settings,
+        within: Callable[[Exchange], bool],
+        *,
+        downstream: bool,
+        in_order: bool = True,
     ) -> None:
-        self.fold = DownstreamTraces(asked) if downstream else RecordTraces(asked)
+        """`in_order`: the exchanges of captures come in the order of time, and not those of a worker."""
+        self.fold = DownstreamTraces(asked, in_order=in_order) if downstream else RecordTraces(asked)
         self._downstream = downstream
         self._asked = asked
         super().__init__("trace", self._find_rows, _format_text, settings, within)
 
     def make_empty(self) -> TraceRenderer:
         """A renderer like this one that has seen nothing."""
-        return TraceRenderer(self._asked, self._settings, self._within, downstream=self._downstream)
+        return TraceRenderer(self._asked, self._settings, self._within, downstream=self._downstream, in_order=False)
 
     def _find_rows(self) -> list[Row]:
         rows = self.fold.rows()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from decoders.analysis.record_traces import written_records
 from decoders.analysis.record_traces.asked_records import parse_asked_records
 from decoders.analysis.record_traces.downstream_traces import DownstreamTraces
+from decoders.analysis.record_traces.record_traces import RecordTraces
 from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Exchange
 from decoders.records.encode_batches import encode_batch
@@ -71,6 +73,14 @@ def rows(scene: Scene, question: str = "orders/0@10") -> list[dict[str, Any]]:
     assert whole.rows() == found
     for row in found:
         SCHEMA.validate({"kind": "trace", "schema": 1, **row})
+    in_order = DownstreamTraces(parse_asked_records(question), in_order=True)
+    for each in exchanges:
+        in_order.add(each)
+    assert (in_order.rows(), in_order.left_out) == (found, 0)
+    alone = RecordTraces(parse_asked_records(question))
+    for each in exchanges:
+        alone.add(each)
+    assert alone.rows() == [row for row in found if row["downstream_of"] is None]
     return found
 
 
@@ -193,14 +203,92 @@ def test_steps_are_bounded() -> None:
     assert [steps for *_, steps in downstream(rows(scene, "t0/0@0"))] == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
-def test_written_records_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(written_records, "RECORDS_WITH_HEADERS_MAX", 2)
+def left_out(scene: Scene, *, parts: int = 1) -> int:
+    """How many records a fold has left out that saw a scene in so many parts, one after the other."""
+    exchanges = scene.exchanges(DownstreamTraces(parse_asked_records("orders/0@0")))
+    whole, size = fold_exchanges("orders/0@0", []), -(-len(exchanges) // parts)
+    for at in range(0, len(exchanges), size):
+        whole.merge(fold_exchanges("orders/0@0", exchanges[at : at + size]))
+    return whole.left_out
+
+
+def busy_scene(reads_at: float) -> Scene:
+    """Three times two records of the client `a`, at 1, 2 and 3 s, which reads at some time."""
     scene = Scene()
-    for at in range(3):
-        write(scene, at, "orders", 2 * at, {"id": f"{at}"}, {"id": f"{at}+"})
+    steps = [
+        (float(at), partial(write, scene, at, "out", 2 * at, {"id": f"{at}"}, {"id": f"{at}+"})) for at in (1, 2, 3)
+    ]
+    steps.append((reads_at, partial(read, scene, reads_at, "orders", 0, {"id": "1"})))
+    for _, step in sorted(steps, key=lambda each: each[0]):
+        step(client="a")
+    return scene
+
+
+@pytest.mark.parametrize(
+    ("reads_at", "parts", "count"),
+    [
+        (0.5, 1, 4),  # two are kept
+        (2.5, 1, 0),  # the last two are kept: the others were written before it had read
+        (3.5, 1, 0),
+        (0.5, 2, 4),
+        (3.5, 2, 0),
+    ],
+)
+def test_records_of_readers_beyond_the_limit_are_counted(
+    monkeypatch: pytest.MonkeyPatch, reads_at: float, parts: int, count: int
+) -> None:
+    monkeypatch.setattr(written_records, "RECORDS_WITH_HEADERS_MAX", 2)
+    monkeypatch.setattr(written_records, "HEADERS_SAMPLED", 0)
+    assert left_out(busy_scene(reads_at), parts=parts) == count
+
+
+def test_records_of_writers_that_were_found_to_be_readers_too_late_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part of a capture does not know that its writers had read in the part before."""
+    monkeypatch.setattr(written_records, "RECORDS_WITH_HEADERS_MAX", 2)
+    monkeypatch.setattr(written_records, "HEADERS_SAMPLED", 0)
+    reader, writer = Scene(), Scene()
+    read(reader, 0.5, "orders", 0, {"id": "1"}, client="a")
+    for at in (1, 2, 3):
+        write(writer, at, "out", 2 * at, {"id": f"{at}"}, {"id": f"{at}+"}, client="a")
     question = "orders/0@0"
-    fold = fold_exchanges(question, scene.exchanges(DownstreamTraces(parse_asked_records(question))))
-    assert fold.left_out == 4
+    folds = [fold_exchanges(question, each.exchanges(fold_exchanges(question, []))) for each in (reader, writer)]
+    assert folds[1].left_out == 0
+    folds[0].merge(folds[1])
+    assert folds[0].left_out == 6
+
+
+def test_batches_of_writers_that_have_not_read_are_not_read_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(written_records, "HEADERS_SAMPLED", 0)
+    read_rows: list[int] = []
+
+    def note_rows(_records: Any, _raw: Any, head: Any) -> tuple[()]:
+        read_rows.append(head.records)
+        return ()
+
+    monkeypatch.setattr(written_records, "read_record_rows", note_rows)
+    for reads_at, count in ((0.5, 6), (1.5, 4), (3.5, 0)):
+        fold = DownstreamTraces(parse_asked_records("orders/0@0"), in_order=True)
+        for each in busy_scene(reads_at).exchanges(fold):
+            fold.add(each)
+        assert sum(read_rows) == count
+        read_rows.clear()
+
+
+def test_records_of_readers_are_kept_where_others_write_more_than_there_is_room_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(written_records, "RECORDS_WITH_HEADERS_MAX", 2)
+    monkeypatch.setattr(written_records, "HEADERS_SAMPLED", 0)
+    scene = Scene()
+    for at in range(5):
+        write(scene, at, "orders", 2 * at, {"id": f"{at}"}, {"id": f"{at}+"}, client="shop", host="10.0.0.2")
+    read(scene, 6, "orders", 8, {"id": "4"}, {"id": "4+"}, client="billing", host="10.0.0.3")
+    for at in (7, 8):
+        write(scene, at, "orders", 2 * at, {"id": f"{at}"}, {"id": f"{at}+"}, client="shop", host="10.0.0.2")
+    write(scene, 9, "invoices", 70, {"id": "4"}, client="billing-out", host="10.0.0.3")
+    fold = fold_exchanges("orders/0@8", scene.exchanges(DownstreamTraces(parse_asked_records("orders/0@8"))))
+    assert downstream(fold.rows()) == [("invoices@70", "orders@8", ["id"], 1)]
+    assert fold.left_out == 0
 
 
 def test_a_damaged_state_is_an_error_of_ours() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from decoders import Record
-from decoders.analysis.record_traces.misrouted_records import MisroutedRecords
+from decoders.analysis.record_traces.record_faults import MisroutedRecords
 from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Exchange
 from decoders.limits import VALUE_RUNS_MAX

@@ -11,7 +11,15 @@ from uuid import UUID
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
-from decoders.analysis.record_traces.asked_records import AskedOffsets, AskedProducer, parse_asked_records
+from decoders.analysis.record_traces import found_records
+from decoders.analysis.record_traces.asked_records import (
+    AskedOffsets,
+    AskedProducer,
+    RecordCondition,
+    parse_asked_records,
+)
+from decoders.analysis.record_traces.downstream_traces import DownstreamTraces
+from decoders.analysis.record_traces.record_contents import read_record_rows
 from decoders.analysis.record_traces.record_traces import RecordTraces
 from decoders.capture.read_capture import CaptureReader
 from decoders.errors import DecodeError, FilterError
@@ -109,6 +117,10 @@ def rows_of_parts(question: str, exchanges: list[Exchange]) -> list[dict[str, An
         handed.resume(fold_exchanges(question, part).export())
         whole.merge(handed)
     assert whole.rows() == found
+    further = DownstreamTraces(parse_asked_records(question))
+    for each in exchanges:
+        further.add(each)
+    assert [row for row in further.rows() if row["downstream_of"] is None] == found
     return found
 
 
@@ -391,3 +403,49 @@ def test_tables_and_records_of_kw_answer_as_the_capture_does() -> None:
 def test_the_usage_line_names_the_last_word(command: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     kw(command, "--help")
     assert capsys.readouterr().out.splitlines()[0] == f"Usage: kw {command} [OPTIONS] {words}"
+
+
+@pytest.mark.parametrize(
+    ("question", "needles"),
+    [
+        ("key=k1", [b"k1"]),
+        ("header.n=1", [b"1"]),
+        ("value like '*b*cd*'", [b"cd"]),
+        ("key in (k1, k2)", [b"k1", b"k2"]),
+        ("key=k1 and value.order==3", [b"k1"]),
+        ("key=k1 or value.order==3", None),
+        ("key in (a, b, c) and value=d", [b"d"]),
+        ("not key=k1", None),
+        ("key != k1", None),
+        ("key == null", None),
+        ("key='a\ufffd'", None),
+        ("key='ä'", ["ä".encode()]),
+        ("value ~ 'x.y'", None),
+        ("value ~ '^xy$'", [b"xy"]),
+        ("key like '*'", None),
+    ],
+)
+def test_bytes_that_records_must_have_are_known(question: str, needles: list[bytes] | None) -> None:
+    asked = parse_asked_records(question)
+    assert isinstance(asked, RecordCondition)
+    assert asked._needles == needles
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize(
+    ("question", "offsets"), [("key=k1", [1]), ("value=zz", []), ("header.n=k1", []), ("key!=k1", [0, 2])]
+)
+def test_batches_without_such_bytes_are_not_read(
+    monkeypatch: pytest.MonkeyPatch, codec: str, question: str, offsets: list[int]
+) -> None:
+    read: list[int] = []
+
+    def note_and_read(records: Any, raw: Any, head: Any) -> Any:
+        read.append(head.base_offset)
+        return read_record_rows(records, raw, head)
+
+    monkeypatch.setattr(found_records, "read_record_rows", note_and_read)
+    scene = Scene()
+    fetch(scene, 1, make_batch(["a", "b"], codec=codec) + make_batch(["c"], 2, codec=codec), 0)
+    assert [row["offset"] for row in rows(scene, question)] == offsets
+    assert (not read) == (codec == "none" and question == "value=zz")

@@ -1,15 +1,17 @@
 """`python -m tests.bench.record_traces`: the answers about records, on a capture of a million exchanges.
 
 The capture is made for it: producers with idempotence and without, whose batches go to the partitions of three topics,
-and two groups whose members read all of them and commit. So every answer has what it is about for each exchange. Prints
-the CPU seconds of each command against those of `kw sniff -o text` in the same run, and its memory, beside the bounds.
-Exit code 1 when a bound is not held.
+and two groups whose members read all of them and commit. The records of each other producer have headers, which members
+of one group hand on to what they write. So every answer has what it is about for each exchange. Prints the CPU seconds
+of each command against those of `kw sniff -o text` in the same run, and its memory, beside the bounds. Exit code 1 when
+a bound is not held.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -31,9 +33,14 @@ RATIO: Final = 2.0
 PEAK_MB: Final = 300
 ASKED: Final[tuple[tuple[str, ...], ...]] = (
     ("trace", "{file}", "orders/2@1000"),
+    ("trace", "{file}", "orders/2@1000", "--downstream"),
+    ("trace", "{file}", "key=one-customer"),
+    ("trace", "{file}", "header.order-id=000000000000ff01"),
     ("trace", "{file}", "--duplicates"),
     ("trace", "{file}", "--losses"),
     ("trace", "{file}", "--misrouted"),
+    ("transactions", "{file}"),
+    ("groups", "{file}"),
     ("stats", "{file}", "--metric", "age", "--by", "topic,group"),
     ("stats", "{file}", "--metric", "commit-age", "--by", "topic,group"),
 )
@@ -50,6 +57,14 @@ _CHECKED: Final = slice(21, None)
 _FIRST_TIME: Final = slice(27, 35)
 _NEWEST_TIME: Final = slice(35, 43)
 _SEQUENCE: Final = slice(53, 57)
+# What headers have until the number of a record is written into them: for an order, then for a trace.
+_ORDER: Final = b"0123456789abcdef"
+_TRACE: Final = b"00-4bf92f3577b34da6" + _ORDER + b"-00f067aa0ba902b7-01"
+_NUMBERED: Final = re.compile(
+    rb"order-id.(?P<order>[0-9a-f]{16}).traceparent.00-4bf92f3577b34da6(?P<trace>[0-9a-f]{16})", re.DOTALL
+)
+# The topic of members that hand headers on.
+MADE: Final = "invoices"
 Partition = tuple[str, int]
 
 
@@ -71,11 +86,12 @@ class Traffic:
     def _make_batches(self, number: int) -> list[bytearray]:
         """A batch of each number of records, of one producer; those with even numbers have a producer id."""
         identity = (4711 + number, 0, 0) if number % 2 == 0 else (-1, -1, -1)
+        headers = (("order-id", _ORDER), ("traceparent", _TRACE)) if number % 4 < 2 else ()
         header = Batch(producer_id=identity[0], producer_epoch=identity[1], base_sequence=identity[2])
         made = []
         for count in range(1, RECORDS_MOST + 1):
             text = b"%x" % self._rng.getrandbits(400)
-            records = [Record(at, 0, b"key-%d" % at, text[at:], ()) for at in range(count)]
+            records = [Record(at, 0, b"key-%d" % at, text[at:], headers) for at in range(count)]
             made.append(bytearray(encode_batch(records, header)))
         return made
 
@@ -97,24 +113,43 @@ class Traffic:
 
     def produce(self) -> None:
         """Send a batch of a producer to some partition."""
-        rng = self._rng
-        number, where, count = rng.randrange(PRODUCERS), rng.choice(self._places), rng.randrange(RECORDS_MOST)
-        batch, offset = self._batches[number][count], self._ends[where]
+        number, where = self._rng.randrange(PRODUCERS), self._rng.choice(self._places)
+        count = self._rng.randrange(1, RECORDS_MOST + 1)
+        orders = [b"%016x" % (self.count * RECORDS_MOST + at) for at in range(count)]
+        self._send(number, f"producer-{number}", self._batches[number][count - 1], where, orders)
+
+    def hand_on(self, number: int, client: str, batch: bytes) -> None:
+        """Let a member write a batch with the headers of one that it has read."""
+        orders = [batch[at : at + len(_ORDER)] for at in self._places_of_orders(batch)[::2]]
+        if orders:
+            where = MADE, self._rng.randrange(PARTITIONS)
+            self._send(number, f"{client}-out", self._batches[1][len(orders) - 1], where, orders)
+
+    @staticmethod
+    def _places_of_orders(batch: bytes | bytearray) -> list[int]:
+        """Where the headers of records have the number of an order: the first of each two in its own header."""
+        return [found.start(kind) for found in _NUMBERED.finditer(batch) for kind in ("order", "trace")]
+
+    def _send(self, number: int, client: str, batch: bytearray, where: Partition, orders: list[bytes]) -> None:
+        """Send a batch of as many records as there are numbers of orders."""
+        offset, count = self._ends[where], len(orders)
+        for at, place in enumerate(self._places_of_orders(batch)):
+            batch[place : place + len(_ORDER)] = orders[at // 2]
         now_ms = struct.pack(">q", self._pcap.now_us // 1000)
         batch[_FIRST_TIME] = batch[_NEWEST_TIME] = now_ms
-        if number % 2 == 0:
+        if number < PRODUCERS and number % 2 == 0:
             batch[_SEQUENCE] = struct.pack(">i", self._sequences[number, where])
-            self._sequences[number, where] += count + 1
+            self._sequences[number, where] += count
         batch[_CRC] = struct.pack(">I", crc32c(bytes(batch[_CHECKED])))
         part = {"index": where[1], "records": bytes(batch)}
         done = {"index": where[1], "base_offset": offset, "log_append_time_ms": -1, "log_start_offset": 0}
         request = {"acks": -1, "timeout_ms": 30000, "topic_data": [{"name": where[0], "partition_data": [part]}]}
         answer = {"responses": [{"name": where[0], "partition_responses": [done]}]}
-        self._write(number, self._make_exchange(0, 7, f"producer-{number}", request, answer))
+        self._write(number, self._make_exchange(0, 7, client, request, answer))
         stored = bytearray(batch)
         stored[_BASE_OFFSET] = struct.pack(">q", offset)
-        self._ends[where] += count + 1
-        self._logs[where].append((offset, offset + count + 1, bytes(stored)))
+        self._ends[where] += count
+        self._logs[where].append((offset, offset + count, bytes(stored)))
         del self._logs[where][:-200]
 
     def _choose_member(self) -> tuple[str, int, int, list[Partition]]:
@@ -125,7 +160,7 @@ class Traffic:
     def fetch(self) -> None:
         """Let a member read what is new in some of its partitions."""
         group, member, number, places = self._choose_member()
-        asked, got = defaultdict(list), defaultdict(list)
+        asked, got, read = defaultdict(list), defaultdict(list), list[bytes]()
         for where in self._rng.sample(places, 3):
             position = self._positions.get((group, where), 0)
             new = [(end, batch) for first, end, batch in self._logs[where] if first >= position]
@@ -137,10 +172,14 @@ class Traffic:
                 | {**ends, "records": b"".join(batch for _, batch in new)}
             )
             self._positions[group, where] = new[-1][0] if new else position
+            if group == GROUPS[0] and (where == ("orders", 2) or self._rng.random() < 0.1):
+                read += [batch for _, batch in new]
         topics = [{"topic": topic, "partitions": parts} for topic, parts in asked.items()]
         request = {"max_wait_ms": 500, "min_bytes": 1, "max_bytes": 50 << 20, "topics": topics}
         answer = {"responses": [{"topic": topic, "partitions": parts} for topic, parts in got.items()]}
         self._write(number, self._make_exchange(1, 10, f"{group}-{member}", request, answer))
+        for batch in read:
+            self.hand_on(number, f"{group}-{member}", batch)
 
     def commit(self) -> None:
         """Let a member commit where it is in some of its partitions."""

@@ -21,8 +21,7 @@ from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.groups.groups import Groups
 from decoders.analysis.record_traces.asked_records import AskedOffsets
 from decoders.analysis.record_traces.downstream_traces import DownstreamTraces
-from decoders.analysis.record_traces.misrouted_records import MisroutedRecords
-from decoders.analysis.record_traces.record_faults import RecordFaults
+from decoders.analysis.record_traces.record_faults import MisroutedRecords, RecordFaults
 from decoders.analysis.record_traces.record_traces import RecordTraces
 from decoders.analysis.security import Security
 from decoders.analysis.slowest import Slowest

@@ -12,7 +12,8 @@ from decoders import Batch, EncodeError, Record, decode_records
 from decoders.records.codecs import NAMES, deflate
 from decoders.records.encode_batches import encode_batch, records_from_json
 from decoders.records.model import Budget
-from decoders.records.read_batches import batches_json, batches_json_or_deferred, read_batches
+from decoders.records.read_batch_v2 import read_rows_of_plain_batch
+from decoders.records.read_batches import batches_json, batches_json_or_deferred, read_batches, read_records_by_batch
 from decoders.records.summarize_records import summarize_batches_json, summarize_records, summarize_sole_batch
 from tests.records.making import batch, record, varint
 from tests.records.others import AioBuilder, DefaultRecordBatchBuilder
@@ -345,3 +346,22 @@ def test_garbage(data: bytes, size: int | None) -> None:
     assert reason(found[1]) == "malformed"
     assert (found[1].size, found[1].magic, found[1].truncated) == (size or len(data), None, False)
     assert len(found) == (3 if size else 2)
+
+
+@pytest.mark.parametrize(
+    ("data", "is_plain"),
+    [
+        (HEX, True),
+        (HEX[:-1] + b"\x03", False),  # -2 bytes of a header
+        (encode_batch([Record(0, 5, b"k", b"v", (("h", b"1"),))] * 3, Batch(producer_id=7, transactional=True)), True),
+        (encode_batch([], Batch()), True),
+        (encode_batch([Record(0, 5, b"k", b"v")], Batch(codec="gzip")), False),
+        (encode_batch([Record(0, 5, b"k", b"v")], Batch(timestamp_type="log_append", max_timestamp=9)), False),
+        (HEX[:57] + b"\0\0\0\x03" + HEX[61:], False),  # three records are said to be there
+        (HEX[:57] + b"\xff\xff\xff\xff" + HEX[61:], False),
+        (b"\x7f" + HEX[1:], False),  # an offset that may wrap
+    ],
+)
+def test_plain_batches_are_read_without_their_header(data: bytes, is_plain: bool) -> None:
+    rows = read_rows_of_plain_batch(b"abc" + data + b"abc", 3, 3 + len(data), Budget())
+    assert rows == (next(read_records_by_batch(data, Budget(), list)) if is_plain else None)

@@ -17,6 +17,7 @@ from decoders.protocol_facts.keys import PRODUCE
 if TYPE_CHECKING:
     from decoders.filters.expression import Filter
     from decoders.messages.decode_record_values import RecordValueReader
+    from decoders.records.summarize_records import BatchHead
 
 __all__ = [
     "AskedOffsets",
@@ -36,6 +37,10 @@ _EQUALS: Final = re.compile(r"((?:^|\band\s|\bor\s|\bnot\s|[(!])\s*\w[\w.\[\]-]*
 _FIELD: Final = re.compile(
     r"(not\s+|\(|!)*(keys?|values?|header|schema_id|value_format)\b\s*([.=!~<>]|in\b|like\b|is\b)"
 )
+
+
+# The most texts that batches are searched for.
+_NEEDLES_MAX: Final = 8
 
 
 class AskedOffsets(NamedTuple):
@@ -60,10 +65,22 @@ class RecordCondition:
     def __init__(self, question: Filter) -> None:
         self.text = question.text
         self._question = question
+        needles = question.list_record_needles()
+        self._needles = None if needles is None or len(needles) > _NEEDLES_MAX else needles
 
     def decode_values_with(self, reader: RecordValueReader | None) -> None:
         """Decode keys and values with the schemas of a run."""
         self._question.decode_values_with(reader)
+
+    def may_be_met_in(self, raw: bytes | None, head: BatchHead) -> bool:
+        """Whether a record of a batch in these bytes may pass: False where a text is not there that each one has.
+
+        To look for bytes takes a hundredth of the time of reading the records.
+        """
+        if self._needles is None or raw is None or head.at < 0 or head.codec != "none":
+            return True
+        at, stop = head.at, head.at + head.size
+        return any(raw.find(needle, at, stop) >= 0 for needle in self._needles)
 
     def is_met_by(self, topic: str | None, partition: int, record: Any) -> bool:
         """Whether a record passes, in the form of the readers (records/model.py: Row)."""

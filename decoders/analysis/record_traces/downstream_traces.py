@@ -6,13 +6,13 @@ its consumer has handed on (record_links.py). So a record follows from another o
 are followed on in the same way, up to DOWNSTREAM_STEPS_MAX rounds. Each is told once, as made from the record that its
 writer had read last: where all programs have one host, each of them has read what any of them has read.
 
-The index of the question has only what concerns it, so there is a second one, of all records.
+The index has all rows, not only those of the records asked for; what their headers are is noted as always.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from decoders.analysis.dimensions import host_of
 from decoders.analysis.record_traces.asked_records import AskedRecords
@@ -23,17 +23,17 @@ from decoders.analysis.record_traces.record_traces import RecordTraces
 from decoders.analysis.record_traces.written_records import RecordsByLink, WrittenRecord, WrittenRecords
 from decoders.limits import DOWNSTREAM_STEPS_MAX, RECORDS_TRACED_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import PRODUCE
+from decoders.protocol_facts.keys import FETCH, SHARE_FETCH
 from decoders.wire.format_and_escape_text import format_rfc3339
 from decoders.wire.state_serialization import pack, state_fields, unpack
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
     from decoders.exchanges.exchange import Exchange
-    from decoders.schema.model import Side
 
 __all__ = ["DownstreamTraces"]
 
+_FETCHES: Final = frozenset({FETCH, SHARE_FETCH})
 _Place = tuple[str, int, int]
 
 
@@ -58,53 +58,42 @@ class _Step(NamedTuple):
 class DownstreamTraces(RecordTraces):
     """The lives of the records that a question asks for, and of those that their readers wrote after them."""
 
-    def __init__(self, asked: AskedRecords) -> None:
+    def __init__(self, asked: AskedRecords, *, in_order: bool = False) -> None:
+        """`in_order`: exchanges of captures are added in the order of time, and states are merged behind them."""
         super().__init__(asked)
-        self._all = RecordIndex()
-        self._written = WrittenRecords()
+        self._written = WrittenRecords(in_order=in_order)
+        self.index = RecordIndex(asked, keeps_all=True, observe_write=self._written.add_batch)
 
     @property
     def left_out(self) -> int:
         """How many rows, offsets and records there was no room for."""
-        return self.index.left_out + self._all.left_out + self._written.left_out
-
-    def needs(self, api_key: int, side: Side) -> frozenset[str]:
-        """The paths of both indexes."""
-        return self.index.needs(api_key, side) | self._all.needs(api_key, side)
+        return self.index.left_out + self._written.left_out
 
     def add(self, exchange: Exchange) -> None:
         """Add what an exchange says of offsets, and the records that it writes."""
         super().add(exchange)
-        self._all.add(exchange)
-        if exchange.api_key == PRODUCE:
-            self._written.add(exchange)
-
-    def learn(self, exchange: Exchange) -> None:
-        """Learn names and members of groups from an exchange, whether or not it counts."""
-        super().learn(exchange)
-        self._all.learn(exchange)
+        if exchange.api_key in _FETCHES:
+            self._written.note_reader(exchange)
 
     def merge(self, other: Self) -> None:
         """Add what `other` has seen."""
         super().merge(other)
-        self._all.merge(other._all)
         self._written.merge(other._written)
 
     def export(self) -> bytes:
         """The state, for `resume`."""
-        return pack([super().export(), self._all.state(), self._written.state()])
+        return pack([super().export(), self._written.state()])
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
-        asked, index, written = state_fields(unpack(state), bytes, list, list)
-        super().resume(asked)
-        self._all.resume_state(index)
-        self._written = WrittenRecords.make_resumed(written)
+        traces, written = state_fields(unpack(state), bytes, list)
+        super().resume(traces)
+        self._written.resume_state(written)
 
     def rows(self) -> list[Row]:
         """A row for each record that is asked for, then for those that follow from them, by the number of steps."""
         rows = super().rows()
-        lives = LivesOfRecords(self._all, self.file_names)
+        lives = LivesOfRecords(self.index, self.file_names)
         by_link = RecordsByLink(self._written.records, lives.names)
         asked = [(row["topic"], row["partition"], row["offset"]) for row in rows if row["offset"] is not None]
         contents = {place: self.index.found.contents.get(place) for place in asked}
@@ -113,7 +102,7 @@ class DownstreamTraces(RecordTraces):
         links = {place: its.links for place, its in contents.items() if its is not None}
         for step, record in _follow(lives, by_link, asked, links, RECORDS_TRACED_MAX - len(rows)):
             topic, number, offset = step.place
-            self._all.found.contents[step.place] = record.contents
+            lives.contents_of_others[step.place] = record.contents
             source = dict(zip(("topic", "partition", "offset"), step.source, strict=True))
             ground = {"headers": list(step.headers), "read": format_rfc3339(step.read), "steps": step.steps}
             rows.append({**lives.make_row((topic, number), offset), "downstream_of": source | ground})

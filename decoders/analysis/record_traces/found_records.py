@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.record_traces.asked_records import AskedOffsets, AskedRecords, RecordCondition
-from decoders.analysis.record_traces.partition_tables import read_items_by_partition, read_pair
+from decoders.analysis.record_traces.partition_tables import (
+    NONE,
+    Identity,
+    make_identity,
+    read_items_by_partition,
+    read_pair,
+)
 from decoders.analysis.record_traces.record_contents import RecordContents, read_record_rows
 from decoders.limits import PARTITIONS_KEPT_MAX, RECORDS_TRACED_MAX
 from decoders.protocol_facts.keys import PRODUCE
@@ -16,7 +22,11 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.records.summarize_records import BatchHead
 
-__all__ = ["FoundRecords"]
+__all__ = ["TOPIC_ID_LENGTH", "FoundRecords"]
+
+
+# The characters of the text of a topic's id.
+TOPIC_ID_LENGTH: Final = 22
 
 
 class FoundRecords:
@@ -32,7 +42,28 @@ class FoundRecords:
         # Where the batches end that were seen; for partitions and topics that are not asked about NONE: what a question
         # may have meant instead.
         self.seen_to: dict[TopicPartition, int] = {}
+        # Batches with records that meet a condition and have no offset, as identities (life_of_record.py) of an index
+        # that has other batches too.
+        self.without_offset: dict[TopicPartition, set[Identity]] = {}
         self.left_out = 0
+
+    def may_be_in(self, where: TopicPartition) -> bool:
+        """Whether a partition may have records that are asked for: names of topic ids may be told later."""
+        asked = self.asked
+        if not isinstance(asked, AskedOffsets):
+            return True
+        topic, number = where
+        named = topic == asked.topic or TOPIC_ID_LENGTH in (len(topic), len(asked.topic))
+        return named and number == asked.partition
+
+    def note_without_offset(self, where: TopicPartition, head: BatchHead) -> None:
+        """Note a batch with records that meet the condition, of which no offset is known."""
+        its = head.size, head.producer_id, head.producer_epoch, head.base_sequence
+        newest = NONE if head.max_timestamp is None else head.max_timestamp
+        identity = make_identity(*its, NONE if head.crc is None else head.crc, newest)
+        found = self.without_offset.setdefault(where, set())
+        if identity is not None and len(found) < RECORDS_TRACED_MAX:
+            found.add(identity)
 
     def note_matches(self, where: TopicPartition, offsets: list[int]) -> None:
         """Note the offsets of records that meet the condition."""
@@ -88,14 +119,23 @@ class FoundRecords:
             low = max(low, asked.first)
             return [low] if low <= min(head.last_offset, asked.last) else []
         if isinstance(asked, RecordCondition):
-            rows = read_record_rows(records, exchange.response_raw, head)
-            return [row[0] for row in rows if row[0] >= first and asked.is_met_by(where[0], where[1], row)]
+            found = self.find_matches(asked, where, records, exchange.response_raw, head)
+            return [offset for offset in found if offset >= first]
         if asked is None or head.producer_id != asked.producer_id or head.base_sequence < 0:
             return []
         if asked.sequence is None:
             return list(range(low, head.last_offset + 1))
         offset = head.base_offset + asked.sequence - head.base_sequence
         return [offset] if low <= offset <= head.last_offset else []
+
+    @staticmethod
+    def find_matches(
+        asked: RecordCondition, where: TopicPartition, records: Any, raw: bytes | None, head: BatchHead
+    ) -> list[int]:
+        """The offsets, as the batch has them, of its records that meet a condition."""
+        if not asked.may_be_met_in(raw, head):
+            return []
+        return [row[0] for row in read_record_rows(records, raw, head) if asked.is_met_by(*where, row)]
 
     def note_end(self, where: TopicPartition, end: int) -> None:
         """Note where the records of a partition end that were seen."""
@@ -139,6 +179,8 @@ class FoundRecords:
                 mine[offset] = min(mine.get(offset, time_ns), time_ns)
         for where, last in other.seen_to.items():
             self.note_end(where, last)
+        for where, identities in other.without_offset.items():
+            self.without_offset[where] = self.without_offset.get(where, set()) | identities
 
     def state(self) -> list[object]:
         """The state as built-in values, for `resume_state`."""
@@ -147,12 +189,13 @@ class FoundRecords:
             [[key, contents.state()] for key, contents in self.contents.items()],
             [[where, times] for where, times in self.absent.items()],
             list(self.seen_to.items()),
+            [[where, sorted(identities)] for where, identities in self.without_offset.items()],
             self.left_out,
         ]
 
     def resume_state(self, state: object) -> None:
         """Restore a `state` of the same question. Raises DecodeError."""
-        matches, contents, absent, seen, self.left_out = state_fields(state, *[list] * 4, int)
+        matches, contents, absent, seen, without, self.left_out = state_fields(state, *[list] * 5, int)
         for where, offsets in read_items_by_partition(matches, list):
             self.matches[where] = set(state_fields(offsets, *[int] * len(offsets)))
         for item in contents:
@@ -162,3 +205,10 @@ class FoundRecords:
         for where, times in read_items_by_partition(absent, dict):
             self.absent[where] = dict(map(read_pair, times.items()))
         self.seen_to.update(read_items_by_partition(seen, int))
+        for where, identities in read_items_by_partition(without, list):
+            self.without_offset[where] = {_read_identity(each) for each in identities}
+
+
+def _read_identity(value: object) -> Identity:
+    kind, *rest = state_fields(value, *[int] * 4)
+    return kind, rest[0], rest[1], rest[2]

@@ -15,6 +15,7 @@ from decoders.analysis.record_traces.partition_tables import (
     UNACKNOWLEDGED,
     Commit,
     ConnectionEnds,
+    Identity,
     LoggedBatch,
     PartitionTables,
     Position,
@@ -22,6 +23,7 @@ from decoders.analysis.record_traces.partition_tables import (
     ShareDelivery,
     TransactionEnd,
     Write,
+    identity_of_batch,
 )
 from decoders.analysis.record_traces.reader_groups import ReaderGroup, ReaderGroups
 from decoders.limits import RECORDS_TRACED_MAX
@@ -31,25 +33,12 @@ from decoders.wire.format_and_escape_text import format_rfc3339
 
 if TYPE_CHECKING:
     from decoders.analysis.fold_interface import Row
+    from decoders.analysis.record_traces.record_contents import RecordContents
     from decoders.analysis.record_traces.record_index import RecordIndex, TopicPartition
 
-__all__ = ["Identity", "LivesOfRecords", "identity_of_batch", "make_identity"]
+__all__ = ["LivesOfRecords"]
 
 _MS: Final = 1_000_000
-# By what a batch is known again: producer id, epoch and sequence; without them checksum, size and newest time stamp.
-Identity = tuple[int, int, int, int]
-
-
-def identity_of_batch(batch: Write | LoggedBatch) -> Identity | None:
-    """By what a batch is known again; None where nothing is known."""
-    return make_identity(batch.size, batch.producer, batch.epoch, batch.sequence, batch.crc, batch.newest_ms)
-
-
-def make_identity(size: int, producer: int, epoch: int, sequence: int, crc: int, newest_ms: int) -> Identity | None:
-    """By what the batch with these numbers is known again; None where nothing is known."""
-    if producer >= 0 and sequence >= 0:
-        return 0, producer, epoch, sequence
-    return None if crc < 0 else (1, crc, size, newest_ms)
 
 
 def find_names_of_topics(index: RecordIndex) -> dict[str, str]:
@@ -154,6 +143,8 @@ class LivesOfRecords:
     def __init__(self, index: RecordIndex, file_names: Sequence[str] = ()) -> None:
         self._index = index
         self._file_names = file_names
+        # Of records that are not asked for.
+        self.contents_of_others: dict[tuple[str, int, int], RecordContents] = {}
         self.names = find_names_of_topics(index)
         self.tables = _tables_by_topic(index, self.names)
         self._latest: tuple[TopicPartition, _PartitionRows] | None = None  # those of all would take a GB
@@ -277,8 +268,9 @@ class LivesOfRecords:
         """Rows for batches with records that are asked for, of which nothing tells the offset."""
         partition = self.partition(where)
         its = {*map(identity_of_batch, partition.batches)}
+        asked = self._index.list_asked_without_offset(where[1], self._names_of_topic(where[0]))
         for identity, tries in partition.by_identity.items():
-            if identity not in its and all(write.first < 0 for write in tries):
+            if identity not in its and (asked is None or identity in asked) and all(write.first < 0 for write in tries):
                 yield self._make_row(where, None, partition, tries)
 
     def _find_tries(self, partition: _PartitionRows, offset: int) -> list[Write]:
@@ -325,9 +317,9 @@ class LivesOfRecords:
             "not_in_capture": list(_list_what_is_missing(where, offset, writes, events)),
         }
 
-    def _find_contents(self, where: TopicPartition, offset: int) -> Any:
-        index = self._index
-        found = index.found.contents.get((*where, offset))
+    def _find_contents(self, where: TopicPartition, offset: int) -> RecordContents | None:
+        index, place = self._index, (*where, offset)
+        found = index.found.contents.get(place) or self.contents_of_others.get(place)
         if found is None:
             names = (identity for identity, name in self.names.items() if name == where[0])
             found = next(filter(None, (index.found.contents.get((name, where[1], offset)) for name in names)), None)

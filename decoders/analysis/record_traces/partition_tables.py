@@ -18,11 +18,12 @@ from decoders.named_tuple import NamedTuple
 from decoders.wire.state_serialization import state_fields
 
 __all__ = [
-    *("COLUMNS_OF_VALUES", "NONE", "UNACKNOWLEDGED", "UNANSWERED"),
+    *("COLUMNS_OF_VALUES", "NONE", "UNACKNOWLEDGED", "UNANSWERED", "identity_of_batch", "make_identity"),
     *(
         "LoggedBatch",
         "Commit",
         "ConnectionEnds",
+        "Identity",
         "ShareDelivery",
         "InternedValues",
         "LogStart",
@@ -200,6 +201,22 @@ class TransactionEnd(NamedTuple):
     correlation: int
     packet: int
     packet_end: int
+
+
+# By what a batch is known again: producer id, epoch and sequence; without them checksum, size and newest time stamp.
+Identity = tuple[int, int, int, int]
+
+
+def identity_of_batch(batch: Write | LoggedBatch) -> Identity | None:
+    """By what a batch is known again; None where nothing is known."""
+    return make_identity(batch.size, batch.producer, batch.epoch, batch.sequence, batch.crc, batch.newest_ms)
+
+
+def make_identity(size: int, producer: int, epoch: int, sequence: int, crc: int, newest_ms: int) -> Identity | None:
+    """By what the batch with these numbers is known again; None where nothing is known."""
+    if producer >= 0 and sequence >= 0:
+        return 0, producer, epoch, sequence
+    return None if crc < 0 else (1, crc, size, newest_ms)
 
 
 # The tables of a partition, and the columns that are numbers of values.

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Final, Self
 
 from decoders.analysis.dimensions import host_of
 from decoders.analysis.percentiles import bin_number_of
-from decoders.analysis.record_traces.life_of_record import Identity, LivesOfRecords, make_identity
+from decoders.analysis.record_traces.life_of_record import LivesOfRecords
+from decoders.analysis.record_traces.partition_tables import Identity, make_identity
 from decoders.analysis.record_traces.record_index import KEPT_FOR_AGES, RecordIndex
 from decoders.analysis.statistics import NS, GroupStatistics, Statistics
 from decoders.errors import Malformed

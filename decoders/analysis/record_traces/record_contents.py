@@ -23,14 +23,28 @@ _VALUE: Final = 3
 _HEADERS: Final = 4
 
 
-def read_record_rows(records: Any, raw: bytes | None, head: BatchHead) -> Iterator[Row]:
+def read_record_rows(records: Any, raw: bytes | None, head: BatchHead) -> Iterable[Row]:
     """The rows of the records in the batch with this header, of a view's records field (summarize_records.py)."""
+    if records.__class__ is tuple and raw is not None and head.at >= 0:
+        from decoders.records.model import Budget
+        from decoders.records.read_batch_v2 import read_rows_of_plain_batch
+
+        rows = read_rows_of_plain_batch(raw, head.at, head.at + head.size, Budget())
+        if rows is not None:
+            return rows
+    return _each_record_row(records, raw, head)
+
+
+def _each_record_row(records: Any, raw: bytes | None, head: BatchHead) -> Iterator[Row]:
+    """The rows of a batch of any kind."""
     if records.__class__ is tuple and raw is not None:
         from decoders.records.model import Budget
         from decoders.records.read_batches import read_records_by_batch
 
         at, size = records
-        if head.size != size:
+        if head.at >= 0:
+            at, size = head.at, head.size
+        elif head.size != size:
             at, size = _find_batch(raw, at, at + size, head)
         for rows in read_records_by_batch(raw[at : at + size], Budget(), list):
             yield from rows

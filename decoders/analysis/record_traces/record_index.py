@@ -28,7 +28,7 @@ does, a batch that was written under a name and read under an id, at the same of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from decoders.analysis.doctor.resent_batches import make_evidence_of_exchange
@@ -38,12 +38,14 @@ from decoders.analysis.groups.histories import GroupHistories
 from decoders.analysis.groups.lag import TopicPartition, replica_id_of_fetch
 from decoders.analysis.groups.share_deliveries import list_acknowledged_ranges
 from decoders.analysis.record_traces.asked_records import AskedOffsets, AskedProducer, AskedRecords
-from decoders.analysis.record_traces.found_records import FoundRecords
+from decoders.analysis.record_traces.found_records import TOPIC_ID_LENGTH, FoundRecords
+from decoders.analysis.record_traces.indexed_paths import OTHER_PATHS
 from decoders.analysis.record_traces.partition_tables import (
     NONE,
     UNACKNOWLEDGED,
     UNANSWERED,
     ConnectionEnds,
+    Identity,
     InternedValues,
     PartitionTables,
     TransactionEnd,
@@ -77,28 +79,39 @@ if TYPE_CHECKING:
 __all__ = ["KEPT_FOR_AGES", "KEPT_FOR_LIVES", "RecordIndex", "TopicPartition"]
 
 _OUT_OF_RANGE: Final = 1
+# Called for each batch that was accepted: its exchange, partition, records field and header, and its first offset.
+ObserveWrite = Callable[["Exchange", "TopicPartition", Any, "BatchHead", int], None]
 KEPT_FOR_LIVES: Final = frozenset({"writes", "reads", "batches", "commits", "positions", "starts", "deliveries"})
 KEPT_FOR_AGES: Final = frozenset({"writes", "batches", "reads", "commits"})
 _OF_GROUPS: Final = frozenset({"reads", "wanted"})
-# The characters of the text of a topic's id.
-_TOPIC_ID_LENGTH: Final = 22
 # Connections whose number is remembered between their exchanges.
 _SENDERS_MAX: Final = 1024
 
 
 class RecordIndex:
-    """The index of one run. `asked`: keep only what concerns these records; None: keep all.
+    """The index of one run. `asked`: keep only what concerns these records, unless `keeps_all`; None: keep all.
 
     `kept`: the tables of partitions (partition_tables.py) that the answer needs; without those of readers, groups are
     not learnt either.
     """
 
-    def __init__(self, asked: AskedRecords | None = None, *, kept: frozenset[str] = KEPT_FOR_LIVES) -> None:
-        self.asked = asked
+    def __init__(
+        self,
+        asked: AskedRecords | None = None,
+        *,
+        keeps_all: bool = False,
+        kept: frozenset[str] = KEPT_FOR_LIVES,
+        observe_write: ObserveWrite | None = None,
+    ) -> None:
+        self.asked = None if keeps_all else asked
+        # Where all rows are kept, the records that are asked for are noted all the same.
+        self._noted = asked if keeps_all else None
+        self._observe_write = observe_write
         self._kept = kept
         self._keeps_batches = "batches" in kept
         # For ages, batches whose writes have their offsets say nothing, nor do commits but for who commits.
         self._is_for_ages = kept == KEPT_FOR_AGES
+        self._begins_with_writes = self._is_for_ages or keeps_all
         self._committers: set[tuple[str, int, int, int]] = set()
         self._keeps_fingerprints = "fingerprints" in kept
         self._keeps_groups = not kept.isdisjoint(_OF_GROUPS)
@@ -128,6 +141,12 @@ class RecordIndex:
         """How many rows and offsets the index had no room for."""
         return self._left_out + self.found.left_out
 
+    def list_asked_without_offset(self, number: int, names: Iterable[str]) -> set[Identity] | None:
+        """The batches of a partition with records asked for that have no offset; None: all of the index are such."""
+        if self._noted is None:
+            return None
+        return {one for name in names for one in self.found.without_offset.get((name, number), ())}
+
     def needs(self, api_key: int, side: Side) -> frozenset[str]:
         """The paths that are read of a side of an API."""
         found: set[str] = set()
@@ -135,7 +154,7 @@ class RecordIndex:
             unread = (api_key, side) == (FETCH, "request") and not self._keeps_positions
             unread |= self._is_for_ages and side == "response" and api_key in (OFFSET_COMMIT, TXN_OFFSET_COMMIT)
             found |= frozenset() if unread else topic_array_paths(api_key, side)
-            found.update(_MORE.get((api_key, side), ()))
+            found.update(OTHER_PATHS.get((api_key, side), ()))
         events = EVENT_APIS.get(api_key)
         if events is not None and self._keeps_groups:
             found.update(events.request if side == "request" else events.response)
@@ -303,8 +322,10 @@ class RecordIndex:
                     if self._keeps_fingerprints and first >= 0 and head.producer_id < 0:
                         self._add_fingerprints(exchange, (topic, number), records, head, first, source)
                 if first >= 0:
-                    if self._is_for_ages:
+                    if self._begins_with_writes:
                         self._tables_of_partition(topic, number).begun.add(first)
+                    if self._observe_write is not None:
+                        self._observe_write(exchange, (topic, number), records, head, first)
                     first += count
                     self.found.note_end((topic, number), first)
 
@@ -328,30 +349,29 @@ class RecordIndex:
         self, exchange: Exchange, where: TopicPartition, records: Any, head: BatchHead, first: int, count: int
     ) -> bool:
         """Whether a batch of a Produce has, or may have, records that are asked for; notes which these are."""
-        asked = self.asked
-        if asked is None:
+        asked = self.asked or self._noted
+        if asked is None or (self._noted is not None and not self.found.may_be_in(where)):
             return True
         if isinstance(asked, AskedOffsets):
             if first >= 0 and (first > asked.last or first + count <= asked.first):
-                return False
+                return self._noted is not None
             if first >= 0:
                 self.found.note_contents(exchange, where, records, head, first)
             return True  # without an offset, it may be a try to write the records asked for
         if isinstance(asked, AskedProducer):
             if head.producer_id != asked.producer_id:
-                return False
+                return self._noted is not None
             at = range(count) if asked.sequence is None else (asked.sequence - head.base_sequence,)
             found = [number for number in at if 0 <= number < count]
         else:
-            found = [
-                row[0] - head.base_offset
-                for row in read_record_rows(records, exchange.request_raw, head)
-                if asked.is_met_by(where[0], where[1], row)
-            ]
+            found = self.found.find_matches(asked, where, records, exchange.request_raw, head)
+            found = [offset - head.base_offset for offset in found]
         if found and first >= 0:
             self.found.note_matches(where, [first + number for number in found])
             self.found.note_contents(exchange, where, records, head, first)
-        return bool(found)
+        elif found and self._noted is not None:
+            self.found.note_without_offset(where, head)
+        return bool(found) or self._noted is not None
 
     def _add_reads(self, exchange: Exchange) -> None:
         """Add what a Fetch got, and where logs begin."""
@@ -421,20 +441,21 @@ class RecordIndex:
         self, exchange: Exchange, where: TopicPartition, records: Any, heads: list[BatchHead], span: tuple[int, int]
     ) -> bool:
         """Whether a Fetch got records that are asked for; notes these, and the batches that they are in."""
-        asked = self.asked
+        asked = self.asked or self._noted
         first, end = span
-        if asked is None:
-            if self._keeps_batches or len(where[0]) == _TOPIC_ID_LENGTH:  # which the batches may name
+        if asked is None or self._noted is not None:
+            if self._keeps_batches or len(where[0]) == TOPIC_ID_LENGTH:  # which the batches may name
                 self._add_batches(where, heads)
-            return True
+            if asked is None or not self.found.may_be_in(where):
+                return True
         if isinstance(asked, AskedOffsets):
             low, high = max(asked.first, first), min(asked.last + 1, end)
             if low >= high:
-                return False
+                return self._noted is not None
             self.found.note_absent(exchange, where, records, heads, (low, high))
         inside = self.found.note_batches(exchange, where, records, heads, first)
         self._add_batches(where, inside)
-        return bool(inside) or isinstance(asked, AskedOffsets)
+        return bool(inside) or isinstance(asked, AskedOffsets) or self._noted is not None
 
     def _add_batches(self, where: TopicPartition, heads: list[BatchHead]) -> None:
         """Add batches of a log, each once; a batch is known by the offset where it begins."""
@@ -480,7 +501,7 @@ class RecordIndex:
             if heads:
                 self.found.note_end((topic, number), heads[-1].last_offset + 1)
                 inside = self.found.note_batches(exchange, (topic, number), records, heads, heads[0].base_offset)
-                self._add_batches((topic, number), inside)
+                self._add_batches((topic, number), inside if self._noted is None else heads)
             for row in structs_at(part, "acquired_records"):
                 span, count = (row.get("first_offset", NONE), row.get("last_offset", NONE)), row.get("delivery_count")
                 add_row((topic, number), exchange.response_ns or exchange.time_ns, span, NONE, int(count or 0), 0)
@@ -673,26 +694,4 @@ _READERS: Final[dict[int, tuple[Callable[[RecordIndex, Exchange], None], tuple[s
     SHARE_ACKNOWLEDGE: (RecordIndex._add_deliveries, ("deliveries",)),
     END_TXN: (RecordIndex._add_transaction_end, ("reads",)),
     WRITE_TXN_MARKERS: (RecordIndex._add_transaction_markers, ("reads",)),
-}
-_OF_PARTITION: Final = ("log_start_offset", "preferred_read_replica", "aborted_transactions")
-# The paths that are read beside those of topics and partitions.
-_MORE: Final[dict[tuple[int, str], tuple[str, ...]]] = {
-    (PRODUCE, "request"): ("acks", "transactional_id"),
-    (FETCH, "request"): ("replica_id", "replica_state", "isolation_level"),
-    (FETCH, "response"): tuple(f"responses[].partitions[].{name}" for name in _OF_PARTITION),
-    (OFFSET_COMMIT, "request"): ("generation_id_or_member_epoch", "member_id"),
-    (TXN_OFFSET_COMMIT, "request"): ("generation_id_or_member_epoch", "member_id", "transactional_id"),
-    (OFFSET_FETCH, "request"): ("group_id",),
-    (OFFSET_FETCH, "response"): ("error_code", "groups[].error_code", "groups[].group_id"),
-    **dict.fromkeys(
-        ((SHARE_FETCH, "request"), (SHARE_ACKNOWLEDGE, "request")),
-        ("group_id", "member_id", "topics[].partitions[].acknowledgement_batches"),
-    ),
-    (SHARE_FETCH, "response"): tuple(
-        f"responses[].partitions[].{name}" for name in ("acknowledge_error_code", "acquired_records")
-    ),
-    (DELETE_RECORDS, "response"): ("topics[].partitions[].low_watermark",),
-    (END_TXN, "request"): ("transactional_id", "producer_id", "producer_epoch", "committed"),
-    (END_TXN, "response"): ("error_code",),
-    (WRITE_TXN_MARKERS, "request"): ("markers",),
 }

@@ -1,29 +1,36 @@
-"""Produce requests in; the records with headers that they wrote out, to find those that were made from another one.
+"""Batches of Produce requests in; the records with headers out, to find those that were made from another one.
 
 Theory of operation. What is asked for is known only once its record was found, which may be late, so each written
 record with headers that may be links is kept, up to RECORDS_WITH_HEADERS_MAX: with its writer, its place, and what an
 answer shows of it. A header that more than one in four records of a topic has with the same value tells nothing: it is
 the name of a source, a version, a tenant.
+
+A record that is made from another one was written by a client that had read before, which most producers of a capture
+never do. So where exchanges come in the order of time, records of such clients alone are kept, and batches of others
+are not read. Where they come in parts (those of a worker, of stored exchanges), a reader may be told later: then all
+are kept until there is no room. The first HEADERS_SAMPLED of each topic are kept in any case, which tell what many
+records have. What is passed over counts as left out where it is told later that its writer had read.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from decoders.analysis.exchange_facts import topic_of_element
+from decoders.analysis.dimensions import host_of
+from decoders.analysis.groups.lag import TopicPartition, replica_id_of_fetch
 from decoders.analysis.record_traces.record_contents import RecordContents, read_record_rows
 from decoders.analysis.record_traces.record_links import TRACE_PARENT, RecordLink
-from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in
-from decoders.limits import RECORDS_WITH_HEADERS_MAX
+from decoders.limits import HEADERS_SAMPLED, RECORDS_WITH_HEADERS_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.keys import PRODUCE
-from decoders.records.summarize_records import read_batch_heads
 from decoders.wire.state_serialization import state_fields
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
+    from decoders.records.summarize_records import BatchHead
+
+_HEADERS: Final = 4
 
 __all__ = ["RecordsByLink", "WrittenRecord", "WrittenRecords"]
 
@@ -41,67 +48,118 @@ class WrittenRecord(NamedTuple):
 
 
 class WrittenRecords:
-    """The records with headers that were written; `left_out` counts those that there was no room for."""
+    """The records with headers that were written; `in_order`: exchanges of captures come in the order of time."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, in_order: bool = False) -> None:
         self.records: list[WrittenRecord] = []
-        self.left_out = 0
+        self._in_order = in_order
+        self._has_readers_only = False
+        self._kept_of_topic: Counter[str] = Counter()
+        # Client ids and hosts that fetch, and when each was first answered, in ns.
+        self._readers: dict[str, int] = {}
+        # Client id and host of writers that had not read → how many records were passed over, and the time of the last.
+        self._passed_over: dict[tuple[str | None, str], tuple[int, int]] = {}
+        self._left_out = 0
 
-    def add(self, exchange: Exchange) -> None:
-        """Add the records of a Produce that were accepted at an offset."""
-        asked, answered = TOPIC_ARRAYS[PRODUCE]
-        firsts: dict[tuple[str, int], int] = {}
-        for element, part in partitions_in(exchange.view("response"), answered):
-            topic, number = topic_of_element(exchange, element), part.get(answered.number)
-            if topic is not None and number is not None and not part.get(answered.error):
-                firsts[topic, number] = part.get(answered.offset, -1)
-        for element, part in partitions_in(exchange.view("request"), asked):
-            topic, number = topic_of_element(exchange, element), part.get(asked.number)
-            if topic is None or number is None:
-                continue
-            first = firsts.get((topic, number), -1)
-            records = part.get(asked.records)
-            for head in read_batch_heads(records, exchange.request_raw) if first >= 0 else ():
-                if len(self.records) >= RECORDS_WITH_HEADERS_MAX:
-                    self.left_out += head.records  # which may have headers
-                    continue
-                for row in read_record_rows(records, exchange.request_raw, head):
-                    self._add_record(exchange, topic, number, first + row[0] - head.base_offset, row)
-                first += max(head.offset_count, 1)
+    @property
+    def left_out(self) -> int:
+        """How many records of clients that had read there was no room for, or that was known too late."""
+        return self._left_out + sum(
+            count for its, (count, last) in self._passed_over.items() if self._had_read(*its, last)
+        )
 
-    def _add_record(self, exchange: Exchange, topic: str, number: int, offset: int, row: Any) -> None:
-        contents = RecordContents.from_row(row)
-        if contents.links:
-            its = exchange.time_ns, exchange.client_id, exchange.connection_info.client
-            self._keep_record(WrittenRecord(*its, topic, number, offset, contents))
+    def note_reader(self, exchange: Exchange) -> None:
+        """Note a client that was answered a Fetch; followers are none."""
+        request, time_ns = exchange._request_view, exchange.response_ns
+        if time_ns is not None and isinstance(request, dict) and replica_id_of_fetch(request) < 0:
+            self._note_reader(_name_host(host_of(exchange.connection_info.client)), time_ns)
+            if exchange.client_id is not None:
+                self._note_reader(exchange.client_id, time_ns)
+
+    def _note_reader(self, name: str, time_ns: int) -> None:
+        known = self._readers.get(name)
+        if known is None or time_ns < known:
+            self._readers[name] = time_ns
+
+    def _had_read(self, client_id: str | None, host: str, time_ns: int) -> bool:
+        """Whether a client had read before a time, as far as it is known."""
+        readers = self._readers
+        its = readers.get(_name_host(host)), None if client_id is None else readers.get(client_id)
+        return any(each is not None and each < time_ns for each in its)
+
+    def add_batch(self, exchange: Exchange, where: TopicPartition, records: Any, head: BatchHead, first: int) -> None:
+        """Add the records of a batch of a Produce that was accepted at the offset `first`."""
+        its = exchange.time_ns, exchange.client_id, exchange.connection_info.client
+        if self._has_room_for(where[0], *its, head.records, self._in_order and exchange.record is None):
+            first -= head.base_offset
+            for row in read_record_rows(records, exchange.request_raw, head):
+                contents = RecordContents.from_row(row) if row[_HEADERS] else None
+                if contents is not None and contents.links:
+                    self._keep_record(WrittenRecord(*its, *where, first + row[0], contents))
 
     def _keep_record(self, record: WrittenRecord) -> None:
-        if len(self.records) < RECORDS_WITH_HEADERS_MAX:
+        if self._has_room_for(record.topic, record.time, record.client_id, record.client, 1):
             self.records.append(record)
-        else:
-            self.left_out += 1
+            self._kept_of_topic[record.topic] += 1
+
+    def _has_room_for(
+        self, topic: str, time_ns: int, client_id: str | None, client: str, records: int, in_order: bool = False
+    ) -> bool:
+        """Whether there is room for a record of a client; where not, counts so many, which may have headers."""
+        if not self._has_readers_only and not in_order:
+            if len(self.records) < RECORDS_WITH_HEADERS_MAX:
+                return True
+            its, self.records, self._has_readers_only = self.records, [], True
+            self._kept_of_topic.clear()
+            for record in its:
+                self._keep_record(record)
+        host, room = host_of(client), len(self.records) < RECORDS_WITH_HEADERS_MAX
+        if (room and self._kept_of_topic[topic] < HEADERS_SAMPLED) or self._had_read(client_id, host, time_ns):
+            self._left_out += 0 if room else records
+            return room
+        self._pass_over((client_id, host), time_ns, records)
+        return False
+
+    def _pass_over(self, writer: tuple[str | None, str], time_ns: int, records: int) -> None:
+        count, last = self._passed_over.get(writer, (0, time_ns))
+        self._passed_over[writer] = count + records, max(last, time_ns)
 
     def merge(self, other: Self) -> None:
         """Add what `other` has seen."""
-        self.left_out += other.left_out
+        self._left_out += other._left_out
+        self._has_readers_only = self._in_order = False
+        for name, time_ns in other._readers.items():
+            self._note_reader(name, time_ns)
+        for writer, (count, last) in other._passed_over.items():
+            self._pass_over(writer, last, count)
         for record in other.records:
             self._keep_record(record)
 
     def state(self) -> list[object]:
-        """The state as built-in values, for `make_resumed`."""
-        return [[[*each[:-1], each.contents.state()] for each in self.records], self.left_out]
+        """The state as built-in values, for `resume_state`."""
+        records = [[*each[:-1], each.contents.state()] for each in self.records]
+        passed_over = [[*writer, *its] for writer, its in self._passed_over.items()]
+        return [records, self._has_readers_only, self._readers, passed_over, self._left_out]
 
-    @classmethod
-    def make_resumed(cls, state: object) -> Self:
-        """Records from their `state`. Raises DecodeError."""
-        made = cls()
-        records, made.left_out = state_fields(state, list, int)
+    def resume_state(self, state: object) -> None:
+        """Restore a `state`. Raises DecodeError."""
+        records, only, readers, passed_over, left_out = state_fields(state, list, bool, dict, list, int)
+        for pair in readers.items():
+            self._note_reader(*state_fields(pair, str, int))
         for each in records:
             *its, contents = state_fields(each, int, str | None, str, str, int, int, list)
             time, client_id, client, topic, number, offset = its
             place = topic, number, offset
-            made._keep_record(WrittenRecord(time, client_id, client, *place, RecordContents.make_resumed(contents)))
-        return made
+            self._keep_record(WrittenRecord(time, client_id, client, *place, RecordContents.make_resumed(contents)))
+        for each in passed_over:
+            client_id, host, count, last = state_fields(each, str | None, str, int, int)
+            self._pass_over((client_id, host), last, count)
+        self._has_readers_only, self._left_out = only, left_out
+
+
+def _name_host(host: str) -> str:
+    """A host as a name that no client id is."""
+    return f"\0{host}"
 
 
 class RecordsByLink:
