@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.errors import EncodeError
@@ -36,7 +37,14 @@ __all__ = [
 
 
 _DECODED: Final = ("key_decoded", "value_decoded")
+# The keys that a decoded part in JSON form must have, and the types of what text is made of.
 _DECODED_KEYS: Final = frozenset({"format", "schema_id", "name", "value"})
+_DECODED_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "format": (str,),
+    "schema_id": (int, str, NoneType),
+    "name": (str, NoneType),
+    "error": (str,),
+}
 
 
 class RecordChange(Protocol):
@@ -252,7 +260,11 @@ def has_own_decoded_parts(record: Mapping[str, Any]) -> bool:
 
 
 def _is_decoded_json(decoded: Any) -> bool:
-    return isinstance(decoded, dict) and decoded.keys() >= _DECODED_KEYS
+    return (
+        isinstance(decoded, dict)
+        and decoded.keys() >= _DECODED_KEYS
+        and all(isinstance(decoded[key], types) for key, types in _DECODED_TYPES.items() if key in decoded)
+    )
 
 
 def bytes_of_json_value(value: Any) -> bytes | None:

@@ -177,6 +177,18 @@ def test_a_codec_that_is_none_and_texts_with_control_characters(tmp_path: Path) 
         assert told in found.err
 
 
+@pytest.mark.parametrize("key", ["format", "schema_id", "name", "error"])
+@pytest.mark.parametrize("odd", [7.5, ["x"], {"a": 1}])
+def test_decoded_values_with_an_odd_key_are_somebody_elses(key: str, odd: object, tmp_path: Path) -> None:
+    made = kw("sniff", str(CAPTURES / "tour.pcapng"), "--api", "Produce", "-n", "1", "-o", "ndjson", "--records").out
+    record = ("request", "topic_data", 0, "partition_data", 0, "records", 0, "records", 0, "value_decoded")
+    decoded = {"format": "avro", "schema_id": 7, "name": "shop.Order", "schema_from": None, "value": {"id": 1}}
+    file = tmp_path / "rows.ndjson"
+    file.write_text(odd_values.put(json.loads(made), record, decoded | {key: odd}))
+    found = kw("sniff", str(file), "-v", "--records", "-o", "text")
+    assert (found.code, "shop.Order {" in found.out) == (Exit.DONE, False)
+
+
 def test_faulty_lines_are_told_up_to_a_number(good: str, tmp_path: Path) -> None:
     file = tmp_path / "rows.ndjson"
     file.write_text("\n".join([good, *[odd_values.put(json.loads(good), ("node",), None)] * 9, good]))
