@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, Final, cast
+from typing import Any, Final
 from uuid import UUID
 
 from decoders.apis import api
@@ -26,14 +26,13 @@ def structs_at(view: Any, name: str) -> Iterable[dict[str, Any]]:
 
     The view of a side that cannot be decoded may end in the middle.
     """
-    found = view.get(name) if isinstance(view, dict) else None
-    if not found:
-        return ()
-    if found.__class__ is not list:
-        return (item for item in found if isinstance(item, dict))
-    if len(found) == 1 and found[0].__class__ is dict:
-        return cast("list[dict[str, Any]]", found)  # most have one
-    return [item for item in found if isinstance(item, dict)]
+    found = view.get(name) if view.__class__ is dict or isinstance(view, dict) else None
+    if found.__class__ is list:
+        if len(found) == 1 and found[0].__class__ is dict:
+            sole: list[dict[str, Any]] = found
+            return sole  # most have one
+        return [item for item in found if isinstance(item, dict)]
+    return (item for item in found if isinstance(item, dict)) if found else ()
 
 
 class TopicArray(NamedTuple):

@@ -194,8 +194,9 @@ def _add_batches_json(
 class BatchHead(NamedTuple):
     """The header of a batch; `sound`: its checksum is right, or is not known.
 
-    Fields that a magic lacks are -1; `crc` is None for a batch in JSON form. `at`: where a whole batch of magic 2
-    begins in the bytes; -1 for others.
+    Fields that a magic lacks are -1; `crc` is None for a batch in JSON form. `offset_count`: how many offsets the batch
+    takes, those of records that compaction has removed included. `at`: where a whole batch of magic 2 begins in the
+    bytes; -1 for others.
     """
 
     magic: int
@@ -210,24 +211,21 @@ class BatchHead(NamedTuple):
     producer_epoch: int
     base_sequence: int
     crc: int | None
+    offset_count: int
     at: int
-
-    @property
-    def offset_count(self) -> int:
-        """How many offsets the batch takes, those of records that compaction has removed included."""
-        return self.last_offset - self.base_offset + 1
 
 
 def read_batch_heads(records: Any, raw: bytes | None) -> Iterable[BatchHead]:
     """The header of each whole batch of a view's records field (see `summarize_records_of_view`), in order."""
     if records.__class__ is tuple and raw is not None:
         at, size = records
-        if size >= SIZE and LOG_OVERHEAD + int.from_bytes(raw[at + 8 : at + 12], "big") == size:
-            # One batch, as most fields have: a generator would cost more than reading its header.
-            head = _read_batch_head_at(raw, at, at + size)
-            if head is not None:
-                return (head,)
-    return _each_batch_head(records, raw)
+        if not size:
+            return ()
+        head = _read_batch_head_at(raw, at, at + size) if size >= SIZE else None
+        if head is not None and head.size == size:
+            return (head,)  # one batch, as most fields have: a generator would cost more than reading its header
+        return _each_batch_head(raw, at, at + size, head)
+    return _batch_heads_from_json(records) if isinstance(records, list) else ()
 
 
 def _read_batch_head_at(raw: bytes, at: int, end: int) -> BatchHead | None:
@@ -239,27 +237,21 @@ def _read_batch_head_at(raw: bytes, at: int, end: int) -> BatchHead | None:
     if magic != 2 or size < SIZE or at + size > end or count < 0:
         return None
     codec, sound = CODEC_NAMES[attributes & CODEC_MASK], load_crc32c()(raw[at + CRC_START : at + size]) == crc
-    fields = (2, codec, count, size, base, base + delta, newest, sound, producer, epoch, sequence, crc, at)
+    fields = (2, codec, count, size, base, base + delta, newest, sound, producer, epoch, sequence, crc, delta + 1, at)
     return tuple.__new__(BatchHead, fields)
 
 
-def _each_batch_head(records: Any, raw: bytes | None) -> Iterator[BatchHead]:
-    if records.__class__ is tuple and raw is not None:
-        at, size = records
-        end = at + size
-        while end - at >= SIZE:
-            head = _read_batch_head_at(raw, at, end)
-            if head is None:
-                break
-            yield head
-            at += head.size
-        if at < end:
-            from decoders.records.model import Budget
-            from decoders.records.read_batches import batches_json
+def _each_batch_head(raw: bytes, at: int, end: int, head: BatchHead | None) -> Iterator[BatchHead]:
+    """The header of each whole batch between two offsets; `head` is the first one, where that is of magic 2."""
+    while head is not None:
+        yield head
+        at += head.size
+        head = _read_batch_head_at(raw, at, end) if end - at >= SIZE else None
+    if at < end:
+        from decoders.records.model import Budget
+        from decoders.records.read_batches import batches_json
 
-            yield from _batch_heads_from_json(batches_json(raw[at:end], budget=Budget()) or [])
-    elif isinstance(records, list):
-        yield from _batch_heads_from_json(records)
+        yield from _batch_heads_from_json(batches_json(raw[at:end], budget=Budget()) or [])
 
 
 def _batch_heads_from_json(batches: Iterable[Mapping[str, Any]]) -> Iterator[BatchHead]:
@@ -275,5 +267,5 @@ def _batch_heads_from_json(batches: Iterable[Mapping[str, Any]]) -> Iterator[Bat
             newest, sound = batch["max_timestamp"], batch["crc"] != "bad"
             yield BatchHead(
                 *(magic, str(batch["codec"]), count, size, base, end, newest, sound),
-                *(producer, epoch, sequence, None, -1),
+                *(producer, epoch, sequence, None, end - base + 1, -1),
             )

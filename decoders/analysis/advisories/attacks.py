@@ -19,6 +19,7 @@ from decoders.analysis.doctor.diagnosis_input import (
     name_of_api_key,
 )
 from decoders.analysis.doctor.observations import Observation, sort_names_by_count
+from decoders.analysis.doctor.resent_batches import make_evidence_of_exchange
 from decoders.analysis.doctor.sequence_findings import is_among_other_batches
 from decoders.analysis.exchange_facts import error_codes_by_partition, topic_of_element, view_or_empty
 from decoders.errors import DecodeError, LimitExceeded
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ATTACKS",
     "ATTACK_FINDINGS",
+    "TAGGED_SIZE",
     "AttackObserver",
     "name_lines",
     "observe_attack",
@@ -65,7 +67,7 @@ __all__ = [
 UNPACKED_MAX: Final = 16 * 1024 * 1024
 # A request header has no tagged field so far; a smaller request cannot hold as many as are declared by an attack.
 _TAGS_LEAST: Final = 1000
-_TAGGED_SIZE: Final = 2 * _TAGS_LEAST
+TAGGED_SIZE: Final = 2 * _TAGS_LEAST
 # The most iterations of SCRAM that a broker of Kafka stores with a password.
 _ITERATIONS_OF_KAFKA: Final = 16_384
 # Where the client id of a request begins, in the frame behind its size field.
@@ -130,11 +132,12 @@ def observe_sent_batches(seen: Observations, exchange: Exchange, client: str) ->
         return
     unanswered = exchange.outcome == "unanswered"
     refused = error_codes_by_partition(exchange) if exchange._error_codes and exchange.unexpected else {}
+    tried = make_evidence_of_exchange(exchange), exchange.response_ns
     for element, part in partitions_in(exchange.view(_PRODUCED.side), _PRODUCED):
         topic, number = topic_of_element(exchange, element), part.get(_PRODUCED.number)
         code = None if unanswered else max(refused.get((topic, number), (0,)))
         for head in read_batch_heads(part.get(_PRODUCED.records), exchange.request_raw):
-            seen.sent.add_try(head, exchange, client, (topic, number), code)
+            seen.sent.add_try(head, client, (topic, number), code, tried)
 
 
 def _observe_pushed_metrics(seen: Observations, exchange: Exchange, client: str) -> None:
@@ -172,10 +175,12 @@ def _observe_empty_snapshot_fetch(seen: Observations, exchange: Exchange, client
 
 def _observe_claimed_replica(seen: Observations, exchange: Exchange, client: str) -> None:
     """Observe a Fetch of a replica whose client id is none that brokers have."""
-    request = view_or_empty(exchange, "request")
+    request = exchange._request_view
+    if not isinstance(request, dict):
+        return
     state = request.get("replica_state")
-    replica = state.get("replica_id") if isinstance(state, dict) else request.get("replica_id")
-    if not isinstance(replica, int) or replica < 0:
+    replica = request.get("replica_id") if state is None else state.get("replica_id")
+    if replica is None or replica < 0:
         return
     name = exchange.client_id or ""
     program = find_program_of_client_id(name)
@@ -223,7 +228,7 @@ def observe_attack(seen: Observations, exchange: Exchange, client: str) -> None:
     attack = ATTACKS.get(exchange.api_key)
     if attack is not None:
         attack.observe(seen, exchange, client)
-    if exchange._failed or (exchange.request_size or 0) >= _TAGGED_SIZE:
+    if exchange._failed or (exchange.request_size or 0) >= TAGGED_SIZE:
         _observe_declared_counts(seen, exchange, client)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.dimensions import host_of
@@ -15,6 +15,7 @@ from decoders.analysis.doctor.observe_positions import (
     observe_position_out_of_range,
     observe_unread_answer,
 )
+from decoders.analysis.doctor.resent_batches import make_evidence_of_exchange
 from decoders.analysis.exchange_facts import (
     GATHERINGS,
     NS_PER_MS,
@@ -22,7 +23,7 @@ from decoders.analysis.exchange_facts import (
     error_codes_by_partition,
     topic_of_element,
 )
-from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, structs_at, topic_array_paths
+from decoders.exchanges.topic_arrays import structs_at, topic_array_paths
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import (
     ALTER_PARTITION,
@@ -63,11 +64,6 @@ _OUT_OF_RANGE: Final = 1
 _READ_COMMITTED: Final = 1
 _STABLE: Final = "last_stable_offset"
 _METADATA_LOG: Final = "__cluster_metadata"
-# Where Produce and Fetch have topics, partitions and their values, in requests and responses.
-_PRODUCED, _ANSWERED = TOPIC_ARRAYS[PRODUCE]
-_WANTED, _FETCHED = TOPIC_ARRAYS[FETCH]
-
-
 # Answers that come sooner do not keep other requests waiting.
 _IN_FLIGHT_NS: Final = NS_PER_MS
 # Fetches without records are answered sooner only if there was nothing to wait for.
@@ -97,89 +93,90 @@ def _body_or_empty(exchange: Exchange, side: Side) -> dict[str, Any]:
 
 
 def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> list[str | None]:
-    raw = exchange.request_raw
+    raw, time_ns = exchange.request_raw, exchange.time_ns
     answered = exchange.outcome != "no_response_expected"
     # DUPLICATE_SEQUENCE_NUMBER is no error to clients, but says that the batch is not stored.
     refused = error_codes_by_partition(exchange, all_codes=True) if exchange._error_codes else {}
-    if exchange.response_ns is not None and exchange.request_end_ns is not None:
-        took = exchange.response_ns - exchange.request_end_ns
-        if took >= _IN_FLIGHT_NS:
-            its = seen.get_or_make(
-                "in-flight", client, exchange.connection_info.client, exchange.connection_info.broker
-            )
-            its.count_exchange(exchange)
-            its.add_to_sum("took", took)
-            its.keep_greatest("ended", exchange.response_ns)
+    _observe_in_flight(seen, exchange, client)
     topics = []
     packed_refused = False
     offsets = _read_offsets_of_answer(exchange) if answered else {}
-    transactional = _body_or_empty(exchange, "request").get("transactional_id")
-    for element in structs_at(exchange._request_view, _PRODUCED.topics):
+    tried = make_evidence_of_exchange(exchange), exchange.response_ns
+    request = _body_or_empty(exchange, "request")
+    transactional = request.get("transactional_id")
+    for element in structs_at(request, "topic_data"):
         topic = topic_of_element(exchange, element)
         topics.append(topic)
         its = seen.get_or_make("produce", client, topic)
         its.count_exchange(exchange)
-        for part in structs_at(element, _PRODUCED.partitions):
-            size = batches = records = plain = 0
-            number = part.get(_PRODUCED.number)
-            code = max(refused.get((topic, number), (0,))) if refused else 0
-            offset = offsets.get((topic, number), -1)
-            for head in read_batch_heads(part.get(_PRODUCED.records), raw):
-                size += head.size
+        skew: Observation | None = None
+        batches = records = plain = 0
+        for part in structs_at(element, "partition_data"):
+            size = 0
+            number = part.get("index")
+            place = topic, number
+            code = max(refused.get(place, (0,))) if refused else 0
+            offset = offsets.get(place, -1)
+            for head in read_batch_heads(part.get("records"), raw):
+                magic, codec, count, its_size, _, _, newest, sound, producer, epoch, _, _, offset_count, _ = head
+                size += its_size
                 batches += 1
-                records += head.records
+                records += count
                 if answered:
-                    seen.sent.add_try(head, exchange, client, (topic, number), code, offset)
-                    its_sequence = seen.get_or_make("sequence", client, topic, number, head.producer_id)
-                    _observe_sequence(its_sequence, head, exchange, code)
-                    if offset >= 0:
-                        offset = _observe_accepted_offsets(its_sequence, offset, head)
+                    seen.sent.add_try(head, client, place, code, tried, offset)
+                    if offset >= 0 or producer >= 0:
+                        taken = seen.get_or_make("sequence", client, topic, number, producer)
+                        if producer >= 0:
+                            _observe_sequence(taken, head, exchange, code)
+                        if offset >= 0:
+                            taken.add_range("accepted", offset, offset + offset_count)
+                            offset += offset_count
                     if transactional:
-                        writer = seen.get_or_make("transactional", topic, number, head.producer_id)
-                        writer.keep_greatest("epoch", head.producer_epoch)
-                if head.codec == "none":
-                    plain += head.size
-                elif code and head.codec == "lz4":
-                    packed_refused = True
-                _observe_batch_head(seen, exchange, client, topic, (head, code))
-            if batches:
-                its.add_to_sums((("batches", batches), ("records", records), ("bytes", size)))
-                if plain:
-                    its.add_to_sum("plain", plain)
-            else:
-                its.add_to_sum("bytes", 0)
+                        writer = seen.get_or_make("transactional", topic, number, producer)
+                        writer.keep_greatest("epoch", epoch)
+                if codec == "none":
+                    plain += its_size
+                if code or magic < 2 or not sound or newest is None or newest * NS_PER_MS > time_ns:
+                    packed_refused |= _observe_batch_head(seen, exchange, client, topic, (head, code))
             if size and number is not None:
-                seen.get_or_make("skew", topic).count_name("partitions", str(number), size)
+                skew = skew or seen.get_or_make("skew", topic)
+                skew.count_name("partitions", str(number), size)
+        if batches:
+            its.add_to_sum("batches", batches)
+            its.add_to_sum("records", records)
+        if plain:
+            its.add_to_sum("plain", plain)
     if packed_refused:
         observe_refused_batches(seen, exchange, client)
     return topics
 
 
+def _observe_in_flight(seen: Observations, exchange: Exchange, client: str) -> None:
+    """Observe a request whose answer took so long that others may have had to wait."""
+    ended, begun = exchange.response_ns, exchange.request_end_ns
+    if ended is not None and begun is not None and ended - begun >= _IN_FLIGHT_NS:
+        info = exchange.connection_info
+        its = seen.get_or_make("in-flight", client, info.client, info.broker)
+        its.count_exchange(exchange)
+        its.add_to_sum("took", ended - begun)
+        its.keep_greatest("ended", ended)
+
+
 def _read_offsets_of_answer(exchange: Exchange) -> dict[tuple[str | None, Any], int]:
     """Topic and partition → the offset at which a Produce was written."""
     offsets: dict[tuple[str | None, Any], int] = {}
-    number, error, offset = _ANSWERED.number, _ANSWERED.error, _ANSWERED.offset
-    for element in structs_at(exchange._response_view, _ANSWERED.topics):
+    for element in structs_at(exchange._response_view, "responses"):
         topic = topic_of_element(exchange, element)
-        for part in structs_at(element, _ANSWERED.partitions):
-            if not part.get(error):
-                offsets[topic, part.get(number)] = part.get(offset, -1)
+        for part in structs_at(element, "partition_responses"):
+            if not part.get("error_code"):
+                offsets[topic, part.get("index")] = part.get("base_offset", -1)
     return offsets
-
-
-def _observe_accepted_offsets(its: Observation, offset: int, head: BatchHead) -> int:
-    """Observe the offsets of a batch that was accepted; returns the one behind it."""
-    count = head.offset_count
-    its.add_to_sum("accepted", count)
-    its.keep_greatest("accepted", offset + count)
-    its.keep_greatest("accepted-from", -offset)
-    return offset + count
 
 
 def _observe_batch_head(
     seen: Observations, exchange: Exchange, client: str, topic: str | None, batch: tuple[BatchHead, int]
-) -> None:
-    """Observe the format, checksum and time stamp of a batch, which was answered with an error code."""
+) -> bool:
+    """Observe the format, checksum and time stamp of a batch, answered with an error code; True: LZ4 was refused."""
     head, code = batch
     if head.magic < 2:
         seen.get_or_make("old-format", client, topic, "produces").count_exchange(exchange)
@@ -187,6 +184,7 @@ def _observe_batch_head(
         seen.get_or_make("crc", client, topic, "produced").count_exchange(exchange)
     elif head.max_timestamp is not None and head.max_timestamp > 0:
         _observe_clock(seen, exchange, client, head.max_timestamp * NS_PER_MS - exchange.time_ns, code)
+    return code != 0 and head.codec == "lz4"
 
 
 def _observe_clock(seen: Observations, exchange: Exchange, client: str, ahead: int, code: int) -> None:
@@ -213,7 +211,8 @@ def _observe_sequence(its: Observation, head: BatchHead, exchange: Exchange, cod
 
 
 def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[str | None] | None:
-    request, answer = _body_or_empty(exchange, "request"), _body_or_empty(exchange, "response")
+    request, answer = exchange._request_view, exchange._response_view
+    request, answer = request if isinstance(request, dict) else {}, answer if isinstance(answer, dict) else {}
     if answer.get("error_code") in _SESSION_LOST:
         seen.get_or_make("sessions-lost", client, exchange.connection_info.broker).count_exchange(exchange)
     state = request.get("replica_state")
@@ -231,36 +230,18 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
     reading.mark_second(exchange.response_end_ns or exchange.time_ns)
     if exchange._failed:
         observe_unread_answer(seen, client)
-    _observe_opened_session(seen, exchange, client, (request, answer))
-    _observe_asked_partitions(seen, client, positions)
+    if request.get("session_id") == 0 and request.get("session_epoch") == 0 and answer.get("session_id"):
+        seen.get_or_make("sessions-opened", client, exchange.connection_info.broker).count_exchange(exchange)
+    seen.note_partitions("asked", client, positions)
     found = False
     committed_only = request.get("isolation_level") == _READ_COMMITTED
-    for element in structs_at(answer, _FETCHED.topics):
+    for element in structs_at(answer, "responses"):
         topic = topic_of_element(exchange, element)
         topics.append(topic)
-        for part in structs_at(element, _FETCHED.partitions):
-            number, newest = part.get(_FETCHED.number), part.get(_FETCHED.watermark)
-            asked = positions.get((topic, number))
-            begin, position = _observe_fetched_batches(seen, exchange, client, topic, (part, asked))
-            found |= begin is not None
-            if asked is not None and position == asked and (committed_only or part.get(_FETCHED.error)):
-                _observe_stopped_position(seen, exchange, client, (topic, number, asked), part)
-            if position is not None and asked is not None and position > asked:
-                its = seen.get_or_make("read", client, exchange.connection_info.client, topic, number)
-                its.count_exchange(exchange)
-                its.add_to_sum("offsets", position - asked)
-                its.keep_greatest("end", position)
-                its.keep_greatest("start", -asked)
-            if position is not None and newest is not None and newest >= 0 and not part.get(_FETCHED.error):
-                its = seen.get_or_make("lag", client, topic, number)
-                its.count_exchange(exchange)
-                its.keep_first_and_last("lag", exchange.response_ns or exchange.time_ns, max(newest - position, 0))
-                if begin is not None:
-                    its.add_to_sum("got", position - begin)
-                    its.keep_greatest("got", position)
-                    its.keep_greatest("got-from", -begin)
-                if position > newest and not found:
-                    _observe_position_beyond_watermark(seen, exchange, client, (topic, number), (position, newest))
+        for part in structs_at(element, "partitions"):
+            asked = positions.get((topic, part.get("partition_index")))
+            its = part, asked, committed_only, found
+            found |= _observe_fetched_partition(seen, exchange, client, topic, its)
     if not found:
         _observe_empty_fetch(seen, exchange, client)
     elif request.get("min_bytes", 1) > 1:
@@ -268,34 +249,56 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
     return topics
 
 
-def _observe_fetched_batches(
-    seen: Observations, exchange: Exchange, client: str, topic: str | None, asked: tuple[dict[str, Any], int | None]
-) -> tuple[int | None, int | None]:
-    """Observe the batches that a Fetch got of a partition; returns the first offset, None without one, and the next."""
-    part, position = asked
-    begin = None
-    for head in read_batch_heads(part.get(_FETCHED.records), exchange.response_raw):
+def _observe_fetched_partition(
+    seen: Observations,
+    exchange: Exchange,
+    client: str,
+    topic: str | None,
+    its: tuple[dict[str, Any], int | None, bool, bool],
+) -> bool:
+    """Observe what a Fetch got of a partition; returns whether it got batches.
+
+    `its`: the partition in the answer, the offset asked for, whether only committed records are read, and whether
+    another partition had batches.
+    """
+    part, asked, committed_only, found = its
+    number, newest, failed = part.get("partition_index"), part.get("high_watermark"), part.get("error_code")
+    position, begin = asked, None
+    for head in read_batch_heads(part.get("records"), exchange.response_raw):
         if begin is None:
-            begin = head.base_offset if position is None else position
+            begin = head.base_offset if asked is None else asked
         position = head.last_offset + 1
-        if head.magic < 2:
-            seen.get_or_make("old-format", client, topic, "fetches").count_exchange(exchange)
-        if not head.sound:
-            seen.get_or_make("crc", client, topic, "fetched").count_exchange(exchange)
-    return begin, position
+        if head.magic < 2 or not head.sound:
+            _observe_fetched_batch(seen, exchange, client, topic, head)
+    if position is None:
+        return False
+    if asked is not None and position > asked:
+        read = seen.get_or_make("read", client, exchange.connection_info.client, topic, number)
+        read.count_exchange(exchange)
+        read.add_to_sum("offsets", position - asked)
+        read.keep_greatest("end", position)
+        read.keep_greatest("start", -asked)
+    elif position == asked and (committed_only or failed):
+        _observe_stopped_position(seen, exchange, client, (topic, number, asked), part)
+    if newest is not None and newest >= 0 and not failed:
+        lag = seen.get_or_make("lag", client, topic, number)
+        lag.count_exchange(exchange)
+        lag.keep_first_and_last("lag", exchange.response_ns or exchange.time_ns, max(newest - position, 0))
+        if begin is not None:
+            lag.add_range("got", begin, position)
+        elif position > newest and not found:
+            _observe_position_beyond_watermark(seen, exchange, client, (topic, number), (position, newest))
+    return begin is not None
 
 
-def _observe_opened_session(
-    seen: Observations, exchange: Exchange, client: str, sides: tuple[dict[str, Any], dict[str, Any]]
+def _observe_fetched_batch(
+    seen: Observations, exchange: Exchange, client: str, topic: str | None, head: BatchHead
 ) -> None:
-    request, answer = sides
-    if request.get("session_id") == 0 and request.get("session_epoch") == 0 and answer.get("session_id"):
-        seen.get_or_make("sessions-opened", client, exchange.connection_info.broker).count_exchange(exchange)
-
-
-def _observe_asked_partitions(seen: Observations, client: str, places: Iterable[tuple[str | None, Any]]) -> None:
-    for place in places:
-        seen.get_or_make("asked", client, *place)
+    """Observe the format and the checksum of a batch that a Fetch got."""
+    if head.magic < 2:
+        seen.get_or_make("old-format", client, topic, "fetches").count_exchange(exchange)
+    if not head.sound:
+        seen.get_or_make("crc", client, topic, "fetched").count_exchange(exchange)
 
 
 def _observe_stopped_position(
@@ -303,9 +306,9 @@ def _observe_stopped_position(
 ) -> None:
     """Observe a fetch that gets nothing because its offset is outside of the log, or at the last stable offset."""
     topic, number, asked = place
-    if part.get(_FETCHED.error) == _OUT_OF_RANGE:
+    if part.get("error_code") == _OUT_OF_RANGE:
         observe_position_out_of_range(seen, exchange, client, (topic, number), asked)
-    elif part.get(_STABLE) == asked and (part.get(_FETCHED.watermark) or 0) > asked:
+    elif part.get(_STABLE) == asked and (part.get("high_watermark") or 0) > asked:
         observe_held_records(seen, exchange, client, (topic, number), asked)
 
 
@@ -314,13 +317,13 @@ def _read_fetch_positions(
 ) -> dict[tuple[str | None, Any], int]:
     """Topic and partition → the offset that a Fetch asks for; its topics are appended to `topics`."""
     positions: dict[tuple[str | None, Any], int] = {}
-    for element in structs_at(request, _WANTED.topics):
+    for element in structs_at(request, "topics"):
         topic = topic_of_element(exchange, element)
         topics.append(topic)
-        for part in structs_at(element, _WANTED.partitions):
-            offset = part.get(_WANTED.offset)
+        for part in structs_at(element, "partitions"):
+            offset = part.get("fetch_offset")
             if offset is not None and offset >= 0:
-                positions[topic, part.get(_WANTED.number)] = offset
+                positions[topic, part.get("partition")] = offset
     return positions
 
 
@@ -347,14 +350,14 @@ def _observe_follower_lag(
     positions: dict[tuple[str | None, Any], int],
 ) -> None:
     """Observe a follower that asks for offsets below the high watermark: it is not in sync."""
-    for element in structs_at(answer, _FETCHED.topics):
+    for element in structs_at(answer, "responses"):
         topic = topic_of_element(exchange, element)
         if topic == _METADATA_LOG:
             continue  # its high watermark moves with a majority of the replicas
-        for part in structs_at(element, _FETCHED.partitions):
-            number, newest = part.get(_FETCHED.number), part.get(_FETCHED.watermark)
+        for part in structs_at(element, "partitions"):
+            number, newest = part.get("partition_index"), part.get("high_watermark")
             position = positions.get((topic, number))
-            if position is not None and newest is not None and newest > position and not part.get(_FETCHED.error):
+            if position is not None and newest is not None and newest > position and not part.get("error_code"):
                 its = seen.get_or_make("follower", replica, exchange.connection_info.broker, topic, number)
                 its.count_exchange(exchange)
                 its.keep_greatest("behind", newest - position)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Self
 
-from decoders.analysis.advisories.attacks import ATTACKS, observe_attack, observe_sent_batches
+from decoders.analysis.advisories.attacks import ATTACKS, TAGGED_SIZE, observe_attack, observe_sent_batches
 from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, paths_of_dimensions
 from decoders.analysis.doctor.body_observers import BODY_OBSERVERS, find_subjects_of_coordinator
 from decoders.analysis.doctor.find_problems import diagnose
@@ -154,15 +154,14 @@ class Doctor:
             link.add_to_sum("connections", 1)
         extra = exchange.extra
         if extra is not None:
-            if extra.get("retransmitted"):
-                link.add_to_sum("retransmitted", 1)
-            if "remarks" in extra:
-                observe_misplaced_answer(seen, exchange, client)
+            self._observe_extra_keys(exchange, client, link)
         odd = (exchange._failed or (extra is not None and "remarks" in extra)) and observe_odd_bytes(
             seen, exchange, client
         )
-        observe_attack(seen, exchange, client)
-        if (exchange.request_size or 0) >= _LARGE or (exchange.response_size or 0) >= _LARGE:
+        size = exchange.request_size or 0
+        if size >= TAGGED_SIZE or key in ATTACKS or exchange._failed:
+            observe_attack(seen, exchange, client)
+        if size >= _LARGE or (exchange.response_size or 0) >= _LARGE:
             self._observe_large_sizes(exchange, key, client)
         if exchange.outcome == "unanswered":
             self._observe_unanswered(exchange, key, client, odd=bool(odd))
@@ -186,6 +185,14 @@ class Doctor:
             self._observe_error_codes(exchange, key, client)
         else:
             self._observe_success(exchange, key, client, topics)
+
+    def _observe_extra_keys(self, exchange: Exchange, client: str, link: Observation) -> None:
+        """Observe what few exchanges have: retransmitted packets, remarks."""
+        extra = exchange.extra or {}
+        if extra.get("retransmitted"):
+            link.add_to_sum("retransmitted", 1)
+        if "remarks" in extra:
+            observe_misplaced_answer(self._seen, exchange, client)
 
     def _find_client_link(self, exchange: Exchange) -> tuple[str | None, str, Observation]:
         """Client id, client name and the client's observation at its broker; remembered for the connection.

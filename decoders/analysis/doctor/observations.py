@@ -58,10 +58,14 @@ class Observation:
         if self.count and time_ns >= self.last:
             self.last = time_ns  # most come in order
             self.count += 1
+            if len(self.evidence) >= EVIDENCE_MAX:
+                return  # with times up to `last`
         else:
             self.count_at(time_ns)
         evidence = self.evidence
-        if len(evidence) < EVIDENCE_MAX or time_ns < evidence[-1][0]:
+        if not evidence:
+            evidence.append(make_evidence_of_exchange(exchange))
+        elif len(evidence) < EVIDENCE_MAX or time_ns < evidence[-1][0]:
             self._keep_evidence([make_evidence_of_exchange(exchange)])
 
     def count_end(self, ended: Ended) -> None:
@@ -89,11 +93,20 @@ class Observation:
         """Add to a sum."""
         self.sums[name] = self.sums.get(name, 0) + amount
 
-    def add_to_sums(self, amounts: Iterable[tuple[str, int]]) -> None:
-        """Add to several sums."""
-        sums = self.sums
-        for name, amount in amounts:
-            sums[name] = sums.get(name, 0) + amount
+    def add_range(self, name: str, first: int, end: int) -> None:
+        """Count the numbers of a range, up to one before `end`; the least `first` and the greatest `end` are kept.
+
+        How many there were is in `sums`; in `most`, `name` is the end, and `name-from` the negative begin.
+        """
+        sums, most, start = self.sums, self.most, f"{name}-from"
+        if name in sums:
+            sums[name] += end - first
+            if end > most[name]:
+                most[name] = end
+            if -first > most[start]:
+                most[start] = -first
+        else:
+            sums[name], most[name], most[start] = end - first, end, -first
 
     def keep_greatest(self, name: str, value: int) -> None:
         """Keep the greatest of the values with this name."""
@@ -225,9 +238,11 @@ class Observations:
         self._found: dict[Key, Observation] = {}
         self.left_out = 0
         self.sent = SentBatches()
-        # Kind → subjects and observations, as they were when there were so many: findings ask for a hundred kinds.
+        # Kind → subjects and observations, as they were when there were so many: findings ask for a hundred kinds. Each
+        # kind is put in order when it is asked for.
         self._by_kind: dict[Any, list[tuple[Any, Observation]]] = {}
         self._grouped = 0
+        self._ordered: set[str] = set()
 
     def get_or_make(self, *key: str | int | None) -> Observation:
         """The observation of this kind and subject, made where missing; beyond OBSERVATIONS_MAX it is not kept."""
@@ -239,6 +254,13 @@ class Observations:
             else:
                 self._found[key] = found
         return found
+
+    def note_partitions(self, kind: str, client: str, places: Iterable[tuple[str | None, Any]]) -> None:
+        """Make the observations of this kind, a client, and each topic and partition, where they are missing."""
+        found = self._found
+        for topic, number in places:
+            if (kind, client, topic, number) not in found:
+                self.get_or_make(kind, client, topic, number)
 
     def name_files(self, names: Sequence[str]) -> None:
         """Name the files of the evidence, by their indices in the numbers of its packets (merge_captures.py)."""
@@ -253,12 +275,15 @@ class Observations:
     def items_of_kind(self, kind: str) -> Iterator[tuple[Any, Observation]]:
         """Subject and observation, for all observations of a kind, in the order of subjects."""
         if self._grouped != len(self._found):
-            self._by_kind = {}
+            self._by_kind, self._ordered = {}, set()
             for key, each in self._found.items():
                 self._by_kind.setdefault(key[0], []).append((key[1:], each))
             self._grouped = len(self._found)
-        found = self._by_kind.get(kind, ())
-        return iter(sorted(found, key=lambda item: [(part is not None, str(part)) for part in item[0]]))
+        found = self._by_kind.get(kind, [])
+        if kind not in self._ordered:
+            found.sort(key=lambda item: [(part is not None, str(part)) for part in item[0]])
+            self._ordered.add(kind)
+        return iter(found)
 
     def merge(self, other: Self) -> None:
         """Add the observations of `other`, which stays unchanged."""
@@ -273,6 +298,7 @@ class Observations:
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
+        self._grouped = 0
         self.left_out, sent, items = state_fields(unpack(state), int, list, list)
         self.sent = SentBatches.make_resumed(sent)
         for item in items:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from heapq import heappush, heappushpop
+from heapq import heapify, heappushpop
 from typing import TYPE_CHECKING, Any, Final, Self
 from zlib import crc32
 
@@ -76,6 +76,14 @@ def _hash_topic_name(topic: str | None) -> int:
 def make_evidence_of_exchange(exchange: Exchange) -> Evidence:
     """An exchange as evidence."""
     info = exchange.connection_info
+    first, last, file = exchange.request_packet, exchange.response_packet_end, None
+    if exchange.extra is not None or not first or not last or (first ^ last) >> FILE_SHIFT:
+        first, last, file = _find_packets(exchange)
+    return exchange.time_ns, info.number, info.client, info.broker, exchange.correlation_id, first, last, file
+
+
+def _find_packets(exchange: Exchange) -> tuple[int | None, int | None, str | None]:
+    """The first packet of an exchange, the last one in the file of the first, and that file where its name is known."""
     first = last = None
     if exchange.request_packet or exchange.response_packet_end:
         first = exchange.request_packet or exchange.response_packet
@@ -88,7 +96,7 @@ def make_evidence_of_exchange(exchange: Exchange) -> Evidence:
     elif first and last and (first ^ last) >> FILE_SHIFT:
         last = exchange.request_packet_end or first
         last = first if (first ^ last) >> FILE_SHIFT else last
-    return exchange.time_ns, info.number, info.client, info.broker, exchange.correlation_id, first, last, file
+    return first, last, file
 
 
 def make_evidence_row(evidence: Evidence) -> dict[str, Any]:
@@ -182,63 +190,59 @@ class SentBatches:
 
     def __init__(self) -> None:
         self._entries: dict[int, SentAgain] = {}
-        # Negative hashes, so that the greatest hash comes first.
+        # Negative hashes of all entries, so that the greatest hash comes first; made when there are so many.
         self._heap: list[int] = []
 
     def add_try(
         self,
         head: BatchHead,
-        exchange: Exchange,
         client: str,
         place: tuple[str | None, Any],
         code: int | None,
+        exchange: tuple[Evidence, int | None],
         offset: int = -1,
     ) -> None:
         """Count one try of a batch for a topic and partition; `code` is its error code, None without an answer.
 
-        `offset` is the one that it was written at, -1 where that is not known.
+        `exchange` is the evidence, and when the answer came in ns; `offset` is the one that the batch was written at,
+        -1 where that is not known.
         """
+        _, _, _, size, _, _, newest, _, producer, epoch, sequence, crc, offset_count, _ = head
         topic, partition = place
-        idempotent = head.producer_id >= 0
         # Hashes of numbers are the same in every process.
-        where = _hash_topic_name(topic)
-        if idempotent:
-            number = hash((head.producer_id, head.producer_epoch, head.base_sequence, partition, where))
-        elif head.crc is not None:
-            number = hash((head.crc, head.size, head.max_timestamp or 0, partition, where))
+        if producer >= 0:
+            number = hash((producer, epoch, sequence, partition, _hash_topic_name(topic)))
+            where = partition, producer, sequence
+        elif crc is not None:
+            number = hash((crc, size, newest or 0, partition, _hash_topic_name(topic)))
+            where = _NO_PLACE
         else:
             return  # records of NDJSON do not tell the checksum
-        if self._is_beyond_limit(number):
+        if self._heap and number > -self._heap[0]:
             return
-        unknown = code is None or code in _UNKNOWN
-        refused = bool(code) and not unknown
-        last = make_evidence_of_exchange(exchange)
-        crc = head.crc
-        its = SentAgain(
-            *(client, topic, idempotent, 1, int(refused), int(unknown), last[0], last),
-            (partition, head.producer_id, head.base_sequence) if idempotent else _NO_PLACE,
-            int(code == _DUPLICATE),
-            None if crc is None else (crc, crc),
-            exchange.response_ns,
-            *(head.producer_epoch, head.offset_count, head.max_timestamp, last),
-            None if offset < 0 else (offset, offset),
-        )
-        self._join_counts(number, its)
-
-    def _is_beyond_limit(self, number: int) -> bool:
-        heap = self._heap
-        return len(heap) >= BATCHES_REMEMBERED_MAX and number > -heap[0]
+        refused = unknown = duplicates = 0
+        if code != 0:
+            unknown = int(code is None or code in _UNKNOWN)
+            refused, duplicates = 1 - unknown, int(code == _DUPLICATE)
+        last, ended = exchange
+        checksums, offsets = None if crc is None else (crc, crc), None if offset < 0 else (offset, offset)
+        first = (client, topic, producer >= 0, 1, refused, unknown, last[0], last)
+        made = (where, duplicates, checksums, ended, epoch, offset_count, newest, last, offsets, 1)
+        self._join_counts(number, tuple.__new__(SentAgain, first + made))
 
     def _join_counts(self, number: int, its: SentAgain) -> None:
-        before = self._entries.get(number)
+        entries = self._entries
+        before = entries.get(number)
         if before is not None:
-            self._entries[number] = _sum_counts(before, its)
-        elif len(self._heap) < BATCHES_REMEMBERED_MAX:
-            heappush(self._heap, -number)
-            self._entries[number] = its
-        elif not self._is_beyond_limit(number):
-            del self._entries[-heappushpop(self._heap, -number)]
-            self._entries[number] = its
+            entries[number] = _sum_counts(before, its)
+        elif not self._heap:
+            entries[number] = its
+            if len(entries) >= BATCHES_REMEMBERED_MAX:
+                self._heap = [-each for each in entries]
+                heapify(self._heap)
+        elif number <= -self._heap[0]:
+            del entries[-heappushpop(self._heap, -number)]
+            entries[number] = its
 
     def merge(self, other: Self) -> None:
         """Add the batches of `other`, which stays unchanged."""
@@ -251,13 +255,16 @@ class SentBatches:
             first = None if its.first is None else name_file_of_evidence(its.first, names)
             self._entries[number] = its._replace(last=name_file_of_evidence(its.last, names), first=first)
 
+    def _list_batches_tried_again(self) -> list[SentAgain]:
+        return [its for its in self._entries.values() if its.tries > 1]
+
     def find_batches_sent_again(self) -> Iterator[SentAgain]:
         """The batches that were sent more than once because a try failed."""
-        return (its for its in self._entries.values() if its.tries > 1 and _is_retry(its))
+        return filter(_is_retry, self._list_batches_tried_again())
 
     def find_numbers_used_again(self) -> Iterator[SentAgain]:
         """The sequence numbers that came with other records after they had been accepted."""
-        return (its for its in self._entries.values() if its.is_number_used_again)
+        return (its for its in self._list_batches_tried_again() if its.is_number_used_again)
 
     def find_duplicates(self) -> Iterator[SentAgain]:
         """The batches that brokers answered with DUPLICATE_SEQUENCE_NUMBER."""
@@ -276,7 +283,7 @@ class SentBatches:
 
     def find_batches_written_twice(self) -> Iterator[SentAgain]:
         """The batches that were accepted at two offsets."""
-        return (its for its in self._entries.values() if its.is_written_twice)
+        return (its for its in self._list_batches_tried_again() if its.is_written_twice)
 
     def find_misrouted_batches(self) -> list[MisroutedBatch]:
         """The batches that went to another topic or partition than they were made for; `source` is a SentAgain."""
@@ -286,7 +293,7 @@ class SentBatches:
             if its.idempotent and its.topic and its.place[0] is not None and not its.has_other_records
             for crc in (-1 if its.checksums is None else its.checksums[0],)
         )
-        return find_misrouted_batches(sent, complete=len(self._heap) < BATCHES_REMEMBERED_MAX)
+        return find_misrouted_batches(sent, complete=not self._heap)
 
     def state(self) -> list[object]:
         """The state as built-in values, for `make_resumed`."""
@@ -333,6 +340,7 @@ def _sum_counts(one: SentAgain, other: SentAgain) -> SentAgain:
     late = other
     if one.last[0] >= other.last[0]:
         late = max(one, other, key=lambda its: (its.last[0], its.last[2], its.last[3], its.client))
+    place = late.place if late.place != _NO_PLACE or one.place == other.place else max(one.place, other.place, key=_ids)
     return SentAgain(
         late.client,
         late.topic,
@@ -342,15 +350,21 @@ def _sum_counts(one: SentAgain, other: SentAgain) -> SentAgain:
         one.unknown + other.unknown,
         min(one.began, other.began),
         late.last,
-        late.place if late.place != _NO_PLACE else max(one.place, other.place, key=lambda its: its[1:]),
+        place,
         one.duplicates + other.duplicates,
         _join_spans(one.checksums, other.checksums),
         late.ended,
-        *(late.epoch, late.records, late.newest_ms),
+        late.epoch,
+        late.records,
+        late.newest_ms,
         _choose_first_try(one.first, other.first),
         _join_spans(one.offsets, other.offsets),
         _count_senders(one, other),
     )
+
+
+def _ids(place: _Place) -> tuple[int, int]:
+    return place[1:]
 
 
 def _choose_first_try(one: Evidence | None, other: Evidence | None) -> Evidence | None:
@@ -370,6 +384,6 @@ def _count_senders(one: SentAgain, other: SentAgain) -> int:
 
 
 def _join_spans(one: tuple[int, int] | None, other: tuple[int, int] | None) -> tuple[int, int] | None:
-    if one is None or other is None:
-        return one or other
-    return min(one[0], other[0]), max(one[1], other[1])
+    if one == other or other is None:
+        return one
+    return other if one is None else (min(one[0], other[0]), max(one[1], other[1]))
